@@ -1,1 +1,33 @@
-export {};
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { Command } from 'commander';
+import { addServiceCommands } from './commands/index.js';
+import { InvalidConfiguration } from './config.js';
+
+const EX_CONFIG = 78;
+
+if (existsSync('.env')) process.loadEnvFile('.env');
+
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
+const program = new Command('receiver')
+  .description('Takes a health platform’s callbacks in and puts them into PostgreSQL.')
+  .version(version)
+  .showHelpAfterError();
+addServiceCommands(program, process.env);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof InvalidConfiguration) {
+    process.stderr.write(`${error.problems.map((problem) => `${problem}\n`).join('')}`);
+    process.exitCode = EX_CONFIG;
+  } else {
+    process.stderr.write(`receiver: ${explain(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause ? `${error.message}: ${explain(error.cause)}` : error.message || error.name;
+}

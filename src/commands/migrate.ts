@@ -1,0 +1,19 @@
+import type { Command } from 'commander';
+import { postgresBackend } from '../queue/backend.js';
+import { migrate } from '../store/migrate.js';
+import { withDatabase } from './with-database.js';
+
+/** `receiver migrate`: brings the database's tables up to date, as `start` does by itself. */
+export function addMigrateCommand(program: Command, env: Record<string, string | undefined>): void {
+  program
+    .command('migrate')
+    .description('bring the database up to date (start does so by itself)')
+    .action(() =>
+      withDatabase(env, async ({ config, database }) => {
+        const names = await migrate(database.db);
+        if (!config.redisUrl) await postgresBackend(database.url).prepare();
+        const done = names.length > 0 ? `Ran ${names.join(', ')}.` : 'Nothing to do.';
+        process.stdout.write(`${done}\n`);
+      }),
+    );
+}

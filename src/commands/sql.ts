@@ -1,0 +1,30 @@
+import Table from 'cli-table3';
+import type { Command } from 'commander';
+import { withDatabase } from './with-database.js';
+
+/** `receiver sql`: runs a query and prints its rows, for a machine that has no psql. */
+export function addSqlCommand(program: Command, env: Record<string, string | undefined>): void {
+  program
+    .command('sql')
+    .description('run a query on the service’s database and print the rows')
+    .argument('<query>', 'such as: select count(*) from receipts')
+    .option('--json', 'a JSON object a line instead of a table')
+    .action((query: string, { json }: { json?: true }) =>
+      withDatabase(env, async ({ database }) => {
+        const { rows, fields } = await database.pool.query({ text: query });
+        if (json) {
+          for (const row of rows) process.stdout.write(`${JSON.stringify(row)}\n`);
+        } else {
+          const table = new Table({ head: fields.map(({ name }) => name), style: { head: [], border: [] } });
+          table.push(...rows.map((row) => fields.map(({ name }) => cell(row[name]))));
+          process.stdout.write(`${table.toString()}\n${rows.length} ${rows.length === 1 ? 'row' : 'rows'}\n`);
+        }
+      }),
+    );
+}
+
+function cell(value: unknown): string {
+  if (value === null) return '';
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,40 @@
+import type { Command } from 'commander';
+import { parseConfig } from '../config.js';
+import { families } from '../families/index.js';
+import { createLog, type Log } from '../log.js';
+import { type Service, startService } from '../service.js';
+import { greeting } from './greeting.js';
+
+/** `receiver start`: runs the service until SIGTERM or SIGINT. */
+export function addStartCommand(program: Command, env: Record<string, string | undefined>): void {
+  program
+    .command('start')
+    .description('run the service (ROLE: all, receiver or worker)')
+    .action(async () => {
+      const config = parseConfig(env, families);
+      const log = createLog(config.logLevel);
+      const service = await startService(config, families, log);
+      stopOnSignal(service, log);
+      log.info({ role: config.role, url: service.url, paths: config.paths }, 'ready');
+      if (service.url) process.stdout.write(greeting(service.url, config, families));
+    });
+}
+
+function stopOnSignal(service: Service, log: Log): void {
+  let stopping = false;
+  const stop = async (signal: string) => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, 'stopping');
+    try {
+      await service.stop();
+      log.info('stopped');
+      process.exit(0);
+    } catch (error) {
+      log.error({ err: error }, 'stopped, but not cleanly');
+      process.exit(1);
+    }
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}

@@ -1,0 +1,181 @@
+import bytes from 'bytes';
+import { z } from 'zod';
+
+/** What the configuration needs to know of an event family: where its callbacks arrive. */
+export interface FamilyPath {
+  name: string;
+  path: { variable: string; default: string };
+}
+
+export type Role = 'all' | 'receiver' | 'worker';
+
+export interface Config {
+  host: string;
+  port: number;
+  role: Role;
+  production: boolean;
+  logLevel: string;
+  /** PostgreSQL; undefined: an embedded one under `dataDir`. */
+  databaseUrl: string | undefined;
+  /** Redis for the queue; undefined: the queue lives in PostgreSQL. */
+  redisUrl: string | undefined;
+  dataDir: string;
+  /** The registered path of each family, by the family's name. */
+  paths: Record<string, string>;
+  bodyLimitBytes: number;
+  authentication: {
+    signingKeys: string[];
+    signatureHeader: string;
+    signatureToleranceS: number;
+    allowedIps: string[];
+    /** How many proxies stand in front; the address is taken from the last one that is trusted. */
+    trustProxy: number;
+    allowedClientIds: string[];
+    allowedBusinessIds: string[];
+    allowUnauthenticated: boolean;
+  };
+  adminToken: string | undefined;
+  /** How often and how late deliveries that no job carries are looked for. */
+  sweep: { everyMs: number; olderThanMs: number };
+}
+
+/** Raised with every fault of the environment at once, a line each that starts with the variable's name. */
+export class InvalidConfiguration extends Error {
+  readonly problems: string[];
+  constructor(problems: string[]) {
+    super(`The configuration has ${problems.length === 1 ? 'an error' : `${problems.length} errors`}.`);
+    this.name = 'InvalidConfiguration';
+    this.problems = problems;
+  }
+}
+
+const list = z
+  .string()
+  .default('')
+  .transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim())
+      .filter(Boolean),
+  );
+
+const flag = z
+  .enum(['true', 'false', '1', '0'], 'must be true or false')
+  .default('false')
+  .transform((text) => text === 'true' || text === '1');
+
+const integer = (min: number, max: number) =>
+  z.coerce
+    .number(`must be a whole number from ${min} to ${max}`)
+    .int(`must be a whole number from ${min} to ${max}`)
+    .min(min, `must be at least ${min}`)
+    .max(max, `must be at most ${max}`);
+
+const url = (...protocols: string[]) =>
+  z.string().refine(
+    (text) => {
+      const scheme = /^([a-z+-]+):\/\/./.exec(text)?.[1];
+      return scheme !== undefined && protocols.includes(scheme);
+    },
+    `must be an address that starts with ${protocols.map((p) => `${p}://`).join(' or ')}`,
+  );
+
+const path = z
+  .string()
+  .regex(/^\/[\w\-.~/]*$/, 'must start with / and hold only letters, digits and - . _ ~ /')
+  .refine((text) => !reserved.includes(text), 'is an address that the service uses itself');
+
+const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/openapi.json'];
+
+const size = z
+  .string()
+  .default('256kb')
+  .transform((text, context) => {
+    const parsed = bytes.parse(text);
+    if (parsed !== null && parsed >= 1024 && parsed <= 64 * 1024 * 1024) return parsed;
+    context.addIssue({ code: 'custom', message: 'must be a size from 1kb to 64mb, such as 256kb' });
+    return z.NEVER;
+  });
+
+const schema = (families: readonly FamilyPath[]) =>
+  z.object({
+    NODE_ENV: z.string().optional(),
+    HOST: z.string().default('127.0.0.1'),
+    PORT: integer(0, 65_535).default(8080),
+    DATABASE_URL: url('postgres', 'postgresql').optional(),
+    REDIS_URL: url(
+      'redis',
+      'rediss',
+      'redis+sentinel',
+      'rediss+sentinel',
+      'redis+cluster',
+      'rediss+cluster',
+    ).optional(),
+    DATA_DIR: z.string().default('.data'),
+    ROLE: z.enum(['all', 'receiver', 'worker'], 'must be all, receiver or worker').default('all'),
+    SIGNING_KEYS: list,
+    SIGNATURE_HEADER: z
+      .string()
+      .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
+      .default('X-Webhook-Signature'),
+    SIGNATURE_TOLERANCE_S: integer(1, 86_400).default(180),
+    ALLOWED_IPS: list,
+    TRUST_PROXY: integer(0, 10).default(0),
+    ALLOWED_CLIENT_IDS: list,
+    ALLOWED_BUSINESS_IDS: list,
+    ALLOW_UNAUTHENTICATED: flag,
+    BODY_LIMIT: size,
+    ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
+    LOG_LEVEL: z
+      .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level of pino')
+      .default('info'),
+    ...Object.fromEntries(families.map((f) => [f.path.variable, path.default(f.path.default)])),
+  });
+
+/**
+ * Parses the environment into a Config.
+ *
+ * @param env the environment; an empty value counts as unset
+ * @param families the event families, each of which brings the variable of its path
+ * @throws InvalidConfiguration with every error
+ */
+export function parseConfig(
+  env: Record<string, string | undefined>,
+  families: readonly FamilyPath[],
+): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const parsed = schema(families).safeParse(given);
+  const problems = parsed.success
+    ? []
+    : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
+  const paths = Object.fromEntries(families.map((f) => [f.name, given[f.path.variable] ?? f.path.default]));
+  if (new Set(Object.values(paths)).size < families.length) {
+    problems.push(`${families.map((f) => f.path.variable).join(', ')} must differ from each other`);
+  }
+  if (!parsed.success || problems.length > 0) throw new InvalidConfiguration(problems);
+  const e = parsed.data;
+  return {
+    host: e.HOST,
+    port: e.PORT,
+    role: e.ROLE,
+    production: e.NODE_ENV === 'production',
+    logLevel: e.LOG_LEVEL,
+    databaseUrl: e.DATABASE_URL,
+    redisUrl: e.REDIS_URL,
+    dataDir: e.DATA_DIR,
+    paths,
+    bodyLimitBytes: e.BODY_LIMIT,
+    authentication: {
+      signingKeys: e.SIGNING_KEYS,
+      signatureHeader: e.SIGNATURE_HEADER,
+      signatureToleranceS: e.SIGNATURE_TOLERANCE_S,
+      allowedIps: e.ALLOWED_IPS,
+      trustProxy: e.TRUST_PROXY,
+      allowedClientIds: e.ALLOWED_CLIENT_IDS,
+      allowedBusinessIds: e.ALLOWED_BUSINESS_IDS,
+      allowUnauthenticated: e.ALLOW_UNAUTHENTICATED,
+    },
+    adminToken: e.ADMIN_TOKEN,
+    sweep: { everyMs: 2_000, olderThanMs: 5_000 },
+  };
+}

@@ -1,0 +1,19 @@
+import { defineFamily } from './family.js';
+import { text, textId } from './field.js';
+
+/** Consent forms, which the service calls medical certificates (service-interface sections 2.3, 4.5 and 6). */
+export const consentForm = defineFamily({
+  name: 'consent_form',
+  events: ['mcert.created', 'mcert.updated'],
+  path: { variable: 'CONSENT_FORMS_PATH', default: '/registered_url_for_consent_form' },
+  table: 'consent_forms',
+  identifiedBy: 'id',
+  fields: {
+    id: textId,
+    docid: text,
+    owner: text,
+    patientid: text,
+    sendurlpdf: text,
+    url: text,
+  },
+});

@@ -1,0 +1,57 @@
+import { CompiledQuery, type Transaction } from 'kysely';
+import { z } from 'zod';
+import { applyStatement } from './apply-statement.js';
+import type { Field } from './field.js';
+
+type Fields = Record<string, Field>;
+type Shape<F extends Fields> = { [K in keyof F]: F[K]['schema'] };
+type Events = readonly [string, ...string[]];
+
+/** What one file in this folder says of its family. */
+export interface FamilyDefinition<Name extends string, E extends Events, F extends Fields> {
+  /** `deliveries.family`. */
+  name: Name;
+  /** The values of `event`, in the order of a thing's life: a later one wins a tie. */
+  events: E;
+  /** The event after which the thing is gone. */
+  deletedBy?: E[number];
+  /** The variable that configures the registered path, and the path without it. */
+  path: { variable: string; default: string };
+  /** The documented fields of `data`. */
+  fields: F;
+  table: string;
+  /** The field that tells one thing of a business from another; without it each delivery is its own thing. */
+  identifiedBy?: keyof F & string;
+  /** The field that orders deliveries whose event times are equal. */
+  orderedBy?: keyof F & string;
+}
+
+export interface Family<Name extends string = string, E extends Events = Events, F extends Fields = Fields>
+  extends FamilyDefinition<Name, E, F> {
+  /** The schema of `data`: unknown fields pass. */
+  data: z.ZodObject<Shape<F>, z.core.$loose>;
+  /**
+   * Brings the rows of the family's table to the newest version among themselves and these deliveries.
+   *
+   * @param tx the transaction that also marks the deliveries
+   * @param ids deliveries of this family
+   */
+  apply: (tx: Transaction<never>, ids: readonly string[]) => Promise<void>;
+}
+
+/** A family out of its definition: one object is all that a new family needs besides its table. */
+export function defineFamily<const Name extends string, const E extends Events, F extends Fields>(
+  definition: FamilyDefinition<Name, E, F>,
+): Family<Name, E, F> {
+  const shape = Object.fromEntries(
+    Object.entries(definition.fields).map(([name, field]) => [name, field.schema]),
+  ) as Shape<F>;
+  const statement = applyStatement(definition);
+  return {
+    ...definition,
+    data: z.looseObject(shape),
+    apply: async (tx, ids) => {
+      await tx.executeQuery(CompiledQuery.raw(statement, [ids]));
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+
+/**
+ * One documented field of a family's `data`: what it accepts, and how SQL reads it into a column.
+ *
+ * `json` is its type while PostgreSQL unpacks the JSON, `column` turns that into the column's value.
+ */
+export interface Field<Schema extends z.ZodType = z.ZodType> {
+  schema: Schema;
+  json: 'text' | 'numeric';
+  column: (value: string) => string;
+}
+
+const earliest = -62_135_596_800; // 0001-01-01 in seconds
+const latest = 253_402_300_799_999; // 9999-12-31 in milliseconds
+
+/** Seconds, or milliseconds above 1e11 (service-interface section 2.1 leaves the unit open). */
+export const timeSchema = z
+  .int()
+  .min(earliest, 'must not lie before the year 1')
+  .max(latest, 'must not lie after the year 9999');
+
+const asIs = (value: string) => value;
+
+/** A string, kept as it came. */
+export const text = { schema: z.string().nullish(), json: 'text', column: asIs } satisfies Field;
+
+/** A number, kept to its last digit. */
+export const amount = { schema: z.number().nullish(), json: 'numeric', column: asIs } satisfies Field;
+
+/** A whole number. */
+export const integer = {
+  schema: z.int().nullish(),
+  json: 'numeric',
+  column: (value) => `${value}::bigint`,
+} satisfies Field;
+
+/** A time as a whole number, see `timeSchema`. */
+export const time = {
+  schema: timeSchema.nullish(),
+  json: 'numeric',
+  column: (value) => `service_time(${value})`,
+} satisfies Field;
+
+/** A field whose type the interface does not show; a column of text holds whatever it is. */
+export const untyped = { schema: z.unknown(), json: 'text', column: asIs } satisfies Field;
+
+/** A whole number that identifies the thing. */
+export const integerId = { ...integer, schema: z.int() } satisfies Field;
+
+/** A string that identifies the thing; its length is bounded because an index has to hold it. */
+export const textId = { ...text, schema: z.string().min(1).max(200) } satisfies Field;

@@ -1,0 +1,42 @@
+import { defineFamily } from './family.js';
+import { amount, integer, integerId, text, time, untyped } from './field.js';
+
+/** Receipts (service-interface sections 2.2, 4.5 and 6). */
+export const receipt = defineFamily({
+  name: 'receipt',
+  events: ['receipt.created', 'receipt.updated', 'receipt.deleted'],
+  deletedBy: 'receipt.deleted',
+  path: { variable: 'RECEIPTS_PATH', default: '/registered_url_for_receipt_events' },
+  table: 'receipts',
+  identifiedBy: 'receipt_id',
+  orderedBy: 'updated_at',
+  fields: {
+    receipt_id: integerId,
+    aid: text,
+    doctor_oid: text,
+    clinic_id: text,
+    patient_oid: text,
+    created_at: time,
+    updated_at: time,
+    receipt_number: untyped,
+    receipt_url: text,
+    receipt_status: text,
+    receipt_amount: amount,
+    additional_discount_value: amount,
+    additional_discount_type: text,
+    additional_discount_amount: amount,
+    net_amount: amount,
+    name: text,
+    mobile: text,
+    flavour: untyped,
+    sku_discount_amount: amount,
+    amount_due: amount,
+    archive: integer,
+    remarks: text,
+    ref_trx_id: text,
+    payment_id: text,
+    payment_link: text,
+    amount_paid: amount,
+    actor: text,
+  },
+});

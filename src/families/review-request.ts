@@ -1,0 +1,17 @@
+import { defineFamily } from './family.js';
+import { text } from './field.js';
+
+/** Google review requests (service-interface sections 2.4, 4.5 and 6); a request has no id of its own. */
+export const reviewRequest = defineFamily({
+  name: 'review_request',
+  events: ['google_review.request'],
+  path: { variable: 'REVIEW_REQUESTS_PATH', default: '/registered_url_for_google_review_events' },
+  table: 'review_requests',
+  fields: {
+    doctor_id: text,
+    google_review_link: text,
+    patient_id: text,
+    appointment_id: text,
+    clinic_id: text,
+  },
+});

@@ -1,0 +1,66 @@
+import type { ServerResponse } from 'node:http';
+import { Refused, Unavailable } from '../inbox/inbox.js';
+import {
+  BodyTooLarge,
+  type FieldError,
+  InvalidCallback,
+  MethodNotAllowed,
+  NotFound,
+  NotJson,
+  UnsupportedMedia,
+} from './errors.js';
+
+interface Problem {
+  status: number;
+  title: string;
+  headers?: Record<string, string>;
+  errors?: FieldError[];
+}
+
+type Row<E extends Error> = [type: abstract new (...args: never[]) => E, problem: (error: E) => Problem];
+const row = <E extends Error>(...cells: Row<E>) => cells as unknown as Row<Error>;
+
+/** The one place that decides which error is which answer. */
+const table = [
+  row(NotJson, () => ({ status: 400, title: 'Not JSON' })),
+  row(NotFound, () => ({ status: 404, title: 'Not found' })),
+  row(MethodNotAllowed, ({ allow }) => ({
+    status: 405,
+    title: 'Method not allowed',
+    headers: { Allow: allow },
+  })),
+  // The rest of the body is not read, so the connection is of no more use.
+  row(BodyTooLarge, () => ({ status: 413, title: 'Body too large', headers: { Connection: 'close' } })),
+  row(UnsupportedMedia, () => ({ status: 415, title: 'Unsupported media type' })),
+  row(InvalidCallback, ({ errors }) => ({ status: 422, title: 'Invalid callback', errors })),
+  row(Refused, () => ({ status: 422, title: 'Invalid callback', errors: [] })),
+  row(Unavailable, () => ({ status: 503, title: 'Unavailable', headers: { 'Retry-After': '5' } })),
+];
+
+/** Writes a JSON answer. */
+export function answer(res: ServerResponse, status: number, body: object): void {
+  send(res, status, 'application/json', body);
+}
+
+/**
+ * Writes an error as RFC 9457 says. An error that the table does not know is "internal error" and no more.
+ *
+ * @returns the status
+ */
+export function answerProblem(res: ServerResponse, error: unknown): number {
+  const known = table.find(([type]) => error instanceof type);
+  const { status, title, headers, errors }: Problem = known
+    ? known[1](error as Error)
+    : { status: 500, title: 'Internal error' };
+  if (res.headersSent) return status;
+  for (const [name, value] of Object.entries(headers ?? {})) res.setHeader(name, value);
+  const detail = known ? (error as Error).message : undefined;
+  send(res, status, 'application/problem+json', { type: 'about:blank', title, status, detail, errors });
+  return status;
+}
+
+function send(res: ServerResponse, status: number, type: string, body: object): void {
+  const text = JSON.stringify(body);
+  res.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) });
+  res.end(text);
+}

@@ -1,0 +1,34 @@
+import express, { type ErrorRequestHandler, type Express } from 'express';
+import type { Log } from '../log.js';
+import { answer, answerProblem } from './answers.js';
+import type { Handler } from './callback-handler.js';
+import { NotFound } from './errors.js';
+import { type HealthPart, readiness } from './health.js';
+
+export interface AppParts {
+  /** The handler of each registered path. */
+  callbacks: ReadonlyMap<string, Handler>;
+  health: readonly HealthPart[];
+  log: Log;
+}
+
+/** Everything that the service serves. */
+export function createApp({ callbacks, health, log }: AppParts): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
+
+  for (const [path, handle] of callbacks) app.all(path, handle);
+
+  app.get('/healthz', (_req, res) => answer(res, 200, { status: 'alive' }));
+  app.get('/readyz', async (_req, res) => {
+    const { ready, parts } = await readiness(health);
+    answer(res, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', parts });
+  });
+
+  app.use((_req, _res, next) => next(new NotFound()));
+  const onError: ErrorRequestHandler = (error, _req, res, _next) => {
+    if (answerProblem(res, error) === 500) log.error({ err: error }, 'a request could not be handled');
+  };
+  app.use(onError);
+  return app;
+}

@@ -1,0 +1,59 @@
+/** One fault of a callback: where it is (a JSON pointer) and what to do about it, never what stood there. */
+export interface FieldError {
+  path: string;
+  message: string;
+}
+
+export class NotJson extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'NotJson';
+  }
+}
+
+export class InvalidCallback extends Error {
+  readonly errors: FieldError[];
+  constructor(errors: FieldError[]) {
+    super('The body is JSON, but not a callback that belongs here.');
+    this.name = 'InvalidCallback';
+    this.errors = errors;
+  }
+}
+
+export class BodyTooLarge extends Error {
+  constructor(limit: number) {
+    super(`The body is larger than ${limit} bytes.`);
+    this.name = 'BodyTooLarge';
+  }
+}
+
+export class UnsupportedMedia extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'UnsupportedMedia';
+  }
+}
+
+export class MethodNotAllowed extends Error {
+  readonly allow: string;
+  constructor(allow: string) {
+    super(`This address takes ${allow} only.`);
+    this.name = 'MethodNotAllowed';
+    this.allow = allow;
+  }
+}
+
+export class NotFound extends Error {
+  constructor() {
+    super('Nothing is served at this address.');
+    this.name = 'NotFound';
+  }
+}
+
+/** Raised when the sender hung up in the middle of its request: there is nobody left to answer. */
+export class SenderGone extends Error {
+  constructor() {
+    super('The sender closed the connection before its request was complete.');
+    this.name = 'SenderGone';
+  }
+}

@@ -1,0 +1,36 @@
+/** Something that the service needs, and how to find out whether it answers. */
+export interface HealthPart {
+  name: string;
+  /** Whether the service cannot do its work without it. */
+  required: boolean;
+  /** Resolves with what there is to say, or raises an error. */
+  check: () => Promise<string>;
+}
+
+export interface Readiness {
+  ready: boolean;
+  parts: Record<string, { ok: boolean; detail: string }>;
+}
+
+const timeoutMs = 2_000;
+
+/** Asks every part, for two seconds at most. */
+export async function readiness(parts: readonly HealthPart[]): Promise<Readiness> {
+  const answers = await Promise.all(parts.map(ask));
+  const ready = parts.every((part, index) => !part.required || answers[index]!.ok);
+  return { ready, parts: Object.fromEntries(parts.map((part, index) => [part.name, answers[index]!])) };
+}
+
+async function ask({ check }: HealthPart): Promise<{ ok: boolean; detail: string }> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('late')), timeoutMs);
+  });
+  try {
+    return { ok: true, detail: await Promise.race([check(), late]) };
+  } catch {
+    return { ok: false, detail: 'does not answer' };
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,52 @@
+import { isUtf8 } from 'node:buffer';
+import type { z } from 'zod';
+import type { AnyEnvelope, Family } from '../families/index.js';
+import { type FieldError, InvalidCallback, NotJson } from './errors.js';
+import { findUnstorable } from './unstorable.js';
+
+export interface Callback {
+  envelope: AnyEnvelope;
+  /** The text that was parsed. */
+  json: string;
+}
+
+/**
+ * Parses a callback, once.
+ *
+ * @param schema of the envelope of every family (service-interface section 2)
+ * @param family the family whose callbacks arrive on this path (section 4.5)
+ * @throws NotJson; InvalidCallback with the faults, an event of another family among them
+ */
+export function parseCallback(body: Buffer, schema: z.ZodType<AnyEnvelope>, family: Family): Callback {
+  if (!isUtf8(body)) throw new NotJson('The body is not UTF-8.');
+  const json = body.toString('utf8');
+  const value = parseJson(json);
+  const unstorable = findUnstorable(json, value);
+  if (unstorable.length > 0) throw new InvalidCallback(unstorable);
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new InvalidCallback(parsed.error.issues.map(describeIssue));
+  // What was validated is passed on as it came, with its unknown fields in their order.
+  const envelope = value as AnyEnvelope;
+  if (!family.events.includes(envelope.event)) {
+    const message = `must be one of ${family.events.join(', ')} at this address`;
+    throw new InvalidCallback([{ path: '/event', message }]);
+  }
+  return { envelope, json };
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    // The parser's message quotes the body.
+    throw new NotJson('The body is not valid JSON.');
+  }
+}
+
+function describeIssue(issue: z.core.$ZodIssue): FieldError {
+  const path = issue.path
+    .map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    .join('');
+  const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
+  return { path, message: missing ? 'is required' : issue.message };
+}

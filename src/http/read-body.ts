@@ -1,0 +1,45 @@
+import type { IncomingMessage } from 'node:http';
+import { BodyTooLarge, MethodNotAllowed, SenderGone, UnsupportedMedia } from './errors.js';
+
+/** @throws MethodNotAllowed unless the request is a POST */
+export function requirePost(req: IncomingMessage): void {
+  if (req.method !== 'POST') throw new MethodNotAllowed('POST');
+}
+
+/** @throws UnsupportedMedia unless the body is plain JSON (service-interface section 4.5) */
+export function requireJson(req: IncomingMessage): void {
+  const [type, ...parameters] = (req.headers['content-type'] ?? '').toLowerCase().split(';');
+  if (type!.trim() !== 'application/json') {
+    throw new UnsupportedMedia('Send Content-Type: application/json.');
+  }
+  const charset = parameters.map((p) => p.trim()).find((p) => p.startsWith('charset='));
+  if (charset && !/^charset="?utf-?8"?$/.test(charset)) throw new UnsupportedMedia('Send the JSON as UTF-8.');
+  const encoding = req.headers['content-encoding'] ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity') throw new UnsupportedMedia('Send the body without compression.');
+}
+
+/**
+ * Reads a request's bytes.
+ *
+ * @param limit how many bytes at most
+ * @throws BodyTooLarge as soon as that is known; SenderGone
+ */
+export function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
+  if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.reject(new BodyTooLarge(limit));
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    req.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > limit) {
+        req.pause();
+        reject(new BodyTooLarge(limit));
+      } else {
+        chunks.push(chunk);
+      }
+    });
+    req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    req.on('error', () => reject(new SenderGone()));
+    req.on('close', () => reject(new SenderGone()));
+  });
+}

@@ -1,0 +1,95 @@
+interface Waiting<Item, Result> {
+  item: Item;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+}
+
+export interface GroupCommitOptions<Item, Result> {
+  /** Commits all items or, when it throws, none; returns a result for each, in order. */
+  commit: (items: Item[]) => Promise<Result[]>;
+  /** Whether an error of `commit` is the fault of one of its items. */
+  isFaultOfAnItem: (error: unknown) => boolean;
+  /** The weight of an item, and how much of it one commit may carry. */
+  weigh: (item: Item) => number;
+  maxWeight: number;
+  maxItems: number;
+  /** How many items may wait; more are refused. */
+  maxWaiting: number;
+}
+
+/** Raised when more items wait than the store keeps up with. */
+export class Overloaded extends Error {
+  constructor() {
+    super('Too many deliveries wait to be stored.');
+    this.name = 'Overloaded';
+  }
+}
+
+/**
+ * Lets items that arrive together share one commit. A commit starts as soon as the one before it returns:
+ * a lone item never waits, and under load commits grow by themselves.
+ *
+ * Where one item makes a commit fail, the commit is halved until the culprit stands alone, so that its
+ * neighbours are committed and it alone is rejected.
+ */
+export class GroupCommit<Item, Result> {
+  private readonly options: GroupCommitOptions<Item, Result>;
+  private waiting: Waiting<Item, Result>[] = [];
+  private running: Promise<void> | undefined;
+
+  constructor(options: GroupCommitOptions<Item, Result>) {
+    this.options = options;
+  }
+
+  /**
+   * Resolves once the item is committed.
+   *
+   * @throws Overloaded; or the error of the item's commit
+   */
+  append(item: Item): Promise<Result> {
+    if (this.waiting.length >= this.options.maxWaiting) return Promise.reject(new Overloaded());
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ item, resolve, reject });
+      this.running ??= this.run();
+    });
+  }
+
+  /** Resolves once nothing is waiting or being committed. */
+  async drained(): Promise<void> {
+    while (this.running) await this.running;
+  }
+
+  private async run(): Promise<void> {
+    // What arrives in the same turn of the event loop belongs to the same commit.
+    await new Promise(setImmediate);
+    while (this.waiting.length > 0) await this.commit(this.next());
+    this.running = undefined;
+  }
+
+  private next(): Waiting<Item, Result>[] {
+    const { weigh, maxWeight, maxItems } = this.options;
+    let weight = 0;
+    let count = 0;
+    while (count < this.waiting.length && count < maxItems) {
+      weight += weigh(this.waiting[count]!.item);
+      if (weight > maxWeight && count > 0) break;
+      count += 1;
+    }
+    return this.waiting.splice(0, count);
+  }
+
+  private async commit(batch: Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.options.commit(batch.map(({ item }) => item));
+      for (const [index, { resolve }] of batch.entries()) resolve(results[index]!);
+    } catch (error) {
+      if (batch.length > 1 && this.options.isFaultOfAnItem(error)) {
+        const middle = batch.length >> 1;
+        await this.commit(batch.slice(0, middle));
+        await this.commit(batch.slice(middle));
+      } else {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import type pg from 'pg';
+import type { Delivery, Receipt } from './delivery.js';
+
+// The callbacks travel as one JSON array, which needs no quoting of theirs. Rows are inserted in the order
+// of their ids, so that two receivers never wait for each other in a circle.
+const statement = `
+insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, delivery_count)
+select id, envelope->>'event', family, envelope->>'client_id', envelope->>'business_id',
+       service_time((envelope->>'event_time')::numeric), envelope, count
+from rows from (unnest($1::uuid[]), unnest($2::text[]), unnest($3::int[]), jsonb_array_elements($4::jsonb))
+     as incoming(id, family, count, envelope)
+order by id
+on conflict (id) do update
+  set delivery_count = deliveries.delivery_count + excluded.delivery_count, last_received_at = now()
+returning id, delivery_count`;
+
+/**
+ * Makes deliveries durable in one commit, repetitions among them included.
+ *
+ * @returns for each delivery, in order, whether it is new
+ * @throws the database's error; then none of them is held
+ */
+export async function insertDeliveries(pool: pg.Pool, deliveries: readonly Delivery[]): Promise<Receipt[]> {
+  const counts = new Map<string, number>();
+  const distinct: Delivery[] = [];
+  for (const delivery of deliveries) {
+    const count = counts.get(delivery.id) ?? 0;
+    if (count === 0) distinct.push(delivery);
+    counts.set(delivery.id, count + 1);
+  }
+  const { rows } = await pool.query<{ id: string; delivery_count: number }>({
+    name: 'insert-deliveries',
+    text: statement,
+    values: [
+      distinct.map((delivery) => delivery.id),
+      distinct.map((delivery) => delivery.family),
+      distinct.map((delivery) => counts.get(delivery.id)),
+      `[${distinct.map((delivery) => delivery.json).join(',')}]`,
+    ],
+  });
+  // A row that holds no more than this commit's own copies was made by it.
+  const fresh = new Set(rows.filter((row) => row.delivery_count === counts.get(row.id)).map((row) => row.id));
+  return deliveries.map((delivery) => (fresh.delete(delivery.id) ? 'accepted' : 'duplicate'));
+}

@@ -1,0 +1,33 @@
+import { type DestinationStream, type Logger, pino } from 'pino';
+
+export type Log = Logger;
+
+/**
+ * A structured log, one JSON line an entry.
+ *
+ * @param level a level of pino
+ * @param destination where the lines go; standard output unless told
+ */
+export function createLog(level: string, destination?: DestinationStream): Log {
+  const options = { level, base: { pid: process.pid }, serializers: { err: describeError } };
+  return destination ? pino(options, destination) : pino(options);
+}
+
+/**
+ * What may be told of an error: its kind, code and place, not its message when a database wrote it, for
+ * PostgreSQL's messages quote the values that it refused.
+ */
+export function describeError(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const { code, constraint, table, column, routine } = error as Error & Record<string, unknown>;
+  const fromDatabase = typeof routine === 'string' || typeof constraint === 'string';
+  return {
+    type: error.name,
+    message: fromDatabase ? error.message.replace(/"[^"]*"/g, '"…"') : error.message,
+    code,
+    constraint,
+    table,
+    column,
+    stack: error.stack?.split('\n').slice(1, 6).join('\n'),
+  };
+}

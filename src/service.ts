@@ -1,0 +1,101 @@
+import type { Config } from './config.js';
+import { envelopeSchema, type Family } from './families/index.js';
+import { createApp } from './http/app.js';
+import { createCallbackHandler, type Handler } from './http/callback-handler.js';
+import type { HealthPart } from './http/health.js';
+import { listen } from './http/server.js';
+import { Inbox } from './inbox/inbox.js';
+import type { Log } from './log.js';
+import { postgresBackend, redisBackend } from './queue/backend.js';
+import { openDeliveryQueue } from './queue/delivery-queue.js';
+import { openDatabase } from './store/database.js';
+import { startEmbeddedPostgres } from './store/embedded/index.js';
+import { migrate } from './store/migrate.js';
+import { startWorker } from './worker/worker.js';
+
+export interface Service {
+  /** Where it listens; undefined for a worker. */
+  url: string | undefined;
+  /** Finishes what is in flight, then closes everything that was opened. */
+  stop: () => Promise<void>;
+}
+
+type Closer = () => Promise<void>;
+
+/**
+ * Starts what the role needs, and returns when it is ready.
+ *
+ * @param families the event families to take in
+ * @throws the error of what could not be started; what was started by then is stopped
+ */
+export async function startService(
+  config: Config,
+  families: readonly [Family, ...Family[]],
+  log: Log,
+): Promise<Service> {
+  const closers: Closer[] = [];
+  const stop = async () => {
+    const errors: unknown[] = [];
+    while (closers.length > 0) await closers.pop()!().catch((error) => errors.push(error));
+    if (errors.length > 0) throw new AggregateError(errors, 'Not everything could be closed.');
+  };
+  try {
+    return { url: await start(config, families, log, (closer) => closers.push(closer)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** What is opened last is closed first. */
+async function start(
+  config: Config,
+  families: readonly [Family, ...Family[]],
+  log: Log,
+  onStop: (closer: Closer) => void,
+): Promise<string | undefined> {
+  const receives = config.role !== 'worker';
+  const works = config.role !== 'receiver';
+
+  const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
+  const database = openDatabase(databaseUrl, log, { connections: 10, name: `receiver ${config.role}` });
+  onStop(database.close);
+  const migrations = await migrate(database.db);
+  if (migrations.length > 0) log.info({ migrations }, 'the database was migrated');
+
+  const backend = config.redisUrl ? redisBackend(config.redisUrl) : postgresBackend(databaseUrl);
+  onStop(backend.close);
+  await backend.prepare();
+  const queue = openDeliveryQueue(backend, log);
+  onStop(queue.close);
+
+  if (works) onStop(startWorker({ config, families, db: database.db, backend, queue, log }));
+  if (!receives) return undefined;
+
+  const inbox = new Inbox({ pool: database.pool, enqueue: queue.enqueue, log });
+  onStop(() => inbox.drained());
+  const schema = envelopeSchema(families);
+  const callbacks = new Map<string, Handler>(
+    families.map((family) => [
+      config.paths[family.name]!,
+      createCallbackHandler(family, { config, schema, inbox, log }),
+    ]),
+  );
+  const health: HealthPart[] = [
+    {
+      name: 'database',
+      required: true,
+      check: () => database.pool.query('select 1').then(() => 'PostgreSQL answers'),
+    },
+    { name: 'queue', required: false, check: () => backend.ping().then(() => `on ${backend.name}`) },
+  ];
+  const server = await listen(createApp({ callbacks, health, log }), callbacks, config);
+  onStop(server.stop);
+  return server.url;
+}
+
+async function startEmbedded(config: Config, log: Log, onStop: (closer: Closer) => void): Promise<string> {
+  const embedded = await startEmbeddedPostgres(config.dataDir, log);
+  onStop(embedded.stop);
+  return embedded.url;
+}

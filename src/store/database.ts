@@ -1,0 +1,36 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import type { Log } from '../log.js';
+import type { Tables } from './tables.js';
+
+export interface Database {
+  /** For everything that is not in a hurry. */
+  db: Kysely<Tables>;
+  /** For the path of a callback: prepared statements on the same connections. */
+  pool: pg.Pool;
+  url: string;
+  close: () => Promise<void>;
+}
+
+/**
+ * Opens a pool of connections; the first one is made when it is needed.
+ *
+ * @param url a PostgreSQL connection string
+ * @param options `connections`: the pool's size; `name`: what `pg_stat_activity` shows
+ */
+export function openDatabase(
+  url: string,
+  log: Log,
+  options: { connections: number; name: string },
+): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: options.connections,
+    application_name: options.name,
+    connectionTimeoutMillis: 2_000,
+    keepAlive: true,
+  });
+  pool.on('error', (error) => log.warn({ err: error }, 'an idle connection to PostgreSQL broke'));
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  return { db, pool, url, close: () => db.destroy() };
+}

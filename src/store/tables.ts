@@ -1,0 +1,22 @@
+import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+
+export type DeliveryStatus = 'received' | 'applied' | 'failed';
+
+/** What the code itself reads and writes; the families' tables are written by their statements. */
+export interface Tables {
+  deliveries: {
+    id: string;
+    event: string;
+    family: string;
+    client_id: string;
+    business_id: string;
+    event_time: Date;
+    envelope: JSONColumnType<Record<string, unknown>>;
+    status: ColumnType<DeliveryStatus, DeliveryStatus | undefined, DeliveryStatus>;
+    error: string | null;
+    delivery_count: Generated<number>;
+    received_at: Generated<Date>;
+    last_received_at: Generated<Date>;
+    applied_at: Date | null;
+  };
+}

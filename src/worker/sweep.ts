@@ -1,0 +1,48 @@
+import { type Kysely, sql } from 'kysely';
+import type { Family } from '../families/index.js';
+import type { DeliveryQueue } from '../queue/delivery-queue.js';
+import type { Tables } from '../store/tables.js';
+
+const idsPerJob = 500;
+const jobsPerSweep = 40;
+
+/**
+ * Enqueues deliveries that are still `received` though they came some time ago: their job was lost, or
+ * never was. It does so in bounded chunks, and only while the queue is short: in a long one they may be
+ * waiting. One too many does no harm, for a job passes over what is applied already.
+ *
+ * @param families those that this version knows: a delivery of another waits for the version that does
+ * @param olderThanMs how long ago a delivery must have come
+ * @returns how many were enqueued
+ */
+export async function sweep(
+  db: Kysely<Tables>,
+  queue: Pick<DeliveryQueue, 'bullmq'>,
+  families: readonly Family[],
+  olderThanMs: number,
+): Promise<number> {
+  const waiting = await queue.bullmq.getJobCountByTypes('waiting', 'delayed', 'prioritized');
+  if (waiting > jobsPerSweep) return 0;
+  const overdue = await db
+    .selectFrom('deliveries')
+    .select('id')
+    .where('status', '=', 'received')
+    .where(
+      'family',
+      'in',
+      families.map((family) => family.name),
+    )
+    .where('received_at', '<', sql<Date>`now() - ${olderThanMs} * interval '1 millisecond'`)
+    .orderBy('received_at')
+    .limit(idsPerJob * jobsPerSweep)
+    .execute();
+  const ids = overdue.map((delivery) => delivery.id);
+  const jobs = [];
+  for (let at = 0; at < ids.length; at += idsPerJob) {
+    const chunk = ids.slice(at, at + idsPerJob);
+    // Named after its first delivery, so that the next sweep does not add it while it waits.
+    jobs.push({ name: 'apply' as const, data: { ids: chunk }, opts: { jobId: `swept-${chunk[0]}` } });
+  }
+  if (jobs.length > 0) await queue.bullmq.addBulk(jobs);
+  return ids.length;
+}

@@ -1,0 +1,92 @@
+import { DelayedError } from 'bullmq';
+import type { Kysely } from 'kysely';
+import type { Config } from '../config.js';
+import type { Family } from '../families/index.js';
+import type { Log } from '../log.js';
+import type { JobProcessor, QueueBackend } from '../queue/backend.js';
+import type { DeliveryQueue } from '../queue/delivery-queue.js';
+import type { JobName, Jobs } from '../queue/jobs.js';
+import type { Tables } from '../store/tables.js';
+import { applyDeliveries } from './apply.js';
+import { sweep } from './sweep.js';
+
+export interface WorkerParts {
+  config: Pick<Config, 'sweep'>;
+  families: readonly Family[];
+  db: Kysely<Tables>;
+  backend: QueueBackend;
+  queue: DeliveryQueue;
+  log: Log;
+}
+
+const concurrency = 4;
+const longestPauseMs = 5_000;
+
+/**
+ * Takes jobs from the queue and applies their deliveries until it is closed.
+ *
+ * @returns a function that finishes the running jobs and takes no more
+ */
+export function startWorker({ config, families, db, backend, queue, log }: WorkerParts): () => Promise<void> {
+  const handlers: { [Name in JobName]: (data: Jobs[Name], job: string) => Promise<void> } = {
+    apply: async ({ ids }, job) => {
+      const { applied, failed } = await applyDeliveries(db, families, ids);
+      for (const { id, error } of failed)
+        log.error({ job, delivery: id, reason: error }, 'a delivery failed');
+      log.debug({ job, applied, failed: failed.length }, 'deliveries applied');
+    },
+    sweep: async () => {
+      const found = await sweep(db, queue, families, config.sweep.olderThanMs);
+      if (found > 0) log.warn({ count: found }, 'deliveries without a job were enqueued');
+    },
+  };
+
+  const process: JobProcessor = async (job, token) => {
+    try {
+      await handlers[job.name](job.data as never, job.id ?? '');
+    } catch (error) {
+      // What is not the fault of the data is an outage: the job waits, and no attempt is used up.
+      const pause = Math.min(250 * 2 ** Math.min(job.attemptsStarted, 8), longestPauseMs);
+      log.warn({ err: error, job: job.id, pauseMs: pause }, 'a job is tried again later');
+      await job.moveToDelayed(Date.now() + pause, token);
+      throw new DelayedError();
+    }
+  };
+
+  const worker = backend.openWorker(process, {
+    concurrency,
+    // A job whose worker died is taken again however often that happens: it is safe to repeat.
+    maxStalledCount: Number.MAX_SAFE_INTEGER,
+  });
+  worker.on('error', (error) => log.warn({ err: error }, 'the worker cannot reach the queue'));
+  const stopScheduling = keepSweeping(queue, config.sweep.everyMs, log);
+  return async () => {
+    await stopScheduling();
+    await worker.close();
+  };
+}
+
+/** The schedule lives in the queue, so a wiped queue forgets it; it is put back as often as it runs. */
+function keepSweeping({ bullmq }: DeliveryQueue, everyMs: number, log: Log): () => Promise<void> {
+  const options = { removeOnComplete: true, removeOnFail: true };
+  const schedule = async () => {
+    try {
+      if (await bullmq.getJobScheduler('sweep')) return;
+      await bullmq.upsertJobScheduler(
+        'sweep',
+        { every: everyMs },
+        { name: 'sweep', data: {}, opts: options },
+      );
+    } catch (error) {
+      log.warn({ err: error }, 'the sweep could not be scheduled; it is tried again');
+    }
+  };
+  let running = schedule();
+  const timer = setInterval(() => {
+    running = schedule();
+  }, everyMs);
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
+}
