@@ -5,8 +5,6 @@ const config: Config = {
   roots: ['<rootDir>/test'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  // The sources are ES modules whose imports end in .js; tests load the .ts files directly.
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
     '\\.ts$': [
       '@swc/jest',

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
-import { addServiceCommands } from './commands/index.js';
-import { InvalidConfiguration } from './config.js';
+import { addServiceCommands } from './commands/index.ts';
+import { InvalidConfiguration } from './config.ts';
 
 const EX_CONFIG = 78;
 

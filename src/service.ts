@@ -1,17 +1,17 @@
-import type { Config } from './config.js';
-import { envelopeSchema, type Family } from './families/index.js';
-import { createApp } from './http/app.js';
-import { createCallbackHandler, type Handler } from './http/callback-handler.js';
-import type { HealthPart } from './http/health.js';
-import { listen } from './http/server.js';
-import { Inbox } from './inbox/inbox.js';
-import type { Log } from './log.js';
-import { postgresBackend, redisBackend } from './queue/backend.js';
-import { openDeliveryQueue } from './queue/delivery-queue.js';
-import { openDatabase } from './store/database.js';
-import { startEmbeddedPostgres } from './store/embedded/index.js';
-import { migrate } from './store/migrate.js';
-import { startWorker } from './worker/worker.js';
+import type { Config } from './config.ts';
+import { envelopeSchema, type Family } from './families/index.ts';
+import { createApp } from './http/app.ts';
+import { createCallbackHandler, type Handler } from './http/callback-handler.ts';
+import type { HealthPart } from './http/health.ts';
+import { listen } from './http/server.ts';
+import { Inbox } from './inbox/inbox.ts';
+import type { Log } from './log.ts';
+import { postgresBackend, redisBackend } from './queue/backend.ts';
+import { openDeliveryQueue } from './queue/delivery-queue.ts';
+import { openDatabase } from './store/database.ts';
+import { startEmbeddedPostgres } from './store/embedded/index.ts';
+import { migrate } from './store/migrate.ts';
+import { startWorker } from './worker/worker.ts';
 
 export interface Service {
   /** Where it listens; undefined for a worker. */

@@ -1,5 +1,5 @@
-import type { Config } from '../config.js';
-import type { Family } from '../families/index.js';
+import type { Config } from '../config.ts';
+import type { Family } from '../families/index.ts';
 
 /** What a person who starts the service wants to know: the addresses, and how to try one. */
 export function greeting(url: string, config: Config, families: readonly Family[]): string {

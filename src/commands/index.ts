@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { addMigrateCommand } from './migrate.js';
-import { addSqlCommand } from './sql.js';
-import { addStartCommand } from './start.js';
+import { addMigrateCommand } from './migrate.ts';
+import { addSqlCommand } from './sql.ts';
+import { addStartCommand } from './start.ts';
 
 export type Environment = Record<string, string | undefined>;
 

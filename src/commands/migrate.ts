@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { postgresBackend } from '../queue/backend.js';
-import { migrate } from '../store/migrate.js';
-import { withDatabase } from './with-database.js';
+import { postgresBackend } from '../queue/backend.ts';
+import { migrate } from '../store/migrate.ts';
+import { withDatabase } from './with-database.ts';
 
 /** `receiver migrate`: brings the database's tables up to date, as `start` does by itself. */
 export function addMigrateCommand(program: Command, env: Record<string, string | undefined>): void {

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { parseConfig } from '../config.js';
-import { families } from '../families/index.js';
-import { createLog, type Log } from '../log.js';
-import { type Service, startService } from '../service.js';
-import { greeting } from './greeting.js';
+import { parseConfig } from '../config.ts';
+import { families } from '../families/index.ts';
+import { createLog, type Log } from '../log.ts';
+import { type Service, startService } from '../service.ts';
+import { greeting } from './greeting.ts';
 
 /** `receiver start`: runs the service until SIGTERM or SIGINT. */
 export function addStartCommand(program: Command, env: Record<string, string | undefined>): void {

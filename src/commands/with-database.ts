@@ -1,8 +1,8 @@
-import { type Config, parseConfig } from '../config.js';
-import { families } from '../families/index.js';
-import { createLog, type Log } from '../log.js';
-import { type Database, openDatabase } from '../store/database.js';
-import { startEmbeddedPostgres } from '../store/embedded/index.js';
+import { type Config, parseConfig } from '../config.ts';
+import { families } from '../families/index.ts';
+import { createLog, type Log } from '../log.ts';
+import { type Database, openDatabase } from '../store/database.ts';
+import { startEmbeddedPostgres } from '../store/embedded/index.ts';
 
 /**
  * Runs a command on the service's database: the one of DATABASE_URL, or the embedded one, which is started

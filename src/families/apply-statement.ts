@@ -1,4 +1,4 @@
-import type { Field } from './field.js';
+import type { Field } from './field.ts';
 
 /** What the statement needs to know of a family. */
 interface Applicable {
@@ -32,7 +32,10 @@ export function applyStatement(family: Applicable): string {
     ['client_id', 'd.client_id'],
     ['last_event', 'd.event'],
     ['event_time', 'd.event_time'],
-    ['deleted_at', deletedBy ? `case when d.event = ${literal(deletedBy)} then d.event_time end` : 'null'],
+    [
+      'deleted_at',
+      deletedBy ? `case when d.event = ${literal(deletedBy)} then d.event_time end` : 'null::timestamptz',
+    ],
     ['extra', `(d.envelope->'data') - array[${names.map(literal).join(', ')}]`],
     ['delivery_id', 'd.id'],
   ];

@@ -1,5 +1,5 @@
-import { defineFamily } from './family.js';
-import { text, textId } from './field.js';
+import { defineFamily } from './family.ts';
+import { text, textId } from './field.ts';
 
 /** Consent forms, which the service calls medical certificates (service-interface sections 2.3, 4.5 and 6). */
 export const consentForm = defineFamily({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Family } from './family.js';
-import { timeSchema } from './field.js';
+import type { Family } from './family.ts';
+import { timeSchema } from './field.ts';
 
 const id = z.string().min(1).max(200);
 

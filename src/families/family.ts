@@ -1,7 +1,7 @@
 import { CompiledQuery, type Transaction } from 'kysely';
 import { z } from 'zod';
-import { applyStatement } from './apply-statement.js';
-import type { Field } from './field.js';
+import { applyStatement } from './apply-statement.ts';
+import type { Field } from './field.ts';
 
 type Fields = Record<string, Field>;
 type Shape<F extends Fields> = { [K in keyof F]: F[K]['schema'] };

@@ -43,7 +43,7 @@ export const time = {
 } satisfies Field;
 
 /** A field whose type the interface does not show; a column of text holds whatever it is. */
-export const untyped = { schema: z.unknown(), json: 'text', column: asIs } satisfies Field;
+export const untyped = { schema: z.unknown().optional(), json: 'text', column: asIs } satisfies Field;
 
 /** A whole number that identifies the thing. */
 export const integerId = { ...integer, schema: z.int() } satisfies Field;

@@ -1,8 +1,8 @@
-import { consentForm } from './consent-form.js';
-import type { EnvelopeOf, EnvelopeOfAny } from './envelope.js';
-import type { Family } from './family.js';
-import { receipt } from './receipt.js';
-import { reviewRequest } from './review-request.js';
+import { consentForm } from './consent-form.ts';
+import type { EnvelopeOf, EnvelopeOfAny } from './envelope.ts';
+import type { Family } from './family.ts';
+import { receipt } from './receipt.ts';
+import { reviewRequest } from './review-request.ts';
 
 /** Every event family that is taken in. The routes, the union, the worker and the reports follow from it. */
 export const families = [receipt, consentForm, reviewRequest] as const;
@@ -13,5 +13,5 @@ export type Envelope = EnvelopeOfAny<typeof families>;
 /** A callback of whatever families there are. */
 export type AnyEnvelope = EnvelopeOf<Family>;
 
-export { envelopeSchema } from './envelope.js';
-export { defineFamily, type Family } from './family.js';
+export { envelopeSchema } from './envelope.ts';
+export { defineFamily, type Family } from './family.ts';

@@ -1,5 +1,5 @@
-import { defineFamily } from './family.js';
-import { amount, integer, integerId, text, time, untyped } from './field.js';
+import { defineFamily } from './family.ts';
+import { amount, integer, integerId, text, time, untyped } from './field.ts';
 
 /** Receipts (service-interface sections 2.2, 4.5 and 6). */
 export const receipt = defineFamily({

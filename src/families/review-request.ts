@@ -1,5 +1,5 @@
-import { defineFamily } from './family.js';
-import { text } from './field.js';
+import { defineFamily } from './family.ts';
+import { text } from './field.ts';
 
 /** Google review requests (service-interface sections 2.4, 4.5 and 6); a request has no id of its own. */
 export const reviewRequest = defineFamily({

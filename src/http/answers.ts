@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Refused, Unavailable } from '../inbox/inbox.js';
+import { Refused, Unavailable } from '../inbox/inbox.ts';
 import {
   BodyTooLarge,
   type FieldError,
@@ -8,7 +8,7 @@ import {
   NotFound,
   NotJson,
   UnsupportedMedia,
-} from './errors.js';
+} from './errors.ts';
 
 interface Problem {
   status: number;

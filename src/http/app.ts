@@ -1,9 +1,9 @@
 import express, { type ErrorRequestHandler, type Express } from 'express';
-import type { Log } from '../log.js';
-import { answer, answerProblem } from './answers.js';
-import type { Handler } from './callback-handler.js';
-import { NotFound } from './errors.js';
-import { type HealthPart, readiness } from './health.js';
+import type { Log } from '../log.ts';
+import { answer, answerProblem } from './answers.ts';
+import type { Handler } from './callback-handler.ts';
+import { NotFound } from './errors.ts';
+import { type HealthPart, readiness } from './health.ts';
 
 export interface AppParts {
   /** The handler of each registered path. */

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
-import type { Config } from '../config.js';
-import type { AnyEnvelope, Family } from '../families/index.js';
-import { identify } from '../inbox/identity.js';
-import type { Inbox } from '../inbox/inbox.js';
-import type { Log } from '../log.js';
-import { answer, answerProblem } from './answers.js';
-import { SenderGone } from './errors.js';
-import { parseCallback } from './parse-callback.js';
-import { readBody, requireJson, requirePost } from './read-body.js';
+import type { Config } from '../config.ts';
+import type { AnyEnvelope, Family } from '../families/index.ts';
+import { identify } from '../inbox/identity.ts';
+import type { Inbox } from '../inbox/inbox.ts';
+import type { Log } from '../log.ts';
+import { answer, answerProblem } from './answers.ts';
+import { SenderGone } from './errors.ts';
+import { parseCallback } from './parse-callback.ts';
+import { readBody, requireJson, requirePost } from './read-body.ts';
 
 export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 

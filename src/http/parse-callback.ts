@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
-import type { AnyEnvelope, Family } from '../families/index.js';
-import { type FieldError, InvalidCallback, NotJson } from './errors.js';
-import { findUnstorable } from './unstorable.js';
+import type { AnyEnvelope, Family } from '../families/index.ts';
+import { type FieldError, InvalidCallback, NotJson } from './errors.ts';
+import { pointer } from './pointer.ts';
+import { findUnstorable } from './unstorable.ts';
 
 export interface Callback {
   envelope: AnyEnvelope;
@@ -44,9 +45,6 @@ function parseJson(json: string): unknown {
 }
 
 function describeIssue(issue: z.core.$ZodIssue): FieldError {
-  const path = issue.path
-    .map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`)
-    .join('');
   const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
-  return { path, message: missing ? 'is required' : issue.message };
+  return { path: pointer(issue.path), message: missing ? 'is required' : issue.message };
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BodyTooLarge, MethodNotAllowed, SenderGone, UnsupportedMedia } from './errors.js';
+import { BodyTooLarge, MethodNotAllowed, SenderGone, UnsupportedMedia } from './errors.ts';
 
 /** @throws MethodNotAllowed unless the request is a POST */
 export function requirePost(req: IncomingMessage): void {

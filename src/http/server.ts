@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Express } from 'express';
-import type { Handler } from './callback-handler.js';
+import type { Handler } from './callback-handler.ts';
 
 export interface HttpServer {
   /** The address that it listens on, such as http://127.0.0.1:8080. */

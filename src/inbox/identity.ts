@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson } from './canonical-json.js';
+import { canonicalJson } from './canonical-json.ts';
 
 /** The fields of a callback that make it what it is; `timestamp` is not one: a resend may carry a new one. */
 export interface Identifiable {

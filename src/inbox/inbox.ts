@@ -1,9 +1,9 @@
 import type pg from 'pg';
-import type { Log } from '../log.js';
-import { describeRefusal, isRefusedData } from '../store/faults.js';
-import type { Delivery, Receipt } from './delivery.js';
-import { GroupCommit, Overloaded } from './group-commit.js';
-import { insertDeliveries } from './insert-deliveries.js';
+import type { Log } from '../log.ts';
+import { describeRefusal, isRefusedData } from '../store/faults.ts';
+import type { Delivery, Receipt } from './delivery.ts';
+import { GroupCommit, Overloaded } from './group-commit.ts';
+import { insertDeliveries } from './insert-deliveries.ts';
 
 /** Raised when a delivery can be held nowhere now; the sender has to send it again. */
 export class Unavailable extends Error {

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Delivery, Receipt } from './delivery.js';
+import type { Delivery, Receipt } from './delivery.ts';
 
 // The callbacks travel as one JSON array, which needs no quoting of theirs. Rows are inserted in the order
 // of their ids, so that two receivers never wait for each other in a circle.

@@ -8,8 +8,8 @@ import {
   type WorkerOptions,
 } from 'bullmq';
 import pg from 'pg';
-import type { JobData, JobName } from './jobs.js';
-import { connectRedis } from './redis.js';
+import type { JobData, JobName } from './jobs.ts';
+import { connectRedis } from './redis.ts';
 
 export type JobQueue = Queue<JobData, void, JobName>;
 export type JobWorker = Worker<JobData, void, JobName>;

@@ -1,5 +1,5 @@
-import type { Log } from '../log.js';
-import type { JobQueue, QueueBackend } from './backend.js';
+import type { Log } from '../log.ts';
+import type { JobQueue, QueueBackend } from './backend.ts';
 
 export interface DeliveryQueue {
   /** Adds one job that applies these deliveries. */

@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import type { Log } from '../log.js';
-import type { Tables } from './tables.js';
+import type { Log } from '../log.ts';
+import type { Tables } from './tables.ts';
 
 export interface Database {
   /** For everything that is not in a hurry. */

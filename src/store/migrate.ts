@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Kysely, Migrator, sql } from 'kysely';
-import type { Tables } from './tables.js';
+import type { Tables } from './tables.ts';
 
 const folder = join(import.meta.dirname, '../../db/migrations');
 

@@ -1,7 +1,7 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
-import type { Family } from '../families/index.js';
-import { describeRefusal, isRefusedData } from '../store/faults.js';
-import type { Tables } from '../store/tables.js';
+import type { Family } from '../families/index.ts';
+import { describeRefusal, isRefusedData } from '../store/faults.ts';
+import type { Tables } from '../store/tables.ts';
 
 export interface Applied {
   applied: number;

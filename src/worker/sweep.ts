@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
-import type { Family } from '../families/index.js';
-import type { DeliveryQueue } from '../queue/delivery-queue.js';
-import type { Tables } from '../store/tables.js';
+import type { Family } from '../families/index.ts';
+import type { DeliveryQueue } from '../queue/delivery-queue.ts';
+import type { Tables } from '../store/tables.ts';
 
 const idsPerJob = 500;
 const jobsPerSweep = 40;

@@ -1,14 +1,14 @@
 import { DelayedError } from 'bullmq';
 import type { Kysely } from 'kysely';
-import type { Config } from '../config.js';
-import type { Family } from '../families/index.js';
-import type { Log } from '../log.js';
-import type { JobProcessor, QueueBackend } from '../queue/backend.js';
-import type { DeliveryQueue } from '../queue/delivery-queue.js';
-import type { JobName, Jobs } from '../queue/jobs.js';
-import type { Tables } from '../store/tables.js';
-import { applyDeliveries } from './apply.js';
-import { sweep } from './sweep.js';
+import type { Config } from '../config.ts';
+import type { Family } from '../families/index.ts';
+import type { Log } from '../log.ts';
+import type { JobProcessor, QueueBackend } from '../queue/backend.ts';
+import type { DeliveryQueue } from '../queue/delivery-queue.ts';
+import type { JobName, Jobs } from '../queue/jobs.ts';
+import type { Tables } from '../store/tables.ts';
+import { applyDeliveries } from './apply.ts';
+import { sweep } from './sweep.ts';
 
 export interface WorkerParts {
   config: Pick<Config, 'sweep'>;
@@ -56,7 +56,7 @@ export function startWorker({ config, families, db, backend, queue, log }: Worke
   const worker = backend.openWorker(process, {
     concurrency,
     // A job whose worker died is taken again however often that happens: it is safe to repeat.
-    maxStalledCount: Number.MAX_SAFE_INTEGER,
+    maxStalledCount: 2 ** 31 - 1,
   });
   worker.on('error', (error) => log.warn({ err: error }, 'the worker cannot reach the queue'));
   const stopScheduling = keepSweeping(queue, config.sweep.everyMs, log);

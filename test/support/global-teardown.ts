@@ -1,1 +1,3 @@
-export default async () => {};
+export default async function teardown(): Promise<void> {
+  await globalThis.stopTestDatabase?.();
+}

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Place } from './place.js';
+import type { Place } from './place.ts';
 
 /** A folder that initdb made, and the password of its owner, `receiver`. */
 export interface Cluster {

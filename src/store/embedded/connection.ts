@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
-import type { Cluster } from './cluster.js';
+import type { Cluster } from './cluster.ts';
 
 export function urlOf({ password }: Cluster, port: number, database = 'receiver'): string {
   return `postgresql://receiver:${password}@127.0.0.1:${port}/${database}`;

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../../log.js';
-import { provideBinaries } from './binaries.js';
-import { type Cluster, provideCluster } from './cluster.js';
-import { answers, choosePort, createDatabase, urlOf } from './connection.js';
-import { isAlive, isPostgres, readLockFile } from './lock-file.js';
-import { findPlace } from './place.js';
-import { type ServerProcess, spawnServer } from './server-process.js';
-import { supervise } from './supervise.js';
+import type { Log } from '../../log.ts';
+import { provideBinaries } from './binaries.ts';
+import { type Cluster, provideCluster } from './cluster.ts';
+import { answers, choosePort, createDatabase, urlOf } from './connection.ts';
+import { isAlive, isPostgres, readLockFile } from './lock-file.ts';
+import { findPlace } from './place.ts';
+import { type ServerProcess, spawnServer } from './server-process.ts';
+import { supervise } from './supervise.ts';
 
 export interface EmbeddedPostgres {
   url: string;

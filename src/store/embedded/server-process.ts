@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join } from 'node:path';
-import type { Place } from './place.js';
+import type { Place } from './place.ts';
 
 // The server ends when we do, however we end: a reader beside it waits for our end of its standard input
 // to close. It is started twice removed, so that the server does not take it for a child of its own.

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../../log.js';
-import type { ServerProcess } from './server-process.js';
+import type { Log } from '../../log.ts';
+import type { ServerProcess } from './server-process.ts';
 
 const pauseMs = 500;
 

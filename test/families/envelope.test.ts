@@ -1,0 +1,77 @@
+import { type Envelope, envelopeSchema, families } from '../../src/families/index.ts';
+import {
+  consentFormCallback,
+  receiptCallback,
+  receiptData,
+  reviewRequestCallback,
+} from '../support/callbacks.ts';
+
+const schema = envelopeSchema(families);
+
+it('event tells the families apart, for the compiler too', () => {
+  const inspect = (envelope: Envelope): unknown => {
+    if (envelope.event === 'receipt.deleted') {
+      const id: number = envelope.data.receipt_id;
+      // @ts-expect-error a receipt has no form
+      const form: string = envelope.data.docid;
+      return [id, form];
+    }
+    if (envelope.event === 'mcert.updated') {
+      const id: string = envelope.data.id;
+      return id;
+    }
+    if (envelope.event === 'google_review.request') return envelope.data.google_review_link;
+    // @ts-expect-error no family has this event
+    if (envelope.event === 'receipt.lost') return undefined;
+    return envelope.event satisfies 'receipt.created' | 'receipt.updated' | 'mcert.created';
+  };
+  expect(inspect(schema.parse(receiptCallback({ event: 'receipt.deleted' })))).toEqual([4711, undefined]);
+});
+
+it('all six events are taken, and no other', () => {
+  const envelopes = [
+    ...['receipt.created', 'receipt.updated', 'receipt.deleted'].map((event) => ({
+      ...receiptCallback(),
+      event,
+    })),
+    ...['mcert.created', 'mcert.updated'].map((event) => ({ ...consentFormCallback(), event })),
+    reviewRequestCallback(),
+  ];
+  expect(envelopes.map((envelope) => schema.safeParse(envelope).success)).toEqual(Array(6).fill(true));
+  expect(families.flatMap((family) => family.events)).toHaveLength(6);
+  expect(schema.safeParse({ ...receiptCallback(), event: 'receipt.lost' }).success).toBe(false);
+});
+
+it.each(['event', 'event_time', 'timestamp', 'client_id', 'business_id', 'data'])(
+  'the envelope field %s is required',
+  (field) => {
+    const { [field as 'event']: _, ...without } = receiptCallback();
+    expect(schema.safeParse(without).success).toBe(false);
+    expect(schema.safeParse({ ...receiptCallback(), [field]: null }).success).toBe(false);
+  },
+);
+
+it('of the data only what identifies the thing is required', () => {
+  expect(schema.safeParse({ ...receiptCallback(), data: { receipt_id: 1 } }).success).toBe(true);
+  expect(schema.safeParse({ ...receiptCallback(), data: {} }).success).toBe(false);
+  expect(schema.safeParse({ ...consentFormCallback(), data: { id: 'a' } }).success).toBe(true);
+  expect(schema.safeParse({ ...consentFormCallback(), data: {} }).success).toBe(false);
+  expect(schema.safeParse({ ...reviewRequestCallback(), data: {} }).success).toBe(true);
+});
+
+it.each(
+  Object.keys(receiptData).filter((name) => !['receipt_id', 'receipt_number', 'flavour'].includes(name)),
+)('the receipt field %s may be null or absent, but has its documented type when it is there', (name) => {
+  const fits = (value: unknown) => schema.safeParse(receiptCallback({ data: { [name]: value } })).success;
+  expect([fits(null), fits(undefined), fits(receiptData[name as 'aid'])]).toEqual([true, true, true]);
+  const wrong = typeof receiptData[name as 'aid'] === 'string' ? 5 : 'five';
+  expect([fits(wrong), fits({}), fits([])]).toEqual([false, false, false]);
+});
+
+it('fields whose type is not documented hold anything', () => {
+  for (const value of [null, undefined, 5, 'five', { a: 1 }, [1]]) {
+    expect(
+      schema.safeParse(receiptCallback({ data: { receipt_number: value, flavour: value } })).success,
+    ).toBe(true);
+  }
+});

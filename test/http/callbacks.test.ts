@@ -1,0 +1,91 @@
+import request from 'supertest';
+import { envelopeSchema, families } from '../../src/families/index.ts';
+import { createApp } from '../../src/http/app.ts';
+import { createCallbackHandler } from '../../src/http/callback-handler.ts';
+import { Inbox } from '../../src/inbox/inbox.ts';
+import { createLog } from '../../src/log.ts';
+import {
+  consentFormCallback,
+  deliveryOf,
+  paths,
+  receiptCallback,
+  reviewRequestCallback,
+} from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+
+const log = createLog('silent');
+let database: TestDatabase;
+let app: ReturnType<typeof createApp>;
+beforeAll(async () => {
+  database = await createDatabase();
+  const inbox = new Inbox({ pool: database.pool, enqueue: async () => {}, log });
+  const parts = { config: { bodyLimitBytes: 10_000 }, schema: envelopeSchema(families), inbox, log };
+  const callbacks = new Map(
+    families.map((family) => [paths[family.name], createCallbackHandler(family, parts)]),
+  );
+  app = createApp({ callbacks, health: [], log });
+});
+afterAll(() => database.close());
+
+const send = (path: string, body: string | object) =>
+  request(app).post(path).set('Content-Type', 'application/json').send(body);
+
+it.each([
+  ['receipt', paths.receipt, receiptCallback()],
+  ['consent form', paths.consent_form, consentFormCallback()],
+  ['review request', paths.review_request, reviewRequestCallback()],
+])('a %s is accepted, then a duplicate, under the same id', async (_, path, callback) => {
+  const { id } = deliveryOf(callback as never);
+  await send(path, callback).expect(200, { status: 'accepted', id });
+  await send(path, { ...callback, timestamp: 5 }).expect(200, { status: 'duplicate', id });
+});
+
+it.each([
+  ['400 for what is not JSON', 400, '{"event":'],
+  ['400 for an empty body', 400, ''],
+  ['422 for JSON that is no object', 422, '[]'],
+  ['422 for an envelope that lacks a field', 422, { ...receiptCallback(), client_id: undefined }],
+  ['422 for an unknown event', 422, { ...receiptCallback(), event: 'receipt.lost' }],
+  ['422 for an event of another family', 422, consentFormCallback()],
+  ['422 for a field of the wrong type', 422, receiptCallback({ data: { net_amount: '12' } })],
+  ['422 for text that no database can hold', 422, receiptCallback({ data: { name: 'a\0b' } })],
+  ['413 for a body over the limit', 413, receiptCallback({ data: { name: 'x'.repeat(10_000) } })],
+])('answers %s, as a problem, and keeps nothing', async (_, status, body) => {
+  const before = await database.rows('select count(*) from deliveries');
+  const answer = await send(paths.receipt, body);
+  expect(answer.status).toBe(status);
+  expect(answer.type).toBe('application/problem+json');
+  expect(answer.body).toMatchObject({ type: 'about:blank', status, title: expect.any(String) });
+  expect(await database.rows('select count(*) from deliveries')).toEqual(before);
+});
+
+it('says which field is wrong and why, and never what stood there', async () => {
+  const body = receiptCallback({ data: { net_amount: 'SECRET', mobile: 5, SECRET: 1 } });
+  const answer = await send(paths.receipt, { ...body, business_id: undefined });
+  expect(answer.body.errors).toEqual([
+    { path: '/business_id', message: 'is required' },
+    { path: '/data/net_amount', message: expect.stringContaining('expected number') },
+    { path: '/data/mobile', message: expect.stringContaining('expected string') },
+  ]);
+  expect(answer.text).not.toContain('SECRET');
+});
+
+it('answers 405 with Allow, 415 and 404', async () => {
+  const get = await request(app).get(paths.receipt);
+  expect([get.status, get.headers.allow]).toEqual([405, 'POST']);
+  const text = await request(app).post(paths.receipt).type('text/plain').send('{}');
+  expect(text.status).toBe(415);
+  const zipped = await send(paths.receipt, '{}').set('Content-Encoding', 'gzip');
+  expect(zipped.status).toBe(415);
+  const nowhere = await send('/elsewhere', '{}');
+  expect([nowhere.status, nowhere.type]).toEqual([404, 'application/problem+json']);
+});
+
+it('takes JSON with a charset and with white space around it', async () => {
+  const callback = receiptCallback({ data: { receipt_id: 99 } });
+  const answer = await request(app)
+    .post(paths.receipt)
+    .set('Content-Type', 'application/json; charset=UTF-8')
+    .send(`\n ${JSON.stringify(callback, null, 2)}\n`);
+  expect(answer.body).toEqual({ status: 'accepted', id: deliveryOf(callback).id });
+});

@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { createLog } from '../../src/log.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+
+export interface TestDatabase extends Database {
+  /** Rows of a query. */
+  rows: (query: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
+}
+
+/** A new, empty database of this test alone. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await asAdministrator(`create database ${name}`);
+  const url = new URL(process.env.TEST_POSTGRES_URL!);
+  url.pathname = `/${name}`;
+  const database = openDatabase(url.href, createLog('silent'), { connections: 5, name: 'test' });
+  return {
+    ...database,
+    rows: async (query, values = []) => (await database.pool.query(query, values)).rows,
+    close: async () => {
+      await database.close();
+      await asAdministrator(`drop database ${name} with (force)`);
+    },
+  };
+}
+
+/** A new database of this test alone, with the service's tables. */
+export async function createDatabase(): Promise<TestDatabase> {
+  const database = await createEmptyDatabase();
+  await migrate(database.db);
+  return database;
+}
+
+async function asAdministrator(statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { until } from './until.ts';
+
+export interface TestRedis {
+  url: string;
+  port: number;
+  process: ChildProcess;
+  /** Starts it again on the same port and files after it was killed. */
+  restart: () => Promise<void>;
+  client: () => Redis;
+  stop: () => Promise<void>;
+}
+
+/**
+ * A Redis server of this test alone, on a port of its own.
+ *
+ * @param options of redis-server, such as `--appendonly yes`
+ */
+export async function startRedis(options: string[] = []): Promise<TestRedis> {
+  const folder = mkdtempSync(join(tmpdir(), 'receiver-redis-'));
+  const port = await freePort();
+  const clients: Redis[] = [];
+  const start = async () => {
+    const server = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', ...options];
+    redis.process = spawn(process.env.TEST_REDIS_SERVER!, server, { stdio: 'ignore' });
+    const probe = new Redis(port, { retryStrategy: () => 20, maxRetriesPerRequest: null });
+    probe.on('error', () => {});
+    await probe.ping();
+    probe.disconnect();
+  };
+  const redis: TestRedis = {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    process: undefined as unknown as ChildProcess,
+    restart: start,
+    client: () => {
+      const client = new Redis(port);
+      clients.push(client);
+      return client;
+    },
+    stop: async () => {
+      for (const client of clients) client.disconnect();
+      if (redis.process.exitCode === null && redis.process.signalCode === null) {
+        redis.process.kill('SIGKILL');
+        await once(redis.process, 'exit');
+      }
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  await start();
+  return redis;
+}
+
+/** A Redis to use, not to break: a database of REDIS_URL's server where that is set, or a server of its own. */
+export async function openRedis(): Promise<Pick<TestRedis, 'url' | 'client' | 'stop'>> {
+  if (!process.env.REDIS_URL) return startRedis();
+  const url = new URL(process.env.REDIS_URL);
+  url.pathname = `/${process.env.JEST_WORKER_ID ?? '1'}`;
+  const own = new Redis(url.href);
+  await own.flushdb();
+  return { url: url.href, client: () => own, stop: async () => own.disconnect() };
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await until(() => !probe.listening);
+  return port;
+}

@@ -1,0 +1,21 @@
+import { type Config, parseConfig } from '../../src/config.ts';
+import { type Family, families } from '../../src/families/index.ts';
+import { createLog } from '../../src/log.ts';
+import { type Service, startService } from '../../src/service.ts';
+
+export type ServiceOptions = Partial<Config> & { families?: readonly [Family, ...Family[]] };
+
+/** The real service, in this process, on a free port. */
+export async function startTestService(options: ServiceOptions): Promise<Service & { url: string }> {
+  const { families: list = families, ...overrides } = options;
+  const config: Config = { ...parseConfig({ PORT: '0', LOG_LEVEL: 'silent' }, list), ...overrides };
+  return (await startService(config, list, createLog('silent'))) as Service & { url: string };
+}
+
+export function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body),
+  });
+}
