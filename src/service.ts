@@ -6,8 +6,9 @@ import type { HealthPart } from './http/health.ts';
 import { listen } from './http/server.ts';
 import { Inbox } from './inbox/inbox.ts';
 import type { Log } from './log.ts';
-import { postgresBackend, redisBackend } from './queue/backend.ts';
 import { openDeliveryQueue } from './queue/delivery-queue.ts';
+import { postgresBackend } from './queue/postgres-backend.ts';
+import { redisBackend } from './queue/redis-backend.ts';
 import { openDatabase } from './store/database.ts';
 import { startEmbeddedPostgres } from './store/embedded/index.ts';
 import { migrate } from './store/migrate.ts';
@@ -66,10 +67,10 @@ async function start(
   const backend = config.redisUrl ? redisBackend(config.redisUrl) : postgresBackend(databaseUrl);
   onStop(backend.close);
   await backend.prepare();
-  const queue = openDeliveryQueue(backend, log);
+  const queue = await openDeliveryQueue(backend, log);
   onStop(queue.close);
 
-  if (works) onStop(startWorker({ config, families, db: database.db, backend, queue, log }));
+  if (works) onStop(await startWorker({ config, families, db: database.db, backend, queue, log }));
   if (!receives) return undefined;
 
   const inbox = new Inbox({ pool: database.pool, enqueue: queue.enqueue, log });

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { postgresBackend } from '../queue/backend.ts';
+import { postgresBackend } from '../queue/postgres-backend.ts';
 import { migrate } from '../store/migrate.ts';
 import { withDatabase } from './with-database.ts';
 

@@ -13,6 +13,10 @@ export function addStartCommand(program: Command, env: Record<string, string | u
     .action(async () => {
       const config = parseConfig(env, families);
       const log = createLog(config.logLevel);
+      process.on('uncaughtException', (error) => {
+        log.fatal({ err: error }, 'an unforeseen error; the service ends');
+        process.exit(1);
+      });
       const service = await startService(config, families, log);
       stopOnSignal(service, log);
       log.info({ role: config.role, url: service.url, paths: config.paths }, 'ready');

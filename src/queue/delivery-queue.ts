@@ -9,8 +9,8 @@ export interface DeliveryQueue {
 }
 
 /** The producer's end of the queue. */
-export function openDeliveryQueue(backend: QueueBackend, log: Log): DeliveryQueue {
-  const bullmq = backend.openQueue({
+export async function openDeliveryQueue(backend: QueueBackend, log: Log): Promise<DeliveryQueue> {
+  const bullmq = await backend.openQueue({
     // What became of a delivery stands in its row.
     defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
   });

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Log } from '../log.ts';
+import { openPool } from './pool.ts';
 import type { Tables } from './tables.ts';
 
 export interface Database {
@@ -23,14 +24,8 @@ export function openDatabase(
   log: Log,
   options: { connections: number; name: string },
 ): Database {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: options.connections,
-    application_name: options.name,
-    connectionTimeoutMillis: 2_000,
-    keepAlive: true,
-  });
-  pool.on('error', (error) => log.warn({ err: error }, 'an idle connection to PostgreSQL broke'));
+  const config = { connectionString: url, max: options.connections, application_name: options.name };
+  const pool = openPool(config, (error) => log.warn({ err: error }, 'a connection to PostgreSQL broke'));
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   return { db, pool, url, close: () => db.destroy() };
 }

@@ -27,7 +27,8 @@ const longestPauseMs = 5_000;
  *
  * @returns a function that finishes the running jobs and takes no more
  */
-export function startWorker({ config, families, db, backend, queue, log }: WorkerParts): () => Promise<void> {
+export async function startWorker(parts: WorkerParts): Promise<() => Promise<void>> {
+  const { config, families, db, backend, queue, log } = parts;
   const handlers: { [Name in JobName]: (data: Jobs[Name], job: string) => Promise<void> } = {
     apply: async ({ ids }, job) => {
       const { applied, failed } = await applyDeliveries(db, families, ids);
@@ -53,12 +54,13 @@ export function startWorker({ config, families, db, backend, queue, log }: Worke
     }
   };
 
-  const worker = backend.openWorker(process, {
+  const worker = await backend.openWorker(process, {
     concurrency,
     // A job whose worker died is taken again however often that happens: it is safe to repeat.
     maxStalledCount: 2 ** 31 - 1,
   });
   worker.on('error', (error) => log.warn({ err: error }, 'the worker cannot reach the queue'));
+  worker.run().catch((error) => log.fatal({ err: error }, 'the worker ended'));
   const stopScheduling = keepSweeping(queue, config.sweep.everyMs, log);
   return async () => {
     await stopScheduling();

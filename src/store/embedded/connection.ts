@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import pg from 'pg';
+import { withClient } from '../pool.ts';
 import type { Cluster } from './cluster.ts';
 
 export function urlOf({ password }: Cluster, port: number, database = 'receiver'): string {
@@ -9,28 +9,16 @@ export function urlOf({ password }: Cluster, port: number, database = 'receiver'
 }
 
 /** Whether a database takes connections. */
-export async function answers(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 });
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    await client.end();
-    return true;
-  } catch {
-    return false;
-  }
+export function answers(url: string): Promise<boolean> {
+  return withClient(url, async () => true).catch(() => false);
 }
 
 /** Creates the database `receiver` where it is not there yet. */
 export async function createDatabase(cluster: Cluster, port: number): Promise<void> {
-  const client = new pg.Client({ connectionString: urlOf(cluster, port, 'postgres') });
-  await client.connect();
-  try {
+  await withClient(urlOf(cluster, port, 'postgres'), async (client) => {
     const { rowCount } = await client.query(`select from pg_database where datname = 'receiver'`);
     if (rowCount === 0) await client.query('create database receiver');
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** The port of the last time, so that saved connections go on working, or a free one. */

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chownSync, existsSync, mkdirSync, readlinkSync, statSync, symlinkSync } from 'node:fs';
+import { chownSync, mkdirSync, readlinkSync, statSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
 export interface ServerUser {
@@ -28,21 +28,26 @@ export function findPlace(dataDir: string): Place {
   mkdirSync(folder, { recursive: true });
   if (process.getuid?.() !== 0) return { home: folder, user: undefined };
 
-  const link = join(folder, 'elsewhere');
-  if (existsSync(link)) {
-    const home = readlinkSync(link);
-    return { home, user: ownerOf(home) ?? serverUser() };
-  }
   const user = ownerOf(folder) ?? serverUser();
-  if (canEnter(user, folder)) {
+  if (canEnter(user, dirname(folder))) {
     chownSync(folder, user.uid, user.gid);
     return { home: folder, user };
   }
-  const home = join(elsewhere, `${basename(dirname(folder))}-${randomBytes(4).toString('hex')}`);
+  const home = provideLink(join(folder, 'elsewhere'));
   mkdirSync(home, { recursive: true });
   chownSync(home, user.uid, user.gid);
-  symlinkSync(home, link);
   return { home, user };
+}
+
+/** The folder that a link leads to; a new link leads to a new name. */
+function provideLink(link: string): string {
+  const name = `${basename(dirname(dirname(link)))}-${randomBytes(4).toString('hex')}`;
+  try {
+    symlinkSync(join(elsewhere, name), link);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  return readlinkSync(link);
 }
 
 /** The user that a folder belongs to, unless that is root. */

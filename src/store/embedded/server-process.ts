@@ -59,7 +59,6 @@ export function spawnServer(
   const exited = once(child, 'exit').then(() => {
     child.stdin?.end();
   });
-  child.unref();
   return {
     exited,
     stop: async () => {

