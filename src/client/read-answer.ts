@@ -16,7 +16,9 @@ export function readAnswer(
   of: Pick<ErrorContext, 'operation' | 'transactionId'>,
 ): unknown {
   const { status, text } = answer;
-  const context = { ...of, status, body: text === undefined ? undefined : conceal(text, secrets) };
+  // A registration that succeeded answers with tokens and a person's profile, which no pattern can tell.
+  const safe = text !== undefined && !(operation.registers && status < 300);
+  const context = { ...of, status, body: safe ? conceal(text, secrets) : undefined };
   if (status === 401) throw new Unauthorized('the service answered 401', context);
   const message = `the service answered ${status}`;
   const asked = retryAfterMs(answer.headers['retry-after']);
