@@ -1,4 +1,5 @@
 import { Agent } from 'undici';
+import { readBaseAddress } from './base-address.js';
 import { type CallOptions, type Connection, call, type RegistrationOptions } from './call.js';
 import type { ServiceError } from './errors.js';
 import { operations } from './operations.js';
@@ -68,7 +69,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       headersTimeout: 0,
       bodyTimeout: 0,
     }),
-    baseUrl: baseAddress(options.baseUrl),
+    baseUrl: readBaseAddress(options.baseUrl),
     token: options.token,
     serviceIdentifierField: options.serviceIdentifierField ?? 'svc',
     timeoutMs,
@@ -85,16 +86,6 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     searchDrugsAndLabs: (request, o = {}) => call(connection, operations.searchDrugsAndLabs, request, o),
     close: () => connection.dispatcher.close(),
   };
-}
-
-function baseAddress(given: string | URL): URL {
-  const url = URL.canParse(String(given)) ? new URL(given) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
-    throw new TypeError('baseUrl must be an http(s) address without credentials, query or fragment');
-  }
-  // Without the last slash, resolving a path would replace the prefix instead of following it.
-  if (!url.pathname.endsWith('/')) url.pathname += '/';
-  return url;
 }
 
 function positive(name: string, value: number): number {
