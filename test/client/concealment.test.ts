@@ -39,6 +39,16 @@ it('shows neither token nor OTP nor mobile when the service echoes the whole req
   }
 });
 
+it('shows no token that is not a JWT either', async () => {
+  const opaque = await startSandbox({ tokens: ['opaque-token'] });
+  const caller = createServiceClient({ baseUrl: opaque.url, token: 'opaque-token' });
+  const error = (await failureOf(caller.searchDrugsAndLabs({ q: 'fault-echo' }))) as ServiceError;
+  expect(error.body).toContain('Bearer [hidden]');
+  expect(everythingPrinted(error)).not.toContain('opaque-token');
+  await caller.close();
+  await opaque.close();
+});
+
 it('shows nothing of the profile when the service echoes the whole request', async () => {
   const profile = {
     first_name: 'आशा',

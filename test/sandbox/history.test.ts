@@ -14,7 +14,7 @@ it('is the same for the same options', () => {
       const options = { seed, shuffle, duplicates: 0.1, invalid: 0.1 };
       expect(take(100, options)).toEqual(take(100, options));
     }),
-    { numRuns: 20 },
+    { numRuns: 10 },
   );
 });
 
@@ -25,7 +25,7 @@ it('says no two things alike, even without their timestamp', () => {
       expect(new Set(sequence.map(content)).size).toBe(1_500);
       expect(new Set(sequence.map((c) => c.body)).size).toBe(1_500);
     }),
-    { numRuns: 20 },
+    { numRuns: 10 },
   );
 });
 
@@ -36,7 +36,7 @@ it('shares nothing with the history of another seed', () => {
       const [ours, others] = [businesses(seed), businesses((seed + 1) | 0)];
       expect([...ours].filter((id) => others.has(id))).toEqual([]);
     }),
-    { numRuns: 20 },
+    { numRuns: 10 },
   );
 });
 
