@@ -53,7 +53,10 @@ export async function call<O extends Operation>(
   let sent = false;
 
   async function attempt(outer: AbortSignal, refusal?: Refusal): Promise<z.output<O['response']>> {
-    const token = await takeToken(connection.token, outer, refusal?.token);
+    const token = await takeToken(connection.token, outer, refusal?.token).catch((error: unknown) => {
+      if (!refusal || !(error instanceof NoToken)) throw error;
+      throw new Unauthorized(`the service answered 401, and ${error.message}`, { ...of, status: 401 });
+    });
     // The same token would be refused again.
     if (refusal && token === refusal.token) throw refusal.error;
     const { dispatcher, baseUrl, timeoutMs, serviceIdentifierField } = connection;

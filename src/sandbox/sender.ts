@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { Agent } from 'undici';
 import type { Callback } from './history.js';
 import { paced, rest } from './pace.js';
@@ -43,8 +42,6 @@ export async function sendCallbacks(callbacks: Iterable<Callback>, options: Send
   const turn = paced(options.rate);
   const sequence = callbacks[Symbol.iterator]();
   let failed = false;
-  // Each connection may be resting on the signal.
-  if (signal) setMaxListeners(0, signal);
 
   async function work(): Promise<void> {
     while (!failed && !signal?.aborted) {

@@ -67,6 +67,19 @@ it('does not send a refused token again', async () => {
   await client.close();
 });
 
+it('says that the service answered 401 when no fresh token can be had', async () => {
+  const client = clientWith(async ({ refused }) => {
+    if (refused === undefined) return 'stale';
+    throw new RangeError('secret-in-an-error');
+  });
+  expect(await failureOf(client.searchDrugsAndLabs({ q: 'a' }))).toMatchObject({
+    name: 'Unauthorized',
+    status: 401,
+    message: 'searchDrugsAndLabs: the service answered 401, and the token source failed (RangeError)',
+  });
+  await client.close();
+});
+
 const unusable: [string, TokenSource, string][] = [
   ['is empty', '', 'gave no usable bearer token'],
   ['breaks its line', 'secret\r\nX-Evil: 1', 'gave no usable bearer token'],
