@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
+import { addClientCommands } from './client/commands.ts';
 import { addServiceCommands } from './commands/index.ts';
 import { InvalidConfiguration } from './config.ts';
+import { addSandboxCommands } from './sandbox/commands.ts';
 
 const EX_CONFIG = 78;
 
@@ -14,6 +16,8 @@ const program = new Command('receiver')
   .version(version)
   .showHelpAfterError();
 addServiceCommands(program, process.env);
+addClientCommands(program, process.env);
+addSandboxCommands(program, process.env);
 
 try {
   await program.parseAsync();

@@ -1,0 +1,17 @@
+export type { CallOptions, RegistrationOptions } from './call.ts';
+export {
+  type ErrorContext,
+  RefusedInput,
+  Rejected,
+  ServiceError,
+  Unauthorized,
+  Unavailable,
+  UnreadableResponse,
+} from './errors.ts';
+export { type NextStep, nextStep } from './next-step.ts';
+export { type Operation, type OperationName, operations } from './operations.ts';
+export * from './registration-schemas.ts';
+export type { RetryPolicy } from './retry.ts';
+export * from './search-schemas.ts';
+export { createServiceClient, type ServiceClient, type ServiceClientOptions } from './service-client.ts';
+export type { TokenSource } from './token-source.ts';

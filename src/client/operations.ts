@@ -1,0 +1,62 @@
+import type { z } from 'zod';
+import {
+  createAddressByAadhaarRequest,
+  createAddressByAadhaarResponse,
+  createAddressByMobileRequest,
+  createAddressByMobileResponse,
+  verifyAadhaarOtpRequest,
+  verifyAadhaarOtpResponse,
+} from './registration-schemas.ts';
+import { searchRequest, searchResponse } from './search-schemas.ts';
+
+/** What the client has to know of one operation of section 4. */
+export interface Operation<Request extends z.ZodType = z.ZodType, Response extends z.ZodType = z.ZodType> {
+  readonly name: string;
+  readonly method: 'GET' | 'POST';
+  /** Path below the base address, without a leading slash. */
+  readonly path: string;
+  readonly request: Request;
+  readonly response: Response;
+  /** Whether asking twice is harmless. An OTP works once, so a registration is not repeatable. */
+  readonly repeatable: boolean;
+  /** Whether the operation takes the headers of section 4.1 and answers with a service identifier. */
+  readonly registers: boolean;
+}
+
+const registration = { method: 'POST', repeatable: false, registers: true } as const;
+
+/** The four operations, sections 4.1 to 4.4. */
+export const operations = {
+  verifyAadhaarOtp: {
+    ...registration,
+    name: 'verifyAadhaarOtp',
+    path: 'abdm/na/v1/registration/aadhaar/verify',
+    request: verifyAadhaarOtpRequest,
+    response: verifyAadhaarOtpResponse,
+  },
+  createAddressByMobile: {
+    ...registration,
+    name: 'createAddressByMobile',
+    path: 'abdm/na/v1/registration/mobile/create-phr',
+    request: createAddressByMobileRequest,
+    response: createAddressByMobileResponse,
+  },
+  createAddressByAadhaar: {
+    ...registration,
+    name: 'createAddressByAadhaar',
+    path: 'abdm/na/v1/registration/aadhaar/create-phr',
+    request: createAddressByAadhaarRequest,
+    response: createAddressByAadhaarResponse,
+  },
+  searchDrugsAndLabs: {
+    name: 'searchDrugsAndLabs',
+    method: 'GET',
+    path: 'medical-db/v1/drugs-and-labs',
+    request: searchRequest,
+    response: searchResponse,
+    repeatable: true,
+    registers: false,
+  },
+} as const satisfies Record<string, Operation>;
+
+export type OperationName = keyof typeof operations;

@@ -1,0 +1,168 @@
+import { z } from 'zod';
+
+// Only skip_state, and svc at the end, are insisted on in an answer: an OTP works once, so an answer
+// that is refused over a missing hint would cost its user a registration.
+
+export const skipStates = ['abha_end', 'confirm_mobile_otp', 'abha_select', 'abha_create'] as const;
+export type SkipState = (typeof skipStates)[number];
+
+const transactionId = z.string().min(1).describe('Transaction id from the previous response');
+const address = z
+  .string()
+  .regex(/^[^\s@]+@[^\s@]+$/, 'must have the form <name>@<domain>')
+  .describe('Health address, form <name>@<domain>');
+
+/** The profile that mobile creation sends (sections 2.5 and 4.2); which fields are required is not shown. */
+export const profileRequest = z
+  .strictObject({
+    address: z.string().optional().describe('Street address'),
+    day_of_birth: z.int().optional(),
+    month_of_birth: z.int().optional(),
+    year_of_birth: z.int().optional(),
+    first_name: z.string().optional(),
+    middle_name: z.string().optional(),
+    last_name: z.string().optional(),
+    gender: z
+      .string()
+      .regex(/^\p{L}$/u, 'must be a single letter')
+      .optional()
+      .describe('Single-letter code; the allowed codes are not shown'),
+    pincode: z.string().optional().describe('Postal code'),
+  })
+  .meta({ title: 'Profile to register' });
+
+/** The profile in every registration response (section 2.5): any field may be null. */
+export const profile = z
+  .looseObject({
+    abha_address: z.string().nullish().describe('Health address, form <name>@<domain>'),
+    abha_addresses: z.array(z.string()).nullish().describe('Addresses available to the user'),
+    abha_number: z.string().nullish().describe('Digit groups separated by hyphens, pattern 2-4-4-4'),
+    address: z.string().nullish().describe('Street address'),
+    day_of_birth: z.int().nullish(),
+    month_of_birth: z.int().nullish(),
+    year_of_birth: z.int().nullish(),
+    first_name: z.string().nullish(),
+    middle_name: z.string().nullish(),
+    last_name: z.string().nullish(),
+    gender: z.string().nullish().describe('Single-letter code'),
+    kyc_verified: z.unknown().describe('Nullable; its type inside a profile is not shown'),
+    mobile: z.string().nullish(),
+    pincode: z.string().nullish().describe('Postal code'),
+  })
+  .meta({ title: 'Profile' });
+
+/** One item of abha_profiles in the answer to Verify OTP (section 2.5). */
+export const abhaProfile = z
+  .looseObject({
+    abha_address: z.string().nullish(),
+    kyc_verified: z.string().nullish(),
+    name: z.string().nullish(),
+  })
+  .meta({ title: 'ABHA profile' });
+
+/** The service-identifier object (section 2.5), whatever its field is called on the wire. */
+export const serviceIdentifier = z
+  .looseObject({
+    min_token: z.string(),
+    oid: z.unknown().describe('Nullable; its type is not shown'),
+    uuid: z.unknown().describe('Nullable; its type is not shown'),
+  })
+  .meta({ title: 'Service identifier' });
+
+/** The optional headers of the registration operations (section 4.1). */
+export const registrationHeaders = z
+  .strictObject({
+    'X-Pt-Id': headerValue().describe("The service's user identifier (OID)"),
+    'X-Partner-Pt-Id': headerValue().describe('Partner user identifier'),
+    'X-Hip-Id': headerValue().describe('Partner HIP identifier'),
+  })
+  .meta({ title: 'Registration headers' });
+
+/** Request of Verify OTP (section 4.1). */
+export const verifyAadhaarOtpRequest = z
+  .strictObject({
+    mobile: z
+      .string()
+      .regex(/^[0-9]{10}$/, 'must be a 10-digit mobile number')
+      .describe('10-digit mobile number for the new ABHA; may differ from the one linked to the Aadhaar'),
+    otp: z.string().min(1).describe('OTP received on the mobile number'),
+    txn_id: transactionId,
+  })
+  .meta({ title: 'Verify OTP request' });
+
+/** Request of Create health address by mobile (section 4.2). */
+export const createAddressByMobileRequest = z
+  .strictObject({
+    abha_address: address.describe('Address to create'),
+    profile: profileRequest,
+    txn_id: transactionId,
+  })
+  .meta({ title: 'Create health address by mobile request' });
+
+/** Request of Create health address by Aadhaar (section 4.3). */
+export const createAddressByAadhaarRequest = z
+  .strictObject({
+    abha_address: address.describe('Address to go with the ABHA number'),
+    txn_id: transactionId,
+  })
+  .meta({ title: 'Create health address by Aadhaar request' });
+
+const fieldsOfEveryResponse = {
+  profile: profile.nullish(),
+  refresh_token: z.string().nullish().describe('Issued by the national health authority'),
+  token: z.string().nullish().describe('ABHA token'),
+};
+
+/** Response of Verify OTP (section 4.1), a union on skip_state. */
+export const verifyAadhaarOtpResponse = byState({
+  ...fieldsOfEveryResponse,
+  abha_profiles: z.array(abhaProfile).nullish(),
+  hint: z.string().nullish().describe('Hint for the mobile number'),
+  txn_id: z.string().nullish().describe('Transaction id, required for the next call'),
+}).meta({ title: 'Verify OTP response' });
+
+/** Response of Create health address by mobile (section 4.2), a union on skip_state. */
+export const createAddressByMobileResponse = byState({
+  ...fieldsOfEveryResponse,
+  success: z.boolean().nullish(),
+}).meta({ title: 'Create health address by mobile response' });
+
+/** Response of Create health address by Aadhaar (section 4.3), a union on skip_state. */
+export const createAddressByAadhaarResponse = byState({
+  ...fieldsOfEveryResponse,
+  hint: z.string().nullish().describe('Hint for the mobile number'),
+  txn_id: z.string().nullish().describe('Transaction id'),
+}).meta({ title: 'Create health address by Aadhaar response' });
+
+function byState<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.discriminatedUnion('skip_state', [
+    z.looseObject({
+      ...shape,
+      skip_state: z.literal('abha_end'),
+      svc: serviceIdentifier.describe('Present when skip_state is abha_end'),
+    }),
+    z.looseObject({
+      ...shape,
+      skip_state: z.enum(['confirm_mobile_otp', 'abha_select', 'abha_create']),
+      svc: serviceIdentifier.nullish(),
+    }),
+  ]);
+}
+
+function headerValue() {
+  return z
+    .string()
+    .regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, 'must be printable ASCII without outer blanks')
+    .optional();
+}
+
+export type ProfileRequest = z.input<typeof profileRequest>;
+export type Profile = z.output<typeof profile>;
+export type AbhaProfile = z.output<typeof abhaProfile>;
+export type ServiceIdentifier = z.output<typeof serviceIdentifier>;
+export type VerifyAadhaarOtpRequest = z.input<typeof verifyAadhaarOtpRequest>;
+export type VerifyAadhaarOtpResponse = z.output<typeof verifyAadhaarOtpResponse>;
+export type CreateAddressByMobileRequest = z.input<typeof createAddressByMobileRequest>;
+export type CreateAddressByMobileResponse = z.output<typeof createAddressByMobileResponse>;
+export type CreateAddressByAadhaarRequest = z.input<typeof createAddressByAadhaarRequest>;
+export type CreateAddressByAadhaarResponse = z.output<typeof createAddressByAadhaarResponse>;

@@ -1,0 +1,67 @@
+import type { Random } from './random.ts';
+
+/** A made-up clinic, whose people and numbers appear in its callbacks. */
+export interface Clinic {
+  readonly businessId: string;
+  readonly clinicId: string;
+  readonly doctors: readonly string[];
+  nextReceipt: number;
+}
+
+export interface Patient {
+  readonly oid: string;
+  readonly name: string;
+  readonly mobile: string;
+}
+
+const firstNames = [
+  'Asha',
+  'Ravi',
+  'Meera',
+  'आशा',
+  'रवि',
+  'கவிதா',
+  'మీనా',
+  'অনিতা',
+  'عائشہ',
+  'ਗੁਰਪ੍ਰੀਤ',
+  'Zoë',
+  "D'Sa",
+];
+const lastNames = ['Sample', 'Kumar', 'शर्मा', 'முருகன்', 'రెడ్డి', 'সেন', 'خان', 'ਸਿੰਘ', 'Müller-Rao', ''];
+const digits = '0123456789';
+const hex = '0123456789abcdef';
+
+/** An id of 15 digits, as patients and doctors have. */
+export const personId = (random: Random) => random.pick(['1', '2', '6', '7']) + random.text(14, digits);
+
+/** An id of 24 hexadecimal digits, as clinics and clients have. */
+export const placeId = (random: Random) => random.text(24, hex);
+
+export function newClinic(random: Random, businessId?: string): Clinic {
+  return {
+    businessId: businessId ?? personId(random),
+    clinicId: placeId(random),
+    doctors: Array.from({ length: random.between(1, 4) }, () => personId(random)),
+    nextReceipt: random.between(1, 5_000),
+  };
+}
+
+export function newPatient(random: Random): Patient {
+  return {
+    oid: personId(random),
+    name: `${random.pick(firstNames)} ${random.pick(lastNames)}`.trim(),
+    // No Indian mobile begins with 5: nobody has this number.
+    mobile: `+915${random.text(9, digits)}`,
+  };
+}
+
+/** An appointment's id: a UUID behind a short prefix. */
+export function appointmentId(random: Random): string {
+  const groups = [8, 4, 4, 4, 12].map((length) => random.text(length, hex));
+  return `${random.pick(['d', 'api'])}-${groups.join('-')}`;
+}
+
+/** Address of a PDF on object storage. */
+export const pdfUrl = (random: Random, folder: string) =>
+  `https://storage.example/${folder}/${random.text(32, hex)}.pdf`;

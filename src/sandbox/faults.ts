@@ -1,0 +1,75 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Request, Response } from 'express';
+import { refuse } from './refusal.ts';
+
+type Fault = (request: Request, response: Response) => void;
+
+const huge = 10 * 1024 * 1024;
+
+/** What goes wrong on demand, by the name that a magic value spells; docs/sandbox.md lists them. */
+const faults: Record<string, Fault> = {
+  hang: () => {},
+  garbage: (_, response) => void response.type('json').send('{"skip_state": "abha_end", "svc": {'),
+  html: (_, response) => void response.type('html').send('<html><body>Under maintenance</body></html>'),
+  array: (_, response) => void response.json([]),
+  redirect: (_, response) => void response.redirect(302, '/elsewhere'),
+  huge: (_, response) => void response.json({ drugs: [], lab_tests: [], filler: 'x'.repeat(huge) }),
+  'huge-500': (_, response) => void response.status(500).json({ filler: 'x'.repeat(huge) }),
+  reset: (request) => void request.socket.destroy(),
+  stall: (_, response) => void response.type('json').write('{"drugs": ['),
+  echo: (request, response) =>
+    void response
+      .status(400)
+      .json({ sent: { headers: request.headers, query: request.query, body: request.body } }),
+};
+for (const status of [400, 401, 403, 404, 409, 422, 429, 500, 502, 503, 504]) {
+  faults[status] = (_, response) => {
+    if (status === 429) response.set('Retry-After', '1');
+    refuse(response, status, `fault-${status}`, 'as the magic value asked');
+  };
+}
+
+const byMobile: Record<string, string> = {
+  '001': 'slow',
+  '002': 'hang',
+  '003': 'garbage',
+  '004': 'redirect',
+  '005': 'huge',
+  '006': 'reset',
+  '007': 'stall',
+  '008': 'echo',
+  '009': 'html',
+};
+
+/**
+ * Lets a request go wrong if it carries a magic value: a mobile 9000000NNN, an abha_address or a search
+ * query that begins with fault-NAME; with fault-once-NAME every other request does. Says whether the
+ * request is answered (or deliberately not).
+ */
+export function faultInjector(slowMs: number) {
+  const failedOnce = new Set<string>();
+
+  return async function inject(request: Request, response: Response): Promise<boolean> {
+    let name = faultNamed(request);
+    if (name?.startsWith('once-')) {
+      if (failedOnce.delete(name)) return false;
+      failedOnce.add(name);
+      name = name.slice('once-'.length);
+    }
+    if (name === 'slow') await pause(slowMs, undefined, { ref: false });
+    const fault = name === undefined || !Object.hasOwn(faults, name) ? undefined : faults[name];
+    fault?.(request, response);
+    return fault !== undefined;
+  };
+}
+
+function faultNamed(request: Request): string | undefined {
+  const { mobile, abha_address } = (request.body ?? {}) as Record<string, unknown>;
+  const ending = /^9000000(\d{3})$/.exec(String(mobile))?.[1];
+  if (ending !== undefined) return byMobile[ending] ?? ending;
+  for (const text of [abha_address, request.query.q]) {
+    const named = /^fault-([a-z0-9-]+)/.exec(String(text))?.[1];
+    if (named !== undefined) return named;
+  }
+  return undefined;
+}

@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import express, { type NextFunction, type Request, type Response } from 'express';
+import { faultInjector } from './faults.ts';
+import { searchMedicalDatabase } from './medical-database.ts';
+import { refuse } from './refusal.ts';
+import { registration } from './registration.ts';
+import { searchQuery } from './requests.ts';
+
+const remembered = 1_000;
+
+/** The token that a sandbox takes by default: a JWT in form, signed by nobody. */
+export const sandboxToken = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJzYW5kYm94In0.sandbox';
+
+export interface SandboxOptions {
+  /** Default: 127.0.0.1. */
+  readonly host?: string;
+  /** Default: 0, any free port. */
+  readonly port?: number;
+  /** The bearer tokens that are taken. Default: sandboxToken. */
+  readonly tokens?: readonly string[];
+  /** The field that carries the object which the interface calls svc. Default: svc. */
+  readonly serviceIdentifierField?: string;
+  /** How long a slow answer takes, milliseconds. Default: 3000. */
+  readonly slowMs?: number;
+}
+
+/** A request as it came. */
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: unknown;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: unknown;
+  /** The client's port: two requests with the same one came over one connection. */
+  readonly clientPort: number | undefined;
+}
+
+export interface Sandbox {
+  readonly url: string;
+  /** The last 1000 requests, oldest first. */
+  readonly requests: readonly ReceivedRequest[];
+  /** Takes these bearer tokens from now on, and no others. */
+  accept(tokens: readonly string[]): void;
+  close(): Promise<void>;
+}
+
+/** Starts a stand-in for the service: sections 4.1 to 4.4, with the magic values of docs/sandbox.md. */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  let tokens = new Set(options.tokens ?? [sandboxToken]);
+  const requests: ReceivedRequest[] = [];
+  const inject = faultInjector(options.slowMs ?? 3_000);
+
+  const app = express().disable('x-powered-by');
+  app.use(express.json());
+  app.use((request, response, next) => {
+    requests.push(recorded(request));
+    if (requests.length > remembered) requests.shift();
+    const token = /^Bearer (.+)$/i.exec(request.get('authorization') ?? '')?.[1];
+    if (token !== undefined && tokens.has(token)) return next();
+    refuse(response.set('WWW-Authenticate', 'Bearer'), 401, 'unauthorized', 'a bearer token is needed');
+  });
+  app.use(async (request, response, next) => {
+    if (!(await inject(request, response))) next();
+  });
+  for (const [path, handler] of Object.entries(registration(options.serviceIdentifierField ?? 'svc'))) {
+    app.post(path, handler);
+  }
+  app.get('/medical-db/v1/drugs-and-labs', (request, response) => {
+    const query = searchQuery.safeParse(request.query);
+    if (query.success) return void response.json(searchMedicalDatabase(query.data));
+    refuse(response, 400, 'invalid_query', query.error.issues.map((i) => i.path.join('.')).join(', '));
+  });
+  app.use((_, response) => refuse(response, 404, 'not_found', 'no such operation'));
+  app.use((error: { status?: number }, _: Request, response: Response, next: NextFunction) => {
+    if (response.headersSent) return next(error);
+    refuse(response, error.status ?? 500, 'unreadable_request', 'the request could not be read');
+  });
+
+  const server = app.listen(options.port ?? 0, options.host ?? '127.0.0.1');
+  await once(server, 'listening');
+  const { address, port, family } = server.address() as AddressInfo;
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    requests,
+    accept: (accepted) => {
+      tokens = new Set(accepted);
+    },
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      // A hanging answer would keep its connection, and so the server, for ever.
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function recorded(request: Request): ReceivedRequest {
+  const { method, path, query, headers, body } = request;
+  return { method, path, query, headers, body, clientPort: request.socket.remotePort };
+}

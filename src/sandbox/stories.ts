@@ -1,0 +1,106 @@
+import { appointmentId, type Clinic, newPatient, pdfUrl } from './clinic.ts';
+import type { Random } from './random.ts';
+
+/** One thing that happens: an event and its data at a moment (milliseconds). */
+export interface Happening {
+  readonly event: string;
+  readonly data: Record<string, unknown>;
+}
+
+/** What happens to one receipt, form or review request; each step is told when it happens. */
+export type Story = Generator<Happening, void, number>;
+
+const inRupees = (paise: number) => paise / 100;
+
+/** A receipt: created, perhaps paid in parts, perhaps deleted, now and then back again (section 2.2). */
+export function* receiptStory(random: Random, clinic: Clinic, createdAt: number): Story {
+  const patient = newPatient(random);
+  const amount = random.between(5_000, 500_000);
+  const skuDiscount = random.chance(0.2) ? random.between(1, 2_000) : 0;
+  const discount = random.chance(0.3) ? random.between(1, 3_000) : 0;
+  const net = amount - skuDiscount - discount;
+  let paid = random.chance(0.5) ? net : 0;
+  const receipt: Record<string, unknown> = {
+    receipt_id: clinic.nextReceipt++,
+    aid: appointmentId(random),
+    doctor_oid: random.pick(clinic.doctors),
+    clinic_id: clinic.clinicId,
+    patient_oid: patient.oid,
+    created_at: createdAt,
+    updated_at: createdAt,
+    receipt_number: random.chance(0.2) ? `R-${random.between(1, 9999)}` : null,
+    receipt_url: pdfUrl(random, 'receipts'),
+    receipt_status: 'SUCCESS',
+    receipt_amount: inRupees(amount),
+    additional_discount_value: inRupees(discount),
+    additional_discount_type: 'AMOUNT',
+    additional_discount_amount: inRupees(discount),
+    net_amount: inRupees(net),
+    name: patient.name,
+    mobile: patient.mobile,
+    flavour: random.chance(0.1) ? 'standard' : null,
+    sku_discount_amount: inRupees(skuDiscount),
+    amount_due: inRupees(net - paid),
+    archive: 0,
+    remarks: random.pick(['', '', '', 'Paid at the desk', 'अगली बार शेष']),
+    ref_trx_id: '',
+    payment_id: null,
+    payment_link: null,
+    amount_paid: paid === 0 && random.chance(0.3) ? null : inRupees(paid),
+    actor: 'doctor',
+    // Beyond the documented fields, as real ones are.
+    ...(random.chance(0.3) ? { invoice_series: random.pick(['A', 'B']) } : {}),
+  };
+  let now = yield { event: 'receipt.created', data: { ...receipt } };
+
+  while (paid < net && random.chance(0.8)) {
+    paid = random.chance(0.5) ? net : paid + random.between(1, net - paid);
+    const reference = random.text(12, 'ABCDEFGHJKMNPQRSTUVWXYZ23456789');
+    Object.assign(receipt, {
+      updated_at: now,
+      amount_paid: inRupees(paid),
+      amount_due: inRupees(net - paid),
+      payment_id: `pay_${reference}`,
+      payment_link: `https://pay.example/${reference}`,
+      ref_trx_id: random.chance(0.5) ? `trx_${reference}` : '',
+    });
+    now = yield { event: 'receipt.updated', data: { ...receipt } };
+  }
+  if (random.chance(0.3)) {
+    Object.assign(receipt, { updated_at: now, remarks: `Corrected ${random.between(1, 99)}` });
+    now = yield { event: 'receipt.updated', data: { ...receipt } };
+  }
+  if (!random.chance(0.15)) return;
+  Object.assign(receipt, { updated_at: now, archive: 1 });
+  now = yield { event: 'receipt.deleted', data: { ...receipt } };
+  if (!random.chance(0.1)) return;
+  Object.assign(receipt, { updated_at: now, archive: 0, remarks: 'Restored' });
+  yield { event: 'receipt.updated', data: { ...receipt } };
+}
+
+/** A medical certificate: created, perhaps updated (section 2.3). */
+export function* consentFormStory(random: Random, clinic: Clinic): Story {
+  const form = {
+    docid: random.pick(clinic.doctors),
+    id: random.text(24, '0123456789abcdef'),
+    owner: clinic.businessId,
+    patientid: newPatient(random).oid,
+  };
+  // Each version is a PDF of its own.
+  const pdf = () => ({ sendurlpdf: pdfUrl(random, 'forms/send'), url: pdfUrl(random, 'forms') });
+  yield { event: 'mcert.created', data: { ...form, ...pdf() } };
+  while (random.chance(0.4)) yield { event: 'mcert.updated', data: { ...form, ...pdf() } };
+}
+
+/** A review request after a prescription; appointment and clinic may be missing (section 2.4). */
+export function* reviewRequestStory(random: Random, clinic: Clinic): Story {
+  yield {
+    event: 'google_review.request',
+    data: {
+      doctor_id: random.pick(clinic.doctors),
+      google_review_link: `https://reviews.example/r/${random.text(16, '0123456789abcdefghijkmnpqrstuvwxyz')}`,
+      patient_id: newPatient(random).oid,
+      ...(random.chance(0.8) ? { appointment_id: appointmentId(random), clinic_id: clinic.clinicId } : {}),
+    },
+  };
+}

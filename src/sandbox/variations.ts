@@ -1,0 +1,80 @@
+import { breakages } from './breakages.ts';
+import { type Callback, callbackOf, type HistoryOptions, history } from './history.ts';
+import { type Random, seededRandom } from './random.ts';
+
+const shuffleWindow = 1_000;
+const repeatable = 200;
+
+export interface CallbacksOptions extends HistoryOptions {
+  /** How many callbacks in all, duplicates and broken ones included. Default: without end. */
+  readonly count?: number;
+  /** Share of deliberate duplicates, 0 to 1. */
+  readonly duplicates?: number;
+  /** Share of broken ones, 0 to 1; each is broken in one of the ways of breakages.ts. */
+  readonly invalid?: number;
+  /** Lets each callback change places with others within a window of 1000. */
+  readonly shuffle?: boolean;
+}
+
+/**
+ * A history with the trouble that real deliveries have, lazily and in bounded memory; the same options give
+ * the same sequence. Without duplicates, every body is distinct.
+ */
+export function* callbacks(options: CallbacksOptions): Generator<Callback, void> {
+  const random = seededRandom(options.seed, 1);
+  let sequence: Iterable<Callback> = withTrouble(history(options), options, random);
+  if (options.count !== undefined) sequence = first(options.count, sequence);
+  yield* options.shuffle ? shuffled(sequence, random) : sequence;
+}
+
+function* withTrouble(source: Iterable<Callback>, options: CallbacksOptions, random: Random) {
+  const { duplicates = 0, invalid = 0 } = options;
+  const recent: Callback[] = [];
+  for (const callback of source) {
+    while (recent.length > 0 && random.chance(duplicates)) yield duplicateOf(random.pick(recent), random);
+    if (random.chance(invalid)) {
+      yield random.pick(breakages)(callback);
+      continue;
+    }
+    if (duplicates > 0) {
+      if (recent.length < repeatable) recent.push(callback);
+      else recent[random.between(0, repeatable - 1)] = callback;
+    }
+    yield callback;
+  }
+}
+
+function duplicateOf(callback: Callback, random: Random): Callback {
+  if (random.chance(0.5)) return { ...callback, duplicate: 'same bytes' };
+  const timestamp = callback.envelope.timestamp + random.between(30, 3_600);
+  const resent = callbackOf(callback.number, callback.family, { ...callback.envelope, timestamp });
+  return { ...resent, duplicate: 'new timestamp' };
+}
+
+function* first(count: number, source: Iterable<Callback>) {
+  let left = count;
+  if (left <= 0) return;
+  for (const callback of source) {
+    yield callback;
+    if (--left === 0) return;
+  }
+}
+
+function* shuffled(source: Iterable<Callback>, random: Random) {
+  const waiting: Callback[] = [];
+  for (const callback of source) {
+    if (waiting.length < shuffleWindow) {
+      waiting.push(callback);
+      continue;
+    }
+    const place = random.between(0, shuffleWindow - 1);
+    yield waiting[place]!;
+    waiting[place] = callback;
+  }
+  while (waiting.length > 0) {
+    const place = random.between(0, waiting.length - 1);
+    yield waiting[place]!;
+    waiting[place] = waiting.at(-1)!;
+    waiting.pop();
+  }
+}

@@ -1,0 +1,198 @@
+import { PassThrough } from 'node:stream';
+import { Command, CommanderError } from 'commander';
+import { addClientCommands } from '../../src/client/commands.ts';
+import { InputEnded, openDialogue } from '../../src/client/dialogue.ts';
+import { createServiceClient } from '../../src/client/index.ts';
+import { register } from '../../src/client/register.ts';
+import { searchTable } from '../../src/client/search-table.ts';
+import { settingsFrom } from '../../src/client/settings.ts';
+import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
+
+let sandbox: Sandbox;
+let env: Record<string, string>;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  env = { SERVICE_BASE_URL: sandbox.url, SERVICE_TOKEN: sandboxToken };
+});
+afterAll(() => sandbox.close());
+
+async function run(env: Record<string, string>, ...args: string[]) {
+  const said = { out: '', err: '', code: 0 };
+  const program = new Command('receiver').exitOverride().configureOutput({
+    writeOut: (text) => {
+      said.out += text;
+    },
+    writeErr: (text) => {
+      said.err += text;
+    },
+  });
+  addClientCommands(program, env);
+  await program.parseAsync(args, { from: 'user' }).catch((error: unknown) => {
+    if (!(error instanceof CommanderError)) throw error;
+    said.code = error.exitCode;
+  });
+  return said;
+}
+
+describe('search', () => {
+  it('prints a table of drugs', async () => {
+    const { out, code } = await run(env, 'search', 'paracetamol', '--limit', '2');
+    expect(code).toBe(0);
+    expect(out).toMatch(/│ Drug .*│ Generic .*│ Manufacturer .*│ Form .*│ OTC .*│ Id /);
+    expect(out.match(/Paracetamol 500 mg/g)).toHaveLength(2);
+    expect(sandbox.requests.at(-1)).toMatchObject({
+      query: { q: 'paracetamol', limit: '2', s_type: 'drug' },
+    });
+  });
+
+  it('prints a table of laboratory tests', async () => {
+    const { out } = await run(env, 'search', 'lipid', '--type', 'lab');
+    expect(out).toMatch(/│ Lipid profile +│ Biochemistry +│ 499\.75 │/);
+  });
+
+  it("prints the service's answer as JSON", async () => {
+    const { out } = await run(env, 'search', 'lipid', '--type', 'lab', '--json');
+    expect(JSON.parse(out)).toMatchObject({ drugs: [], lab_tests: [{ name: 'Lipid profile' }] });
+  });
+
+  it('says so when nothing is found', async () => {
+    expect((await run(env, 'search', 'nothing-like-it')).out).toBe('Nothing found.\n');
+  });
+
+  it.each([
+    ['refused input', ['search', 'a', '--limit', '101'], 64, /limit: Too big/],
+    ['a rejection', ['search', 'fault-400'], 65, /answered 400/],
+    ['an outage', ['search', 'fault-503'], 69, /answered 503/],
+    ['garbage', ['search', 'fault-garbage'], 76, /not JSON/],
+    ['a 401', ['search', 'fault-401'], 77, /answered 401/],
+  ])('tells %s in one line, with an exit code of its own', async (_, args, code, says) => {
+    const said = await run(env, ...args);
+    expect(said).toMatchObject({ out: '', code });
+    expect(said.err).toMatch(says);
+    expect(said.err.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('lets no name from the service steer the terminal', () => {
+    const table = searchTable({ drugs: [{ name: '\u001b[2JEvil\u202etxt\n' }] as never, lab_tests: [] });
+    expect(table).toContain(' [2JEvil txt ');
+    expect(table.split('\n')).toHaveLength(5);
+  });
+});
+
+describe('settings', () => {
+  it.each([
+    [
+      {},
+      "set SERVICE_BASE_URL to the service's http(s) address, without credentials; and SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file that holds the token",
+    ],
+    [
+      { SERVICE_BASE_URL: 'http://127.0.0.1' },
+      'set SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file that holds the token',
+    ],
+    [
+      { SERVICE_BASE_URL: 'http://u:secret@127.0.0.1', SERVICE_TOKEN: 't' },
+      "set SERVICE_BASE_URL to the service's http(s) address, without credentials",
+    ],
+    [
+      { SERVICE_BASE_URL: 'http://127.0.0.1', SERVICE_TOKEN: 't', SERVICE_TIMEOUT_MS: 'soon' },
+      'set SERVICE_TIMEOUT_MS to a number of milliseconds',
+    ],
+  ])('with %j, says in one line what to set, and exits with 78', async (given, message) => {
+    for (const command of [['search', 'a'], ['register']]) {
+      const said = await run(given as Record<string, string>, ...command);
+      expect(said).toEqual({ out: '', err: `${command[0]}: ${message}\n`, code: 78 });
+    }
+  });
+
+  it('takes the documented defaults', () => {
+    const given = { SERVICE_BASE_URL: 'http://127.0.0.1', SERVICE_TOKEN_FILE: '/run/token' };
+    expect(settingsFrom(given)).toEqual({
+      baseUrl: 'http://127.0.0.1',
+      token: { file: '/run/token' },
+      timeoutMs: 10_000,
+      serviceIdentifierField: 'svc',
+    });
+    expect(
+      settingsFrom({ ...given, SERVICE_TIMEOUT_MS: '500', SERVICE_IDENTIFIER_FIELD: 'maker' }),
+    ).toMatchObject({
+      timeoutMs: 500,
+      serviceIdentifierField: 'maker',
+    });
+  });
+});
+
+describe('register', () => {
+  async function walk(route: 'aadhaar' | 'mobile' | undefined, answers: string[], showTokens = false) {
+    const client = createServiceClient({ baseUrl: sandbox.url, token: sandboxToken });
+    const asked: string[] = [];
+    let told = '';
+    const ask = async (question: string) => {
+      asked.push(question);
+      const answer = answers.shift();
+      if (answer === undefined) throw new InputEnded('no more answers');
+      return answer;
+    };
+    const tell = (text: string) => {
+      told += `${text}\n`;
+    };
+    await register({ client, ask, tell, route, headers: { hipId: 'hip-1' }, showTokens });
+    await client.close();
+    expect(answers).toEqual([]);
+    return { asked, told };
+  }
+
+  it('walks by Aadhaar to the end, asking again for what was refused or rejected', async () => {
+    const { told } = await walk(undefined, [
+      'somehow',
+      'aadhaar',
+      'start-walk-1',
+      '98765',
+      '111111',
+      '9876543210',
+      '000000',
+      '9876543210',
+      '444444',
+      'taken@sbx',
+      'asha@sbx',
+    ]);
+    expect(told).toContain('mobile: must be a 10-digit mobile number\nOnce more:');
+    expect(told).toContain('the service answered 422');
+    expect(told).toContain('abha_create: The interface names this state');
+    expect(told).toContain('the service answered 409');
+    expect(told).toContain('abha_end: The service identifier (svc) is present.');
+    expect(sandbox.requests.at(-1)?.headers).toMatchObject({ 'x-hip-id': 'hip-1' });
+  });
+
+  it('leaves it to the person which call follows a state', async () => {
+    const { asked } = await walk('aadhaar', ['start-walk-2', '9876543210', '222222', '']);
+    expect(asked.at(-1)).toMatch(/nothing: stop/);
+  });
+
+  it('walks by mobile, leaving out what was left empty', async () => {
+    await walk('mobile', ['start-walk-3', 'asha@sbx', 'Asha', '', '', 'F', '', '560001', '1', '', '1990']);
+    expect(sandbox.requests.at(-1)).toMatchObject({
+      body: {
+        abha_address: 'asha@sbx',
+        profile: { first_name: 'Asha', gender: 'F', pincode: '560001', day_of_birth: 1, year_of_birth: 1990 },
+        txn_id: 'start-walk-3',
+      },
+    });
+  });
+
+  it('shows tokens only when told to', async () => {
+    const tokens = /sandbox-(abha|refresh|min)-token/g;
+    const hidden = await walk('aadhaar', ['start-walk-4', '9876543210', '111111']);
+    expect(hidden.told).not.toMatch(tokens);
+    const shown = await walk('aadhaar', ['start-walk-5', '9876543210', '111111'], true);
+    expect(shown.told.match(tokens)).toHaveLength(3);
+  });
+
+  it('reads answers from a pipe, however they arrive, and says when they end', async () => {
+    const input = new PassThrough();
+    const dialogue = openDialogue(input, new PassThrough());
+    input.end('first\n  second \n');
+    expect([await dialogue.ask('?'), await dialogue.ask('?')]).toEqual(['first', 'second']);
+    await expect(dialogue.ask('?')).rejects.toThrow(InputEnded);
+    dialogue.close();
+  });
+});

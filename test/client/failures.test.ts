@@ -1,0 +1,166 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { createServiceClient, type ServiceClient, type ServiceError } from '../../src/client/index.ts';
+import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
+import { failureOf, faultyCalls } from './calls.ts';
+
+const operations = [
+  'verifyAadhaarOtp',
+  'createAddressByMobile',
+  'createAddressByAadhaar',
+  'searchDrugsAndLabs',
+] as const;
+
+let sandbox: Sandbox;
+let client: ServiceClient;
+let hasty: ServiceClient;
+const quick = { timeoutMs: 300, totalTimeoutMs: 700, retry: { firstPauseMs: 10 } };
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ serviceIdentifierField: 'maker' });
+  const options = { baseUrl: sandbox.url, token: sandboxToken };
+  client = createServiceClient({ ...options, retry: { maxAttempts: 1 } });
+  hasty = createServiceClient({ ...options, ...quick });
+});
+afterAll(async () => {
+  await client.close();
+  await hasty.close();
+  await sandbox.close();
+});
+
+describe.each(operations)('%s', (operation) => {
+  it.each([
+    ['answers broken JSON', 'garbage', '9000000003', 'UnreadableResponse', { status: 200 }],
+    ['answers HTML', 'html', '9000000009', 'UnreadableResponse', { status: 200 }],
+    ['redirects', 'redirect', '9000000004', 'UnreadableResponse', { status: 302 }],
+    ['answers 10 MB', 'huge', '9000000005', 'UnreadableResponse', { status: 200, body: undefined }],
+    ['hangs', 'hang', '9000000002', 'Unavailable', { reason: 'time-out', mayHaveReached: true }],
+    ['stops amid its answer', 'stall', '9000000007', 'Unavailable', { reason: 'time-out' }],
+    [
+      'drops the connection',
+      'reset',
+      '9000000006',
+      'Unavailable',
+      { reason: 'network', mayHaveReached: true },
+    ],
+    ['answers 400', '400', '9000000400', 'Rejected', { status: 400 }],
+    ['answers 401', '401', '9000000401', 'Unauthorized', { status: 401 }],
+    ['answers 404', '404', '9000000404', 'Rejected', { status: 404 }],
+    ['answers 422', '422', '9000000422', 'Rejected', { status: 422 }],
+    ['answers 429', '429', '9000000429', 'Rejected', { status: 429, retryAfterMs: 1000 }],
+    ['answers 500', '500', '9000000500', 'Unavailable', { status: 500, reason: 'status' }],
+    ['answers 503', '503', '9000000503', 'Unavailable', { status: 503, reason: 'status' }],
+  ])('when the service %s, ends with the right typed error', async (_, fault, mobile, name, detail) => {
+    // Only where nothing comes is the time-out short: a busy machine may be slow to answer.
+    const caller = ['hang', 'stall'].includes(fault) ? hasty : client;
+    const error = (await failureOf(faultyCalls(caller, fault, mobile)[operation]())) as ServiceError;
+    expect(error).toMatchObject({ name, operation, ...detail });
+    const registers = operation !== 'searchDrugsAndLabs';
+    expect(error.transactionId).toEqual(registers ? expect.stringMatching(/^start-/) : undefined);
+  });
+
+  it('when the service is not there, says that nothing reached it', async () => {
+    const gone = await startSandbox();
+    await gone.close();
+    const lonely = createServiceClient({ baseUrl: gone.url, token: sandboxToken, ...quick });
+    expect(await failureOf(faultyCalls(lonely, 'hang', '9000000002')[operation]())).toMatchObject({
+      name: 'Unavailable',
+      operation,
+      reason: 'network',
+      mayHaveReached: false,
+      message: expect.stringContaining('ECONNREFUSED'),
+    });
+    await lonely.close();
+  });
+});
+
+it('sends no token where a redirect points', async () => {
+  const before = sandbox.requests.length;
+  await failureOf(client.searchDrugsAndLabs({ q: 'fault-redirect' }));
+  expect(sandbox.requests.slice(before).map((r) => r.path)).toEqual(['/medical-db/v1/drugs-and-labs']);
+});
+
+it('stops reading an answer that is too large', async () => {
+  const stuffing = Buffer.alloc(64 * 1024, 'x');
+  let written = 0;
+  const endless = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"');
+      const pour = () => {
+        while (!socket.destroyed) {
+          written += stuffing.length;
+          if (!socket.write(stuffing)) return void socket.once('drain', pour);
+        }
+      };
+      pour();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(endless, 'listening');
+  const { port } = endless.address() as { port: number };
+  const bounded = createServiceClient({
+    baseUrl: `http://127.0.0.1:${port}`,
+    token: sandboxToken,
+    maxResponseBytes: 100_000,
+  });
+
+  expect(await failureOf(bounded.searchDrugsAndLabs({ q: 'a' }))).toMatchObject({
+    name: 'UnreadableResponse',
+    message: expect.stringContaining('UND_ERR_RES_EXCEEDED_MAX_SIZE'),
+  });
+  // What the sockets' own buffers take comes on top of the bound.
+  expect(written).toBeLessThan(20 * 1024 * 1024);
+  await bounded.close();
+  endless.close();
+});
+
+it('reads a large error as what its status says', async () => {
+  expect(await failureOf(client.searchDrugsAndLabs({ q: 'fault-huge-500' }))).toMatchObject({
+    name: 'Unavailable',
+    status: 500,
+  });
+});
+
+it('says which field is missing at abha_end, and still hands out what came', async () => {
+  const misconfigured = createServiceClient({
+    baseUrl: sandbox.url,
+    token: sandboxToken,
+    serviceIdentifierField: 'other',
+  });
+  const call = misconfigured.verifyAadhaarOtp({ mobile: '9876543210', otp: '111111', txn_id: 'start-lost' });
+  const error = (await failureOf(call)) as ServiceError & { received(): unknown };
+  expect(error).toMatchObject({
+    name: 'UnreadableResponse',
+    message: expect.stringContaining('serviceIdentifierField is "other"'),
+  });
+  expect(error.received()).toMatchObject({ refresh_token: 'sandbox-refresh-token' });
+  await misconfigured.close();
+});
+
+it("ends at once with the signal's reason when the caller gives up", async () => {
+  const controller = new AbortController();
+  const before = sandbox.requests.length;
+  const call = client.searchDrugsAndLabs({ q: 'fault-hang' }, { signal: controller.signal });
+  const reason = new Error('enough');
+  const failed = failureOf(call);
+  controller.abort(reason);
+  expect(await failed).toBe(reason);
+
+  await expect(client.searchDrugsAndLabs({ q: 'a' }, { signal: controller.signal })).rejects.toBe(reason);
+  expect(sandbox.requests.length - before).toBeLessThanOrEqual(1);
+});
+
+it('ends within its time-out even if the token source never answers', async () => {
+  const waiting = createServiceClient({
+    baseUrl: sandbox.url,
+    token: () => new Promise<string>(() => {}),
+    ...quick,
+  });
+  const call = waiting.verifyAadhaarOtp({ mobile: '9876543210', otp: '111111', txn_id: 'start-token' });
+  expect(await failureOf(call)).toMatchObject({
+    name: 'Unavailable',
+    reason: 'time-out',
+    mayHaveReached: false,
+  });
+  await waiting.close();
+});

@@ -1,0 +1,134 @@
+import fc from 'fast-check';
+import { createServiceClient, type ServiceClient } from '../../src/client/index.ts';
+import { retryAfterMs } from '../../src/client/retry.ts';
+import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
+import { failureOf, faultyCalls } from './calls.ts';
+
+let sandbox: Sandbox;
+let client: ServiceClient;
+let hasty: ServiceClient;
+let pauses: number[];
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  const options = {
+    baseUrl: sandbox.url,
+    token: sandboxToken,
+    retry: { firstPauseMs: 10 },
+    onRetry: (_: unknown, pauseMs: number) => void pauses.push(pauseMs),
+  };
+  client = createServiceClient(options);
+  hasty = createServiceClient({ ...options, timeoutMs: 500 });
+});
+beforeEach(() => {
+  pauses = [];
+});
+afterAll(async () => {
+  await client.close();
+  await hasty.close();
+  await sandbox.close();
+});
+
+async function sentDuring(call: () => Promise<unknown>): Promise<number> {
+  const before = sandbox.requests.length;
+  await call().catch(() => {});
+  return sandbox.requests.length - before;
+}
+
+it.each(['500', '502', '503', '504', 'reset'])(
+  'asks again when a search meets %s, and succeeds',
+  async (fault) => {
+    const found = await client.searchDrugsAndLabs({ q: `fault-once-${fault}` });
+    expect(found.drugs).toEqual([]);
+    expect(pauses).toHaveLength(1);
+  },
+);
+
+it('asks again when an attempt of a search takes too long', async () => {
+  await hasty.searchDrugsAndLabs({ q: 'fault-once-hang' });
+  expect(pauses).toHaveLength(1);
+});
+
+it('waits as long as Retry-After asks before it searches again', async () => {
+  await client.searchDrugsAndLabs({ q: 'fault-once-429' });
+  expect(pauses).toEqual([expect.any(Number)]);
+  expect(pauses[0]).toBeGreaterThanOrEqual(1000);
+});
+
+it('gives a search up after three attempts', async () => {
+  expect(await sentDuring(() => client.searchDrugsAndLabs({ q: 'fault-500' }))).toBe(3);
+});
+
+it('says at once what it met if the time left is shorter than the pause asked for', async () => {
+  const brief = createServiceClient({ baseUrl: sandbox.url, token: sandboxToken, totalTimeoutMs: 900 });
+  const before = sandbox.requests.length;
+  const error = await failureOf(brief.searchDrugsAndLabs({ q: 'fault-429' }));
+  expect(error).toMatchObject({ name: 'Rejected', status: 429, retryAfterMs: 1000 });
+  expect(sandbox.requests.length - before).toBe(1);
+  await brief.close();
+});
+
+it.each(['400', '404', '422', 'garbage', 'redirect', 'huge'])(
+  'does not repeat a search that met %s',
+  async (fault) => {
+    expect(await sentDuring(() => client.searchDrugsAndLabs({ q: `fault-${fault}` }))).toBe(1);
+  },
+);
+
+const registrations = ['verifyAadhaarOtp', 'createAddressByMobile', 'createAddressByAadhaar'] as const;
+const faults = { '429': '429', '500': '500', '503': '503', reset: '006', hang: '002', garbage: '003' };
+
+describe.each(registrations)('%s', (operation) => {
+  it.each(Object.entries(faults))('is never sent twice, met by %s', async (fault, ending) => {
+    const calls = faultyCalls(fault === 'hang' ? hasty : client, fault, `9000000${ending}`);
+    expect(await sentDuring(calls[operation])).toBe(1);
+    expect(pauses).toEqual([]);
+  });
+});
+
+it('sends a registration again where no connection came about: its OTP is still good', async () => {
+  const gone = await startSandbox();
+  await gone.close();
+  const port = Number(new URL(gone.url).port);
+  let back: Sandbox | undefined;
+  const patient = createServiceClient({
+    baseUrl: gone.url,
+    token: async () => {
+      // The service comes back between the first attempt and the second.
+      if (pauses.length > 0) back ??= await startSandbox({ port });
+      return sandboxToken;
+    },
+    retry: { firstPauseMs: 10 },
+    onRetry: (_, pauseMs) => pauses.push(pauseMs),
+  });
+  const call = patient.verifyAadhaarOtp({ mobile: '9876543210', otp: '111111', txn_id: 'start-back' });
+  expect((await call).skip_state).toBe('abha_end');
+  expect(back?.requests).toHaveLength(1);
+  await patient.close();
+  await back?.close();
+});
+
+it('reports each failure to onRetry, and in the end the last one', async () => {
+  const error = await failureOf(client.searchDrugsAndLabs({ q: 'fault-503' }));
+  expect(error).toMatchObject({ name: 'Unavailable', status: 503 });
+  expect(pauses).toHaveLength(2);
+});
+
+describe('Retry-After', () => {
+  it('is read as seconds or as a date, and ignored otherwise', () => {
+    const now = Date.parse('2025-01-01T00:00:00Z');
+    expect(retryAfterMs('3', now)).toBe(3000);
+    expect(retryAfterMs('Wed, 01 Jan 2025 00:00:05 GMT', now)).toBe(5000);
+    expect(retryAfterMs('Tue, 31 Dec 2024 23:59:59 GMT', now)).toBe(0);
+    expect(retryAfterMs('soon', now)).toBeUndefined();
+  });
+
+  it('never yields a negative or unreadable pause', () => {
+    fc.assert(
+      fc.property(fc.string(), (header) => {
+        const pause = retryAfterMs(header);
+        expect(pause === undefined || pause >= 0).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,49 @@
+import type {
+  CreateAddressByMobileResponse,
+  Profile,
+  SearchRequest,
+  SearchResponse,
+  ServiceIdentifier,
+  VerifyAadhaarOtpRequest,
+  VerifyAadhaarOtpResponse,
+} from '../../src/client/index.ts';
+import { nextStep, operations } from '../../src/client/index.ts';
+
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+const holds = <_ extends true>() => {};
+
+// The compiler keeps these promises; jest only runs the lines.
+it('has the service identifier in the type at abha_end, and only there for sure', () => {
+  function atEnd(response: VerifyAadhaarOtpResponse | CreateAddressByMobileResponse) {
+    if (response.skip_state === 'abha_end') return response.svc.min_token;
+    // @ts-expect-error svc may be missing in every other state
+    return response.svc.min_token;
+  }
+  holds<Same<Extract<VerifyAadhaarOtpResponse, { skip_state: 'abha_end' }>['svc'], ServiceIdentifier>>();
+  expect(atEnd({ skip_state: 'abha_end', svc: { min_token: 'm', oid: null, uuid: null } })).toBe('m');
+});
+
+it('lets any profile field be null', () => {
+  holds<Same<Profile['year_of_birth'], number | null | undefined>>();
+  holds<Same<Profile['first_name'], string | null | undefined>>();
+});
+
+it('refuses in the types what the interface does not know', () => {
+  // @ts-expect-error s_type is drug or lab
+  const search: SearchRequest = { q: 'a', s_type: 'herb' };
+  // @ts-expect-error the OTP is required
+  const verify: VerifyAadhaarOtpRequest = { mobile: '9876543210', txn_id: 't' };
+  // @ts-expect-error a fifth state is not documented
+  const step = () => nextStep({ skip_state: 'abha_other' });
+  expect([search, verify, step]).toHaveLength(3);
+});
+
+it('always has both arrays in a search response', () => {
+  holds<Same<SearchResponse['drugs'] extends unknown[] ? true : false, true>>();
+  holds<Same<SearchResponse['lab_tests'] extends unknown[] ? true : false, true>>();
+});
+
+it('repeats no operation but the search', () => {
+  const repeatable = Object.values(operations).filter((operation) => operation.repeatable);
+  expect(repeatable.map((operation) => operation.name)).toEqual(['searchDrugsAndLabs']);
+});

@@ -1,0 +1,170 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { addSandboxCommands } from '../../src/sandbox/commands.ts';
+import { receiverAddress } from '../../src/sandbox/send-options.ts';
+import { accept, startReceiver } from './receiver.ts';
+
+let receiver: Awaited<ReturnType<typeof startReceiver>>;
+let folder: string;
+beforeEach(async () => {
+  receiver = await startReceiver(accept);
+  folder = await mkdtemp(join(tmpdir(), 'send-'));
+});
+afterEach(async () => {
+  await receiver.close();
+  await rm(folder, { recursive: true });
+  process.exitCode = undefined;
+});
+
+type UntilEnd = Parameters<typeof addSandboxCommands>[2];
+
+function run(env: Record<string, string>, ...args: string[]) {
+  return runUntil(undefined, env, args);
+}
+
+async function runUntil(untilEnd: UntilEnd, env: Record<string, string>, args: string[]) {
+  const said = { out: '', err: '', code: 0 };
+  const program = new Command('receiver').exitOverride().configureOutput({
+    writeOut: (text) => {
+      said.out += text;
+    },
+    writeErr: (text) => {
+      said.err += text;
+    },
+  });
+  addSandboxCommands(program, env, untilEnd);
+  await program.parseAsync(args, { from: 'user' }).catch((error: unknown) => {
+    if (!(error instanceof CommanderError)) throw error;
+    said.code = error.exitCode;
+  });
+  return said;
+}
+
+it('sends to the documented paths and ends with a summary', async () => {
+  const { out } = await run({}, 'send', '--url', receiver.url, '--count', '60', '--seed', '5');
+  expect(new Set(receiver.got.map((g) => g.path))).toEqual(
+    new Set([
+      '/registered_url_for_receipt_events',
+      '/registered_url_for_consent_form',
+      '/registered_url_for_google_review_events',
+    ]),
+  );
+  expect(out).toMatch(/^sent {5}60 callbacks in [\d.]+ s \(\d+\/s\), 60 acknowledged, 0 resent$/m);
+  expect(out).toMatch(/^answers {2}200 accepted 60$/m);
+  expect(out).toMatch(/^latency {2}p50 [\d.]+ ms · p95 [\d.]+ ms · p99 [\d.]+ ms · max [\d.]+ ms$/m);
+  expect(out).toMatch(/^again {4}--seed 5 --start \d{4}-\d\d-\d\dT03:30:00.000Z$/m);
+  expect(process.exitCode).toBeUndefined();
+});
+
+it('takes host, port, paths, key and header from the environment', async () => {
+  const { hostname, port } = new URL(receiver.url);
+  const env = {
+    HOST: hostname,
+    PORT: port,
+    RECEIPTS_PATH: '/r/unguessable',
+    CONSENT_FORMS_PATH: '/c/unguessable',
+    REVIEW_REQUESTS_PATH: '/g/unguessable',
+    SIGNING_KEYS: 'first,second',
+    SIGNATURE_HEADER: 'X-Our-Signature',
+  };
+  await run(env, 'send', '--count', '40', '--seed', '1');
+  expect(new Set(receiver.got.map((g) => g.path))).toEqual(
+    new Set(['/r/unguessable', '/c/unguessable', '/g/unguessable']),
+  );
+  expect(receiver.got[0]?.headers['x-our-signature']).toMatch(/^t=\d+,v1=[0-9a-f]{64}$/);
+});
+
+it('repeats a run with the seed and start that it printed', async () => {
+  const first = await run({}, 'send', '--url', receiver.url, '--count', '30');
+  const again = /^again {4}(.+)$/m.exec(first.out)![1]!.split(' ');
+  await run({}, 'send', '--url', receiver.url, '--count', '30', ...again);
+  const bodies = receiver.got.map((g) => g.body.toString());
+  expect(bodies.slice(30).sort()).toEqual(bodies.slice(0, 30).sort());
+});
+
+it('sends duplicates and broken ones by the share, and keeps a ledger', async () => {
+  const ledger = join(folder, 'ledger');
+  const shares = ['--duplicates', '30%', '--invalid', '20%', '--shuffle'];
+  await run(
+    {},
+    'send',
+    '--url',
+    receiver.url,
+    '--count',
+    '300',
+    '--seed',
+    '2',
+    '--ledger',
+    ledger,
+    ...shares,
+  );
+  expect(receiver.got).toHaveLength(300);
+  expect(new Set(receiver.got.map((g) => g.body.toString())).size).toBeLessThan(295);
+  const lines = (await readFile(ledger, 'utf8')).trim().split('\n');
+  expect(lines).toHaveLength(300);
+  expect(Object.keys(JSON.parse(lines[0]!))).toEqual(['id', 'event', 'business_id', 'status']);
+});
+
+it('exits with 1 when the receiver does not have everything', async () => {
+  await receiver.close();
+  const { out } = await run({}, 'send', '--url', receiver.url, '--count', '3');
+  expect(out).toContain('ECONNREFUSED 3');
+  expect(process.exitCode).toBe(1);
+  receiver = await startReceiver(accept);
+});
+
+it('says in one line that it cannot write the ledger', async () => {
+  const ledger = join(folder, 'nowhere', 'ledger');
+  const said = await run({}, 'send', '--url', receiver.url, '--ledger', ledger);
+  expect(said).toEqual({ out: '', err: `send: cannot write the ledger ${ledger} (ENOENT)\n`, code: 73 });
+  expect(receiver.got).toEqual([]);
+});
+
+it.each([
+  ['--duplicates', '200%'],
+  ['--invalid', 'some'],
+  ['--rate', '0'],
+  ['--connections', '0'],
+  ['--count', '-1'],
+  ['--start', 'soon'],
+  ['--url', 'ftp://127.0.0.1'],
+])('refuses %s %s', async (option, value) => {
+  const said = await run({}, 'send', `${option}=${value}`);
+  expect(said.code).toBe(1);
+  expect(said.err).toContain(`'${option} <`);
+});
+
+it('serves the sandbox and sends callbacks on its own schedule until it is interrupted', async () => {
+  const interrupt = new AbortController();
+  await receiver.close();
+  receiver = await startReceiver((got, response, count) => {
+    accept(got, response, count);
+    if (count === 20) interrupt.abort();
+  });
+  const args = ['sandbox', '--port', '0', '--token', 'ours', '--send-to', receiver.url, '--rate', '1000'];
+  const { out } = await runUntil((work) => work(interrupt.signal), { SIGNING_KEYS: 'key' }, args);
+  expect(out).toMatch(/^export SERVICE_BASE_URL=http:\/\/127\.0\.0\.1:\d+ SERVICE_TOKEN=ours$/m);
+  expect(out).toMatch(/^sent {5}\d+ callbacks/m);
+  expect(receiver.got.length).toBeGreaterThanOrEqual(20);
+  expect(receiver.got[0]?.headers).toHaveProperty('x-webhook-signature');
+});
+
+it('says in one line that the sandbox cannot listen', async () => {
+  const { port } = new URL(receiver.url);
+  const said = await run({}, 'sandbox', '--port', port);
+  expect(said).toEqual({
+    out: '',
+    err: `sandbox: cannot listen on 127.0.0.1:${port} (EADDRINUSE)\n`,
+    code: 69,
+  });
+});
+
+it.each([
+  [{}, 'http://127.0.0.1:8080'],
+  [{ HOST: '0.0.0.0', PORT: '9000' }, 'http://127.0.0.1:9000'],
+  [{ HOST: '::1' }, 'http://[::1]:8080'],
+])('finds the receiver of %j at %s', (env, address) => {
+  expect(receiverAddress(env)).toBe(address);
+});
