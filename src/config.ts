@@ -37,6 +37,8 @@ export interface Config {
   adminToken: string | undefined;
   /** How often and how late deliveries that no job carries are looked for. */
   sweep: { everyMs: number; olderThanMs: number };
+  /** How long a stop waits for senders to leave before it closes connections that say nothing. */
+  drainMs: number;
 }
 
 /** Raised with every fault of the environment at once, a line each that starts with the variable's name. */
@@ -177,5 +179,6 @@ export function parseConfig(
     },
     adminToken: e.ADMIN_TOKEN,
     sweep: { everyMs: 2_000, olderThanMs: 5_000 },
+    drainMs: 2_000,
   };
 }

@@ -6,7 +6,7 @@ import type { HealthPart } from './http/health.ts';
 import { listen } from './http/server.ts';
 import { Inbox } from './inbox/inbox.ts';
 import type { Log } from './log.ts';
-import { openDeliveryQueue } from './queue/delivery-queue.ts';
+import { DeliveryQueue } from './queue/delivery-queue.ts';
 import { postgresBackend } from './queue/postgres-backend.ts';
 import { redisBackend } from './queue/redis-backend.ts';
 import { openDatabase } from './store/database.ts';
@@ -67,13 +67,13 @@ async function start(
   const backend = config.redisUrl ? redisBackend(config.redisUrl) : postgresBackend(databaseUrl);
   onStop(backend.close);
   await backend.prepare();
-  const queue = await openDeliveryQueue(backend, log);
-  onStop(queue.close);
+  const queue = await DeliveryQueue.open(backend, log);
+  onStop(() => queue.close());
 
   if (works) onStop(await startWorker({ config, families, db: database.db, backend, queue, log }));
   if (!receives) return undefined;
 
-  const inbox = new Inbox({ pool: database.pool, enqueue: queue.enqueue, log });
+  const inbox = new Inbox({ pool: database.pool, enqueue: (ids) => queue.enqueue(ids), log });
   onStop(() => inbox.drained());
   const schema = envelopeSchema(families);
   const callbacks = new Map<string, Handler>(

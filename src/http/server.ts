@@ -1,7 +1,9 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
+import { type AddressInfo, Server as Listener } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express } from 'express';
+import type { Config } from '../config.ts';
 import type { Handler } from './callback-handler.ts';
 
 export interface HttpServer {
@@ -11,16 +13,25 @@ export interface HttpServer {
   stop: () => Promise<void>;
 }
 
+// Longer than the minute for which proxies keep connections: the side that sends must be the one that closes.
+const keepAliveMs = 65_000;
+const patienceMs = 10_000;
+
 /**
  * Serves the app. The registered paths are looked up before Express, whose router costs more than the rest
  * of a callback's way; anything else, and any other spelling of a path, is Express's.
+ *
+ * To stop without failing a request, the server first asks the senders to leave: each answer closes its
+ * connection, while those that say nothing are closed only after `drainMs`.
  */
 export async function listen(
   app: Express,
   callbacks: ReadonlyMap<string, Handler>,
-  { host, port }: { host: string; port: number },
+  { host, port, drainMs }: Pick<Config, 'host' | 'port' | 'drainMs'>,
 ): Promise<HttpServer> {
-  const server = createServer((req, res) => {
+  let stopping = false;
+  const server = createServer({ keepAliveTimeout: keepAliveMs }, (req, res) => {
+    if (stopping) res.shouldKeepAlive = false;
     const handle = callbacks.get(req.url ?? '');
     if (handle) void handle(req, res);
     else app(req, res);
@@ -29,11 +40,18 @@ export async function listen(
   await once(server, 'listening');
   const address = server.address() as AddressInfo;
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-  return { url: `http://${name}:${address.port}`, stop: () => stop(server) };
-}
 
-async function stop(server: Server): Promise<void> {
-  const closed = once(server, 'close');
-  server.close();
-  await closed;
+  const stop = async () => {
+    stopping = true;
+    const closed = once(server, 'close');
+    // The server's own close would also cut connections on which a request is under way to us.
+    Listener.prototype.close.call(server);
+    await Promise.race([closed, sleep(drainMs)]);
+    const closing = setInterval(() => server.closeIdleConnections(), 20);
+    const giveUp = setTimeout(() => server.closeAllConnections(), patienceMs);
+    await closed;
+    clearInterval(closing);
+    clearTimeout(giveUp);
+  };
+  return { url: `http://${name}:${address.port}`, stop };
 }

@@ -10,6 +10,7 @@ export interface QueueBackend {
   name: 'redis' | 'postgresql';
   /** Creates or upgrades what BullMQ needs there. */
   prepare: () => Promise<void>;
+  /** Resolves once the store answers, however long it is away. */
   openQueue: (options: Omit<QueueOptions, 'connection'>) => Promise<JobQueue>;
   /** The worker does not run yet. */
   openWorker: (process: JobProcessor, options: Omit<WorkerOptions, 'connection'>) => Promise<JobWorker>;

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
 import { type QueueBackend, queueName } from './backend.ts';
 import { connectRedis } from './redis.ts';
@@ -13,8 +14,11 @@ export function redisBackend(url: string): QueueBackend {
   return {
     name: 'redis',
     prepare: async () => {},
-    openQueue: async (options) =>
-      new Queue(queueName, { ...options, prefix, connection: producer, skipWaitingForReady: true }),
+    openQueue: async (options) => {
+      // BullMQ never forgets that its first look at the server failed.
+      if (producer.status !== 'ready') await once(producer, 'ready');
+      return new Queue(queueName, { ...options, prefix, connection: producer, skipWaitingForReady: true });
+    },
     openWorker: async (process, options) =>
       new Worker(queueName, process, { ...options, prefix, connection: consumer, autorun: false }),
     ping: async () => {

@@ -37,7 +37,7 @@ export async function startWorker(parts: WorkerParts): Promise<() => Promise<voi
       log.debug({ job, applied, failed: failed.length }, 'deliveries applied');
     },
     sweep: async () => {
-      const found = await sweep(db, queue, families, config.sweep.olderThanMs);
+      const found = await sweep(db, queue.opened(), families, config.sweep.olderThanMs);
       if (found > 0) log.warn({ count: found }, 'deliveries without a job were enqueued');
     },
   };
@@ -69,10 +69,11 @@ export async function startWorker(parts: WorkerParts): Promise<() => Promise<voi
 }
 
 /** The schedule lives in the queue, so a wiped queue forgets it; it is put back as often as it runs. */
-function keepSweeping({ bullmq }: DeliveryQueue, everyMs: number, log: Log): () => Promise<void> {
+function keepSweeping(queue: DeliveryQueue, everyMs: number, log: Log): () => Promise<void> {
   const options = { removeOnComplete: true, removeOnFail: true };
   const schedule = async () => {
     try {
+      const bullmq = queue.opened();
       if (await bullmq.getJobScheduler('sweep')) return;
       await bullmq.upsertJobScheduler(
         'sweep',
