@@ -2,7 +2,7 @@ FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json tsconfig.json tsconfig.build.json ./
 COPY src src
-RUN npm ci --omit=optional --ignore-scripts && npm run build
+RUN npm ci --ignore-scripts && npm run build
 
 FROM node:24-slim
 ENV NODE_ENV=production HOST=0.0.0.0
