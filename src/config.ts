@@ -23,6 +23,16 @@ export interface Config {
   /** The registered path of each family, by the family's name. */
   paths: Record<string, string>;
   bodyLimitBytes: number;
+  limits: {
+    /** Requests per second and address; undefined: any number. */
+    requestsPerSecond: number | undefined;
+    /** Requests turned away at the door, per minute and address, before the address is told to wait. */
+    refusalsPerMinute: number;
+    connections: number;
+    /** How long a sender may take for its request. */
+    requestMs: number;
+  };
+  quarantine: { rows: number; bytes: number };
   authentication: {
     signingKeys: string[];
     signatureHeader: string;
@@ -60,6 +70,11 @@ const list = z
       .map((part) => part.trim())
       .filter(Boolean),
   );
+
+const network = z.union(
+  [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
+  'must be addresses or CIDRs, separated by commas, such as 192.0.2.0/24',
+);
 
 const flag = z
   .enum(['true', 'false', '1', '0'], 'must be true or false')
@@ -121,18 +136,41 @@ const schema = (families: readonly FamilyPath[]) =>
       .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
       .default('X-Webhook-Signature'),
     SIGNATURE_TOLERANCE_S: integer(1, 86_400).default(180),
-    ALLOWED_IPS: list,
+    ALLOWED_IPS: list.pipe(z.array(network)),
     TRUST_PROXY: integer(0, 10).default(0),
     ALLOWED_CLIENT_IDS: list,
     ALLOWED_BUSINESS_IDS: list,
     ALLOW_UNAUTHENTICATED: flag,
     BODY_LIMIT: size,
+    RATE_LIMIT: integer(1, 1_000_000).optional(),
+    REFUSAL_LIMIT: integer(1, 1_000_000).default(300),
     ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
     LOG_LEVEL: z
       .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level of pino')
       .default('info'),
     ...Object.fromEntries(families.map((f) => [f.path.variable, path.default(f.path.default)])),
   });
+
+const openInProduction =
+  'SIGNING_KEYS, ALLOWED_IPS, ALLOWED_CLIENT_IDS or ALLOWED_BUSINESS_IDS must be set in production, or all three ' +
+  'paths must hold a part that nobody can guess; else anybody could send callbacks. ' +
+  'To take them from anybody all the same, set ALLOW_UNAUTHENTICATED=true';
+
+type Door = Pick<
+  z.infer<ReturnType<typeof schema>>,
+  'NODE_ENV' | 'ROLE' | 'SIGNING_KEYS' | 'ALLOWED_IPS' | 'ALLOWED_CLIENT_IDS' | 'ALLOWED_BUSINESS_IDS'
+>;
+
+function isOpenInProduction(env: Door, paths: Record<string, string>): boolean {
+  if (env.NODE_ENV !== 'production' || env.ROLE === 'worker') return false;
+  const lists = [env.SIGNING_KEYS, env.ALLOWED_IPS, env.ALLOWED_CLIENT_IDS, env.ALLOWED_BUSINESS_IDS];
+  return lists.every((list) => list.length === 0) && !Object.values(paths).every(isUnguessable);
+}
+
+/** Whether a path holds a part that looks as if chance had made it: 16 characters or more, digits among them. */
+export function isUnguessable(path: string): boolean {
+  return path.split('/').some((part) => /^(?=.*\d)(?=.*[A-Za-z])[\w-]{16,}$/.test(part));
+}
 
 /**
  * Parses the environment into a Config.
@@ -154,6 +192,9 @@ export function parseConfig(
   if (new Set(Object.values(paths)).size < families.length) {
     problems.push(`${families.map((f) => f.path.variable).join(', ')} must differ from each other`);
   }
+  if (parsed.success && !parsed.data.ALLOW_UNAUTHENTICATED && isOpenInProduction(parsed.data, paths)) {
+    problems.push(openInProduction);
+  }
   if (!parsed.success || problems.length > 0) throw new InvalidConfiguration(problems);
   const e = parsed.data;
   return {
@@ -167,6 +208,13 @@ export function parseConfig(
     dataDir: e.DATA_DIR,
     paths,
     bodyLimitBytes: e.BODY_LIMIT,
+    limits: {
+      requestsPerSecond: e.RATE_LIMIT,
+      refusalsPerMinute: e.REFUSAL_LIMIT,
+      connections: 2_000,
+      requestMs: 15_000,
+    },
+    quarantine: { rows: 10_000, bytes: 64 * 1024 * 1024 },
     authentication: {
       signingKeys: e.SIGNING_KEYS,
       signatureHeader: e.SIGNATURE_HEADER,

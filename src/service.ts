@@ -2,12 +2,18 @@ import type { Config } from './config.ts';
 import { envelopeSchema, type Family } from './families/index.ts';
 import { createApp } from './http/app.ts';
 import { createCallbackHandler, type Handler } from './http/callback-handler.ts';
+import { describeDoor } from './http/door/describe.ts';
+import { createDoor, type Door } from './http/door/door.ts';
+import { rateLimit } from './http/door/rate-limit.ts';
 import type { HealthPart } from './http/health.ts';
 import { listen } from './http/server.ts';
+import { Drift } from './inbox/drift.ts';
 import { Inbox } from './inbox/inbox.ts';
+import { Quarantine } from './inbox/quarantine.ts';
 import type { Log } from './log.ts';
 import { DeliveryQueue } from './queue/delivery-queue.ts';
 import { postgresBackend } from './queue/postgres-backend.ts';
+import { connectRedis } from './queue/redis.ts';
 import { redisBackend } from './queue/redis-backend.ts';
 import { openDatabase } from './store/database.ts';
 import { startEmbeddedPostgres } from './store/embedded/index.ts';
@@ -73,13 +79,19 @@ async function start(
   if (works) onStop(await startWorker({ config, families, db: database.db, backend, queue, log }));
   if (!receives) return undefined;
 
-  const inbox = new Inbox({ pool: database.pool, enqueue: (ids) => queue.enqueue(ids), log });
+  const { pool } = database;
+  const inbox = new Inbox({ pool, enqueue: (ids) => queue.enqueue(ids), log });
   onStop(() => inbox.drained());
+  const quarantine = new Quarantine({ pool, limits: config.quarantine, log });
+  onStop(() => quarantine.drained());
+  const drift = new Drift(pool, log, families);
+  onStop(() => drift.close());
+  const door = openDoor(config, onStop);
   const schema = envelopeSchema(families);
   const callbacks = new Map<string, Handler>(
     families.map((family) => [
       config.paths[family.name]!,
-      createCallbackHandler(family, { config, schema, inbox, log }),
+      createCallbackHandler(family, { config, schema, door, inbox, quarantine, drift, log }),
     ]),
   );
   const health: HealthPart[] = [
@@ -88,11 +100,29 @@ async function start(
       required: true,
       check: () => database.pool.query('select 1').then(() => 'PostgreSQL answers'),
     },
+    { name: 'door', required: false, check: async () => describeDoor(config) },
     { name: 'queue', required: false, check: () => backend.ping().then(() => `on ${backend.name}`) },
   ];
+  log.info({ checks: describeDoor(config) }, 'what is asked of a sender');
   const server = await listen(createApp({ callbacks, health, log }), callbacks, config);
   onStop(server.stop);
   return server.url;
+}
+
+function openDoor(config: Config, onStop: (closer: Closer) => void): Door {
+  const { requestsPerSecond, refusalsPerMinute } = config.limits;
+  const redis = config.redisUrl ? connectRedis(config.redisUrl, 'producer') : undefined;
+  redis?.on('error', () => {}); // the limits go on in memory
+  onStop(async () => redis?.disconnect());
+  return createDoor({
+    rules: config.authentication,
+    limits: {
+      requests: requestsPerSecond
+        ? rateLimit('requests', { points: requestsPerSecond, durationS: 1 }, redis)
+        : undefined,
+      refusals: rateLimit('refusals', { points: refusalsPerMinute, durationS: 60 }, redis),
+    },
+  });
 }
 
 async function startEmbedded(config: Config, log: Log, onStop: (closer: Closer) => void): Promise<string> {

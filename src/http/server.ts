@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, Server as Listener } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express } from 'express';
 import type { Config } from '../config.ts';
@@ -27,15 +28,23 @@ const patienceMs = 10_000;
 export async function listen(
   app: Express,
   callbacks: ReadonlyMap<string, Handler>,
-  { host, port, drainMs }: Pick<Config, 'host' | 'port' | 'drainMs'>,
+  { host, port, drainMs, limits }: Pick<Config, 'host' | 'port' | 'drainMs' | 'limits'>,
 ): Promise<HttpServer> {
   let stopping = false;
-  const server = createServer({ keepAliveTimeout: keepAliveMs }, (req, res) => {
+  const timeouts = {
+    keepAliveTimeout: keepAliveMs,
+    headersTimeout: limits.requestMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: Math.min(limits.requestMs, 1_000),
+  };
+  const server = createServer(timeouts, (req, res) => {
     if (stopping) res.shouldKeepAlive = false;
     const handle = callbacks.get(req.url ?? '');
     if (handle) void handle(req, res);
     else app(req, res);
   });
+  server.maxConnections = limits.connections;
+  server.on('clientError', answerBrokenRequest);
   server.listen(port, host);
   await once(server, 'listening');
   const address = server.address() as AddressInfo;
@@ -54,4 +63,24 @@ export async function listen(
     clearTimeout(giveUp);
   };
   return { url: `http://${name}:${address.port}`, stop };
+}
+
+const brokenRequests: Record<string, string> = {
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+};
+
+/** What never became a request for Node gets an answer like all others, and its connection is closed. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const line = brokenRequests[error.code ?? ''] ?? '400 Bad Request';
+  const [status, ...title] = line.split(' ');
+  const body = JSON.stringify({ type: 'about:blank', title: title.join(' '), status: Number(status) });
+  socket.end(
+    `HTTP/1.1 ${line}\r\nContent-Type: application/problem+json\r\nConnection: close\r\n` +
+      `Content-Length: ${body.length}\r\n\r\n${body}`,
+  );
 }

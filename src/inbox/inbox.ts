@@ -4,14 +4,7 @@ import { describeRefusal, isRefusedData } from '../store/faults.ts';
 import type { Delivery, Receipt } from './delivery.ts';
 import { GroupCommit, Overloaded } from './group-commit.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
-
-/** Raised when a delivery can be held nowhere now; the sender has to send it again. */
-export class Unavailable extends Error {
-  constructor(cause: unknown) {
-    super('No store can hold the delivery now.', { cause });
-    this.name = 'Unavailable';
-  }
-}
+import { Unavailable } from './unavailable.ts';
 
 /** Raised when PostgreSQL refuses a delivery's own data. */
 export class Refused extends Error {
@@ -43,6 +36,7 @@ export class Inbox {
       maxWeight: 4 * 1024 * 1024,
       maxItems: 500,
       maxWaiting: 5_000,
+      maxWaitingWeight: 64 * 1024 * 1024,
     });
   }
 

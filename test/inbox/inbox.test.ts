@@ -1,4 +1,5 @@
-import { Inbox, Refused, Unavailable } from '../../src/inbox/inbox.ts';
+import { Inbox, Refused } from '../../src/inbox/inbox.ts';
+import { Unavailable } from '../../src/inbox/unavailable.ts';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
