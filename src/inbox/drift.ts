@@ -6,7 +6,7 @@ export type DriftKind = 'unknown' | 'missing' | 'value';
 /** What the interface documents of a family: its fields, and the values of a few that were seen before. */
 export interface Documented {
   events: readonly string[];
-  fields: Record<string, { knownValues?: readonly string[] }>;
+  fields: Record<string, { json: string; knownValues?: readonly string[] }>;
 }
 
 interface Note {

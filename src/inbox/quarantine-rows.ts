@@ -31,26 +31,20 @@ export async function countQuarantine(db: Kysely<Tables>, filter: QuarantineFilt
   return Number(rows);
 }
 
-/** Matching rows with their bodies, oldest first, read in pages. */
+/** Matching rows with their bodies, in the order of their ids, read in pages. */
 export async function* readQuarantine(
   db: Kysely<Tables>,
   filter: QuarantineFilter,
   page = 100,
 ): AsyncGenerator<QuarantineRow> {
   let last: QuarantineRow | undefined;
-  for (;;) {
-    let query = matching(db, filter).selectAll().limit(page);
-    if (last) {
-      const { received_at, id } = last;
-      query = query.where(({ eb, refTuple, tuple }) =>
-        eb(refTuple('received_at', 'id'), '>', tuple(received_at, id)),
-      );
-    }
+  do {
+    let query = matching(db, filter).clearOrderBy().selectAll().orderBy('id').limit(page);
+    if (last) query = query.where('id', '>', last.id);
     const rows = await query.execute();
     yield* rows;
     last = rows.at(-1);
-    if (rows.length < page) return;
-  }
+  } while (last);
 }
 
 /** Notes that rows were taken in after all. */
