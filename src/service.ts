@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import type { Config } from './config.ts';
 import { envelopeSchema, type Family } from './families/index.ts';
 import { createApp } from './http/app.ts';
@@ -7,10 +8,12 @@ import { createDoor, type Door } from './http/door/door.ts';
 import { rateLimit } from './http/door/rate-limit.ts';
 import type { HealthPart } from './http/health.ts';
 import { listen } from './http/server.ts';
+import type { Delivery } from './inbox/delivery.ts';
 import { Drift } from './inbox/drift.ts';
 import { Inbox } from './inbox/inbox.ts';
 import { Quarantine } from './inbox/quarantine.ts';
 import type { Log } from './log.ts';
+import type { QueueBackend } from './queue/backend.ts';
 import { DeliveryQueue } from './queue/delivery-queue.ts';
 import { postgresBackend } from './queue/postgres-backend.ts';
 import { connectRedis } from './queue/redis.ts';
@@ -65,25 +68,39 @@ async function start(
   const works = config.role !== 'receiver';
 
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
-  const database = openDatabase(databaseUrl, log, { connections: 10, name: `receiver ${config.role}` });
+  await migrateDatabase(databaseUrl, log);
+  const name = `receiver ${config.role}`;
+  const database = openDatabase(databaseUrl, log, { connections: 10, name, queryTimeoutMs: 30_000 });
   onStop(database.close);
-  const migrations = await migrate(database.db);
-  if (migrations.length > 0) log.info({ migrations }, 'the database was migrated');
 
   const backend = config.redisUrl ? redisBackend(config.redisUrl) : postgresBackend(databaseUrl);
   onStop(backend.close);
   await backend.prepare();
+  void backend.refuge?.durability().then(
+    ({ safe, detail }) =>
+      log[safe ? 'info' : 'warn']({ detail }, 'deliveries wait in Redis while PostgreSQL is away'),
+    (err) => log.warn({ err }, 'what Redis keeps could not be found out'),
+  );
   const queue = await DeliveryQueue.open(backend, log);
   onStop(() => queue.close());
 
-  if (works) onStop(await startWorker({ config, families, db: database.db, backend, queue, log }));
-  if (!receives) return undefined;
-
-  const { pool } = database;
-  const inbox = new Inbox({ pool, enqueue: (ids) => queue.enqueue(ids), log });
-  onStop(() => inbox.drained());
+  const { db, pool } = database;
+  const enqueue = (ids: string[]) => queue.enqueue(ids);
   const quarantine = new Quarantine({ pool, limits: config.quarantine, log });
   onStop(() => quarantine.drained());
+  if (works) {
+    const inbox = new Inbox({ pool, enqueue, log });
+    onStop(() => inbox.drained());
+    onStop(await startWorker({ config, families, db, backend, queue, inbox, quarantine, log }));
+  }
+  if (!receives) return undefined;
+
+  const refuge = backend.refuge && {
+    hold: (deliveries: Delivery[]) => queue.hold(deliveries),
+    ping: backend.ping,
+  };
+  const inbox = new Inbox({ pool, enqueue, refuge, log });
+  onStop(() => inbox.drained());
   const drift = new Drift(pool, log, families);
   onStop(() => drift.close());
   const door = openDoor(config, onStop);
@@ -94,19 +111,41 @@ async function start(
       createCallbackHandler(family, { config, schema, door, inbox, quarantine, drift, log }),
     ]),
   );
-  const health: HealthPart[] = [
-    {
-      name: 'database',
-      required: true,
-      check: () => database.pool.query('select 1').then(() => 'PostgreSQL answers'),
-    },
-    { name: 'door', required: false, check: async () => describeDoor(config) },
-    { name: 'queue', required: false, check: () => backend.ping().then(() => `on ${backend.name}`) },
-  ];
+  const health = healthParts(config, pool, backend);
   log.info({ checks: describeDoor(config) }, 'what is asked of a sender');
   const server = await listen(createApp({ callbacks, health, log }), callbacks, config);
   onStop(server.stop);
   return server.url;
+}
+
+/** On a connection of its own: a migration may take longer than any other query. */
+async function migrateDatabase(url: string, log: Log): Promise<void> {
+  const { db, close } = openDatabase(url, log, { connections: 2, name: 'receiver migration' });
+  try {
+    const migrations = await migrate(db);
+    if (migrations.length > 0) log.info({ migrations }, 'the database was migrated');
+  } finally {
+    await close();
+  }
+}
+
+function healthParts(config: Config, pool: pg.Pool, backend: QueueBackend): HealthPart[] {
+  const database = () => pool.query('select 1').then(() => 'PostgreSQL');
+  const refuge = () => backend.ping().then(() => 'Redis, until PostgreSQL is back');
+  const durability = backend.refuge?.durability;
+  return [
+    {
+      name: 'store',
+      required: true,
+      check: () => database().catch((e) => (backend.refuge ? refuge() : Promise.reject(e))),
+    },
+    { name: 'database', required: false, check: () => database().then(() => 'answers') },
+    { name: 'queue', required: false, check: () => backend.ping().then(() => `on ${backend.name}`) },
+    ...(durability
+      ? [{ name: 'refuge', required: false, check: () => durability().then(({ detail }) => detail) }]
+      : []),
+    { name: 'door', required: false, check: async () => describeDoor(config) },
+  ];
 }
 
 function openDoor(config: Config, onStop: (closer: Closer) => void): Door {

@@ -1,5 +1,5 @@
 import Table from 'cli-table3';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { envelopeSchema, families } from '../families/index.ts';
 import { createDoor } from '../http/door/door.ts';
 import { readmit } from '../http/readmit.ts';
@@ -12,8 +12,8 @@ import {
   type QuarantineFilter,
   readQuarantine,
 } from '../inbox/quarantine-rows.ts';
+import { parseMoment, parseUuid } from './arguments.ts';
 import type { Environment } from './environment.ts';
-import { parseMoment } from './moment.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -26,7 +26,7 @@ export function addQuarantineCommand(program: Command, env: Environment): void {
     quarantine
       .command(name)
       .description(description)
-      .option('--id <uuid>', 'only this one', parseId)
+      .option('--id <uuid>', 'only this one', parseUuid)
       .option('--path <family>', 'only what came in at the path of this family')
       .option('--reason <reason>', 'not_json, invalid, wrong_family or refused_by_database')
       .option('--since <time>', 'only what last came in at this time or later', parseMoment)
@@ -105,9 +105,4 @@ function drop(env: Environment, { all, ...filter }: QuarantineFilter & { all?: t
   return withDatabase(env, async ({ database }) => {
     process.stdout.write(`${await dropQuarantine(database.db, filter)} dropped\n`);
   });
-}
-
-function parseId(text: string): string {
-  if (/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text)) return text;
-  throw new InvalidArgumentError('An id is a UUID, as list prints it.');
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
 import { type QueueBackend, queueName } from './backend.ts';
 import { connectRedis } from './redis.ts';
+import { type RedisDurability, readDurability } from './redis-durability.ts';
 
 // In braces, so that a Redis Cluster keeps all keys of the queue on one node.
 const prefix = '{receiver}';
@@ -11,6 +12,7 @@ export function redisBackend(url: string): QueueBackend {
   const producer = connectRedis(url, 'producer');
   const consumer = connectRedis(url, 'consumer');
   for (const client of [producer, consumer]) client.on('error', () => {}); // BullMQ reports them
+  let durability: RedisDurability | undefined;
   return {
     name: 'redis',
     prepare: async () => {},
@@ -21,6 +23,18 @@ export function redisBackend(url: string): QueueBackend {
     },
     openWorker: async (process, options) =>
       new Worker(queueName, process, { ...options, prefix, connection: consumer, autorun: false }),
+    refuge: {
+      durability: async () => {
+        durability = await readDurability(producer);
+        return durability;
+      },
+      persisted: async () => {
+        durability ??= await readDurability(producer);
+        if (!durability.confirmsDisk) return;
+        const [onDisk] = (await producer.call('WAITAOF', 1, 0, 700)) as [number, number];
+        if (onDisk < 1) throw new Error('Redis did not write to its disk in time.');
+      },
+    },
     ping: async () => {
       await producer.ping();
     },

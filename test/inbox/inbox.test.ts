@@ -76,7 +76,9 @@ it('a queue that fails does not fail the delivery', async () => {
 
 it('acknowledges nothing while the database cannot be reached', async () => {
   const away = openDatabase('postgresql://nobody@127.0.0.1:1/none', log, { connections: 1, name: 'test' });
-  await expect(openInbox(away.pool).append(numbered(1)[0]!)).rejects.toThrow(Unavailable);
+  const inbox = openInbox(away.pool);
+  await expect(inbox.append(numbered(1)[0]!)).rejects.toThrow(Unavailable);
+  await inbox.drained();
   await away.close();
 });
 

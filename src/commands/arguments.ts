@@ -13,3 +13,9 @@ export function parseMoment(text: string): Date {
   }
   return moment;
 }
+
+/** The id of a delivery or of a body in the quarantine. */
+export function parseUuid(text: string): string {
+  if (/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text)) return text;
+  throw new InvalidArgumentError('An id is a UUID, such as 018bcfe5-6800-8a3c-9f10-0123456789ab.');
+}
