@@ -14,6 +14,7 @@ export type Backend = 'redis' | 'postgresql';
 export interface Stage {
   /** Where callbacks are sent to. */
   url: string;
+  databaseUrl: string;
   redis: TestRedis | undefined;
   link: TcpProxy;
   /** Starts a role again, after it was killed. */
@@ -50,19 +51,24 @@ export async function setStage(backend: Backend): Promise<Stage> {
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
 
+  const signalDatabase = (signal: 'STOP' | 'CONT' | 'KILL') => {
+    const [pid] = readFileSync(join(folder, 'database/postmaster.pid'), 'utf8').split('\n');
+    const children = signal === 'KILL' ? [] : childrenOf(pid!);
+    for (const one of [pid!, ...children]) process.kill(Number(one), `SIG${signal}`);
+  };
+
   return {
     url: `http://127.0.0.1:${port}`,
+    databaseUrl: database.url,
     redis,
     link,
     start,
     processOf: (role) => processes.get(role)!,
-    signalDatabase: (signal) => {
-      const [pid] = readFileSync(join(folder, 'database/postmaster.pid'), 'utf8').split('\n');
-      const children = signal === 'KILL' ? [] : childrenOf(pid!);
-      for (const one of [pid!, ...children]) process.kill(Number(one), `SIG${signal}`);
-    },
+    signalDatabase,
     rows: async (query) => (await pool.query(query)).rows,
     stop: async () => {
+      redis?.process.kill('SIGCONT');
+      signalDatabase('CONT');
       await Promise.all([...processes.values()].map((service) => service.end('SIGTERM')));
       await pool.end();
       await link.stop();
