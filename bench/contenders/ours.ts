@@ -1,7 +1,7 @@
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { valueOf } from '../stores/postgres.ts';
+import { scalar } from '../stores/postgres.ts';
 import type { Contender, Stores } from './contender.ts';
 
 const file = 'bin/receiver.js';
@@ -28,7 +28,7 @@ const ours = (name: string, title: string, queue: (stores: Stores) => Record<str
     worker: program('worker'),
     stores: true,
     waiting: ({ databaseUrl }) =>
-      valueOf(databaseUrl, `select count(*) from deliveries where status <> 'applied'`),
+      scalar(databaseUrl, `select count(*) from deliveries where status <> 'applied'`),
   };
 };
 

@@ -49,7 +49,7 @@ export async function startPostgres(dataDir: string): Promise<BenchPostgres> {
 }
 
 /** One value of one row. */
-export function valueOf(url: string, query: string): Promise<number> {
+export function scalar(url: string, query: string): Promise<number> {
   return withClient(url, async (client: pg.Client) => {
     const { rows } = await client.query<[number | string]>({ text: query, rowMode: 'array' });
     return Number(rows[0]?.[0]);
