@@ -49,7 +49,9 @@ export async function measure(
   rates: Record<string, number> = {},
 ): Promise<Measurement> {
   const first = await aloneOf(bench, contender, seed, rates);
-  const second = contender.worker ? await bothOf(bench, contender, seed + 500) : undefined;
+  const second = contender.worker
+    ? await together(bench, contender, await freshStores(bench, contender), seed + 500)
+    : undefined;
   const applied = contender.stores ? first.alone.perSecond : undefined;
   return {
     both: undefined,
@@ -83,9 +85,9 @@ async function aloneOf(bench: Bench, contender: Contender, seed: number, rates: 
   }
 }
 
-async function bothOf(bench: Bench, contender: Contender, seed: number) {
+/** Measures receiver and worker together on what the stores hold already. */
+export async function together(bench: Bench, contender: Contender, stores: Stores, seed: number) {
   const { options, say } = bench;
-  const stores = await freshStores(bench, contender);
   const receiver = await start(bench, contender.receiver, stores);
   const worker = await start(bench, contender.worker!, stores).catch(async (error) => {
     await receiver.stop();
@@ -111,8 +113,13 @@ async function bothOf(bench: Bench, contender: Contender, seed: number) {
   }
 }
 
-async function freshStores({ postgres, redis }: Bench, contender: Contender): Promise<Stores> {
-  const stores = { databaseUrl: await postgres.freshDatabase(), redisUrl: redis.url };
+/** A new database with the tables that the contender expects, and an empty Redis. */
+export async function freshStores(
+  { postgres, redis }: Bench,
+  contender: Contender,
+  name?: string,
+): Promise<Stores> {
+  const stores = { databaseUrl: await postgres.freshDatabase(name), redisUrl: redis.url };
   await redis.empty();
   await contender.prepare?.(stores);
   return stores;

@@ -8,12 +8,10 @@ export interface BenchPostgres {
   /** The server's first process. */
   pid: number;
   version: string;
-  /** A new, empty database; the one before is dropped. */
-  freshDatabase: () => Promise<string>;
+  /** A new, empty database; the one before of this name is dropped. */
+  freshDatabase: (name?: string) => Promise<string>;
   stop: () => Promise<void>;
 }
-
-const name = 'bench';
 
 /** The embedded PostgreSQL with its own settings, as the service starts it: every commit reaches the disk. */
 export async function startPostgres(dataDir: string): Promise<BenchPostgres> {
@@ -22,27 +20,30 @@ export async function startPostgres(dataDir: string): Promise<BenchPostgres> {
     const { rows } = await client.query(`
       select pg_backend_pid() pid, current_setting('server_version') version,
              current_setting('fsync') fsync, current_setting('synchronous_commit') commit`);
-    return rows[0] as { pid: number; version: string; fsync: string; commit: string };
+    const { pid, ...told } = rows[0] as { pid: number; version: string; fsync: string; commit: string };
+    return { ...told, pid: parentOf(pid) }; // while the session's own process lives
   });
-  const url = new URL(server.url);
-  url.pathname = `/${name}`;
-  const drop = () =>
+  const made = new Set<string>();
+  const drop = (name: string) =>
     withClient(server.url, async (client) => {
       await client.query(`drop database if exists ${name} with (force)`);
     });
   return {
-    pid: parentOf(asked.pid),
+    pid: asked.pid,
     version: `${asked.version} (fsync ${asked.fsync}, synchronous_commit ${asked.commit})`,
-    freshDatabase: async () => {
-      await drop();
+    freshDatabase: async (name = 'bench') => {
+      await drop(name);
+      made.add(name);
       await withClient(server.url, async (client) => {
         await client.query(`create database ${name}`);
         await client.query('checkpoint');
       });
+      const url = new URL(server.url);
+      url.pathname = `/${name}`;
       return url.href;
     },
     stop: async () => {
-      await drop();
+      for (const name of made) await drop(name);
       await server.stop();
     },
   };
