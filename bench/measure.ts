@@ -3,7 +3,7 @@ import type { LoadFigures } from './load/order.ts';
 import { runLoad } from './load/run-load.ts';
 import type { BenchOptions } from './options.ts';
 import { type Program, startProgram } from './process/program.ts';
-import { cpuSeconds, familyMiB, peakMiB } from './process/usage.ts';
+import { busySeconds, cpuSeconds, familyMiB, peakMiB } from './process/usage.ts';
 import type { BenchPostgres } from './stores/postgres.ts';
 import type { BenchRedis } from './stores/redis.ts';
 import { untilEmpty } from './until-empty.ts';
@@ -37,6 +37,8 @@ export interface Measurement {
   cpu: PerProcess;
   /** MiB; of the stores what they hold at the end. */
   memory: PerProcess;
+  /** Share of a core that was used by nothing of the bench while the receiver was measured alone. */
+  others: number;
   /** From start to ready, on an existing database. */
   readyMs: { receiver: number; worker: number | undefined };
 }
@@ -68,9 +70,12 @@ async function aloneOf(bench: Bench, contender: Contender, seed: number, rates: 
   const receiver = await start(bench, contender.receiver, stores);
   const load = { ...loadOf(contender, options), url: receiver.url };
   try {
-    const cpuBefore = cpuOf(bench, receiver);
+    const before = { cpu: cpuOf(bench, receiver), busy: busySeconds(), time: performance.now() };
     const alone = await runLoad({ ...load, seed });
-    const cpu = per10k(cpuBefore, cpuOf(bench, receiver), alone.acknowledged);
+    const after = { cpu: cpuOf(bench, receiver), busy: busySeconds(), time: performance.now() };
+    const cpu = per10k(before.cpu, after.cpu, alone.acknowledged);
+    const own = total(after.cpu) - total(before.cpu) + alone.cpuSeconds;
+    const others = (after.busy - before.busy - own) / ((after.time - before.time) / 1000);
     say(`${contender.name}, alone: ${line(alone)}`);
     const half = await runLoad({ ...load, seed: seed + 1, rate: alone.perSecond / 2 });
     say(`${contender.name}, half load: ${line(half)}`);
@@ -79,7 +84,8 @@ async function aloneOf(bench: Bench, contender: Contender, seed: number, rates: 
       at[other] = await runLoad({ ...load, seed: seed + 2 + index, rate });
       say(`${contender.name}, at the rate of ${other}: ${line(at[other])}`);
     }
-    return { alone, half, at, cpu, memory: memoryOf(bench, receiver), receiverReadyMs: receiver.readyMs };
+    const memory = memoryOf(bench, receiver);
+    return { alone, half, at, cpu, others, memory, receiverReadyMs: receiver.readyMs };
   } finally {
     await receiver.stop();
   }
@@ -155,6 +161,8 @@ function memoryOf({ postgres, redis }: Bench, receiver: Program, worker?: Progra
     redis: familyMiB(redis.pid),
   };
 }
+
+const total = ({ receiver, worker, postgres, redis }: PerProcess) => receiver + worker + postgres + redis;
 
 function per10k(before: PerProcess, after: PerProcess, deliveries: number): PerProcess {
   const cost = (name: keyof PerProcess) => ((after[name] - before[name]) * 10_000) / deliveries;

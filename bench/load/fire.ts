@@ -80,6 +80,7 @@ export async function fire(order: LoadOrder, requests: readonly Buffer[]): Promi
   });
 
   const used = process.cpuUsage(cpu);
+  const inAll = process.cpuUsage();
   const seconds = (lastAnswer - begin) / 1000;
   const window = (Math.min(end, lastSent) - measured) / 1000;
   return {
@@ -91,5 +92,6 @@ export async function fire(order: LoadOrder, requests: readonly Buffer[]): Promi
     p99: latencies.percentile(0.99),
     max: latencies.percentile(1),
     cpu: (used.user + used.system) / 1e6 / seconds,
+    cpuSeconds: (inAll.user + inAll.system) / 1e6,
   };
 }

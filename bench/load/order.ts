@@ -30,6 +30,8 @@ export interface LoadFigures {
   seconds: number;
   /** Share of one core that the load itself used. */
   cpu: number;
+  /** CPU seconds of the load's process in all, making the requests included. */
+  cpuSeconds: number;
   /** When the first request was sent, milliseconds since 1970. */
   began: number;
 }

@@ -16,6 +16,20 @@ export function cpuSeconds(pid: number): number {
   return root.own + root.ofEndedChildren + children.reduce((sum, own) => sum + own, 0);
 }
 
+/** CPU seconds that the whole machine has been busy, what its host took from it included. */
+export function busySeconds(): number {
+  try {
+    const [user, nice, system, , , irq, softirq, steal] = readFileSync('/proc/stat', 'utf8')
+      .split('\n', 1)[0]!
+      .split(/\s+/)
+      .slice(1)
+      .map(Number) as number[];
+    return (user! + nice! + system! + irq! + softirq! + steal!) / ticksPerSecond;
+  } catch {
+    return 0;
+  }
+}
+
 /** The most memory that a process ever held, MiB. */
 export function peakMiB(pid: number): number {
   return kilobytes(`/proc/${pid}/status`, 'VmHWM') / 1024;

@@ -27,6 +27,7 @@ const figures: Figure[] = [
   ['start to ready ms, receiver', (m) => m.readyMs.receiver],
   ['start to ready ms, worker', (m) => m.readyMs.worker],
   ['CPU of the load, share of a core', (m) => m.alone.cpu, 2],
+  ['CPU of others, share of a core', (m) => m.others, 2],
 ];
 
 /** A line per figure and a column per contender: medians of the rounds, with their range. */
