@@ -1,8 +1,7 @@
 import { identify } from '../../src/inbox/identity.ts';
 import { insertDeliveries } from '../../src/inbox/insert-deliveries.ts';
-import { createLog } from '../../src/log.ts';
 import { history } from '../../src/sandbox/history.ts';
-import { openDatabase } from '../../src/store/database.ts';
+import { openPool } from '../../src/store/pool.ts';
 import { Latencies } from '../load/latencies.ts';
 
 const plain = `
@@ -11,7 +10,7 @@ values ($1, $2, $3, $4, $5, $6, $7)`;
 
 /** Median milliseconds of a commit of one delivery, and of a plain insert of one; they take turns. */
 export async function loneCommits(url: string, seed: number, count: number) {
-  const database = openDatabase(url, createLog('warn'), { connections: 1, name: 'bench' });
+  const pool = openPool({ connectionString: url, max: 1 }, () => {});
   const ours = new Latencies();
   const theirs = new Latencies();
   let number = 0;
@@ -21,18 +20,18 @@ export async function loneCommits(url: string, seed: number, count: number) {
     const time = new Date(event_time > 1e11 ? event_time : event_time * 1000);
     const began = performance.now();
     if (number % 2 === 0) {
-      await insertDeliveries(database.pool, [{ id, family, json: body }]);
+      await insertDeliveries(pool, [{ id, family, json: body }]);
       ours.add(performance.now() - began);
     } else {
       const values = [id, event, family, client_id, business_id, time, body];
-      await database.pool.query({ name: 'plain', text: plain, values });
+      await pool.query({ name: 'plain', text: plain, values });
       theirs.add(performance.now() - began);
     }
     number += 1;
     if (number === count * 2) break;
   }
   // No worker was told of them: the next measurement must not wait for them.
-  await database.pool.query(`delete from deliveries where status = 'received'`);
-  await database.close();
+  await pool.query(`delete from deliveries where status = 'received'`);
+  await pool.end();
   return { ours: ours.percentile(0.5), plain: theirs.percentile(0.5) };
 }
