@@ -15,12 +15,8 @@ const folder = '.data/bench';
 /** Builds the programs, starts the stores, runs, and stops whatever was started. */
 export async function withSession<T>(run: (session: Session) => Promise<T>): Promise<T> {
   // The embedded PostgreSQL ends by itself when this process does.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      killPrograms();
-      process.exit(1);
-    });
-  }
+  process.on('exit', killPrograms);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
   const began = Date.now();
   const say = (line: string) => {
     process.stderr.write(`${((Date.now() - began) / 1000).toFixed(0).padStart(5)} s  ${line}\n`);
