@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import type pg from 'pg';
 import type { Config } from './config.ts';
 import { envelopeSchema, type Family } from './families/index.ts';
@@ -13,6 +14,7 @@ import { Drift } from './inbox/drift.ts';
 import { Inbox } from './inbox/inbox.ts';
 import { Quarantine } from './inbox/quarantine.ts';
 import type { Log } from './log.ts';
+import { openApiDocument } from './openapi/document.ts';
 import type { QueueBackend } from './queue/backend.ts';
 import { DeliveryQueue } from './queue/delivery-queue.ts';
 import { postgresBackend } from './queue/postgres-backend.ts';
@@ -29,6 +31,8 @@ export interface Service {
   /** Finishes what is in flight, then closes everything that was opened. */
   stop: () => Promise<void>;
 }
+
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
 type Closer = () => Promise<void>;
 
@@ -113,9 +117,19 @@ async function start(
   );
   const health = healthParts(config, pool, backend);
   log.info({ checks: describeDoor(config) }, 'what is asked of a sender');
-  const server = await listen(createApp({ callbacks, health, log }), callbacks, config);
+  const server = await listen(
+    createApp({ callbacks, health, contract: contractOf(config, families), log }),
+    callbacks,
+    config,
+  );
   onStop(server.stop);
   return server.url;
+}
+
+/** The contract is served where the console is on, which the admin token switches. */
+function contractOf({ adminToken, authentication }: Config, families: readonly Family[]): object | undefined {
+  const { signatureHeader } = authentication;
+  return adminToken ? openApiDocument({ families, signatureHeader, version }) : undefined;
 }
 
 /** On a connection of its own: a migration may take longer than any other query. */

@@ -6,6 +6,8 @@ import { type Service, startService } from '../service.ts';
 import type { Environment } from './environment.ts';
 import { greeting } from './greeting.ts';
 
+const patienceMs = 20_000;
+
 /** `receiver start`: runs the service until SIGTERM or SIGINT. */
 export function addStartCommand(program: Command, env: Environment): void {
   program
@@ -32,6 +34,11 @@ function stopOnSignal(service: Service, log: Log): void {
     if (stopping) return;
     stopping = true;
     log.info({ signal }, 'stopping');
+    // A store that is gone must not keep the process: what was acknowledged is safe without it.
+    setTimeout(() => {
+      log.error({ afterMs: patienceMs }, 'stopped without waiting any longer');
+      process.exit(1);
+    }, patienceMs).unref();
     try {
       await service.stop();
       log.info('stopped');

@@ -33,5 +33,10 @@ export function openDatabase(
   };
   const pool = openPool(config, (error) => log.warn({ err: error }, 'a connection to PostgreSQL broke'));
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
-  return { db, pool, url, close: () => db.destroy() };
+  const close = async () => {
+    await db.destroy();
+    // Kysely ends a pool only if it has used it itself.
+    if (!pool.ended) await pool.end();
+  };
+  return { db, pool, url, close };
 }
