@@ -16,7 +16,7 @@ create function bench.business(n bigint) returns text
 
 create function bench.moment(n bigint, day bigint, days integer, salt bigint) returns timestamptz
   language sql stable parallel safe
-  return date_trunc('day', now() - interval '1 day' * (days - 1 - day), 'Asia/Kolkata')
+  return date_trunc('day', now() - interval '1 day' * (days - day), 'Asia/Kolkata')
          + interval '9 hours' + bench.chance(n, salt) * interval '12 hours';
 
 create function bench.envelope(n bigint, event text, at timestamptz, data jsonb) returns jsonb
@@ -39,8 +39,8 @@ begin atomic
     'mobile', '+915' || lpad(n::text, 9, '0'), 'flavour', null, 'sku_discount_amount', 0,
     'amount_due', due, 'archive', 0, 'remarks', '', 'ref_trx_id', '', 'payment_id', 'pay_' || n,
     'payment_link', 'https://pay.example/' || n, 'amount_paid', gross - 10 - due, 'actor', 'doctor')
-  from (select gross, case when bench.chance(n, 3) < 0.15 and not settled then gross / 2 else 0 end as due
-        from (select 100 + floor(bench.chance(n, 2) * 200000)::numeric / 100 as gross) a) b;
+  from (select gross, case when bench.chance(n, 3) < 0.15 and not settled then round(gross / 2, 2) else 0 end as due
+        from (select round(100 + floor(bench.chance(n, 2) * 200000)::numeric / 100, 2) as gross) a) b;
 end;
 
 create function bench.receipts_of(today integer, per_day integer, days integer)

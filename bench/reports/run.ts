@@ -7,9 +7,9 @@ import { type Database, openDatabase } from '../../src/store/database.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { fill, type Volume } from './fill.ts';
-import { compareIntake, withoutReports } from './intake.ts';
 import { measure } from './measure.ts';
 import { queries } from './queries.ts';
+import { timeIntake } from './time-intake.ts';
 
 const log = createLog('warn');
 // The server's own settings, but for what makes filling bearable.
@@ -60,36 +60,6 @@ async function timeReports(database: Database): Promise<void> {
   }
 }
 
-async function timeIntake(url: string): Promise<void> {
-  const names = ['with_reports', 'without_reports'];
-  const admin = openDatabase(url, log, { connections: 1, name: 'bench' });
-  const databases: Database[] = [];
-  for (const name of names) {
-    await admin.pool.query(`drop database if exists ${name} with (force)`);
-    await admin.pool.query(`create database ${name}`);
-    const own = new URL(url);
-    own.pathname = `/${name}`;
-    const database = openDatabase(own.href, log, { connections: 2, name: 'bench' });
-    databases.push(database);
-    await migrate(database.db);
-    await fill(database.db, { receipts: Math.min(receipts, 200_000), days: 100 }, () => {});
-    await database.pool.query('vacuum analyze');
-  }
-  await withoutReports(databases[1]!);
-  const rates = await compareIntake(databases, rounds);
-  const ratios = rates[0]!.map((rate, round) => rate / rates[1]![round]!);
-  print(`\nCallbacks taken in and applied in a second, ${rounds} rounds in turns (median)`);
-  for (const [index, name] of names.entries()) print(`  ${name}: ${median(rates[index]!).toFixed(0)}`);
-  print(
-    `  ratio: ${median(ratios).toFixed(3)} (${Math.min(...ratios).toFixed(3)} to ${Math.max(...ratios).toFixed(3)})`,
-  );
-  for (const database of databases) await database.close();
-  for (const name of names) await admin.pool.query(`drop database ${name} with (force)`);
-  await admin.close();
-}
-
-const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
-
 const began = Date.now();
 const server = await startEmbeddedPostgres(folder, log, settings);
 const database = openDatabase(server.url, log, { connections: 3, name: 'bench' });
@@ -97,7 +67,7 @@ try {
   await migrate(database.db);
   await fillOnce(database, { receipts, days });
   await timeReports(database);
-  if (rounds > 0) await timeIntake(server.url);
+  if (rounds > 0) print(`\n${await timeIntake(server.url, Math.min(receipts, 200_000), rounds, log)}`);
 } finally {
   await database.close();
   await server.stop();
