@@ -17,20 +17,15 @@ const lastDays = [
   'review_requests',
   'receipt_history',
   'deliveries',
+  'quarantine',
+  'delivery_health',
 ];
 
-/** Every view, for one business and the last 30 days; what knows no business or no days, for what it knows. */
+/** Every view, for one business and the last 30 days. */
 export function queries(business: string): Query[] {
   const of = `business_id = '${business}'`;
-  const hours = `hour >= now() - interval '30 days'`;
   return [
     ...lastDays.map((view) => ({ view, text: `select * from reporting.${view} where ${of} and ${since}` })),
-    { view: 'delivery_health', text: `select * from reporting.delivery_health where ${hours}` },
-    {
-      view: 'delivery_health_by_business',
-      text: `select * from reporting.delivery_health_by_business where ${of} and ${hours}`,
-    },
-    { view: 'quarantine', text: `select * from reporting.quarantine where ${of} and ${hours}` },
     { view: 'silence', text: `select * from reporting.silence where ${of}` },
     {
       view: 'receipts_as_of()',

@@ -96,28 +96,46 @@ from (
 ) done
 group by business_id, clinic_id, day;
 
+-- In two parts because each has an index of its own: what is applied, and the little that is not.
 create view reporting.deliveries as
 select
-  id as delivery_id, family, event, business_id, client_id, event_time, reporting.day(event_time) as day,
-  status, error, received_at, reporting.hour(received_at) as hour, applied_at,
-  delivery_count - 1 as duplicates, last_received_at
-from deliveries;
+  id as delivery_id, family, event, business_id, client_id,
+  case when family = 'receipt' then reporting.receipt_id(envelope) end as receipt_id,
+  event_time, status, error, received_at, reporting.day(received_at) as day,
+  reporting.hour(received_at) as hour, applied_at, delivery_count - 1 as duplicates, last_received_at
+from deliveries
+where status = 'applied'
+union all
+select
+  id, family, event, business_id, client_id,
+  case when family = 'receipt' then reporting.receipt_id(envelope) end,
+  event_time, status, error, received_at, reporting.day(received_at),
+  reporting.hour(received_at), applied_at, delivery_count - 1, last_received_at
+from deliveries
+where status <> 'applied';
+
+-- Of two events at the same time the later in a receipt's life is the newer, as the worker has it.
+create function reporting.rank(event text) returns integer
+  language sql immutable strict parallel safe
+  return array_position(array['receipt.created', 'receipt.updated', 'receipt.deleted'], event);
 
 -- Only what was applied: that it can be unpacked is certain, and what failed never was a version.
 create view reporting.receipt_history as
 select
   d.business_id, reporting.receipt_id(d.envelope) as receipt_id,
-  (select count(*)
-   from deliveries earlier
-   where earlier.family = 'receipt' and earlier.status = 'applied'
-     and earlier.business_id = d.business_id
-     and reporting.receipt_id(earlier.envelope) = reporting.receipt_id(d.envelope)
-     and (earlier.event_time, coalesce(service_time((earlier.envelope #>> '{data,updated_at}')::numeric), '-infinity'),
-          array_position(array['receipt.created', 'receipt.updated', 'receipt.deleted'], earlier.event), earlier.id)
-      <= (d.event_time, coalesce(service_time(data.updated_at), '-infinity'),
-          array_position(array['receipt.created', 'receipt.updated', 'receipt.deleted'], d.event), d.id)
+  1 + (
+    select count(*)
+    from deliveries earlier
+    where earlier.family = 'receipt' and earlier.status = 'applied'
+      and earlier.business_id = d.business_id
+      and reporting.receipt_id(earlier.envelope) = reporting.receipt_id(d.envelope)
+      and earlier.id <> d.id
+      and (earlier.event_time,
+           coalesce(service_time((earlier.envelope #>> '{data,updated_at}')::numeric), '-infinity'),
+           reporting.rank(earlier.event), earlier.id)
+        < (d.event_time, coalesce(service_time(data.updated_at), '-infinity'), reporting.rank(d.event), d.id)
   ) as version,
-  d.event, d.event_time, reporting.day(d.event_time) as day,
+  d.event, d.event_time, reporting.day(d.received_at) as day,
   d.received_at, d.applied_at, data.receipt_number,
   coalesce(service_time(data.created_at), d.event_time) as issued_at,
   service_time(data.updated_at) as updated_at,
@@ -147,27 +165,27 @@ begin atomic
   select r.*
   from reporting.all_receipts r
   join reporting.deliveries d on d.delivery_id = r.delivery_id
-  where d.applied_at <= moment
+  where d.applied_at <= moment and d.status = 'applied'
   union all
   select
-    r.business_id, r.receipt_id, h.receipt_number, reporting.day(h.issued_at), h.issued_at, h.updated_at,
+    h.business_id, h.receipt_id, h.receipt_number, reporting.day(h.issued_at), h.issued_at, h.updated_at,
     h.deleted_at, h.clinic_id, h.doctor_id, h.patient_id, h.name, h.mobile, h.status, h.gross_amount,
     h.item_discount_amount, h.additional_discount_type, h.additional_discount_value,
     h.additional_discount_amount, h.net_amount, h.paid_amount, h.due_amount, h.payment_id, h.payment_link,
     h.transaction_reference, h.pdf_url, h.remarks, h.actor, h.flavour, h.archive, h.aid, h.client_id, h.event,
     h.event_time, h.delivery_id
-  from reporting.all_receipts r
-  join reporting.deliveries d on d.delivery_id = r.delivery_id
+  from reporting.deliveries d
+  join reporting.all_receipts r
+    on r.business_id = d.business_id and r.receipt_id = d.receipt_id and r.delivery_id = d.delivery_id
   cross join lateral (
     select *
     from reporting.receipt_history h
-    where h.business_id = r.business_id and h.receipt_id = r.receipt_id and h.applied_at <= moment
-    order by h.event_time desc, coalesce(h.updated_at, '-infinity') desc,
-             array_position(array['receipt.created', 'receipt.updated', 'receipt.deleted'], h.event) desc,
+    where h.business_id = d.business_id and h.receipt_id = d.receipt_id and h.applied_at <= moment
+    order by h.event_time desc, coalesce(h.updated_at, '-infinity') desc, reporting.rank(h.event) desc,
              h.delivery_id desc
     limit 1
   ) h
-  where d.applied_at > moment;
+  where d.applied_at > moment and d.status = 'applied' and d.family = 'receipt';
 end;
 
 -- The body of what did not fit may be anything; escaped, its bytes can be searched whatever they are.
@@ -177,15 +195,15 @@ create function reporting.business_in(body bytea) returns text
 
 create view reporting.quarantine as
 select
-  q.id as quarantine_id, p.family, reporting.business_in(q.body) as business_id, q.reason,
-  q.received_at, reporting.hour(q.received_at) as hour, q.last_received_at, q.count as times_received,
-  q.replayed_at
+  q.id as quarantine_id, p.family, reporting.business_in(q.body) as business_id, q.reason, q.received_at,
+  reporting.day(q.received_at) as day, reporting.hour(q.received_at) as hour, q.last_received_at,
+  q.count as times_received, q.replayed_at
 from quarantine q
 left join callback_paths p using (path);
 
 create view reporting.delivery_health as
 select
-  family, hour,
+  business_id, family, day, hour,
   count(*) filter (where status <> 'quarantined') as received,
   count(*) filter (where status = 'applied') as applied,
   count(*) filter (where status = 'failed') as failed,
@@ -193,100 +211,78 @@ select
   count(*) filter (where status = 'quarantined') as quarantined,
   coalesce(sum(duplicates), 0) as duplicates,
   min(received_at) filter (where status = 'received') as oldest_waiting,
-  round(avg(arrival_lag), 3) as arrival_lag_average_seconds,
-  max(arrival_lag) as arrival_lag_longest_seconds,
-  round(avg(row_lag), 3) as row_lag_average_seconds,
-  max(row_lag) as row_lag_longest_seconds
+  round(extract(epoch from avg(arrival_lag)), 3) as arrival_lag_average_seconds,
+  round(extract(epoch from max(arrival_lag)), 3) as arrival_lag_longest_seconds,
+  round(extract(epoch from avg(row_lag)), 3) as row_lag_average_seconds,
+  round(extract(epoch from max(row_lag)), 3) as row_lag_longest_seconds
 from (
-  select family, hour, status, duplicates, received_at,
-         extract(epoch from received_at - event_time) as arrival_lag,
-         extract(epoch from applied_at - received_at) as row_lag
+  select business_id, family, day, hour, status, duplicates, received_at,
+         received_at - event_time as arrival_lag, applied_at - received_at as row_lag
   from reporting.deliveries
   union all
-  select coalesce(family, 'unknown'), hour, 'quarantined', null, received_at, null, null
+  select business_id, coalesce(family, 'unknown'), day, hour, 'quarantined', null, received_at, null, null
   from reporting.quarantine
   where replayed_at is null
 ) arrivals
-group by family, hour;
-
-create view reporting.delivery_health_by_business as
-select
-  business_id, family, hour,
-  count(*) filter (where status <> 'quarantined') as received,
-  count(*) filter (where status = 'applied') as applied,
-  count(*) filter (where status = 'failed') as failed,
-  count(*) filter (where status = 'received') as waiting,
-  count(*) filter (where status = 'quarantined') as quarantined,
-  coalesce(sum(duplicates), 0) as duplicates,
-  min(received_at) filter (where status = 'received') as oldest_waiting,
-  round(avg(arrival_lag), 3) as arrival_lag_average_seconds,
-  max(arrival_lag) as arrival_lag_longest_seconds,
-  round(avg(row_lag), 3) as row_lag_average_seconds,
-  max(row_lag) as row_lag_longest_seconds
-from (
-  select business_id, family, hour, status, duplicates, received_at,
-         extract(epoch from received_at - event_time) as arrival_lag,
-         extract(epoch from applied_at - received_at) as row_lag
-  from reporting.deliveries
-  union all
-  select business_id, coalesce(family, 'unknown'), hour, 'quarantined', null, received_at, null, null
-  from reporting.quarantine
-  where replayed_at is null
-) arrivals
-group by business_id, family, hour;
+group by business_id, family, day, hour;
 
 -- Clinics sleep at night and close on Sundays, so a gap is measured against the same stretch of the week in
 -- the four weeks before the last callback: what came then is what should have come now. At five expected and
 -- none come, chance alone is an explanation in fewer than one case of a hundred.
 create view reporting.silence as
-with recursive senders as (
-  -- From one sender to the next in the index, rather than through every delivery.
-  (select business_id, family from deliveries order by business_id, family limit 1)
+with recursive businesses as (
+  -- From one business to the next in the index, rather than through every delivery.
+  (select business_id from deliveries where status = 'applied' order by business_id limit 1)
   union all
-  select next.*
-  from senders s
-  cross join lateral (
-    select d.business_id, d.family
-    from deliveries d
-    where (d.business_id, d.family) > (s.business_id, s.family)
-    order by d.business_id, d.family
-    limit 1
-  ) next
+  select (select d.business_id from deliveries d
+          where d.status = 'applied' and d.business_id > b.business_id
+          order by d.business_id limit 1)
+  from businesses b
+  where b.business_id is not null
 )
 select
-  s.business_id, s.family, last.received_at as last_received_at, usual.gap as usual_gap,
-  usual.longest as longest_gap, now() - last.received_at as present_gap,
-  round(expected.callbacks, 1) as expected_callbacks,
+  b.business_id, sent.family, sent.last as last_received_at, usual.gap as usual_gap,
+  usual.longest as longest_gap, present.gap as present_gap, round(expected.callbacks, 1) as expected_callbacks,
   expected.callbacks >= 5 as out_of_the_ordinary
-from senders s
+from (
+  select business_id from businesses where business_id is not null
+  union
+  select business_id from deliveries where status <> 'applied'
+) b
 cross join lateral (
-  select min(d.received_at) as first_received_at, max(d.received_at) as received_at
-  from deliveries d
-  where d.business_id = s.business_id and d.family = s.family
-) last
+  -- Who has sent nothing for 90 days has left.
+  select d.family, max(d.received_at) as last,
+         extract(epoch from max(d.received_at) - min(d.received_at)) as seconds
+  from reporting.deliveries d
+  where d.business_id = b.business_id and d.day >= reporting.today() - 90 - 28
+  group by d.family
+  having max(d.received_at) > now() - interval '90 days'
+) sent
+cross join lateral (
+  select now() - sent.last as gap, least(4, floor(sent.seconds / 604800)) as weeks
+) present
 cross join lateral (
   select percentile_disc(0.5) within group (order by gap) as gap, max(gap) as longest, count(*) as callbacks
   from (
     select d.received_at - lag(d.received_at) over (order by d.received_at) as gap
-    from deliveries d
-    where d.business_id = s.business_id and d.family = s.family
-      and d.received_at > last.received_at - interval '28 days'
+    from reporting.deliveries d
+    where d.business_id = b.business_id and d.family = sent.family
+      and d.day >= reporting.day(sent.last - interval '28 days')
+      and d.received_at > sent.last - interval '28 days'
   ) gaps
 ) usual
 cross join lateral (
-  select least(4, floor(extract(epoch from last.received_at - last.first_received_at) / 604800)) as number
-) weeks
-cross join lateral (
   select case
-    when weeks.number = 0 then null
-    when now() - last.received_at < interval '7 days' then (
+    when present.weeks = 0 then null
+    when present.gap < interval '7 days' then (
       select count(*)
-      from generate_series(1, weeks.number::integer) as week
-      join deliveries d on d.business_id = s.business_id and d.family = s.family
-        and d.received_at > last.received_at - week * interval '7 days'
+      from generate_series(1, present.weeks::integer) as week
+      join reporting.deliveries d on d.business_id = b.business_id and d.family = sent.family
+        and d.day >= reporting.day(sent.last - week * interval '7 days')
+        and d.day <= reporting.day(now() - week * interval '7 days')
+        and d.received_at > sent.last - week * interval '7 days'
         and d.received_at < now() - week * interval '7 days'
-    ) / weeks.number
-    else usual.callbacks * extract(epoch from now() - last.received_at)
-         / extract(epoch from least(last.received_at - last.first_received_at, interval '28 days'))
+    ) / present.weeks
+    else usual.callbacks * extract(epoch from present.gap) / least(sent.seconds, 2419200)
   end as callbacks
 ) expected;

@@ -189,11 +189,12 @@ comment on column reporting.deliveries.family is 'receipt, consent_form or revie
 comment on column reporting.deliveries.event is 'Its kind, such as receipt.created';
 comment on column reporting.deliveries.business_id is 'The business, as the service names it';
 comment on column reporting.deliveries.client_id is 'The client of the service that sent it';
+comment on column reporting.deliveries.receipt_id is 'The receipt that it is about, where it is about one';
 comment on column reporting.deliveries.event_time is 'When the event happened';
-comment on column reporting.deliveries.day is 'The day of the event';
 comment on column reporting.deliveries.status is 'received: not in its table yet; applied: it is; failed: its data broke the statement, see error';
 comment on column reporting.deliveries.error is 'Why it failed';
 comment on column reporting.deliveries.received_at is 'When it first arrived';
+comment on column reporting.deliveries.day is 'The day of its arrival';
 comment on column reporting.deliveries.hour is 'The hour of its arrival';
 comment on column reporting.deliveries.applied_at is 'When it reached its table';
 comment on column reporting.deliveries.duplicates is 'How often it arrived again';
@@ -205,7 +206,7 @@ comment on column reporting.receipt_history.receipt_id is 'The receipt; unique w
 comment on column reporting.receipt_history.version is 'Its place among the versions of the receipt, from 1; the highest is the present one';
 comment on column reporting.receipt_history.event is 'What happened: receipt.created, receipt.updated or receipt.deleted';
 comment on column reporting.receipt_history.event_time is 'When it happened';
-comment on column reporting.receipt_history.day is 'The day on which it happened';
+comment on column reporting.receipt_history.day is 'The day on which the callback arrived';
 comment on column reporting.receipt_history.received_at is 'When the callback first arrived';
 comment on column reporting.receipt_history.applied_at is 'When it was applied to the table';
 comment on column reporting.receipt_history.receipt_number is 'The number printed on the receipt, where the service sends one';
@@ -244,13 +245,16 @@ comment on column reporting.quarantine.family is 'The family of the path that it
 comment on column reporting.quarantine.business_id is 'The business, as far as it can be read';
 comment on column reporting.quarantine.reason is 'Why it did not fit';
 comment on column reporting.quarantine.received_at is 'When it first arrived';
+comment on column reporting.quarantine.day is 'The day of its arrival';
 comment on column reporting.quarantine.hour is 'The hour of its arrival';
 comment on column reporting.quarantine.last_received_at is 'When it last arrived';
 comment on column reporting.quarantine.times_received is 'How often it arrived';
 comment on column reporting.quarantine.replayed_at is 'When it was replayed; null: it was not';
 
-comment on view reporting.delivery_health is 'How the callbacks of each hour fared, by family';
+comment on view reporting.delivery_health is 'How the callbacks of each hour fared, by business and family';
+comment on column reporting.delivery_health.business_id is 'The business; of those in quarantine as far as it can be read';
 comment on column reporting.delivery_health.family is 'receipt, consent_form or review_request; unknown: in quarantine, by a path that is not registered any more';
+comment on column reporting.delivery_health.day is 'The day of arrival; a condition on it is quicker than one on the hour';
 comment on column reporting.delivery_health.hour is 'The hour of arrival';
 comment on column reporting.delivery_health.received is 'Callbacks taken in';
 comment on column reporting.delivery_health.applied is 'Those of them that are in their tables';
@@ -264,23 +268,7 @@ comment on column reporting.delivery_health.arrival_lag_longest_seconds is 'From
 comment on column reporting.delivery_health.row_lag_average_seconds is 'From arrival to row, on average';
 comment on column reporting.delivery_health.row_lag_longest_seconds is 'From arrival to row, at worst';
 
-comment on view reporting.delivery_health_by_business is 'How the callbacks of each hour fared, by family and business';
-comment on column reporting.delivery_health_by_business.business_id is 'The business; of those in quarantine as far as it can be read';
-comment on column reporting.delivery_health_by_business.family is 'receipt, consent_form or review_request; unknown: in quarantine, by a path that is not registered any more';
-comment on column reporting.delivery_health_by_business.hour is 'The hour of arrival';
-comment on column reporting.delivery_health_by_business.received is 'Callbacks taken in';
-comment on column reporting.delivery_health_by_business.applied is 'Those of them that are in their tables';
-comment on column reporting.delivery_health_by_business.failed is 'Those whose data broke the statement';
-comment on column reporting.delivery_health_by_business.waiting is 'Those that are not in their tables yet';
-comment on column reporting.delivery_health_by_business.quarantined is 'Callbacks that did not fit and have not been replayed; received does not count them';
-comment on column reporting.delivery_health_by_business.duplicates is 'Repetitions of the callbacks taken in';
-comment on column reporting.delivery_health_by_business.oldest_waiting is 'When the oldest of those that wait arrived';
-comment on column reporting.delivery_health_by_business.arrival_lag_average_seconds is 'From event to arrival, on average; event times are in whole seconds';
-comment on column reporting.delivery_health_by_business.arrival_lag_longest_seconds is 'From event to arrival, at worst';
-comment on column reporting.delivery_health_by_business.row_lag_average_seconds is 'From arrival to row, on average';
-comment on column reporting.delivery_health_by_business.row_lag_longest_seconds is 'From arrival to row, at worst';
-
-comment on view reporting.silence is 'How long each business has sent nothing of a family, and whether that is out of the ordinary';
+comment on view reporting.silence is 'How long each business has sent nothing of a family, and whether that is out of the ordinary; who has sent nothing for 90 days is left out';
 comment on column reporting.silence.business_id is 'The business, as the service names it';
 comment on column reporting.silence.family is 'receipt, consent_form or review_request';
 comment on column reporting.silence.last_received_at is 'When the last callback first arrived';
@@ -291,4 +279,5 @@ comment on column reporting.silence.expected_callbacks is 'How many should have 
 comment on column reporting.silence.out_of_the_ordinary is 'Whether at least five should have come; null: it has sent for less than a week';
 
 comment on function reporting.receipts_as_of is 'What the table of receipts held at a moment: its row as of then for each receipt that had come, deleted ones included';
+comment on function reporting.rank is 'The place of an event in the life of a receipt';
 comment on function reporting.business_in is 'The business that a body names, as far as it can be read';

@@ -9,13 +9,14 @@ afterAll(() => database.close());
 beforeEach(() => clear(database));
 
 /** Callbacks of a business that arrived so many hours ago. */
-async function arrivals(business: string, hoursAgo: number[]) {
+async function arrivals(business: string, hoursAgo: number[], status = 'applied') {
   await database.pool.query(
-    `insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, received_at)
+    `insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, received_at,
+                             status)
      select gen_random_uuid(), 'google_review.request', 'review_request', 'c', $1, now(), '{}',
-            now() - ago * interval '1 hour'
+            now() - ago * interval '1 hour', $3
      from unnest($2::float[]) as ago`,
-    [business, hoursAgo],
+    [business, hoursAgo, status],
   );
 }
 
@@ -68,9 +69,20 @@ it('a sender of less than a week has no usual yet', async () => {
   ]);
 });
 
-it('every business and family that ever sent is listed, each by itself', async () => {
+it('what has not been applied yet breaks the silence as well', async () => {
+  await arrivals('b1', range(10.5, 28 * 24, 1));
+  await arrivals('b1', [0.5], 'received');
+  await arrivals('b2', [1], 'failed');
+  expect(await silence()).toMatchObject([
+    { business_id: 'b1', present: '0.5', expected: '0.0', odd: false },
+    { business_id: 'b2', present: '1.0', expected: null, odd: null },
+  ]);
+});
+
+it('every business and family that has sent within 90 days is listed, each by itself', async () => {
   await arrivals('b1', [5]);
-  await arrivals('b2', [20_000, 20_001]);
+  await arrivals('b2', [1_000, 1_001]);
+  await arrivals('b3', [91 * 24]);
   await database.pool.query(
     `insert into deliveries (id, event, family, client_id, business_id, event_time, envelope)
      select gen_random_uuid(), 'mcert.created', 'consent_form', 'c', 'b1', now(), '{}'`,
