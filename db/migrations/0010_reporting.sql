@@ -47,7 +47,8 @@ alter table deliveries set (autovacuum_vacuum_insert_scale_factor = 0.01);
 -- Deliveries lie in the order of their arrival, so a few bytes for each 128 pages tell where an hour is. Rows
 -- that autovacuum makes room for among older ones would blur one range of values, hence several (multi).
 create index deliveries_times on deliveries using brin (
-  reporting.hour(received_at) timestamptz_minmax_multi_ops, applied_at timestamptz_minmax_multi_ops);
+  reporting.day(received_at) date_minmax_multi_ops, reporting.hour(received_at) timestamptz_minmax_multi_ops,
+  applied_at timestamptz_minmax_multi_ops);
 
 -- The planner knows how days are spread only once they have been counted.
 analyze deliveries, receipts, consent_forms, review_requests;

@@ -96,15 +96,19 @@ from (
 ) done
 group by business_id, clinic_id, day;
 
--- In two parts because each has an index of its own: what is applied, and the little that is not.
-create view reporting.deliveries as
+-- The status is a constant here because the index that could give the rest does not hold it.
+create view reporting.applied_deliveries as
 select
   id as delivery_id, family, event, business_id, client_id,
   case when family = 'receipt' then reporting.receipt_id(envelope) end as receipt_id,
-  event_time, status, error, received_at, reporting.day(received_at) as day,
+  event_time, 'applied' as status, null::text as error, received_at, reporting.day(received_at) as day,
   reporting.hour(received_at) as hour, applied_at, delivery_count - 1 as duplicates, last_received_at
 from deliveries
-where status = 'applied'
+where status = 'applied';
+
+-- In two parts because each has an index of its own: what is applied, and the little that is not.
+create view reporting.deliveries as
+select * from reporting.applied_deliveries
 union all
 select
   id, family, event, business_id, client_id,
@@ -116,7 +120,7 @@ where status <> 'applied';
 
 -- Of two events at the same time the later in a receipt's life is the newer, as the worker has it.
 create function reporting.rank(event text) returns integer
-  language sql immutable strict parallel safe
+  language sql immutable parallel safe
   return array_position(array['receipt.created', 'receipt.updated', 'receipt.deleted'], event);
 
 -- Only what was applied: that it can be unpacked is certain, and what failed never was a version.
@@ -164,17 +168,17 @@ create function reporting.receipts_as_of(moment timestamptz) returns setof repor
 begin atomic
   select r.*
   from reporting.all_receipts r
-  join reporting.deliveries d on d.delivery_id = r.delivery_id
-  where d.applied_at <= moment and d.status = 'applied'
+  join reporting.applied_deliveries d on d.delivery_id = r.delivery_id
+  where d.applied_at <= moment
   union all
   select
-    h.business_id, h.receipt_id, h.receipt_number, reporting.day(h.issued_at), h.issued_at, h.updated_at,
+    r.business_id, r.receipt_id, h.receipt_number, reporting.day(h.issued_at), h.issued_at, h.updated_at,
     h.deleted_at, h.clinic_id, h.doctor_id, h.patient_id, h.name, h.mobile, h.status, h.gross_amount,
     h.item_discount_amount, h.additional_discount_type, h.additional_discount_value,
     h.additional_discount_amount, h.net_amount, h.paid_amount, h.due_amount, h.payment_id, h.payment_link,
     h.transaction_reference, h.pdf_url, h.remarks, h.actor, h.flavour, h.archive, h.aid, h.client_id, h.event,
     h.event_time, h.delivery_id
-  from reporting.deliveries d
+  from reporting.applied_deliveries d
   join reporting.all_receipts r
     on r.business_id = d.business_id and r.receipt_id = d.receipt_id and r.delivery_id = d.delivery_id
   cross join lateral (
@@ -185,7 +189,7 @@ begin atomic
              h.delivery_id desc
     limit 1
   ) h
-  where d.applied_at > moment and d.status = 'applied' and d.family = 'receipt';
+  where d.applied_at > moment and d.family = 'receipt';
 end;
 
 -- The body of what did not fit may be anything; escaped, its bytes can be searched whatever they are.
@@ -262,9 +266,16 @@ cross join lateral (
   select now() - sent.last as gap, least(4, floor(sent.seconds / 604800)) as weeks
 ) present
 cross join lateral (
-  select percentile_disc(0.5) within group (order by gap) as gap, max(gap) as longest, count(*) as callbacks
+  select
+    percentile_disc(0.5) within group (order by gap) as gap, max(gap) as longest, count(*) as callbacks,
+    -- How far into a week that begins as the silence began.
+    count(*) filter (where before > present.weeks * interval '-7 days' and before < interval '0'
+                       and mod(extract(epoch from before) + 2419200, 604800) > 0
+                       and mod(extract(epoch from before) + 2419200, 604800) < extract(epoch from present.gap)
+    ) as in_stretch
   from (
-    select d.received_at - lag(d.received_at) over (order by d.received_at) as gap
+    select d.received_at - lag(d.received_at) over (order by d.received_at) as gap,
+           d.received_at - sent.last as before
     from reporting.deliveries d
     where d.business_id = b.business_id and d.family = sent.family
       and d.day >= reporting.day(sent.last - interval '28 days')
@@ -274,15 +285,7 @@ cross join lateral (
 cross join lateral (
   select case
     when present.weeks = 0 then null
-    when present.gap < interval '7 days' then (
-      select count(*)
-      from generate_series(1, present.weeks::integer) as week
-      join reporting.deliveries d on d.business_id = b.business_id and d.family = sent.family
-        and d.day >= reporting.day(sent.last - week * interval '7 days')
-        and d.day <= reporting.day(now() - week * interval '7 days')
-        and d.received_at > sent.last - week * interval '7 days'
-        and d.received_at < now() - week * interval '7 days'
-    ) / present.weeks
+    when present.gap < interval '7 days' then usual.in_stretch / present.weeks
     else usual.callbacks * extract(epoch from present.gap) / least(sent.seconds, 2419200)
   end as callbacks
 ) expected;

@@ -200,6 +200,23 @@ comment on column reporting.deliveries.applied_at is 'When it reached its table'
 comment on column reporting.deliveries.duplicates is 'How often it arrived again';
 comment on column reporting.deliveries.last_received_at is 'When it last arrived';
 
+comment on view reporting.applied_deliveries is 'Those of the deliveries that are in their tables';
+comment on column reporting.applied_deliveries.delivery_id is 'The delivery; a repetition has the same id';
+comment on column reporting.applied_deliveries.family is 'receipt, consent_form or review_request';
+comment on column reporting.applied_deliveries.event is 'Its kind, such as receipt.created';
+comment on column reporting.applied_deliveries.business_id is 'The business, as the service names it';
+comment on column reporting.applied_deliveries.client_id is 'The client of the service that sent it';
+comment on column reporting.applied_deliveries.receipt_id is 'The receipt that it is about, where it is about one';
+comment on column reporting.applied_deliveries.event_time is 'When the event happened';
+comment on column reporting.applied_deliveries.status is 'received: not in its table yet; applied: it is; failed: its data broke the statement, see error';
+comment on column reporting.applied_deliveries.error is 'Why it failed';
+comment on column reporting.applied_deliveries.received_at is 'When it first arrived';
+comment on column reporting.applied_deliveries.day is 'The day of its arrival';
+comment on column reporting.applied_deliveries.hour is 'The hour of its arrival';
+comment on column reporting.applied_deliveries.applied_at is 'When it reached its table';
+comment on column reporting.applied_deliveries.duplicates is 'How often it arrived again';
+comment on column reporting.applied_deliveries.last_received_at is 'When it last arrived';
+
 comment on view reporting.receipt_history is 'Every version of each receipt, one row each; order by version';
 comment on column reporting.receipt_history.business_id is 'The business, as the service names it';
 comment on column reporting.receipt_history.receipt_id is 'The receipt; unique within its business';
