@@ -45,6 +45,8 @@ export interface Config {
     allowUnauthenticated: boolean;
   };
   adminToken: string | undefined;
+  /** The time zone of the reports' days, of the IANA database. */
+  reportTimezone: string;
   /** How often and how late deliveries that no job carries are looked for. */
   sweep: { everyMs: number; olderThanMs: number };
   /** How long a stop waits for senders to leave before it closes connections that say nothing. */
@@ -104,6 +106,14 @@ const path = z
 
 const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/openapi.json'];
 
+function isTimezone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
 const size = z
   .string()
   .default('256kb')
@@ -145,6 +155,10 @@ const schema = (families: readonly FamilyPath[]) =>
     RATE_LIMIT: integer(1, 1_000_000).optional(),
     REFUSAL_LIMIT: integer(1, 1_000_000).default(300),
     ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
+    REPORT_TIMEZONE: z
+      .string()
+      .refine(isTimezone, 'must be a name of the IANA time zone database, such as Asia/Kolkata')
+      .default('Asia/Kolkata'),
     LOG_LEVEL: z
       .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level of pino')
       .default('info'),
@@ -226,6 +240,7 @@ export function parseConfig(
       allowUnauthenticated: e.ALLOW_UNAUTHENTICATED,
     },
     adminToken: e.ADMIN_TOKEN,
+    reportTimezone: e.REPORT_TIMEZONE,
     sweep: { everyMs: 2_000, olderThanMs: 5_000 },
     drainMs: 2_000,
   };

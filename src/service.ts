@@ -20,6 +20,7 @@ import { DeliveryQueue } from './queue/delivery-queue.ts';
 import { postgresBackend } from './queue/postgres-backend.ts';
 import { connectRedis } from './queue/redis.ts';
 import { redisBackend } from './queue/redis-backend.ts';
+import { applyReportPaths, applyReportTimezone } from './reporting/index.ts';
 import { openDatabase } from './store/database.ts';
 import { startEmbeddedPostgres } from './store/embedded/index.ts';
 import { migrate } from './store/migrate.ts';
@@ -72,7 +73,7 @@ async function start(
   const works = config.role !== 'receiver';
 
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
-  await migrateDatabase(databaseUrl, log);
+  await prepareDatabase(databaseUrl, config, log);
   const name = `receiver ${config.role}`;
   const database = openDatabase(databaseUrl, log, { connections: 10, name, queryTimeoutMs: 30_000 });
   onStop(database.close);
@@ -133,11 +134,13 @@ function contractOf({ adminToken, authentication }: Config, families: readonly F
 }
 
 /** On a connection of its own: a migration may take longer than any other query. */
-async function migrateDatabase(url: string, log: Log): Promise<void> {
+async function prepareDatabase(url: string, config: Config, log: Log): Promise<void> {
   const { db, close } = openDatabase(url, log, { connections: 2, name: 'receiver migration' });
   try {
     const migrations = await migrate(db);
     if (migrations.length > 0) log.info({ migrations }, 'the database was migrated');
+    await applyReportTimezone(db, config.reportTimezone);
+    await applyReportPaths(db, config.paths);
   } finally {
     await close();
   }

@@ -27,7 +27,7 @@ export function addQuarantineCommand(program: Command, env: Environment): void {
       .command(name)
       .description(description)
       .option('--id <uuid>', 'only this one', parseUuid)
-      .option('--path <family>', 'only what came in at the path of this family')
+      .option('--path <path>', 'only what came in at this path')
       .option('--reason <reason>', 'not_json, invalid, wrong_family or refused_by_database')
       .option('--since <time>', 'only what last came in at this time or later', parseMoment)
       .option('--until <time>', 'only what last came in before this time', parseMoment);

@@ -17,7 +17,7 @@ import { readBody, requireJson, requirePost } from './read-body.ts';
 export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
 export interface CallbackParts {
-  config: Pick<Config, 'bodyLimitBytes'>;
+  config: Pick<Config, 'bodyLimitBytes' | 'paths'>;
   schema: z.ZodType<AnyEnvelope>;
   door: Door;
   inbox: Pick<Inbox, 'append'>;
@@ -51,7 +51,7 @@ export function createCallbackHandler(family: Family, parts: CallbackParts): Han
       door.authenticate(req, body);
       const accepted = await takeIn(body).catch(async (error) => {
         const misfit = misfitOf(error);
-        if (misfit) await quarantine.keep({ path: family.name, body, ...misfit });
+        if (misfit) await quarantine.keep({ path: config.paths[family.name]!, body, ...misfit });
         throw error;
       });
       answer(res, 200, accepted);

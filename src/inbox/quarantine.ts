@@ -6,7 +6,7 @@ import { Unavailable } from './unavailable.ts';
 
 /** A body that came in through the door, and why it was refused all the same. */
 export interface Misfit {
-  /** The family whose path it came in at. */
+  /** The registered path that it came in at. */
   path: string;
   reason: string;
   errors: readonly { path: string; message: string }[];

@@ -14,7 +14,7 @@ import { moveIn } from './move-in.ts';
 import { sweep } from './sweep.ts';
 
 export interface WorkerParts {
-  config: Pick<Config, 'sweep'>;
+  config: Pick<Config, 'sweep' | 'paths'>;
   families: readonly Family[];
   db: Kysely<Tables>;
   backend: QueueBackend;
@@ -42,7 +42,7 @@ export async function startWorker(parts: WorkerParts): Promise<() => Promise<voi
       log.debug({ job, applied, failed: failed.length }, 'deliveries applied');
     },
     store: async ({ deliveries }, job) => {
-      await moveIn(deliveries, { inbox, quarantine });
+      await moveIn(deliveries, { inbox, quarantine, paths: config.paths });
       log.info({ job, count: deliveries.length }, 'deliveries that waited for PostgreSQL were moved in');
     },
     sweep: async () => {

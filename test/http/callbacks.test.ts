@@ -23,7 +23,7 @@ beforeAll(async () => {
   database = await createDatabase();
   const inbox = new Inbox({ pool: database.pool, enqueue: async () => {}, log });
   const parts = {
-    config: { bodyLimitBytes: 10_000 },
+    config: { bodyLimitBytes: 10_000, paths },
     schema: envelopeSchema(families),
     door: createDoor({ rules: parseConfig({}, families).authentication }),
     inbox,

@@ -1,0 +1,2 @@
+export { applyReportPaths } from './paths.ts';
+export { applyReportTimezone } from './timezone.ts';

@@ -1,0 +1,130 @@
+import { applyReportPaths } from '../../src/reporting/index.ts';
+import { consentFormCallback, receiptCallback } from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { apply, clear, seconds, takeIn } from './reporting.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+beforeEach(() => clear(database));
+
+const event_time = seconds('2024-03-01T10:29:00Z');
+const receipt = (receipt_id: number, business_id = 'b1') =>
+  receiptCallback({ event_time, business_id, data: { receipt_id } });
+
+/** Sets when deliveries arrived and were applied, and what became of them. */
+async function arrive(ids: string[], received: string, values: string = 'applied_at = applied_at') {
+  await database.pool.query(`update deliveries set received_at = $2, ${values} where id = any($1)`, [
+    ids,
+    received,
+  ]);
+}
+
+async function quarantine(path: string, body: Buffer, received: string, replayed: string | null = null) {
+  await database.pool.query(
+    `insert into quarantine (id, path, reason, errors, body, received_at, replayed_at)
+     values (gen_random_uuid(), $1, 'does not fit', '[]', $2, $3, $4)`,
+    [path, body, received, replayed],
+  );
+}
+
+async function fillOneHour() {
+  const [first, second, third] = await apply(database, [receipt(1), receipt(2), receipt(3)]);
+  await takeIn(database, [receipt(1), receipt(1)]);
+  const [failed, waiting, later] = await takeIn(database, [receipt(4), receipt(5), receipt(6)]);
+  await arrive([first!], '2024-03-01T10:30:00Z', `applied_at = '2024-03-01T10:30:01.5Z'`);
+  await arrive([second!], '2024-03-01T10:31:00.250Z', `applied_at = '2024-03-01T10:31:01.250Z'`);
+  await arrive([third!], '2024-03-01T11:29:59Z', `applied_at = '2024-03-01T11:30:00Z'`);
+  await arrive([failed!], '2024-03-01T10:45:00Z', `status = 'failed'`);
+  await arrive([waiting!, later!], '2024-03-01T10:50:00Z');
+  await arrive([later!], '2024-03-01T10:51:00Z');
+}
+
+const columns = `family, hour, received, applied, failed, waiting, quarantined, duplicates, oldest_waiting,
+  arrival_lag_average_seconds as arrival, arrival_lag_longest_seconds as worst_arrival,
+  row_lag_average_seconds as row, row_lag_longest_seconds as worst_row`;
+
+it('delivery_health counts what arrived in an hour, what became of it, and how long that took', async () => {
+  await fillOneHour();
+  expect(
+    await database.rows(`select ${columns} from reporting.delivery_health where business_id = 'b1'`),
+  ).toEqual([
+    {
+      family: 'receipt',
+      hour: new Date('2024-03-01T10:30:00Z'),
+      received: '6',
+      applied: '3',
+      failed: '1',
+      waiting: '2',
+      quarantined: '0',
+      duplicates: '2',
+      oldest_waiting: new Date('2024-03-01T10:50:00Z'),
+      // 60, 120.25, 3659, 960, 1260 and 1320 seconds
+      arrival: '1229.875',
+      worst_arrival: '3659.000',
+      // 1.5, 1 and 1 seconds
+      row: '1.167',
+      worst_row: '1.500',
+    },
+  ]);
+});
+
+it('delivery_health tells the businesses apart', async () => {
+  await fillOneHour();
+  await apply(database, [receipt(7, 'b2')]);
+  expect(
+    await database.rows(
+      `select business_id, received, waiting, duplicates from reporting.delivery_health order by 1`,
+    ),
+  ).toEqual([
+    { business_id: 'b1', received: '6', waiting: '2', duplicates: '2' },
+    { business_id: 'b2', received: '1', waiting: '0', duplicates: '0' },
+  ]);
+});
+
+it('what lies in quarantine counts for the family of its path, until it is replayed', async () => {
+  await applyReportPaths(database.db, { receipt: '/r-secret', consent_form: '/c-secret' });
+  const hour = '2024-03-01T10:31:00Z';
+  await quarantine('/r-secret', Buffer.from('{"business_id" : "b1", "data": 1}'), hour);
+  await quarantine('/r-secret', Buffer.from([0xff, 0x00, 0x22]), hour);
+  await quarantine('/r-secret', Buffer.from('{}'), hour, '2024-03-02T00:00:00Z');
+  await quarantine('/elsewhere', Buffer.from('{'), hour);
+  const [id] = await apply(database, [consentFormCallback({ event_time } as never)]);
+  await arrive([id!], hour);
+  expect(
+    await database.rows(`select family, sum(received) as received, sum(quarantined) as quarantined
+       from reporting.delivery_health group by family order by family`),
+  ).toEqual([
+    { family: 'consent_form', received: '1', quarantined: '0' },
+    { family: 'receipt', received: '0', quarantined: '2' },
+    { family: 'unknown', received: '0', quarantined: '1' },
+  ]);
+  expect(
+    await database.rows(
+      `select business_id, quarantined from reporting.delivery_health
+       where family = 'receipt' order by 1`,
+    ),
+  ).toEqual([
+    { business_id: 'b1', quarantined: '1' },
+    { business_id: null, quarantined: '1' },
+  ]);
+});
+
+it('quarantine shows no path, for that may be a secret, and knows a former path', async () => {
+  await applyReportPaths(database.db, { receipt: '/former' });
+  await applyReportPaths(database.db, { receipt: '/present' });
+  await quarantine('/former', Buffer.from('{"business_id":"b7"}'), '2024-03-01T10:31:00Z');
+  const rows = await database.rows('select * from reporting.quarantine');
+  expect(rows).toMatchObject([{ family: 'receipt', business_id: 'b7', times_received: 1 }]);
+  expect(JSON.stringify(rows)).not.toContain('former');
+});
+
+it('deliveries shows each callback without what it says', async () => {
+  const [id] = await takeIn(database, [receipt(1)]);
+  await takeIn(database, [receipt(1)]);
+  const rows = await database.rows('select * from reporting.deliveries');
+  expect(rows).toMatchObject([{ delivery_id: id, status: 'received', duplicates: 1, applied_at: null }]);
+  expect(JSON.stringify(rows)).not.toContain('+9199');
+});

@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createLog } from '../../src/log.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { receiptCallback } from '../support/callbacks.ts';
+import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { apply } from './reporting.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+  await apply(database, [receiptCallback()]);
+});
+afterAll(() => database.close());
+
+async function asReader(query: string): Promise<unknown[]> {
+  const session = await database.pool.connect();
+  try {
+    await session.query('set role reporting_reader');
+    return (await session.query(query)).rows;
+  } finally {
+    session.release(true);
+  }
+}
+
+const relations = (schema: string) =>
+  database.rows(
+    `select format('%I.%I', relnamespace::regnamespace, relname) as name from pg_class
+     where relnamespace = $1::regnamespace and relkind in ('r', 'v', 'm', 'p') order by 1`,
+    [schema],
+  );
+
+it('the reader reads every view and function of the reports', async () => {
+  const views = await relations('reporting');
+  expect(views.length).toBeGreaterThan(10);
+  for (const { name } of views) await asReader(`select * from ${name}`);
+  expect(await asReader(`select receipt_id from reporting.receipts`)).toEqual([{ receipt_id: '4711' }]);
+  expect(await asReader(`select receipt_id from reporting.receipts_as_of(now())`)).toHaveLength(1);
+  expect(await asReader(`select reporting.today() = reporting.day(now()) as same`)).toEqual([{ same: true }]);
+});
+
+it('the reader reads no table', async () => {
+  const tables = await relations('public');
+  expect(tables.map(({ name }) => name)).toContain('public.receipts');
+  for (const { name } of tables) {
+    await expect(asReader(`select * from ${name}`)).rejects.toMatchObject({ code: '42501' });
+  }
+});
+
+it('the reader changes nothing', async () => {
+  for (const statement of [
+    'delete from reporting.receipts',
+    `update reporting.receipts set name = ''`,
+    `select reporting.set_timezone('UTC')`,
+    'create table reporting.mine ()',
+    'create table public.mine ()',
+  ]) {
+    await expect(asReader(statement)).rejects.toMatchObject({ code: '42501' });
+  }
+});
+
+it('a user who may not create roles migrates all the same', async () => {
+  const own = await createEmptyDatabase();
+  const suffix = randomBytes(4).toString('hex');
+  const [user, reader] = [`owner_${suffix}`, `reader_${suffix}`];
+  await own.pool.query(`create role ${user}; grant all on schema public to ${user};
+    do $$ begin execute format('grant create on database %I to ${user}', current_database()); end $$`);
+  const url = new URL(own.url);
+  url.searchParams.set('options', `-c role=${user}`);
+  const limited = openDatabase(url.href, createLog('silent'), { connections: 1, name: 'test' });
+  try {
+    expect(await migrate(limited.db)).toContain('0013_reporting_reader');
+    // Another test may have made the role, so that the migration did not have to try: here nobody has.
+    const file = join(import.meta.dirname, '../../db/migrations/0013_reporting_reader.sql');
+    await limited.pool.query(readFileSync(file, 'utf8').replaceAll('reporting_reader', reader));
+    expect(await own.rows('select from pg_roles where rolname = $1', [reader])).toEqual([]);
+  } finally {
+    await limited.close();
+    await own.pool.query(`drop owned by ${user}; drop role ${user}`);
+    await own.close();
+  }
+});

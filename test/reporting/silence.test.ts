@@ -1,0 +1,95 @@
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { clear } from './reporting.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+beforeEach(() => clear(database));
+
+/** Callbacks of a business that arrived so many hours ago. */
+async function arrivals(business: string, hoursAgo: number[], status = 'applied') {
+  await database.pool.query(
+    `insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, received_at,
+                             status)
+     select gen_random_uuid(), 'google_review.request', 'review_request', 'c', $1, now(), '{}',
+            now() - ago * interval '1 hour', $3
+     from unnest($2::float[]) as ago`,
+    [business, hoursAgo, status],
+  );
+}
+
+const range = (from: number, to: number, step: number) =>
+  Array.from({ length: Math.ceil((to - from) / step) }, (_, index) => from + index * step);
+
+const silence = () =>
+  database.rows(`
+    select business_id, round(extract(epoch from usual_gap) / 3600, 1) as usual,
+           round(extract(epoch from longest_gap) / 3600, 1) as longest,
+           round(extract(epoch from present_gap) / 3600, 1) as present,
+           expected_callbacks as expected, out_of_the_ordinary as odd
+    from reporting.silence order by business_id`);
+
+it('an hourly sender that has been silent for ten hours is out of the ordinary', async () => {
+  await arrivals('b1', range(10.5, 28 * 24, 1));
+  expect(await silence()).toEqual([
+    { business_id: 'b1', usual: '1.0', longest: '1.0', present: '10.5', expected: '10.0', odd: true },
+  ]);
+});
+
+it('a gap that the same stretch of the week always has is ordinary', async () => {
+  const closedAtThisTime = range(10, 35 * 24, 1).filter((hour) => hour % (7 * 24) >= 10);
+  await arrivals('b1', closedAtThisTime);
+  expect(await silence()).toEqual([
+    { business_id: 'b1', usual: '1.0', longest: '11.0', present: '10.0', expected: '0.0', odd: false },
+  ]);
+});
+
+it('a rare sender is given the time in which five should have come', async () => {
+  await arrivals('b1', range(30, 40 * 24, 24));
+  await arrivals('b2', range(150, 40 * 24, 24));
+  expect(await silence()).toMatchObject([
+    { business_id: 'b1', usual: '24.0', expected: '1.0', odd: false },
+    { business_id: 'b2', usual: '24.0', expected: '6.0', odd: true },
+  ]);
+});
+
+it('after more than a week of silence all of the weeks before count', async () => {
+  await arrivals('b1', range(240, 240 + 28 * 24, 24));
+  expect(await silence()).toMatchObject([
+    { business_id: 'b1', present: '240.0', expected: '10.4', odd: true },
+  ]);
+});
+
+it('a sender of less than a week has no usual yet', async () => {
+  await arrivals('b1', [20, 30, 50]);
+  expect(await silence()).toEqual([
+    { business_id: 'b1', usual: '10.0', longest: '20.0', present: '20.0', expected: null, odd: null },
+  ]);
+});
+
+it('what has not been applied yet breaks the silence as well', async () => {
+  await arrivals('b1', range(10.5, 28 * 24, 1));
+  await arrivals('b1', [0.5], 'received');
+  await arrivals('b2', [1], 'failed');
+  expect(await silence()).toMatchObject([
+    { business_id: 'b1', present: '0.5', expected: '0.0', odd: false },
+    { business_id: 'b2', present: '1.0', expected: null, odd: null },
+  ]);
+});
+
+it('every business and family that has sent within 90 days is listed, each by itself', async () => {
+  await arrivals('b1', [5]);
+  await arrivals('b2', [1_000, 1_001]);
+  await arrivals('b3', [91 * 24]);
+  await database.pool.query(
+    `insert into deliveries (id, event, family, client_id, business_id, event_time, envelope)
+     select gen_random_uuid(), 'mcert.created', 'consent_form', 'c', 'b1', now(), '{}'`,
+  );
+  expect(await database.rows('select business_id, family from reporting.silence order by 1, 2')).toEqual([
+    { business_id: 'b1', family: 'consent_form' },
+    { business_id: 'b1', family: 'review_request' },
+    { business_id: 'b2', family: 'review_request' },
+  ]);
+});

@@ -1,0 +1,70 @@
+import { applyReportTimezone } from '../../src/reporting/index.ts';
+import { receiptCallback } from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { apply, seconds } from './reporting.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+afterEach(() => applyReportTimezone(database.db, 'Asia/Kolkata'));
+
+const day = (moment: string) => database.rows('select reporting.day($1)::text as day', [moment]);
+const hour = (moment: string) => database.rows('select reporting.hour($1) as hour', [moment]);
+
+it('a day begins at midnight in India until another zone is set', async () => {
+  expect(await day('2024-03-01T18:29:59.999Z')).toEqual([{ day: '2024-03-01' }]);
+  expect(await day('2024-03-01T18:30:00Z')).toEqual([{ day: '2024-03-02' }]);
+  await applyReportTimezone(database.db, 'America/New_York');
+  expect(await day('2024-03-02T04:59:59Z')).toEqual([{ day: '2024-03-01' }]);
+  expect(await day('2024-03-02T05:00:00Z')).toEqual([{ day: '2024-03-02' }]);
+});
+
+it('an hour begins with an hour of the zone, and both hours of a clock set back are hours', async () => {
+  expect(await hour('2024-03-01T12:45:00Z')).toEqual([{ hour: new Date('2024-03-01T12:30:00Z') }]);
+  await applyReportTimezone(database.db, 'Europe/Berlin');
+  expect(await hour('2024-10-27T00:45:00Z')).toEqual([{ hour: new Date('2024-10-27T00:00:00Z') }]);
+  expect(await hour('2024-10-27T01:45:00Z')).toEqual([{ hour: new Date('2024-10-27T01:00:00Z') }]);
+});
+
+it('says whether it changed the zone', async () => {
+  expect(await applyReportTimezone(database.db, 'Asia/Kolkata')).toBe(false);
+  expect(await applyReportTimezone(database.db, 'UTC')).toBe(true);
+  expect(await applyReportTimezone(database.db, 'UTC')).toBe(false);
+  expect(await database.rows('select reporting.timezone() as zone')).toEqual([{ zone: 'UTC' }]);
+});
+
+it('refuses a zone that does not exist, and keeps the one before', async () => {
+  await expect(applyReportTimezone(database.db, "Mars/O'Neill")).rejects.toMatchObject({ code: '22023' });
+  expect(await database.rows('select reporting.timezone() as zone')).toEqual([{ zone: 'Asia/Kolkata' }]);
+});
+
+it('finds the rows of a day by the index after the zone has changed, in sessions that knew the old one', async () => {
+  const created_at = seconds('2024-03-01T20:00:00Z');
+  await apply(database, [receiptCallback({ data: { created_at } })]);
+  const found = async (client: { query: (text: string) => Promise<{ rows: unknown[] }> }) =>
+    (await client.query(`select day::text from reporting.receipts where day = '2024-03-01'`)).rows;
+  const session = await database.pool.connect();
+  try {
+    await session.query('set enable_seqscan = off');
+    expect(await found(session)).toEqual([]);
+    await applyReportTimezone(database.db, 'UTC');
+    expect(await found(session)).toEqual([{ day: '2024-03-01' }]);
+    const { rows } = await session.query(
+      `explain select * from reporting.receipts where business_id = 'b' and day = '2024-03-01'`,
+    );
+    expect(JSON.stringify(rows)).toContain('receipts_day');
+  } finally {
+    session.release(true);
+  }
+});
+
+it('two processes that set zones at once leave one of them, with its days', async () => {
+  await Promise.all(['UTC', 'Asia/Tokyo', 'UTC'].map((zone) => applyReportTimezone(database.db, zone)));
+  const [row] = await database.rows(
+    `select reporting.timezone() as zone,
+            reporting.day('2024-03-01T20:00Z') = ('2024-03-01T20:00Z'::timestamptz at time zone reporting.timezone())::date as agrees`,
+  );
+  expect(row).toEqual({ zone: expect.stringMatching(/UTC|Asia\/Tokyo/), agrees: true });
+});
