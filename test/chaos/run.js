@@ -1,17 +1,16 @@
 // npm run chaos -- --minutes 10 [--backend redis|postgresql] [--seed 1] [--report FILE]
+// npm run chaos:backlog -- --count 1000000
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
 const option = (name) => ({ [name]: { type: 'string' } });
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '10' },
-    ...option('backend'),
-    ...option('seed'),
-    ...option('report'),
-  },
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: Object.assign({}, ...['minutes', 'backend', 'seed', 'report', 'count'].map(option)),
 });
+const suite = positionals[0] ?? 'storm';
+const given = suite === 'storm' ? { minutes: '10', ...values } : { count: '1000000', ...values };
 const env = { ...process.env };
-for (const [name, value] of Object.entries(values)) env[`CHAOS_${name.toUpperCase()}`] = value;
-const { status } = spawnSync('npx', ['jest', 'test/chaos/storm'], { stdio: 'inherit', env });
+for (const [name, value] of Object.entries(given)) env[`CHAOS_${name.toUpperCase()}`] = value;
+const { status } = spawnSync('npx', ['jest', `test/chaos/${suite}`], { stdio: 'inherit', env });
 process.exit(status ?? 1);
