@@ -23,6 +23,16 @@ export interface Config {
   /** The registered path of each family, by the family's name. */
   paths: Record<string, string>;
   bodyLimitBytes: number;
+  limits: {
+    /** Requests per second and address; undefined: any number. */
+    requestsPerSecond: number | undefined;
+    /** Requests turned away at the door, per minute and address, before the address is told to wait. */
+    refusalsPerMinute: number;
+    connections: number;
+    /** How long a sender may take for its request. */
+    requestMs: number;
+  };
+  quarantine: { rows: number; bytes: number };
   authentication: {
     signingKeys: string[];
     signatureHeader: string;
@@ -35,8 +45,12 @@ export interface Config {
     allowUnauthenticated: boolean;
   };
   adminToken: string | undefined;
+  /** The time zone of the reports' days, of the IANA database. */
+  reportTimezone: string;
   /** How often and how late deliveries that no job carries are looked for. */
   sweep: { everyMs: number; olderThanMs: number };
+  /** How long a stop waits for senders to leave before it closes connections that say nothing. */
+  drainMs: number;
 }
 
 /** Raised with every fault of the environment at once, a line each that starts with the variable's name. */
@@ -58,6 +72,11 @@ const list = z
       .map((part) => part.trim())
       .filter(Boolean),
   );
+
+const network = z.union(
+  [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
+  'must be addresses or CIDRs, separated by commas, such as 192.0.2.0/24',
+);
 
 const flag = z
   .enum(['true', 'false', '1', '0'], 'must be true or false')
@@ -86,6 +105,14 @@ const path = z
   .refine((text) => !reserved.includes(text), 'is an address that the service uses itself');
 
 const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/openapi.json'];
+
+function isTimezone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
 
 const size = z
   .string()
@@ -119,18 +146,45 @@ const schema = (families: readonly FamilyPath[]) =>
       .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
       .default('X-Webhook-Signature'),
     SIGNATURE_TOLERANCE_S: integer(1, 86_400).default(180),
-    ALLOWED_IPS: list,
+    ALLOWED_IPS: list.pipe(z.array(network)),
     TRUST_PROXY: integer(0, 10).default(0),
     ALLOWED_CLIENT_IDS: list,
     ALLOWED_BUSINESS_IDS: list,
     ALLOW_UNAUTHENTICATED: flag,
     BODY_LIMIT: size,
+    RATE_LIMIT: integer(1, 1_000_000).optional(),
+    REFUSAL_LIMIT: integer(1, 1_000_000).default(300),
     ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
+    REPORT_TIMEZONE: z
+      .string()
+      .refine(isTimezone, 'must be a name of the IANA time zone database, such as Asia/Kolkata')
+      .default('Asia/Kolkata'),
     LOG_LEVEL: z
       .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level of pino')
       .default('info'),
     ...Object.fromEntries(families.map((f) => [f.path.variable, path.default(f.path.default)])),
   });
+
+const openInProduction =
+  'SIGNING_KEYS, ALLOWED_IPS, ALLOWED_CLIENT_IDS or ALLOWED_BUSINESS_IDS must be set in production, or all three ' +
+  'paths must hold a part that nobody can guess; else anybody could send callbacks. ' +
+  'To take them from anybody all the same, set ALLOW_UNAUTHENTICATED=true';
+
+type Door = Pick<
+  z.infer<ReturnType<typeof schema>>,
+  'NODE_ENV' | 'ROLE' | 'SIGNING_KEYS' | 'ALLOWED_IPS' | 'ALLOWED_CLIENT_IDS' | 'ALLOWED_BUSINESS_IDS'
+>;
+
+function isOpenInProduction(env: Door, paths: Record<string, string>): boolean {
+  if (env.NODE_ENV !== 'production' || env.ROLE === 'worker') return false;
+  const lists = [env.SIGNING_KEYS, env.ALLOWED_IPS, env.ALLOWED_CLIENT_IDS, env.ALLOWED_BUSINESS_IDS];
+  return lists.every((list) => list.length === 0) && !Object.values(paths).every(isUnguessable);
+}
+
+/** Whether a path holds a part that looks as if chance had made it: 16 characters or more, digits among them. */
+export function isUnguessable(path: string): boolean {
+  return path.split('/').some((part) => /^(?=.*\d)(?=.*[A-Za-z])[\w-]{16,}$/.test(part));
+}
 
 /**
  * Parses the environment into a Config.
@@ -152,6 +206,9 @@ export function parseConfig(
   if (new Set(Object.values(paths)).size < families.length) {
     problems.push(`${families.map((f) => f.path.variable).join(', ')} must differ from each other`);
   }
+  if (parsed.success && !parsed.data.ALLOW_UNAUTHENTICATED && isOpenInProduction(parsed.data, paths)) {
+    problems.push(openInProduction);
+  }
   if (!parsed.success || problems.length > 0) throw new InvalidConfiguration(problems);
   const e = parsed.data;
   return {
@@ -165,6 +222,13 @@ export function parseConfig(
     dataDir: e.DATA_DIR,
     paths,
     bodyLimitBytes: e.BODY_LIMIT,
+    limits: {
+      requestsPerSecond: e.RATE_LIMIT,
+      refusalsPerMinute: e.REFUSAL_LIMIT,
+      connections: 2_000,
+      requestMs: 15_000,
+    },
+    quarantine: { rows: 10_000, bytes: 64 * 1024 * 1024 },
     authentication: {
       signingKeys: e.SIGNING_KEYS,
       signatureHeader: e.SIGNATURE_HEADER,
@@ -176,6 +240,8 @@ export function parseConfig(
       allowUnauthenticated: e.ALLOW_UNAUTHENTICATED,
     },
     adminToken: e.ADMIN_TOKEN,
+    reportTimezone: e.REPORT_TIMEZONE,
     sweep: { everyMs: 2_000, olderThanMs: 5_000 },
+    drainMs: 2_000,
   };
 }

@@ -1,14 +1,26 @@
+import { createRequire } from 'node:module';
+import type pg from 'pg';
 import type { Config } from './config.ts';
 import { envelopeSchema, type Family } from './families/index.ts';
 import { createApp } from './http/app.ts';
 import { createCallbackHandler, type Handler } from './http/callback-handler.ts';
-import type { HealthPart } from './http/health.ts';
+import { describeDoor } from './http/door/describe.ts';
+import { createDoor, type Door } from './http/door/door.ts';
+import { rateLimit } from './http/door/rate-limit.ts';
+import { type HealthPart, within } from './http/health.ts';
 import { listen } from './http/server.ts';
+import type { Delivery } from './inbox/delivery.ts';
+import { Drift } from './inbox/drift.ts';
 import { Inbox } from './inbox/inbox.ts';
+import { Quarantine } from './inbox/quarantine.ts';
 import type { Log } from './log.ts';
-import { openDeliveryQueue } from './queue/delivery-queue.ts';
+import { openApiDocument } from './openapi/document.ts';
+import type { QueueBackend } from './queue/backend.ts';
+import { DeliveryQueue } from './queue/delivery-queue.ts';
 import { postgresBackend } from './queue/postgres-backend.ts';
+import { connectRedis } from './queue/redis.ts';
 import { redisBackend } from './queue/redis-backend.ts';
+import { applyReportPaths, applyReportTimezone } from './reporting/index.ts';
 import { openDatabase } from './store/database.ts';
 import { startEmbeddedPostgres } from './store/embedded/index.ts';
 import { migrate } from './store/migrate.ts';
@@ -20,6 +32,8 @@ export interface Service {
   /** Finishes what is in flight, then closes everything that was opened. */
   stop: () => Promise<void>;
 }
+
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
 type Closer = () => Promise<void>;
 
@@ -59,40 +73,113 @@ async function start(
   const works = config.role !== 'receiver';
 
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
-  const database = openDatabase(databaseUrl, log, { connections: 10, name: `receiver ${config.role}` });
+  await prepareDatabase(databaseUrl, config, log);
+  const name = `receiver ${config.role}`;
+  const database = openDatabase(databaseUrl, log, { connections: 10, name, queryTimeoutMs: 30_000 });
   onStop(database.close);
-  const migrations = await migrate(database.db);
-  if (migrations.length > 0) log.info({ migrations }, 'the database was migrated');
 
   const backend = config.redisUrl ? redisBackend(config.redisUrl) : postgresBackend(databaseUrl);
   onStop(backend.close);
   await backend.prepare();
-  const queue = await openDeliveryQueue(backend, log);
-  onStop(queue.close);
+  void backend.refuge?.durability().then(
+    ({ safe, detail }) =>
+      log[safe ? 'info' : 'warn']({ detail }, 'deliveries wait in Redis while PostgreSQL is away'),
+    (err) => log.warn({ err }, 'what Redis keeps could not be found out'),
+  );
+  const queue = await DeliveryQueue.open(backend, log);
+  onStop(() => queue.close());
 
-  if (works) onStop(await startWorker({ config, families, db: database.db, backend, queue, log }));
+  const { db, pool } = database;
+  const enqueue = (ids: string[]) => queue.enqueue(ids);
+  const quarantine = new Quarantine({ pool, limits: config.quarantine, log });
+  onStop(() => quarantine.drained());
+  if (works) {
+    const inbox = new Inbox({ pool, enqueue, log });
+    onStop(() => inbox.drained());
+    onStop(await startWorker({ config, families, db, backend, queue, inbox, quarantine, log }));
+  }
   if (!receives) return undefined;
 
-  const inbox = new Inbox({ pool: database.pool, enqueue: queue.enqueue, log });
+  const refuge = backend.refuge && {
+    hold: (deliveries: Delivery[]) => queue.hold(deliveries),
+    ping: backend.ping,
+  };
+  const inbox = new Inbox({ pool, enqueue, refuge, log });
   onStop(() => inbox.drained());
+  const drift = new Drift(pool, log, families);
+  onStop(() => drift.close());
+  const door = openDoor(config, onStop);
   const schema = envelopeSchema(families);
   const callbacks = new Map<string, Handler>(
     families.map((family) => [
       config.paths[family.name]!,
-      createCallbackHandler(family, { config, schema, inbox, log }),
+      createCallbackHandler(family, { config, schema, door, inbox, quarantine, drift, log }),
     ]),
   );
-  const health: HealthPart[] = [
-    {
-      name: 'database',
-      required: true,
-      check: () => database.pool.query('select 1').then(() => 'PostgreSQL answers'),
-    },
-    { name: 'queue', required: false, check: () => backend.ping().then(() => `on ${backend.name}`) },
-  ];
-  const server = await listen(createApp({ callbacks, health, log }), callbacks, config);
+  const health = healthParts(config, pool, backend);
+  log.info({ checks: describeDoor(config) }, 'what is asked of a sender');
+  const server = await listen(
+    createApp({ callbacks, health, contract: contractOf(config, families), log }),
+    callbacks,
+    config,
+  );
   onStop(server.stop);
   return server.url;
+}
+
+/** The contract is served where the console is on, which the admin token switches. */
+function contractOf({ adminToken, authentication }: Config, families: readonly Family[]): object | undefined {
+  const { signatureHeader } = authentication;
+  return adminToken ? openApiDocument({ families, signatureHeader, version }) : undefined;
+}
+
+/** On a connection of its own: a migration may take longer than any other query. */
+async function prepareDatabase(url: string, config: Config, log: Log): Promise<void> {
+  const { db, close } = openDatabase(url, log, { connections: 2, name: 'receiver migration' });
+  try {
+    const migrations = await migrate(db);
+    if (migrations.length > 0) log.info({ migrations }, 'the database was migrated');
+    await applyReportTimezone(db, config.reportTimezone);
+    await applyReportPaths(db, config.paths);
+  } finally {
+    await close();
+  }
+}
+
+function healthParts(config: Config, pool: pg.Pool, backend: QueueBackend): HealthPart[] {
+  // Half the time that a part has, so that the other store can still be asked.
+  const database = () => within(1_000, pool.query('select 1')).then(() => 'PostgreSQL');
+  const refuge = () => backend.ping().then(() => 'Redis, until PostgreSQL is back');
+  const durability = backend.refuge?.durability;
+  return [
+    {
+      name: 'store',
+      required: true,
+      check: () => database().catch((e) => (backend.refuge ? refuge() : Promise.reject(e))),
+    },
+    { name: 'database', required: false, check: () => database().then(() => 'answers') },
+    { name: 'queue', required: false, check: () => backend.ping().then(() => `on ${backend.name}`) },
+    ...(durability
+      ? [{ name: 'refuge', required: false, check: () => durability().then(({ detail }) => detail) }]
+      : []),
+    { name: 'door', required: false, check: async () => describeDoor(config) },
+  ];
+}
+
+function openDoor(config: Config, onStop: (closer: Closer) => void): Door {
+  const { requestsPerSecond, refusalsPerMinute } = config.limits;
+  const redis = config.redisUrl ? connectRedis(config.redisUrl, 'producer') : undefined;
+  redis?.on('error', () => {}); // the limits go on in memory
+  onStop(async () => redis?.disconnect());
+  return createDoor({
+    rules: config.authentication,
+    limits: {
+      requests: requestsPerSecond
+        ? rateLimit('requests', { points: requestsPerSecond, durationS: 1 }, redis)
+        : undefined,
+      refusals: rateLimit('refusals', { points: refusalsPerMinute, durationS: 60 }, redis),
+    },
+  });
 }
 
 async function startEmbedded(config: Config, log: Log, onStop: (closer: Closer) => void): Promise<string> {

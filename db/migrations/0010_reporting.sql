@@ -1,4 +1,4 @@
-create schema reporting;
+create schema if not exists reporting;
 comment on schema reporting is 'Views for reports: plain names, each explained';
 
 -- Days and hours are those of one time zone. It is written into functions rather than kept in a table,

@@ -45,7 +45,7 @@ export const profile = z
     middle_name: z.string().nullish(),
     last_name: z.string().nullish(),
     gender: z.string().nullish().describe('Single-letter code'),
-    kyc_verified: z.unknown().describe('Nullable; its type inside a profile is not shown'),
+    kyc_verified: z.unknown().optional().describe('Nullable; its type inside a profile is not shown'),
     mobile: z.string().nullish(),
     pincode: z.string().nullish().describe('Postal code'),
   })
@@ -64,8 +64,8 @@ export const abhaProfile = z
 export const serviceIdentifier = z
   .looseObject({
     min_token: z.string(),
-    oid: z.unknown().describe('Nullable; its type is not shown'),
-    uuid: z.unknown().describe('Nullable; its type is not shown'),
+    oid: z.unknown().optional().describe('Nullable; its type is not shown'),
+    uuid: z.unknown().optional().describe('Nullable; its type is not shown'),
   })
   .meta({ title: 'Service identifier' });
 

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { postgresBackend } from '../queue/postgres-backend.ts';
 import { migrate } from '../store/migrate.ts';
+import type { Environment } from './environment.ts';
 import { withDatabase } from './with-database.ts';
 
 /** `receiver migrate`: brings the database's tables up to date, as `start` does by itself. */
-export function addMigrateCommand(program: Command, env: Record<string, string | undefined>): void {
+export function addMigrateCommand(program: Command, env: Environment): void {
   program
     .command('migrate')
     .description('bring the database up to date (start does so by itself)')

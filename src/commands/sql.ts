@@ -1,12 +1,13 @@
 import Table from 'cli-table3';
 import type { Command } from 'commander';
+import type { Environment } from './environment.ts';
 import { withDatabase } from './with-database.ts';
 
 // Every value as PostgreSQL writes it.
 const asText = { getTypeParser: () => (value: unknown) => value };
 
 /** `receiver sql`: runs a query and prints its rows, for a machine that has no psql. */
-export function addSqlCommand(program: Command, env: Record<string, string | undefined>): void {
+export function addSqlCommand(program: Command, env: Environment): void {
   program
     .command('sql')
     .description('run a query on the service’s database and print the rows')

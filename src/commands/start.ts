@@ -3,10 +3,13 @@ import { parseConfig } from '../config.ts';
 import { families } from '../families/index.ts';
 import { createLog, type Log } from '../log.ts';
 import { type Service, startService } from '../service.ts';
+import type { Environment } from './environment.ts';
 import { greeting } from './greeting.ts';
 
+const patienceMs = 20_000;
+
 /** `receiver start`: runs the service until SIGTERM or SIGINT. */
-export function addStartCommand(program: Command, env: Record<string, string | undefined>): void {
+export function addStartCommand(program: Command, env: Environment): void {
   program
     .command('start')
     .description('run the service (ROLE: all, receiver or worker)')
@@ -19,8 +22,9 @@ export function addStartCommand(program: Command, env: Record<string, string | u
       });
       const service = await startService(config, families, log);
       stopOnSignal(service, log);
-      log.info({ role: config.role, url: service.url, paths: config.paths }, 'ready');
-      if (service.url) process.stdout.write(greeting(service.url, config, families));
+      log.info({ role: config.role, url: service.url }, 'ready');
+      // In production the paths may hold a secret part, and the output is kept.
+      if (service.url && !config.production) process.stdout.write(greeting(service.url, config, families));
     });
 }
 
@@ -30,6 +34,11 @@ function stopOnSignal(service: Service, log: Log): void {
     if (stopping) return;
     stopping = true;
     log.info({ signal }, 'stopping');
+    // A store that is gone must not keep the process: what was acknowledged is safe without it.
+    setTimeout(() => {
+      log.error({ afterMs: patienceMs }, 'stopped without waiting any longer');
+      process.exit(1);
+    }, patienceMs).unref();
     try {
       await service.stop();
       log.info('stopped');

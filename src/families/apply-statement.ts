@@ -17,7 +17,7 @@ const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
  * The statement that applies a set of deliveries ($1, ids) of one family to its table.
  *
  * It reads the JSON in PostgreSQL, keeps the newest version of each thing, and changes a row only for a
- * greater version: (event time, the ordering field, place of the event in a thing's life, delivery id).
+ * greater version, or when the same is applied again to a table that has changed: (event time, the ordering field, place of the event in a thing's life, delivery id).
  * All four stand in the row, so the order in which deliveries are applied makes no difference. Rows are
  * touched in key order, so that two workers never wait for each other in a circle.
  */
@@ -61,5 +61,6 @@ order by ${[...key.map((k) => `incoming.${quoted(k)}`), ...version('incoming').m
 on conflict (${key.map(quoted).join(', ')}) do update set
   ${columns.map(([name]) => `${quoted(name)} = excluded.${quoted(name)}`).join(',\n  ')}
 where (${version('excluded').join(', ')})
-    > (${version('held').join(', ')})`;
+   >= (${version('held').join(', ')})
+  and held.* is distinct from excluded.*`;
 }

@@ -35,8 +35,9 @@ export interface Family<Name extends string = string, E extends Events = Events,
    *
    * @param tx the transaction that also marks the deliveries
    * @param ids deliveries of this family
+   * @returns how many rows changed
    */
-  apply: (tx: Transaction<never>, ids: readonly string[]) => Promise<void>;
+  apply: (tx: Transaction<never>, ids: readonly string[]) => Promise<number>;
 }
 
 /** A family out of its definition: one object is all that a new family needs besides its table. */
@@ -51,7 +52,8 @@ export function defineFamily<const Name extends string, const E extends Events, 
     ...definition,
     data: z.looseObject(shape),
     apply: async (tx, ids) => {
-      await tx.executeQuery(CompiledQuery.raw(statement, [ids]));
+      const { numAffectedRows } = await tx.executeQuery(CompiledQuery.raw(statement, [ids]));
+      return Number(numAffectedRows ?? 0);
     },
   };
 }

@@ -9,6 +9,8 @@ export interface Field<Schema extends z.ZodType = z.ZodType> {
   schema: Schema;
   json: 'text' | 'numeric';
   column: (value: string) => string;
+  /** Of a short text that is no personal data: the values seen so far. Others are values too, but counted. */
+  knownValues?: readonly string[];
 }
 
 const earliest = -62_135_596_800; // 0001-01-01 in seconds
@@ -24,6 +26,9 @@ const asIs = (value: string) => value;
 
 /** A string, kept as it came. */
 export const text = { schema: z.string().nullish(), json: 'text', column: asIs } satisfies Field;
+
+/** A short text without personal data, whose values are not documented. */
+export const code = (...knownValues: string[]) => ({ ...text, knownValues }) satisfies Field;
 
 /** A number, kept to its last digit. */
 export const amount = { schema: z.number().nullish(), json: 'numeric', column: asIs } satisfies Field;

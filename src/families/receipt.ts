@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { amount, integer, integerId, text, time, untyped } from './field.ts';
+import { amount, code, integer, integerId, text, time, untyped } from './field.ts';
 
 /** Receipts (service-interface sections 2.2, 4.5 and 6). */
 export const receipt = defineFamily({
@@ -20,10 +20,10 @@ export const receipt = defineFamily({
     updated_at: time,
     receipt_number: untyped,
     receipt_url: text,
-    receipt_status: text,
+    receipt_status: code('SUCCESS'),
     receipt_amount: amount,
     additional_discount_value: amount,
-    additional_discount_type: text,
+    additional_discount_type: code('AMOUNT'),
     additional_discount_amount: amount,
     net_amount: amount,
     name: text,
@@ -37,6 +37,6 @@ export const receipt = defineFamily({
     payment_id: text,
     payment_link: text,
     amount_paid: amount,
-    actor: text,
+    actor: code('doctor'),
   },
 });

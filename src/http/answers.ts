@@ -1,5 +1,13 @@
 import type { ServerResponse } from 'node:http';
-import { Refused, Unavailable } from '../inbox/inbox.ts';
+import { Refused } from '../inbox/inbox.ts';
+import { Unavailable } from '../inbox/unavailable.ts';
+import {
+  NotAllowed,
+  SignatureMissing,
+  SignatureStale,
+  SignatureWrong,
+  TooManyRequests,
+} from './door/errors.ts';
 import {
   BodyTooLarge,
   type FieldError,
@@ -20,9 +28,19 @@ interface Problem {
 type Row<E extends Error> = [type: abstract new (...args: never[]) => E, problem: (error: E) => Problem];
 const row = <E extends Error>(...cells: Row<E>) => cells as unknown as Row<Error>;
 
+const unauthorized = (): Problem => ({
+  status: 401,
+  title: 'Not authenticated',
+  headers: { 'WWW-Authenticate': 'Signature' },
+});
+
 /** The one place that decides which error is which answer. */
 const table = [
   row(NotJson, () => ({ status: 400, title: 'Not JSON' })),
+  row(SignatureMissing, unauthorized),
+  row(SignatureWrong, unauthorized),
+  row(SignatureStale, unauthorized),
+  row(NotAllowed, () => ({ status: 403, title: 'Not allowed' })),
   row(NotFound, () => ({ status: 404, title: 'Not found' })),
   row(MethodNotAllowed, ({ allow }) => ({
     status: 405,
@@ -34,6 +52,11 @@ const table = [
   row(UnsupportedMedia, () => ({ status: 415, title: 'Unsupported media type' })),
   row(InvalidCallback, ({ errors }) => ({ status: 422, title: 'Invalid callback', errors })),
   row(Refused, () => ({ status: 422, title: 'Invalid callback', errors: [] })),
+  row(TooManyRequests, ({ retryAfterS }) => ({
+    status: 429,
+    title: 'Too many requests',
+    headers: { 'Retry-After': String(retryAfterS) },
+  })),
   row(Unavailable, () => ({ status: 503, title: 'Unavailable', headers: { 'Retry-After': '5' } })),
 ];
 

@@ -9,11 +9,13 @@ export interface AppParts {
   /** The handler of each registered path. */
   callbacks: ReadonlyMap<string, Handler>;
   health: readonly HealthPart[];
+  /** Served at /openapi.json where there is one. */
+  contract?: object | undefined;
   log: Log;
 }
 
 /** Everything that the service serves. */
-export function createApp({ callbacks, health, log }: AppParts): Express {
+export function createApp({ callbacks, health, contract, log }: AppParts): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
 
@@ -24,6 +26,8 @@ export function createApp({ callbacks, health, log }: AppParts): Express {
     const { ready, parts } = await readiness(health);
     answer(res, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', parts });
   });
+
+  if (contract) app.get('/openapi.json', (_req, res) => answer(res, 200, contract));
 
   app.use((_req, _res, next) => next(new NotFound()));
   const onError: ErrorRequestHandler = (error, _req, res, _next) => {

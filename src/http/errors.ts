@@ -20,6 +20,14 @@ export class InvalidCallback extends Error {
   }
 }
 
+/** Raised for a callback that belongs at another address. */
+export class WrongFamily extends InvalidCallback {
+  constructor(events: readonly string[]) {
+    super([{ path: '/event', message: `must be one of ${events.join(', ')} at this address` }]);
+    this.name = 'WrongFamily';
+  }
+}
+
 export class BodyTooLarge extends Error {
   constructor(limit: number) {
     super(`The body is larger than ${limit} bytes.`);

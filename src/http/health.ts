@@ -22,14 +22,25 @@ export async function readiness(parts: readonly HealthPart[]): Promise<Readiness
 }
 
 async function ask({ check }: HealthPart): Promise<{ ok: boolean; detail: string }> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('late')), timeoutMs);
-  });
   try {
-    return { ok: true, detail: await Promise.race([check(), late]) };
+    return { ok: true, detail: await within(timeoutMs, check()) };
   } catch {
     return { ok: false, detail: 'does not answer' };
+  }
+}
+
+/**
+ * Waits for an answer, for so many milliseconds at most.
+ *
+ * @throws Error if it is late, or the answer's own error
+ */
+export async function within<T>(milliseconds: number, answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('late')), milliseconds);
+  });
+  try {
+    return await Promise.race([answer, late]);
   } finally {
     clearTimeout(timer);
   }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import type { AnyEnvelope, Family } from '../families/index.ts';
-import { type FieldError, InvalidCallback, NotJson } from './errors.ts';
+import { type FieldError, InvalidCallback, NotJson, WrongFamily } from './errors.ts';
 import { pointer } from './pointer.ts';
 import { findUnstorable } from './unstorable.ts';
 
@@ -15,10 +15,10 @@ export interface Callback {
  * Parses a callback, once.
  *
  * @param schema of the envelope of every family (service-interface section 2)
- * @param family the family whose callbacks arrive on this path (section 4.5)
+ * @param family the family whose callbacks arrive on this path (section 4.5); left out: any
  * @throws NotJson; InvalidCallback with the faults, an event of another family among them
  */
-export function parseCallback(body: Buffer, schema: z.ZodType<AnyEnvelope>, family: Family): Callback {
+export function parseCallback(body: Buffer, schema: z.ZodType<AnyEnvelope>, family?: Family): Callback {
   if (!isUtf8(body)) throw new NotJson('The body is not UTF-8.');
   const json = body.toString('utf8');
   const value = parseJson(json);
@@ -28,9 +28,8 @@ export function parseCallback(body: Buffer, schema: z.ZodType<AnyEnvelope>, fami
   if (!parsed.success) throw new InvalidCallback(parsed.error.issues.map(describeIssue));
   // What was validated is passed on as it came, with its unknown fields in their order.
   const envelope = value as AnyEnvelope;
-  if (!family.events.includes(envelope.event)) {
-    const message = `must be one of ${family.events.join(', ')} at this address`;
-    throw new InvalidCallback([{ path: '/event', message }]);
+  if (family && !family.events.includes(envelope.event)) {
+    throw new WrongFamily(family.events);
   }
   return { envelope, json };
 }

@@ -5,5 +5,5 @@ export function pointer(path: readonly PropertyKey[]): string {
 
 // A key is part of the body too: only what looks like a field's name is repeated in an answer.
 function name(part: string): string {
-  return /^\w{1,64}$/.test(part) ? part : '…';
+  return /^(?:[A-Za-z_]\w{0,63}|\d{1,6})$/.test(part) ? part : '…';
 }

@@ -40,6 +40,8 @@ export function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
     });
     req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
     req.on('error', () => reject(new SenderGone()));
-    req.on('close', () => reject(new SenderGone()));
+    req.on('close', () => {
+      if (!req.complete) reject(new SenderGone());
+    });
   });
 }

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
+import { type AddressInfo, Server as Listener } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express } from 'express';
+import type { Config } from '../config.ts';
 import type { Handler } from './callback-handler.ts';
 
 export interface HttpServer {
@@ -11,29 +14,73 @@ export interface HttpServer {
   stop: () => Promise<void>;
 }
 
+// Longer than the minute for which proxies keep connections: the side that sends must be the one that closes.
+const keepAliveMs = 65_000;
+const patienceMs = 10_000;
+
 /**
  * Serves the app. The registered paths are looked up before Express, whose router costs more than the rest
  * of a callback's way; anything else, and any other spelling of a path, is Express's.
+ *
+ * To stop without failing a request, the server first asks the senders to leave: each answer closes its
+ * connection, while those that say nothing are closed only after `drainMs`.
  */
 export async function listen(
   app: Express,
   callbacks: ReadonlyMap<string, Handler>,
-  { host, port }: { host: string; port: number },
+  { host, port, drainMs, limits }: Pick<Config, 'host' | 'port' | 'drainMs' | 'limits'>,
 ): Promise<HttpServer> {
-  const server = createServer((req, res) => {
+  let stopping = false;
+  const timeouts = {
+    keepAliveTimeout: keepAliveMs,
+    headersTimeout: limits.requestMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: Math.min(limits.requestMs, 1_000),
+  };
+  const server = createServer(timeouts, (req, res) => {
+    if (stopping) res.shouldKeepAlive = false;
     const handle = callbacks.get(req.url ?? '');
     if (handle) void handle(req, res);
     else app(req, res);
   });
+  server.maxConnections = limits.connections;
+  server.on('clientError', answerBrokenRequest);
   server.listen(port, host);
   await once(server, 'listening');
   const address = server.address() as AddressInfo;
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-  return { url: `http://${name}:${address.port}`, stop: () => stop(server) };
+
+  const stop = async () => {
+    stopping = true;
+    const closed = once(server, 'close');
+    // The server's own close would also cut connections on which a request is under way to us.
+    Listener.prototype.close.call(server);
+    await Promise.race([closed, sleep(drainMs)]);
+    const closing = setInterval(() => server.closeIdleConnections(), 20);
+    const giveUp = setTimeout(() => server.closeAllConnections(), patienceMs);
+    await closed;
+    clearInterval(closing);
+    clearTimeout(giveUp);
+  };
+  return { url: `http://${name}:${address.port}`, stop };
 }
 
-async function stop(server: Server): Promise<void> {
-  const closed = once(server, 'close');
-  server.close();
-  await closed;
+const brokenRequests: Record<string, string> = {
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+};
+
+/** What never became a request for Node gets an answer like all others, and its connection is closed. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const line = brokenRequests[error.code ?? ''] ?? '400 Bad Request';
+  const [status, ...title] = line.split(' ');
+  const body = JSON.stringify({ type: 'about:blank', title: title.join(' '), status: Number(status) });
+  socket.end(
+    `HTTP/1.1 ${line}\r\nContent-Type: application/problem+json\r\nConnection: close\r\n` +
+      `Content-Length: ${body.length}\r\n\r\n${body}`,
+  );
 }

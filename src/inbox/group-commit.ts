@@ -13,8 +13,9 @@ export interface GroupCommitOptions<Item, Result> {
   weigh: (item: Item) => number;
   maxWeight: number;
   maxItems: number;
-  /** How many items may wait; more are refused. */
+  /** How many items, and what weight of them, may wait; more are refused. */
   maxWaiting: number;
+  maxWaitingWeight: number;
 }
 
 /** Raised when more items wait than the store keeps up with. */
@@ -35,6 +36,7 @@ export class Overloaded extends Error {
 export class GroupCommit<Item, Result> {
   private readonly options: GroupCommitOptions<Item, Result>;
   private waiting: Waiting<Item, Result>[] = [];
+  private waitingWeight = 0;
   private running: Promise<void> | undefined;
 
   constructor(options: GroupCommitOptions<Item, Result>) {
@@ -47,7 +49,11 @@ export class GroupCommit<Item, Result> {
    * @throws Overloaded; or the error of the item's commit
    */
   append(item: Item): Promise<Result> {
-    if (this.waiting.length >= this.options.maxWaiting) return Promise.reject(new Overloaded());
+    const { maxWaiting, maxWaitingWeight, weigh } = this.options;
+    if (this.waiting.length >= maxWaiting || this.waitingWeight >= maxWaitingWeight) {
+      return Promise.reject(new Overloaded());
+    }
+    this.waitingWeight += weigh(item);
     return new Promise((resolve, reject) => {
       this.waiting.push({ item, resolve, reject });
       this.running ??= this.run();
@@ -75,7 +81,9 @@ export class GroupCommit<Item, Result> {
       if (weight > maxWeight && count > 0) break;
       count += 1;
     }
-    return this.waiting.splice(0, count);
+    const batch = this.waiting.splice(0, count);
+    for (const { item } of batch) this.waitingWeight -= weigh(item);
+    return batch;
   }
 
   private async commit(batch: Waiting<Item, Result>[]): Promise<void> {

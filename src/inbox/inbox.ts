@@ -1,17 +1,11 @@
 import type pg from 'pg';
 import type { Log } from '../log.ts';
 import { describeRefusal, isRefusedData } from '../store/faults.ts';
+import { Circuit, StoreAway } from './circuit.ts';
 import type { Delivery, Receipt } from './delivery.ts';
 import { GroupCommit, Overloaded } from './group-commit.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
-
-/** Raised when a delivery can be held nowhere now; the sender has to send it again. */
-export class Unavailable extends Error {
-  constructor(cause: unknown) {
-    super('No store can hold the delivery now.', { cause });
-    this.name = 'Unavailable';
-  }
-}
+import { Unavailable } from './unavailable.ts';
 
 /** Raised when PostgreSQL refuses a delivery's own data. */
 export class Refused extends Error {
@@ -21,21 +15,36 @@ export class Refused extends Error {
   }
 }
 
+/** A second store that can hold deliveries while PostgreSQL is away. */
+export interface Refuge {
+  /** Resolves once they are durable there. */
+  hold: (deliveries: Delivery[]) => Promise<void>;
+  ping: () => Promise<unknown>;
+}
+
 export interface InboxOptions {
   pool: pg.Pool;
   /** Hands the new deliveries of a commit to the queue. */
   enqueue: (ids: string[]) => Promise<void>;
+  refuge?: Refuge | undefined;
   log: Log;
 }
+
+// Both in a row leave a request waiting for less than two seconds.
+const databaseTimeoutMs = 1_000;
+const refugeTimeoutMs = 800;
 
 /** Where deliveries become durable, before they are acknowledged. */
 export class Inbox {
   private readonly options: InboxOptions;
   private readonly commits: GroupCommit<Delivery, Receipt>;
+  private readonly database: Circuit;
+  private readonly refuge: Circuit | undefined;
   private readonly enqueuing = new Set<Promise<void>>();
 
   constructor(options: InboxOptions) {
     this.options = options;
+    const { pool, refuge, log } = options;
     this.commits = new GroupCommit({
       commit: (deliveries) => this.commit(deliveries),
       isFaultOfAnItem: isRefusedData,
@@ -43,7 +52,28 @@ export class Inbox {
       maxWeight: 4 * 1024 * 1024,
       maxItems: 500,
       maxWaiting: 5_000,
+      maxWaitingWeight: 64 * 1024 * 1024,
     });
+    const report = (store: string) => (away: boolean, err?: unknown) => {
+      if (away) log.error({ err, store }, 'a store is away');
+      else log.warn({ store }, 'a store is back');
+    };
+    this.database = new Circuit({
+      store: 'PostgreSQL',
+      timeoutMs: databaseTimeoutMs,
+      probe: () => pool.query({ text: 'select 1', query_timeout: databaseTimeoutMs } as pg.QueryConfig),
+      isOutage: (error) => !isRefusedData(error),
+      onChange: report('PostgreSQL'),
+    });
+    this.refuge =
+      refuge &&
+      new Circuit({
+        store: 'Redis',
+        timeoutMs: refugeTimeoutMs,
+        probe: refuge.ping,
+        isOutage: () => true,
+        onChange: report('Redis'),
+      });
   }
 
   /**
@@ -56,7 +86,7 @@ export class Inbox {
       return await this.commits.append(delivery);
     } catch (error) {
       if (isRefusedData(error)) throw new Refused(describeRefusal(error));
-      if (!(error instanceof Overloaded)) {
+      if (!(error instanceof Overloaded || error instanceof StoreAway)) {
         this.options.log.error({ err: error, delivery: delivery.id }, 'a delivery could not be stored');
       }
       throw new Unavailable(error);
@@ -67,13 +97,35 @@ export class Inbox {
   async drained(): Promise<void> {
     await this.commits.drained();
     await Promise.all(this.enqueuing);
+    this.database.close();
+    this.refuge?.close();
   }
 
   private async commit(deliveries: Delivery[]): Promise<Receipt[]> {
-    const receipts = await insertDeliveries(this.options.pool, deliveries);
+    try {
+      return await this.database.run(() => this.store(deliveries));
+    } catch (error) {
+      if (!(error instanceof StoreAway && this.refuge)) throw error;
+      return await this.refuge.run(() => this.shelter(deliveries));
+    }
+  }
+
+  private async store(deliveries: Delivery[]): Promise<Receipt[]> {
+    const receipts = await insertDeliveries(this.options.pool, deliveries, databaseTimeoutMs);
     const fresh = deliveries.filter((_, index) => receipts[index] === 'accepted');
     if (fresh.length > 0) this.handOn(fresh.map((delivery) => delivery.id));
     return receipts;
+  }
+
+  /** Whether they are new is not known there; of copies in one commit the first counts as new. */
+  private async shelter(deliveries: Delivery[]): Promise<Receipt[]> {
+    await this.options.refuge!.hold(deliveries);
+    const seen = new Set<string>();
+    return deliveries.map(({ id }) => {
+      const isNew = !seen.has(id);
+      seen.add(id);
+      return isNew ? 'accepted' : 'duplicate';
+    });
   }
 
   /** The answer does not wait for the queue: what it misses, the sweep finds. */

@@ -17,10 +17,15 @@ returning id, delivery_count`;
 /**
  * Makes deliveries durable in one commit, repetitions among them included.
  *
+ * @param timeoutMs after which the connection is given up
  * @returns for each delivery, in order, whether it is new
  * @throws the database's error; then none of them is held
  */
-export async function insertDeliveries(pool: pg.Pool, deliveries: readonly Delivery[]): Promise<Receipt[]> {
+export async function insertDeliveries(
+  pool: pg.Pool,
+  deliveries: readonly Delivery[],
+  timeoutMs = 30_000,
+): Promise<Receipt[]> {
   const counts = new Map<string, number>();
   const distinct: Delivery[] = [];
   for (const delivery of deliveries) {
@@ -28,8 +33,9 @@ export async function insertDeliveries(pool: pg.Pool, deliveries: readonly Deliv
     if (count === 0) distinct.push(delivery);
     counts.set(delivery.id, count + 1);
   }
-  const { rows } = await pool.query<{ id: string; delivery_count: number }>({
+  const query: pg.QueryConfig & { query_timeout: number } = {
     name: 'insert-deliveries',
+    query_timeout: timeoutMs,
     text: statement,
     values: [
       distinct.map((delivery) => delivery.id),
@@ -37,7 +43,8 @@ export async function insertDeliveries(pool: pg.Pool, deliveries: readonly Deliv
       distinct.map((delivery) => counts.get(delivery.id)),
       `[${distinct.map((delivery) => delivery.json).join(',')}]`,
     ],
-  });
+  };
+  const { rows } = await pool.query<{ id: string; delivery_count: number }>(query);
   // A row that holds no more than this commit's own copies was made by it.
   const fresh = new Set(rows.filter((row) => row.delivery_count === counts.get(row.id)).map((row) => row.id));
   return deliveries.map((delivery) => (fresh.delete(delivery.id) ? 'accepted' : 'duplicate'));

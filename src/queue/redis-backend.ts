@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
 import { type QueueBackend, queueName } from './backend.ts';
 import { connectRedis } from './redis.ts';
+import { type RedisDurability, readDurability } from './redis-durability.ts';
 
 // In braces, so that a Redis Cluster keeps all keys of the queue on one node.
 const prefix = '{receiver}';
@@ -10,13 +12,29 @@ export function redisBackend(url: string): QueueBackend {
   const producer = connectRedis(url, 'producer');
   const consumer = connectRedis(url, 'consumer');
   for (const client of [producer, consumer]) client.on('error', () => {}); // BullMQ reports them
+  let durability: RedisDurability | undefined;
   return {
     name: 'redis',
     prepare: async () => {},
-    openQueue: async (options) =>
-      new Queue(queueName, { ...options, prefix, connection: producer, skipWaitingForReady: true }),
+    openQueue: async (options) => {
+      // BullMQ never forgets that its first look at the server failed.
+      if (producer.status !== 'ready') await once(producer, 'ready');
+      return new Queue(queueName, { ...options, prefix, connection: producer, skipWaitingForReady: true });
+    },
     openWorker: async (process, options) =>
       new Worker(queueName, process, { ...options, prefix, connection: consumer, autorun: false }),
+    refuge: {
+      durability: async () => {
+        durability = await readDurability(producer);
+        return durability;
+      },
+      persisted: async () => {
+        durability ??= await readDurability(producer);
+        if (!durability.confirmsDisk) return;
+        const [onDisk] = (await producer.call('WAITAOF', 1, 0, 700)) as [number, number];
+        if (onDisk < 1) throw new Error('Redis did not write to its disk in time.');
+      },
+    },
     ping: async () => {
       await producer.ping();
     },

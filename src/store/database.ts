@@ -17,15 +17,26 @@ export interface Database {
  * Opens a pool of connections; the first one is made when it is needed.
  *
  * @param url a PostgreSQL connection string
- * @param options `connections`: the pool's size; `name`: what `pg_stat_activity` shows
+ * @param options `connections`: the pool's size; `name`: what `pg_stat_activity` shows; `queryTimeoutMs`:
+ *   after which a query counts as lost, for a server that vanishes never says so
  */
 export function openDatabase(
   url: string,
   log: Log,
-  options: { connections: number; name: string },
+  options: { connections: number; name: string; queryTimeoutMs?: number },
 ): Database {
-  const config = { connectionString: url, max: options.connections, application_name: options.name };
+  const config = {
+    connectionString: url,
+    max: options.connections,
+    application_name: options.name,
+    ...(options.queryTimeoutMs ? { query_timeout: options.queryTimeoutMs } : {}),
+  };
   const pool = openPool(config, (error) => log.warn({ err: error }, 'a connection to PostgreSQL broke'));
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
-  return { db, pool, url, close: () => db.destroy() };
+  const close = async () => {
+    await db.destroy();
+    // Kysely ends a pool only if it has used it itself.
+    if (!pool.ended) await pool.end();
+  };
+  return { db, pool, url, close };
 }

@@ -19,4 +19,15 @@ export interface Tables {
     last_received_at: Generated<Date>;
     applied_at: Date | null;
   };
+  quarantine: {
+    id: string;
+    path: string;
+    reason: string;
+    errors: JSONColumnType<{ path: string; message: string }[]>;
+    body: Buffer;
+    received_at: Generated<Date>;
+    last_received_at: Generated<Date>;
+    count: Generated<number>;
+    replayed_at: Date | null;
+  };
 }

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Family } from '../families/index.ts';
-import type { DeliveryQueue } from '../queue/delivery-queue.ts';
+import type { JobQueue } from '../queue/backend.ts';
 import type { Tables } from '../store/tables.ts';
 
 const idsPerJob = 500;
@@ -17,11 +17,11 @@ const jobsPerSweep = 40;
  */
 export async function sweep(
   db: Kysely<Tables>,
-  queue: Pick<DeliveryQueue, 'bullmq'>,
+  queue: JobQueue,
   families: readonly Family[],
   olderThanMs: number,
 ): Promise<number> {
-  const waiting = await queue.bullmq.getJobCountByTypes('waiting', 'delayed', 'prioritized');
+  const waiting = await queue.getJobCountByTypes('waiting', 'delayed', 'prioritized');
   if (waiting > jobsPerSweep) return 0;
   const overdue = await db
     .selectFrom('deliveries')
@@ -43,6 +43,6 @@ export async function sweep(
     // Named after its first delivery, so that the next sweep does not add it while it waits.
     jobs.push({ name: 'apply' as const, data: { ids: chunk }, opts: { jobId: `swept-${chunk[0]}` } });
   }
-  if (jobs.length > 0) await queue.bullmq.addBulk(jobs);
+  if (jobs.length > 0) await queue.addBulk(jobs);
   return ids.length;
 }

@@ -2,20 +2,25 @@ import { DelayedError } from 'bullmq';
 import type { Kysely } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Family } from '../families/index.ts';
+import type { Inbox } from '../inbox/inbox.ts';
+import type { Quarantine } from '../inbox/quarantine.ts';
 import type { Log } from '../log.ts';
 import type { JobProcessor, QueueBackend } from '../queue/backend.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import type { JobName, Jobs } from '../queue/jobs.ts';
 import type { Tables } from '../store/tables.ts';
 import { applyDeliveries } from './apply.ts';
+import { moveIn } from './move-in.ts';
 import { sweep } from './sweep.ts';
 
 export interface WorkerParts {
-  config: Pick<Config, 'sweep'>;
+  config: Pick<Config, 'sweep' | 'paths'>;
   families: readonly Family[];
   db: Kysely<Tables>;
   backend: QueueBackend;
   queue: DeliveryQueue;
+  inbox: Pick<Inbox, 'append'>;
+  quarantine: Pick<Quarantine, 'keep'>;
   log: Log;
 }
 
@@ -28,7 +33,7 @@ const longestPauseMs = 5_000;
  * @returns a function that finishes the running jobs and takes no more
  */
 export async function startWorker(parts: WorkerParts): Promise<() => Promise<void>> {
-  const { config, families, db, backend, queue, log } = parts;
+  const { config, families, db, backend, queue, inbox, quarantine, log } = parts;
   const handlers: { [Name in JobName]: (data: Jobs[Name], job: string) => Promise<void> } = {
     apply: async ({ ids }, job) => {
       const { applied, failed } = await applyDeliveries(db, families, ids);
@@ -36,8 +41,12 @@ export async function startWorker(parts: WorkerParts): Promise<() => Promise<voi
         log.error({ job, delivery: id, reason: error }, 'a delivery failed');
       log.debug({ job, applied, failed: failed.length }, 'deliveries applied');
     },
+    store: async ({ deliveries }, job) => {
+      await moveIn(deliveries, { inbox, quarantine, paths: config.paths });
+      log.info({ job, count: deliveries.length }, 'deliveries that waited for PostgreSQL were moved in');
+    },
     sweep: async () => {
-      const found = await sweep(db, queue, families, config.sweep.olderThanMs);
+      const found = await sweep(db, queue.opened(), families, config.sweep.olderThanMs);
       if (found > 0) log.warn({ count: found }, 'deliveries without a job were enqueued');
     },
   };
@@ -69,10 +78,11 @@ export async function startWorker(parts: WorkerParts): Promise<() => Promise<voi
 }
 
 /** The schedule lives in the queue, so a wiped queue forgets it; it is put back as often as it runs. */
-function keepSweeping({ bullmq }: DeliveryQueue, everyMs: number, log: Log): () => Promise<void> {
+function keepSweeping(queue: DeliveryQueue, everyMs: number, log: Log): () => Promise<void> {
   const options = { removeOnComplete: true, removeOnFail: true };
   const schedule = async () => {
     try {
+      const bullmq = queue.opened();
       if (await bullmq.getJobScheduler('sweep')) return;
       await bullmq.upsertJobScheduler(
         'sweep',

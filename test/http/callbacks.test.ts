@@ -1,8 +1,11 @@
 import request from 'supertest';
+import { parseConfig } from '../../src/config.ts';
 import { envelopeSchema, families } from '../../src/families/index.ts';
 import { createApp } from '../../src/http/app.ts';
 import { createCallbackHandler } from '../../src/http/callback-handler.ts';
+import { createDoor } from '../../src/http/door/door.ts';
 import { Inbox } from '../../src/inbox/inbox.ts';
+import { Quarantine } from '../../src/inbox/quarantine.ts';
 import { createLog } from '../../src/log.ts';
 import {
   consentFormCallback,
@@ -19,7 +22,15 @@ let app: ReturnType<typeof createApp>;
 beforeAll(async () => {
   database = await createDatabase();
   const inbox = new Inbox({ pool: database.pool, enqueue: async () => {}, log });
-  const parts = { config: { bodyLimitBytes: 10_000 }, schema: envelopeSchema(families), inbox, log };
+  const parts = {
+    config: { bodyLimitBytes: 10_000, paths },
+    schema: envelopeSchema(families),
+    door: createDoor({ rules: parseConfig({}, families).authentication }),
+    inbox,
+    quarantine: new Quarantine({ pool: database.pool, limits: { rows: 100, bytes: 1e6 }, log }),
+    drift: { observe: () => {} },
+    log,
+  };
   const callbacks = new Map(
     families.map((family) => [paths[family.name], createCallbackHandler(family, parts)]),
   );

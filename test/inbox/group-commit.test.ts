@@ -12,6 +12,7 @@ function create(commit: (items: number[]) => Promise<number[]>, limits = {}) {
     maxWeight: 1e9,
     maxItems: 500,
     maxWaiting: 1_000,
+    maxWaitingWeight: 1e9,
     ...limits,
   });
 }

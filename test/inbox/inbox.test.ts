@@ -1,4 +1,5 @@
-import { Inbox, Refused, Unavailable } from '../../src/inbox/inbox.ts';
+import { Inbox, Refused } from '../../src/inbox/inbox.ts';
+import { Unavailable } from '../../src/inbox/unavailable.ts';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
@@ -75,7 +76,9 @@ it('a queue that fails does not fail the delivery', async () => {
 
 it('acknowledges nothing while the database cannot be reached', async () => {
   const away = openDatabase('postgresql://nobody@127.0.0.1:1/none', log, { connections: 1, name: 'test' });
-  await expect(openInbox(away.pool).append(numbered(1)[0]!)).rejects.toThrow(Unavailable);
+  const inbox = openInbox(away.pool);
+  await expect(inbox.append(numbered(1)[0]!)).rejects.toThrow(Unavailable);
+  await inbox.drained();
   await away.close();
 });
 

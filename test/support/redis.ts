@@ -75,3 +75,20 @@ export async function freePort(): Promise<number> {
   await until(() => !probe.listening);
   return port;
 }
+
+/** Every key and value that a Redis holds, as text. */
+export async function contentsOf(client: Redis): Promise<string> {
+  const read: Record<string, (key: string) => Promise<unknown>> = {
+    string: (key) => client.get(key),
+    hash: (key) => client.hgetall(key),
+    list: (key) => client.lrange(key, 0, -1),
+    set: (key) => client.smembers(key),
+    zset: (key) => client.zrange(key, '0', '-1'),
+    stream: (key) => client.xrange(key, '-', '+'),
+    none: async () => null,
+  };
+  const keys = await client.keys('*');
+  return JSON.stringify(
+    await Promise.all(keys.map(async (key) => [key, await read[await client.type(key)]!(key)])),
+  );
+}

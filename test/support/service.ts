@@ -8,7 +8,8 @@ export type ServiceOptions = Partial<Config> & { families?: readonly [Family, ..
 /** The real service, in this process, on a free port. */
 export async function startTestService(options: ServiceOptions): Promise<Service & { url: string }> {
   const { families: list = families, ...overrides } = options;
-  const config: Config = { ...parseConfig({ PORT: '0', LOG_LEVEL: 'silent' }, list), ...overrides };
+  const defaults = { ...parseConfig({ PORT: '0', LOG_LEVEL: 'silent' }, list), drainMs: 0 };
+  const config: Config = { ...defaults, ...overrides };
   return (await startService(config, list, createLog('silent'))) as Service & { url: string };
 }
 

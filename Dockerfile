@@ -1,0 +1,19 @@
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN npm ci --ignore-scripts && npm run build
+
+FROM node:24-slim
+ENV NODE_ENV=production HOST=0.0.0.0
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
+COPY bin bin
+COPY db db
+COPY --from=build /app/dist dist
+USER node
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=3s \
+  CMD ["node", "-e", "process.env.ROLE === 'worker' || fetch('http://127.0.0.1:' + (process.env.PORT || 8080) + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "bin/receiver.js", "start"]

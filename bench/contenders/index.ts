@@ -1,0 +1,60 @@
+import { Queue } from 'bullmq';
+import { built, type Contender } from './contender.ts';
+import { oursEmbedded, oursOnRedis, prepare } from './ours.ts';
+
+const nothing = () => ({});
+
+const oneByOne = (name: string, title: string, concurrency: number): Contender => ({
+  name,
+  title,
+  prepare,
+  receiver: { file: built('one-by-one-receiver'), env: ({ redisUrl }) => ({ REDIS_URL: redisUrl }) },
+  worker: {
+    file: built('one-by-one-worker'),
+    env: ({ redisUrl, databaseUrl }) => ({
+      REDIS_URL: redisUrl,
+      DATABASE_URL: databaseUrl,
+      CONCURRENCY: String(concurrency),
+    }),
+  },
+  stores: true,
+  waiting: async ({ redisUrl }) => {
+    const queue = new Queue('receipts', { connection: { url: redisUrl } });
+    try {
+      const { failed, ...counts } = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed');
+      if (failed) throw new Error(`${failed} jobs failed`);
+      return Object.values(counts).reduce((sum, count) => sum + count, 0);
+    } finally {
+      await queue.close();
+    }
+  },
+});
+
+/** In the order of a round: the floor comes last, because it is also measured at the rates that ours had. */
+export const contenders: readonly Contender[] = [
+  oursOnRedis,
+  oursEmbedded,
+  oneByOne('one-by-one-tuned', 'one by one, tuned', 50),
+  oneByOne('one-by-one-default', 'one by one, default', 1),
+  {
+    name: 'straight',
+    title: 'straight to the table',
+    prepare,
+    receiver: { file: built('straight'), env: ({ databaseUrl }) => ({ DATABASE_URL: databaseUrl }) },
+    stores: true,
+  },
+  {
+    name: 'bare-express',
+    title: 'bare Express',
+    receiver: { file: built('bare-express'), env: nothing },
+    stores: false,
+  },
+  {
+    name: 'bare-http',
+    title: 'bare node:http',
+    receiver: { file: built('bare-http'), env: nothing },
+    stores: false,
+  },
+];
+
+export const floor = 'bare-http';

@@ -1,0 +1,46 @@
+import { createLog } from '../../src/log.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { scalar } from '../stores/postgres.ts';
+import type { Contender, Stores } from './contender.ts';
+
+const file = 'bin/receiver.js';
+const signingKey = 'bench-signing-key';
+
+const ours = (name: string, title: string, queue: (stores: Stores) => Record<string, string>): Contender => {
+  const program = (role: string) => ({
+    file,
+    args: ['start'],
+    env: (stores: Stores) => ({
+      ROLE: role,
+      PORT: '0',
+      DATABASE_URL: stores.databaseUrl,
+      SIGNING_KEYS: signingKey,
+      ...queue(stores),
+    }),
+  });
+  return {
+    name,
+    title,
+    signingKey,
+    prepare,
+    receiver: program('receiver'),
+    worker: program('worker'),
+    stores: true,
+    waiting: ({ databaseUrl }) =>
+      scalar(databaseUrl, `select count(*) from deliveries where status <> 'applied'`),
+  };
+};
+
+/** So that the first start finds an existing database. */
+export async function prepare({ databaseUrl }: Stores): Promise<void> {
+  const database = openDatabase(databaseUrl, createLog('warn'), { connections: 1, name: 'bench' });
+  await migrate(database.db);
+  await database.close();
+}
+
+export const oursOnRedis = ours('ours-redis', 'ours, Redis + PostgreSQL', ({ redisUrl }) => ({
+  REDIS_URL: redisUrl,
+}));
+
+export const oursEmbedded = ours('ours-embedded', 'ours, embedded default', () => ({}));

@@ -1,0 +1,83 @@
+import { Command } from 'commander';
+import { oursOnRedis } from './contenders/ours.ts';
+import { fill } from './growth/fill.ts';
+import { loneCommits } from './growth/lone-commit.ts';
+import { type Bench, freshStores, together } from './measure.ts';
+import { type BenchOptions, positive } from './options.ts';
+import { describeSetting } from './report/setting.ts';
+import { show, spread } from './report/statistics.ts';
+import { writeReport } from './report/write.ts';
+import { withSession } from './session.ts';
+
+type GrowthOptions = BenchOptions & { rows: number };
+
+const options = new Command('bench:growth')
+  .description('Compares the rate of applying on a full database with that on an empty one')
+  .option('--rows <number>', 'rows of deliveries and of receipts', positive, 5_000_000)
+  .option('--seconds <number>', 'seconds of each load', positive, 8)
+  .option('--rounds <number>', 'rounds of both in turn', positive, 3)
+  .option('--connections <number>', 'connections of the load', positive, 64)
+  .option('--warmup <number>', 'seconds of load before figures are taken', positive, 2)
+  .option('--drain <number>', 'seconds that the queue may take to empty', positive, 90)
+  .option('--results <folder>', 'where the table is written', 'bench/results')
+  .parse()
+  .opts<GrowthOptions>();
+
+interface Round {
+  appliedPerSecond: number;
+  lone: { ours: number; plain: number };
+}
+
+await withSession(async (session) => {
+  const bench: Bench = { ...session, options };
+  const full = await freshStores(bench, oursOnRedis, 'bench_full');
+  await fill(full.databaseUrl, options.rows, (done) => session.say(`${done} of ${options.rows} rows`));
+  const rounds: { empty: Round; full: Round }[] = [];
+  for (let round = 1; round <= options.rounds; round += 1) {
+    const empty = await freshStores(bench, oursOnRedis);
+    session.say(`round ${round} of ${options.rounds}: an empty database, then the full one`);
+    rounds.push({
+      empty: await measureOn(bench, empty, round * 1000),
+      full: await measureOn(bench, full, round * 1000),
+    });
+  }
+
+  const cell = (of: (round: (typeof rounds)[number]) => number, digits: number) =>
+    show(spread(rounds.map(of)), digits);
+  const lone = ({ ours, plain }: Round['lone']) => ours / plain;
+  const table = [
+    ['', 'empty', `${options.rows} rows`, 'full ÷ empty', 'goal'],
+    [
+      'rows applied/s',
+      cell(({ empty }) => empty.appliedPerSecond, 0),
+      cell(({ full }) => full.appliedPerSecond, 0),
+      cell(({ empty, full }) => full.appliedPerSecond / empty.appliedPerSecond, 2),
+      'at least 0.9',
+    ],
+    [
+      'a commit of one ÷ a plain insert of one',
+      cell(({ empty }) => lone(empty.lone), 2),
+      cell(({ full }) => lone(full.lone), 2),
+      '',
+      'at most 1',
+    ],
+  ];
+  const setting = describeSetting({ postgres: session.postgres.version, redis: session.redis.version });
+  const file = writeReport(options.results, {
+    name: `growth-${setting.date}-${setting.commit!.split(' ')[0]}`,
+    setting: { ...setting, load: `${options.rounds} rounds, ${options.seconds} s each` },
+    tables: [table],
+    data: { options, rounds },
+  });
+  session.say(`written to ${file}`);
+});
+
+async function measureOn(
+  bench: Bench,
+  stores: { databaseUrl: string; redisUrl: string },
+  seed: number,
+): Promise<Round> {
+  await bench.redis.empty();
+  const { appliedPerSecond } = await together(bench, oursOnRedis, stores, seed);
+  return { appliedPerSecond, lone: await loneCommits(stores.databaseUrl, seed + 900, 200) };
+}

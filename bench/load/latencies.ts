@@ -1,0 +1,18 @@
+/** Latencies of one load, milliseconds. */
+export class Latencies {
+  private readonly values: number[] = [];
+
+  add(milliseconds: number): void {
+    this.values.push(milliseconds);
+  }
+
+  get count(): number {
+    return this.values.length;
+  }
+
+  /** The latency that this share of the requests stayed below; 0 where there was none. */
+  percentile(share: number): number {
+    const sorted = Float64Array.from(this.values).sort();
+    return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  }
+}

@@ -1,0 +1,18 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { built } from '../contenders/contender.ts';
+import { tracked } from '../process/program.ts';
+import type { LoadFigures, LoadOrder } from './order.ts';
+
+/** Runs a load in a process of its own. @throws Error when it fails, or the receiver refuses what it sends */
+export async function runLoad(order: LoadOrder): Promise<LoadFigures> {
+  const child = tracked(
+    spawn(process.execPath, [built('load'), JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit'] }),
+  );
+  const [output, [code]] = await Promise.all([text(child.stdout!), once(child, 'exit')]);
+  if (code !== 0) throw new Error(`The load ended with ${code}.`);
+  const figures = JSON.parse(output) as LoadFigures;
+  if (figures.refused > 0) throw new Error(`${figures.refused} of the load's requests were refused.`);
+  return figures;
+}

@@ -1,0 +1,4 @@
+import { expressServer } from './express-app.ts';
+import { listening } from './ready.ts';
+
+listening(expressServer(async () => {}));

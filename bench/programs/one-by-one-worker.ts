@@ -1,0 +1,13 @@
+import { Worker } from 'bullmq';
+import type { ReceiptEnvelope } from './express-app.ts';
+import { working } from './ready.ts';
+import { upsertInto } from './upsert.ts';
+
+const concurrency = Number(process.env.CONCURRENCY);
+const upsert = upsertInto(process.env.DATABASE_URL!, Math.min(concurrency, 20));
+const worker = new Worker<ReceiptEnvelope>('receipts', (job) => upsert(job.data), {
+  concurrency,
+  connection: { url: process.env.REDIS_URL! },
+});
+await worker.waitUntilReady();
+working(() => worker.close());

@@ -1,0 +1,42 @@
+import { contenders } from '../contenders/index.ts';
+import type { Measurement, PerProcess } from '../measure.ts';
+import type { Rounds } from '../rounds.ts';
+import { show, spread } from './statistics.ts';
+
+type Figure = [title: string, of: (m: Measurement) => number | undefined, digits?: number];
+
+const perProcess = (title: string, of: (m: Measurement) => PerProcess, digits: number): Figure[] =>
+  (['receiver', 'worker', 'postgres', 'redis'] as const).map((name) => [
+    `${title}: ${{ receiver: 'receiver', worker: 'worker', postgres: 'PostgreSQL', redis: 'Redis' }[name]}`,
+    (m) => of(m)[name] || undefined,
+    digits,
+  ]);
+
+const figures: Figure[] = [
+  ['acknowledged/s, receiver alone', (m) => m.alone.perSecond],
+  ['p50 ms', (m) => m.alone.p50, 1],
+  ['p99 ms', (m) => m.alone.p99, 1],
+  ['p50 ms at half load', (m) => m.half.p50, 2],
+  ['p99 ms at half load', (m) => m.half.p99, 2],
+  ['acknowledged/s, with the worker', (m) => m.both?.perSecond],
+  ['p50 ms, with the worker', (m) => m.both?.p50, 1],
+  ['p99 ms, with the worker', (m) => m.both?.p99, 1],
+  ['rows applied/s', (m) => m.appliedPerSecond],
+  ...perProcess('CPU s per 10,000', (m) => m.cpu, 2),
+  ...perProcess('memory MiB', (m) => m.memory, 0),
+  ['start to ready ms, receiver', (m) => m.readyMs.receiver],
+  ['start to ready ms, worker', (m) => m.readyMs.worker],
+  ['CPU of the load, share of a core', (m) => m.alone.cpu, 2],
+  ['CPU of others, share of a core', (m) => m.others, 2],
+];
+
+/** A line per figure and a column per contender: medians of the rounds, with their range. */
+export function figuresTable(rounds: Rounds): string[][] {
+  const names = Object.keys(rounds);
+  const titles = names.map((name) => contenders.find((contender) => contender.name === name)!.title);
+  const rows = figures.map(([title, of, digits]) => [
+    title,
+    ...names.map((name) => show(spread(rounds[name]!.map(of)), digits)),
+  ]);
+  return [['', ...titles], ...rows.filter(([, ...cells]) => cells.some((cell) => cell !== '–'))];
+}

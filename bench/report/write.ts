@@ -1,0 +1,35 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Table from 'cli-table3';
+import type { Setting } from './setting.ts';
+
+export interface Report {
+  name: string;
+  setting: Setting;
+  tables: string[][][];
+  /** What the tables were made from. */
+  data: object;
+}
+
+/** Prints the tables and writes them, as Markdown and with their data as JSON. @returns the Markdown's path */
+export function writeReport(folder: string, { name, setting, tables, data }: Report): string {
+  for (const [head, ...rows] of tables) {
+    const table = new Table({ head: head!, style: { head: [], border: [] }, wordWrap: true });
+    table.push(...rows);
+    process.stdout.write(`${table.toString()}\n`);
+  }
+  mkdirSync(folder, { recursive: true });
+  const facts = Object.entries(setting).map(([fact, value]) => `- ${fact}: ${value}`);
+  const markdown = [`# ${name}`, facts.join('\n'), ...tables.map(asMarkdown)].join('\n\n');
+  const file = join(folder, `${name}.md`);
+  writeFileSync(file, `${markdown}\n`);
+  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify({ setting, ...data }, null, 2)}\n`);
+  return file;
+}
+
+function asMarkdown([head, ...rows]: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head!), line(head!.map((_, index) => (index === 0 ? '---' : '---:'))), ...rows.map(line)].join(
+    '\n',
+  );
+}

@@ -1,0 +1,23 @@
+import { contenders, floor } from './contenders/index.ts';
+import { type Bench, type Measurement, measure } from './measure.ts';
+
+/** The figures of every contender, one per round. */
+export type Rounds = Record<string, Measurement[]>;
+
+/** Runs all contenders in turn, and that again, so that whatever else the machine does meets all alike. */
+export async function runRounds(bench: Bench): Promise<Rounds> {
+  const { options, say } = bench;
+  const chosen = contenders.filter(({ name }) => options.only.includes(name));
+  const rounds: Rounds = Object.fromEntries(chosen.map(({ name }) => [name, []]));
+  for (let round = 1; round <= options.rounds; round += 1) {
+    const rates: Record<string, number> = {};
+    for (const contender of chosen) {
+      say(`round ${round} of ${options.rounds}: ${contender.title}`);
+      const asked = contender.name === floor ? rates : {};
+      const measured = await measure(bench, contender, round * 1000, asked);
+      rounds[contender.name]!.push(measured);
+      if (contender.signingKey) rates[contender.name] = measured.alone.perSecond / 2;
+    }
+  }
+  return rounds;
+}

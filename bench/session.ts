@@ -1,0 +1,38 @@
+import { join } from 'node:path';
+import { buildPrograms } from './build.ts';
+import { killPrograms } from './process/program.ts';
+import { type BenchPostgres, startPostgres } from './stores/postgres.ts';
+import { type BenchRedis, startRedis } from './stores/redis.ts';
+
+export interface Session {
+  postgres: BenchPostgres;
+  redis: BenchRedis;
+  say: (line: string) => void;
+}
+
+const folder = '.data/bench';
+
+/** Builds the programs, starts the stores, runs, and stops whatever was started. */
+export async function withSession<T>(run: (session: Session) => Promise<T>): Promise<T> {
+  // The embedded PostgreSQL ends by itself when this process does.
+  process.on('exit', killPrograms);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
+  const began = Date.now();
+  const say = (line: string) => {
+    process.stderr.write(`${((Date.now() - began) / 1000).toFixed(0).padStart(5)} s  ${line}\n`);
+  };
+  say('starting PostgreSQL and Redis');
+  await buildPrograms(join(folder, 'build'));
+  const postgres = await startPostgres(join(folder, 'postgres'));
+  try {
+    const redis = await startRedis(join(folder, 'redis'));
+    try {
+      return await run({ postgres, redis, say });
+    } finally {
+      await redis.stop();
+    }
+  } finally {
+    await postgres.stop();
+    killPrograms();
+  }
+}

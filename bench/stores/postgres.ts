@@ -1,0 +1,58 @@
+import type pg from 'pg';
+import { createLog } from '../../src/log.ts';
+import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
+import { withClient } from '../../src/store/pool.ts';
+import { parentOf } from '../process/usage.ts';
+
+export interface BenchPostgres {
+  /** The server's first process. */
+  pid: number;
+  version: string;
+  /** A new, empty database; the one before of this name is dropped. */
+  freshDatabase: (name?: string) => Promise<string>;
+  stop: () => Promise<void>;
+}
+
+/** The embedded PostgreSQL with its own settings, as the service starts it: every commit reaches the disk. */
+export async function startPostgres(dataDir: string): Promise<BenchPostgres> {
+  const server = await startEmbeddedPostgres(dataDir, createLog('warn'));
+  const asked = await withClient(server.url, async (client) => {
+    const { rows } = await client.query(`
+      select pg_backend_pid() pid, current_setting('server_version') version,
+             current_setting('fsync') fsync, current_setting('synchronous_commit') commit`);
+    const { pid, ...told } = rows[0] as { pid: number; version: string; fsync: string; commit: string };
+    return { ...told, pid: parentOf(pid) }; // while the session's own process lives
+  });
+  const made = new Set<string>();
+  const drop = (name: string) =>
+    withClient(server.url, async (client) => {
+      await client.query(`drop database if exists ${name} with (force)`);
+    });
+  return {
+    pid: asked.pid,
+    version: `${asked.version} (fsync ${asked.fsync}, synchronous_commit ${asked.commit})`,
+    freshDatabase: async (name = 'bench') => {
+      await drop(name);
+      made.add(name);
+      await withClient(server.url, async (client) => {
+        await client.query(`create database ${name}`);
+        await client.query('checkpoint');
+      });
+      const url = new URL(server.url);
+      url.pathname = `/${name}`;
+      return url.href;
+    },
+    stop: async () => {
+      for (const name of made) await drop(name);
+      await server.stop();
+    },
+  };
+}
+
+/** One value of one row. */
+export function scalar(url: string, query: string): Promise<number> {
+  return withClient(url, async (client: pg.Client) => {
+    const { rows } = await client.query<[number | string]>({ text: query, rowMode: 'array' });
+    return Number(rows[0]?.[0]);
+  });
+}

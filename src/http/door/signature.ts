@@ -1,0 +1,40 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { SignatureMissing, SignatureStale, SignatureWrong } from './errors.ts';
+
+export interface SignatureRules {
+  keys: readonly string[];
+  toleranceS: number;
+}
+
+/**
+ * Verifies `t=<unix seconds>,v1=<hex>`, where a `v1` is the HMAC-SHA256 of `<t>.<raw body>` under one of the
+ * keys. `v1` may stand there several times, and any key may match any of them, so that either side can
+ * change its key first.
+ *
+ * @param header the value of the signature header
+ * @param nowS the time, in unix seconds
+ * @throws SignatureMissing, SignatureStale, SignatureWrong
+ */
+export function verifySignature(
+  header: string | undefined,
+  body: Buffer,
+  { keys, toleranceS }: SignatureRules,
+  nowS: number,
+): void {
+  if (!header) throw new SignatureMissing();
+  const parts = header.split(',').map((part) => part.trim());
+  const time = parts.find((part) => /^t=\d{1,12}$/.test(part))?.slice(2);
+  const signatures = parts
+    .filter((part) => /^v1=[\da-f]{64}$/i.test(part))
+    .map((part) => Buffer.from(part.slice(3), 'hex'));
+  if (time === undefined || signatures.length === 0) throw new SignatureWrong();
+  if (Math.abs(nowS - Number(time)) > toleranceS) throw new SignatureStale(toleranceS);
+
+  let matches = false;
+  for (const key of keys) {
+    const expected = createHmac('sha256', key).update(`${time}.`).update(body).digest();
+    // Every pair is compared, so that the time taken does not tell which key matched.
+    for (const signature of signatures) matches = timingSafeEqual(signature, expected) || matches;
+  }
+  if (!matches) throw new SignatureWrong();
+}

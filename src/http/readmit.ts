@@ -1,0 +1,44 @@
+import type { z } from 'zod';
+import type { AnyEnvelope, Family } from '../families/index.ts';
+import { identify } from '../inbox/identity.ts';
+import type { Inbox } from '../inbox/inbox.ts';
+import { Unavailable } from '../inbox/unavailable.ts';
+import type { Door } from './door/door.ts';
+import { parseCallback } from './parse-callback.ts';
+
+export interface ReadmitParts {
+  families: readonly Family[];
+  schema: z.ZodType<AnyEnvelope>;
+  door: Pick<Door, 'checkParties'>;
+  /** Left out: nothing is taken in, only looked at. */
+  inbox: Pick<Inbox, 'append'> | undefined;
+}
+
+export type Readmission =
+  | { outcome: 'accepted' | 'duplicate' | 'would be taken in'; id: string }
+  | { outcome: 'still refused'; reason: string };
+
+/**
+ * Tries a body of the quarantine again with today's schemas, and takes it in like any delivery. At which
+ * path it came in no longer matters: its event says where it belongs.
+ *
+ * @throws Unavailable where it fits but cannot be stored now
+ */
+export async function readmit(
+  body: Buffer,
+  { families, schema, door, inbox }: ReadmitParts,
+): Promise<Readmission> {
+  try {
+    const { envelope, json } = parseCallback(body, schema);
+    door.checkParties(envelope);
+    const id = identify(envelope);
+    if (!inbox) return { outcome: 'would be taken in', id };
+    const family = families.find(({ events }) => events.includes(envelope.event))!.name;
+    return { outcome: await inbox.append({ id, family, json }), id };
+  } catch (error) {
+    if (error instanceof Unavailable || !(error instanceof Error)) throw error;
+    const faults = 'errors' in error ? (error.errors as { path: string; message: string }[]) : [];
+    const reason = faults.map(({ path, message }) => `${path} ${message}`).join('; ');
+    return { outcome: 'still refused', reason: reason || error.message };
+  }
+}

@@ -1,0 +1,48 @@
+import type { Family } from '../families/index.ts';
+import { webhooks } from './callbacks.ts';
+import { paths } from './operations.ts';
+import { schemas } from './schemas.ts';
+
+export interface DocumentOptions {
+  families: readonly Family[];
+  /** The header that carries a callback's signature. */
+  signatureHeader: string;
+  /** The version of the receiver. */
+  version: string;
+}
+
+/**
+ * The contract as an OpenAPI 3.1 document: the service's operations, and its callbacks under `webhooks`,
+ * generated from the schemas that check them (service-interface sections 2, 4, 5 and 6).
+ */
+export function openApiDocument({ families, signatureHeader, version }: DocumentOptions) {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Webhook receiver',
+      version,
+      description:
+        'The callbacks that the receiver takes in (webhooks), and the operations of the service that its ' +
+        'client calls (paths). Where the interface shows nothing, the schemas insist on nothing.',
+    },
+    servers: [
+      {
+        url: '{base_url}',
+        description: 'The service',
+        variables: { base_url: { default: 'https://service.example', description: 'SERVICE_BASE_URL' } },
+      },
+    ],
+    security: [{ token: [] }],
+    tags: [
+      { name: 'registration', description: 'Registration of a health account' },
+      { name: 'search', description: 'The medical database' },
+      { name: 'callbacks', description: 'What the service sends to the receiver' },
+    ],
+    paths: paths(),
+    webhooks: webhooks(families, signatureHeader),
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      schemas: schemas(families),
+    },
+  };
+}

@@ -1,0 +1,15 @@
+import type { OperationName } from '../client/index.ts';
+import type { Family } from '../families/index.ts';
+
+// What the document calls the schema of a request, a response, a callback and its data.
+export const requestOf = (operation: OperationName) => `${pascal(operation)}Request`;
+export const responseOf = (operation: OperationName) => `${pascal(operation)}Response`;
+export const callbackOf = (family: Family) => `${pascal(family.name)}Callback`;
+export const dataOf = (family: Family) => `${pascal(family.name)}Data`;
+
+/** The reference to a schema of the document. */
+export const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+function pascal(name: string): string {
+  return name.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

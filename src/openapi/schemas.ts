@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import {
+  abhaProfile,
+  drug,
+  labTest,
+  operations,
+  profile,
+  profileRequest,
+  serviceIdentifier,
+} from '../client/index.ts';
+import { envelopeSchema, type Family } from '../families/index.ts';
+import { acknowledgement, problem } from './answers.ts';
+import { callbackOf, dataOf, requestOf, responseOf, schemaRef } from './names.ts';
+
+/** Every schema of the document, by its name: what zod checks, as JSON Schema of what is sent. */
+export function schemas(families: readonly Family[]): Record<string, object> {
+  const named = z.registry<{ id: string }>();
+  const add = (id: string, schema: z.ZodType) => named.add(schema, { id });
+  add('Acknowledgement', acknowledgement);
+  add('Problem', problem);
+  for (const family of families) {
+    add(callbackOf(family), envelopeSchema([family]));
+    add(dataOf(family), family.data);
+  }
+  for (const operation of Object.values(operations)) {
+    if (operation.method === 'POST') add(requestOf(operation.name), operation.request);
+    add(responseOf(operation.name), operation.response);
+  }
+  add('ProfileToRegister', profileRequest);
+  add('Profile', profile);
+  add('AbhaProfile', abhaProfile);
+  add('ServiceIdentifier', serviceIdentifier);
+  add('Drug', drug);
+  add('LabTest', labTest);
+
+  const generated = z.toJSONSchema(named, { io: 'input', uri: (id) => schemaRef(id).$ref });
+  return Object.fromEntries(
+    Object.entries(generated.schemas).map(([id, schema]) => [id, inDocument(schema)]),
+  );
+}
+
+/** The document says which dialect it is in and where the schema stands; a union of one is that one. */
+function inDocument({ $schema, $id, ...schema }: z.core.JSONSchema.BaseSchema): object {
+  const { oneOf, ...rest } = schema;
+  return oneOf?.length === 1 ? { ...(oneOf[0] as object), ...rest } : schema;
+}

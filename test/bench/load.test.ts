@@ -1,0 +1,38 @@
+import { Latencies } from '../../bench/load/latencies.ts';
+import { evenly } from '../../bench/load/pace.ts';
+import { makeRequests } from '../../bench/load/requests.ts';
+import { show, spread } from '../../bench/report/statistics.ts';
+
+it('spaces requests evenly, and ends in time', () => {
+  const next = evenly(1000, 2000, 4);
+  expect([next(), next(), next(), next(), next()]).toEqual([1000, 1250, 1500, 1750, undefined]);
+});
+
+it('sends no two equal callbacks, each with a signature of its own', () => {
+  const order = { host: 'h', path: '/p', seed: 1, count: 500, signingKey: 'k' };
+  const requests = makeRequests(order).map(String);
+  const bodies = requests.map((request) => request.split('\r\n\r\n')[1]!);
+  const signatures = requests.map((request) => /v1=[0-9a-f]{64}/.exec(request)![0]);
+  expect(new Set(bodies).size).toBe(500);
+  expect(new Set(signatures).size).toBe(500);
+});
+
+it('declares the length of a body in bytes', () => {
+  const order = { host: 'h', path: '/p', seed: 1, count: 50, signingKey: undefined };
+  for (const request of makeRequests(order).map(String)) {
+    const [head, body] = request.split('\r\n\r\n') as [string, string];
+    expect(Number(/Content-Length: (\d+)/.exec(head)![1])).toBe(Buffer.byteLength(body));
+  }
+});
+
+it('takes the median of the rounds, and shows from where to where they went', () => {
+  expect(show(spread([3, 1, undefined, 2]))).toBe('2 (1–3)');
+  expect(show(spread([1, 2]), 1)).toBe('1.5 (1.0–2.0)');
+  expect(show(spread([undefined]))).toBe('–');
+});
+
+it('counts the slowest hundredth in the 99th percentile', () => {
+  const latencies = new Latencies();
+  for (let value = 1; value <= 200; value += 1) latencies.add(value);
+  expect([latencies.percentile(0.5), latencies.percentile(0.99)]).toEqual([101, 199]);
+});

@@ -1,0 +1,173 @@
+import { identify } from '../../src/inbox/identity.ts';
+import { paths, receiptCallback } from '../support/callbacks.ts';
+import { spawnReceiver } from '../support/process.ts';
+import { contentsOf } from '../support/redis.ts';
+import { until } from '../support/until.ts';
+import { type Stage, setStage } from './stage.ts';
+
+jest.setTimeout(180_000);
+
+let stage: Stage;
+let next = 0;
+afterEach(() => stage.stop());
+
+const answerMs = 2_500; // two seconds is the promise, the rest is the test's own
+
+function send() {
+  next += 1;
+  const callback = receiptCallback({ data: { receipt_id: next } });
+  const answer = fetch(stage.url + paths.receipt, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(callback),
+    signal: AbortSignal.timeout(answerMs),
+  });
+  return answer.then(async (response) => ({ response, id: identify(callback) }));
+}
+
+const statuses = async (count: number) => {
+  const answers = await Promise.all(Array.from({ length: count }, send));
+  return answers.map(({ response }) => response.status);
+};
+
+const applied = (count: number) =>
+  until(async () => {
+    const rows = await stage.rows(`select status from deliveries`).catch(() => []);
+    return rows.filter(({ status }) => status === 'applied').length === count;
+  }, 60_000);
+
+it('while PostgreSQL hangs, deliveries are acknowledged from Redis in time, and applied when it is back', async () => {
+  stage = await setStage('redis');
+  expect(await statuses(5)).toEqual(Array(5).fill(200));
+  await applied(5);
+  stage.signalDatabase('STOP');
+  for (let round = 0; round < 3; round += 1) expect(await statuses(10)).toEqual(Array(10).fill(200));
+  expect((await fetch(`${stage.url}/readyz`)).status).toBe(200);
+  expect(await contentsOf(stage.redis!.client())).toContain('receipt_url');
+  stage.signalDatabase('CONT');
+  await applied(35);
+  // What waited there is gone from Redis once it is in the database.
+  await until(async () => !(await contentsOf(stage.redis!.client())).includes('receipt_url'));
+});
+
+it('while PostgreSQL is killed again and again, no job fails for good', async () => {
+  stage = await setStage('redis');
+  for (let round = 0; round < 3; round += 1) {
+    stage.signalDatabase('KILL');
+    expect(await statuses(10)).toEqual(Array(10).fill(200));
+    await until(async () => (await stage.rows('select 1').catch(() => [])).length === 1);
+  }
+  await applied(30);
+  expect(await stage.rows(`select 1 from deliveries where status = 'failed'`)).toEqual([]);
+});
+
+it('while Redis is away the sender notices nothing, and work goes on within seconds of its return', async () => {
+  stage = await setStage('redis');
+  stage.redis!.process.kill('SIGSTOP');
+  expect(await statuses(20)).toEqual(Array(20).fill(200));
+  stage.redis!.process.kill('SIGCONT');
+  await applied(20);
+  stage.redis!.process.kill('SIGKILL');
+  expect(await statuses(20)).toEqual(Array(20).fill(200));
+  await stage.redis!.restart();
+  await applied(40);
+});
+
+it('a receiver that starts while Redis is away takes callbacks, and finds it when it is back', async () => {
+  stage = await setStage('redis');
+  stage.redis!.process.kill('SIGKILL');
+  await stage.processOf('receiver').end('SIGKILL');
+  await stage.start('receiver');
+  expect(await statuses(3)).toEqual([200, 200, 200]);
+  await stage.redis!.restart();
+  await applied(3);
+});
+
+it('with both stores away nothing is acknowledged, with Retry-After, and all is ready again by itself', async () => {
+  stage = await setStage('redis');
+  stage.redis!.process.kill('SIGSTOP');
+  stage.signalDatabase('STOP');
+  const answers = await Promise.all(Array.from({ length: 20 }, send));
+  for (const { response } of answers) {
+    expect([response.status, Number(response.headers.get('retry-after')) > 0]).toEqual([503, true]);
+  }
+  expect((await fetch(`${stage.url}/readyz`)).status).toBe(503);
+  stage.redis!.process.kill('SIGCONT');
+  stage.signalDatabase('CONT');
+  await until(async () => (await fetch(`${stage.url}/readyz`)).status === 200);
+  await until(async () => (await send().catch(() => undefined))?.response.status === 200);
+});
+
+it('with PostgreSQL away and the queue in PostgreSQL nothing is acknowledged', async () => {
+  stage = await setStage('postgresql');
+  stage.signalDatabase('STOP');
+  expect(await statuses(20)).toEqual(Array(20).fill(503));
+  stage.signalDatabase('CONT');
+  await until(async () => (await send().catch(() => undefined))?.response.status === 200);
+});
+
+it('says at start and at /readyz what Redis would lose', async () => {
+  stage = await setStage('redis');
+  const refuge = async () => {
+    const { parts } = (await (await fetch(`${stage.url}/readyz`)).json()) as {
+      parts: { refuge: { detail: string } };
+    };
+    return parts.refuge.detail;
+  };
+  expect(await refuge()).toMatch(/appendfsync is always|WAITAOF/);
+  await stage.redis!.client().config('SET', 'maxmemory-policy', 'allkeys-lru');
+  await stage.redis!.client().config('SET', 'appendonly', 'no');
+  expect(await refuge()).toMatch(/appendonly is off.*maxmemory-policy is allkeys-lru/);
+});
+
+it('rolling restarts by SIGTERM fail no request', async () => {
+  stage = await setStage('redis');
+  const port = new URL(stage.url).port;
+  let failures = 0;
+  let sent = 0;
+  let going = true;
+  const sending = Promise.all(
+    Array.from({ length: 8 }, async () => {
+      while (going) {
+        sent += 1;
+        const ok = await send().then(
+          ({ response }) => response.status === 200,
+          (error) => error.cause?.code === 'ECONNREFUSED',
+        );
+        if (!ok) failures += 1;
+      }
+    }),
+  );
+  for (const role of ['receiver', 'worker', 'receiver', 'worker'] as const) {
+    await until(() => sent > 0);
+    expect(await stage.processOf(role).end('SIGTERM')).toBe(0);
+    await stage.start(role);
+  }
+  going = false;
+  await sending;
+  expect([port, failures]).toEqual([port, 0]);
+});
+
+it('replay applies failed deliveries again by filter, and a dry run changes nothing', async () => {
+  stage = await setStage('postgresql');
+  await stage.rows('alter table receipts add constraint broken check (receipt_id > 1000000)');
+  await statuses(5);
+  await until(
+    async () => (await stage.rows(`select 1 from deliveries where status = 'failed'`)).length === 5,
+  );
+  const replay = async (...args: string[]) => {
+    const command = spawnReceiver(['replay', ...args], { DATABASE_URL: stage.databaseUrl });
+    expect(await command.end()).toBe(0);
+    return command.output();
+  };
+  expect(await replay('--dry-run')).toContain('0 would be applied, 0 rows would be changed, 5 fail');
+  await stage.rows('alter table receipts drop constraint broken');
+  expect(await replay('--dry-run')).toContain('5 would be applied, 5 rows would be changed, 0 fail');
+  expect(await stage.rows('select 1 from receipts')).toEqual([]);
+  expect(await replay('--family', 'consent_form')).toContain('0 applied');
+  expect(await replay('--event', 'receipt.created', '--since', '1h')).toContain(
+    '5 applied, 5 rows changed, 0 fail',
+  );
+  expect(await replay('--status', 'applied')).toContain('5 applied, 0 rows changed, 0 fail');
+  expect(await stage.rows(`select 1 from deliveries where status = 'applied'`)).toHaveLength(5);
+});

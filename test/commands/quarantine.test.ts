@@ -1,0 +1,81 @@
+import type { Service } from '../../src/service.ts';
+import { consentFormCallback, deliveryOf, paths, receiptCallback } from '../support/callbacks.ts';
+import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { spawnReceiver } from '../support/process.ts';
+import { post, startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+let database: TestDatabase;
+let service: Service & { url: string };
+beforeAll(async () => {
+  database = await createEmptyDatabase();
+  service = await startTestService({ databaseUrl: database.url, sweep: { everyMs: 100, olderThanMs: 0 } });
+});
+afterAll(async () => {
+  await service.stop();
+  await database.close();
+});
+beforeEach(() => database.pool.query('truncate quarantine, deliveries'));
+
+async function run(...args: string[]): Promise<string> {
+  const command = spawnReceiver(['quarantine', ...args], { DATABASE_URL: database.url, ...env });
+  const code = await command.end();
+  return `${command.output()}${code === 0 ? '' : `exit ${code}`}`;
+}
+let env: Record<string, string> = {};
+afterEach(() => {
+  env = {};
+});
+
+const strayed = consentFormCallback();
+const broken = { ...receiptCallback(), client_id: undefined };
+
+async function refuse() {
+  expect((await post(service.url + paths.receipt, '{"cut')).status).toBe(400);
+  expect((await post(service.url + paths.receipt, strayed)).status).toBe(422);
+  expect((await post(service.url + paths.receipt, broken)).status).toBe(422);
+}
+
+it('what did not fit is kept with its reason, and list, show and drop see it through their filters', async () => {
+  await refuse();
+  const list = await run('list');
+  for (const word of ['not_json', 'wrong_family', 'invalid', '/client_id is required', '3 in all']) {
+    expect(list).toContain(word);
+  }
+  expect(await run('list', '--reason', 'wrong_family')).toContain('1 in all');
+  expect(await run('list', '--since', '2999-01-01')).toContain('0 in all');
+  expect(await run('show', '--reason', 'not_json')).toContain('{"cut');
+  expect(await run('drop')).toContain('--all');
+  expect(await run('drop', '--reason', 'not_json')).toContain('1 dropped');
+  expect(await run('drop', '--all')).toContain('2 dropped');
+  expect(await database.rows('select 1 from quarantine')).toEqual([]);
+});
+
+it('replay takes in what fits by now, whatever its path was, and leaves the rest', async () => {
+  await refuse();
+  const dry = await run('replay', '--dry-run');
+  expect(dry).toContain('1 would be taken in');
+  expect(dry).toContain('2 still refused');
+  expect(await database.rows('select 1 from deliveries')).toEqual([]);
+
+  expect(await run('replay')).toContain('1 accepted');
+  await until(
+    async () => (await database.rows(`select 1 from deliveries where status = 'applied'`)).length === 1,
+  );
+  expect(await database.rows('select id from deliveries')).toEqual([{ id: deliveryOf(strayed as never).id }]);
+  expect(await database.rows('select 1 from quarantine where replayed_at is not null')).toHaveLength(1);
+  expect(await run('replay')).toContain('2 still refused');
+});
+
+it('replay lets in only clients that are allowed', async () => {
+  await refuse();
+  env = { ALLOWED_CLIENT_IDS: 'somebody-else' };
+  expect(await run('replay', '--reason', 'wrong_family')).toContain('1 still refused');
+});
+
+it('a long replay says how far it is', async () => {
+  await database.pool.query(`insert into quarantine (id, path, reason, body)
+    select gen_random_uuid(), 'receipt', 'invalid', convert_to('{"n":' || n || '}', 'utf8')
+    from generate_series(1, 400) n`);
+  expect(await run('replay')).toContain('400 still refused');
+});

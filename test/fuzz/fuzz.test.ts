@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import fc from 'fast-check';
+import { createEmptyDatabase } from '../support/database.ts';
+import { spawnService } from '../support/process.ts';
+import { until } from '../support/until.ts';
+import { anyCase, type Case } from './cases.ts';
+
+const count = Number(process.env.FUZZ_CASES ?? 3_000);
+const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
+const documented = new Set([200, 400, 404, 405, 413, 415, 422]);
+const chunk = 500;
+
+jest.setTimeout(Math.max(120_000, count * 20));
+
+const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+
+function send(url: string, { path, method, headers, body }: Case): Promise<{ status: number; type: string }> {
+  return new Promise((resolve, reject) => {
+    const length = body.length > 0 ? { 'Content-Length': String(body.length) } : {};
+    const sent = request(url + path, { method, headers: { ...headers, ...length }, agent }, (answer) => {
+      answer.resume().on('end', () => {
+        resolve({ status: answer.statusCode!, type: answer.headers['content-type'] ?? '' });
+      });
+      answer.on('error', reject);
+    });
+    sent.on('error', reject);
+    sent.end(body.length > 0 ? body : undefined);
+  });
+}
+
+it(`${count} cases: every answer is a documented one, and whatever is accepted is applied`, async () => {
+  const database = await createEmptyDatabase();
+  const service = await spawnService({ DATABASE_URL: database.url });
+  const tally = new Map<string, number>();
+  const wrong: unknown[] = [];
+  let accepted = 0;
+  for (let done = 0; done < count; done += chunk) {
+    const cases = fc.sample(anyCase, { numRuns: Math.min(chunk, count - done), seed: seed + done });
+    await Promise.all(
+      cases.map(async (one) => {
+        // A server that refuses a large body may close the connection before it is all sent.
+        const { status, type } = await send(service.url, one).catch((error: NodeJS.ErrnoException) => {
+          if (one.kind === 'large' && ['EPIPE', 'ECONNRESET'].includes(error.code ?? ''))
+            return { status: 413, type: '' };
+          throw new Error(`${one.kind}: ${error.code}`, { cause: error });
+        });
+        tally.set(`${one.kind} ${status}`, (tally.get(`${one.kind} ${status}`) ?? 0) + 1);
+        if (status === 200) accepted += 1;
+        const fits = documented.has(status) && (!one.valid || status === 200);
+        const told = status === 200 || one.kind === 'large' || type === 'application/problem+json';
+        if (!fits || !told)
+          wrong.push({ kind: one.kind, status, type, body: one.body.toString().slice(0, 300) });
+      }),
+    );
+    if (process.env.FUZZ_CASES)
+      process.stderr.write(`${Math.min(done + chunk, count)}/${count} cases (seed ${seed})\n`);
+  }
+  if (process.env.FUZZ_CASES)
+    process.stderr.write(`${JSON.stringify(Object.fromEntries([...tally].toSorted()))}\n`);
+  expect(wrong).toEqual([]);
+  expect(accepted).toBeGreaterThan(count / 50);
+  await until(
+    async () => (await database.rows(`select 1 from deliveries where status = 'received'`)).length === 0,
+    60_000,
+  );
+  expect(await database.rows(`select error from deliveries where status = 'failed'`)).toEqual([]);
+  const [row] = await database.rows('select sum(delivery_count)::int as n from deliveries');
+  expect(row).toEqual({ n: accepted });
+  const memory = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${service.child.pid}/status`, 'utf8'))!;
+  expect(Number(memory[1])).toBeLessThan(400 * 1024);
+  expect(service.output()).not.toMatch(/"level":(50|60)/);
+  expect(await service.end('SIGTERM')).toBe(0);
+  agent.destroy();
+  await database.close();
+});

@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import { compileErrors, validate } from '@readme/openapi-parser';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { operations } from '../../src/client/index.ts';
+import { parseConfig } from '../../src/config.ts';
+import { families } from '../../src/families/index.ts';
+import { openApiDocument } from '../../src/openapi/document.ts';
+import {
+  consentFormCallback,
+  paths,
+  receiptCallback,
+  receiptData,
+  reviewRequestCallback,
+} from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { post, startTestService } from '../support/service.ts';
+
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+const { signatureHeader } = parseConfig({}, families).authentication;
+const document = JSON.parse(JSON.stringify(openApiDocument({ families, signatureHeader, version })));
+const checkedIn = JSON.parse(readFileSync('docs/openapi.json', 'utf8'));
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(document, 'openapi');
+const fits = (schema: string, value: unknown) =>
+  ajv.validate({ $ref: `openapi#/components/schemas/${schema}` }, value);
+
+it('is checked in as it is generated (if it is not: npm run openapi)', () => {
+  expect(checkedIn).toEqual(document);
+});
+
+it('is valid OpenAPI 3.1', async () => {
+  const result = await validate(structuredClone(document));
+  expect(result.valid ? [] : compileErrors(result)).toEqual([]);
+  expect(result.warnings).toEqual([]);
+});
+
+it('has every operation of the client and every event family', () => {
+  const called = Object.entries<Record<string, { operationId: string }>>(document.paths).flatMap(
+    ([path, methods]) =>
+      Object.entries(methods).map(([method, { operationId }]) => [operationId, method, path]),
+  );
+  expect(called).toEqual(
+    Object.values(operations).map(({ name, method, path }) => [name, method.toLowerCase(), `/${path}`]),
+  );
+  expect(Object.keys(document.webhooks)).toEqual(families.map(({ name }) => name));
+});
+
+it('says what the interface says of the search’s parameters', () => {
+  const { parameters } = document.paths['/medical-db/v1/drugs-and-labs'].get;
+  expect(parameters).toMatchObject([
+    { name: 'q', required: true, schema: { type: 'string' } },
+    { name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100, default: 10 } },
+    { name: 's_type', required: false, schema: { enum: ['drug', 'lab'], default: 'drug' } },
+  ]);
+});
+
+it('has the optional headers of a registration, and the token of every operation', () => {
+  const { parameters } = document.paths['/abdm/na/v1/registration/aadhaar/verify'].post;
+  expect(parameters).toMatchObject(
+    ['X-Pt-Id', 'X-Partner-Pt-Id', 'X-Hip-Id'].map((name) => ({ name, in: 'header', required: false })),
+  );
+  expect(document.security).toEqual([{ token: [] }]);
+});
+
+it.each([
+  ['ReceiptCallback', receiptCallback()],
+  ['ReceiptCallback', receiptCallback({ data: { receipt_number: 7, unheard_of: [] } })],
+  ['ConsentFormCallback', consentFormCallback()],
+  ['ReviewRequestCallback', reviewRequestCallback()],
+])('describes a callback that the receiver takes: %s', (schema, callback) => {
+  expect(fits(schema, callback)).toBe(true);
+});
+
+it.each([
+  ['an event of another family', { ...receiptCallback(), event: 'mcert.created' }],
+  ['no client', { ...receiptCallback(), client_id: undefined }],
+  ['no receipt id', receiptCallback({ data: { receipt_id: null } })],
+  ['a name that is a number', receiptCallback({ data: { name: 5 } })],
+  ['a fraction as a time', { ...receiptCallback(), event_time: 1.5 }],
+])('refuses what the receiver refuses: %s', (_, callback) => {
+  expect(fits('ReceiptCallback', JSON.parse(JSON.stringify(callback)))).toBe(false);
+});
+
+describe('of the answers', () => {
+  let database: TestDatabase;
+  let service: Awaited<ReturnType<typeof startTestService>>;
+  beforeAll(async () => {
+    database = await createDatabase();
+    service = await startTestService({ databaseUrl: database.url, role: 'receiver' });
+  });
+  afterAll(async () => {
+    await service.stop();
+    await database.close();
+  });
+
+  const send = (body: unknown, headers = {}) => post(`${service.url}${paths.receipt}`, body, headers);
+
+  it.each([
+    ['a callback', () => send(receiptCallback()), 200],
+    ['no JSON', () => send('{'), 400],
+    ['a GET', () => fetch(`${service.url}${paths.receipt}`), 405],
+    ['a text', () => send('{}', { 'Content-Type': 'text/plain' }), 415],
+    ['a callback that does not fit', () => send({ ...receiptCallback(), data: {} }), 422],
+  ])('describes the one to %s', async (_, ask, status) => {
+    const answer = await ask();
+    const [type] = answer.headers.get('content-type')!.split(';');
+    const described = document.webhooks.receipt.post.responses[status];
+    expect(answer.status).toBe(status);
+    const schema = described.content[type!].schema.$ref.split('/').at(-1);
+    expect(fits(schema, await answer.json())).toBe(true);
+    for (const name of Object.keys(described.headers ?? {})) expect(answer.headers.has(name)).toBe(true);
+  });
+});
+
+it('names no field of a receipt that the interface does not', () => {
+  expect(Object.keys(document.components.schemas.ReceiptData.properties)).toEqual(Object.keys(receiptData));
+});

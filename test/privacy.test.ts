@@ -1,0 +1,101 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import {
+  consentFormCallback,
+  consentFormData,
+  paths,
+  receiptCallback,
+  receiptData,
+  reviewRequestCallback,
+  reviewRequestData,
+} from './support/callbacks.ts';
+import { spawnService } from './support/process.ts';
+import { contentsOf, openRedis } from './support/redis.ts';
+import { post } from './support/service.ts';
+import { sign } from './support/sign.ts';
+import { until } from './support/until.ts';
+
+const key = 'CANARYsigningkey';
+
+/** Every text of a callback's data replaced by an unmistakable one. */
+function canary<T extends object>(data: T): T {
+  const marked = Object.entries(data).map(([name, value]) => [
+    name,
+    typeof value === 'string' || value === null ? `CANARY-${name}` : value,
+  ]);
+  return { ...Object.fromEntries(marked), newField: 'CANARY-value', 'CANARY key': { CANARY: 'CANARY' } };
+}
+
+it('nothing that a callback says, no key and no token reaches a log, an answer, the queue or a job', async () => {
+  const redis = await openRedis();
+  const folder = mkdtempSync(join(tmpdir(), 'receiver-canary-'));
+  const service = await spawnService({
+    DATA_DIR: folder,
+    REDIS_URL: redis.url,
+    LOG_LEVEL: 'trace',
+    SIGNING_KEYS: key,
+    ADMIN_TOKEN: 'CANARY-admin-token',
+  });
+  const answers: string[] = [];
+  const send = async (path: string, body: unknown, headers?: Record<string, string>) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const answer = await post(
+      service.url + path,
+      text,
+      headers ?? { 'X-Webhook-Signature': sign(key, text) },
+    );
+    answers.push(await answer.text(), JSON.stringify([...answer.headers]));
+    return answer.status;
+  };
+  const database = new pg.Client({
+    connectionString: readFileSync(join(folder, 'connection-url'), 'utf8').trim(),
+  });
+  await database.connect();
+  const count = async (what: string) => (await database.query(`select 1 from ${what}`)).rowCount;
+
+  const receipt = receiptCallback({ data: canary(receiptData) });
+  const form = consentFormCallback({ data: canary(consentFormData) });
+  const review = reviewRequestCallback({ data: canary(reviewRequestData) });
+  // Taken in, and failing in the worker because of the data.
+  await database.query(`alter table receipts add constraint canary check (receipt_id <> 666)`);
+  await database.query(`alter table consent_forms add constraint canary check (url is null)`);
+  expect(await send(paths.receipt, receipt)).toBe(200);
+  expect(
+    await send(paths.receipt, receiptCallback({ data: { ...canary(receiptData), receipt_id: 666 } })),
+  ).toBe(200);
+  expect(await send(paths.consent_form, form)).toBe(200);
+  expect(await send(paths.review_request, review)).toBe(200);
+  await until(async () => (await count(`deliveries where status = 'failed'`))! >= 1);
+  // Refused in every way.
+  for (const [name, value] of Object.entries(receipt.data)) {
+    const wrong = typeof value === 'string' ? { CANARY: value } : 'CANARY';
+    await send(paths.receipt, { ...receipt, data: { ...receipt.data, [name]: wrong } });
+    await send(paths.receipt, { ...receipt, data: { ...receipt.data, [name]: 'CANARY\0' } });
+  }
+  for (const name of Object.keys(receipt))
+    await send(paths.receipt, { ...receipt, [name]: { CANARY: 'CANARY' } });
+  expect(await send(paths.receipt, '{"CANARY": CANARY')).toBe(400);
+  expect(await send(paths.receipt, form)).toBe(422);
+  expect(await send(paths.receipt, receipt, { 'X-Webhook-Signature': 'CANARY' })).toBe(401);
+  expect(await send(paths.receipt, receipt, {})).toBe(401);
+  expect(await send('/CANARY?CANARY=CANARY', receipt)).toBe(404);
+  // With the tables gone from under it.
+  await database.query('alter table deliveries rename to away');
+  expect(
+    await send(paths.receipt, receiptCallback({ data: { ...canary(receiptData), receipt_id: 7 } })),
+  ).toBe(503);
+  await database.query('alter table away rename to deliveries');
+
+  const inRedis = await contentsOf(redis.client());
+  const failed = (await database.query('select error from deliveries where error is not null')).rows;
+  await database.end();
+  expect(await service.end('SIGTERM')).toBe(0);
+  const written = [service.output(), readFileSync(join(folder, 'postgresql.log'), 'utf8')];
+  expect(service.output()).toContain('a delivery failed');
+  for (const text of [...written, ...answers, inRedis, JSON.stringify(failed)])
+    expect(text).not.toMatch(/CANARY/);
+  await redis.stop();
+  rmSync(folder, { recursive: true, force: true });
+});

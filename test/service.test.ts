@@ -1,0 +1,162 @@
+import { sendCallbacks } from '../src/sandbox/sender.ts';
+import { callbacks } from '../src/sandbox/variations.ts';
+import type { Service } from '../src/service.ts';
+import { consentFormCallback, deliveryOf, paths, receiptCallback } from './support/callbacks.ts';
+import { createEmptyDatabase, type TestDatabase } from './support/database.ts';
+import { contentsOf, openRedis, type TestRedis } from './support/redis.ts';
+import { post, type ServiceOptions, startTestService } from './support/service.ts';
+import { until } from './support/until.ts';
+
+describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
+  let database: TestDatabase;
+  let redis: Pick<TestRedis, 'url' | 'client' | 'stop'> | undefined;
+  const services: Service[] = [];
+
+  beforeAll(async () => {
+    redis = backend === 'redis' ? await openRedis() : undefined;
+  });
+  afterAll(() => redis?.stop());
+  beforeEach(async () => {
+    await redis?.client().flushdb();
+    database = await createEmptyDatabase();
+  });
+  afterEach(async () => {
+    await Promise.all(services.splice(0).map((service) => service.stop()));
+    await database.close();
+  });
+
+  async function start(options: ServiceOptions = {}) {
+    const service = await startTestService({ databaseUrl: database.url, redisUrl: redis?.url, ...options });
+    services.push(service);
+    return service;
+  }
+
+  const allApplied = (count: number) =>
+    until(async () => {
+      const rows = await database.rows(`select count(*)::int as n from deliveries where status = 'applied'`);
+      return rows[0]!.n === count;
+    });
+
+  it('a posted receipt is a row that SQL can query, and the same again changes only the count', async () => {
+    const { url } = await start();
+    const { id } = deliveryOf(receiptCallback());
+    const first = await post(url + paths.receipt, receiptCallback());
+    expect([first.status, await first.json()]).toEqual([200, { status: 'accepted', id }]);
+    await allApplied(1);
+    const before = await database.rows('select * from receipts');
+    expect(before).toMatchObject([{ receipt_id: '4711', net_amount: '490.05' }]);
+
+    const again = await post(url + paths.receipt, { ...receiptCallback(), timestamp: 1_700_009_999 });
+    expect(await again.json()).toEqual({ status: 'duplicate', id });
+    expect(await database.rows('select * from receipts')).toEqual(before);
+    expect(await database.rows('select status, delivery_count from deliveries')).toEqual([
+      { status: 'applied', delivery_count: 2 },
+    ]);
+  });
+
+  it('two receivers and two workers side by side apply everything once', async () => {
+    const receivers = [await start({ role: 'receiver' }), await start({ role: 'receiver' })];
+    await start({ role: 'worker' });
+    await start({ role: 'worker' });
+    const sent = [...callbacks({ seed: 7, count: 600, duplicates: 0.2, shuffle: true })];
+    const halves = [sent.filter((_, index) => index % 2 === 0), sent.filter((_, index) => index % 2 === 1)];
+    const summaries = await Promise.all(
+      halves.map((half, index) => {
+        const at = (path: string) => receivers[index]!.url + path;
+        const urls = {
+          receipt: at(paths.receipt),
+          consent_form: at(paths.consent_form),
+          review_request: at(paths.review_request),
+        };
+        return sendCallbacks(half, { urls, connections: 16 });
+      }),
+    );
+    expect(summaries.reduce((sum, { acknowledged }) => sum + acknowledged, 0)).toBe(600);
+    const distinct = new Set(sent.map(({ body }) => deliveryOf(JSON.parse(body)).id)).size;
+    await allApplied(distinct);
+    expect(await database.rows('select sum(delivery_count)::int as n from deliveries')).toEqual([{ n: 600 }]);
+  });
+
+  it('an invalid callback among valid ones in flight gets its own error and disturbs none', async () => {
+    const { url } = await start();
+    const bodies = Array.from({ length: 100 }, (_, receipt_id) => receiptCallback({ data: { receipt_id } }));
+    const invalid = [33, 66];
+    const answers = await Promise.all(
+      bodies.map((body, index) =>
+        post(url + paths.receipt, invalid.includes(index) ? { ...body, client_id: 5 } : body),
+      ),
+    );
+    for (const [index, answer] of answers.entries()) {
+      expect(answer.status).toBe(invalid.includes(index) ? 422 : 200);
+    }
+    expect(await answers[33]!.json()).toMatchObject({ errors: [{ path: '/client_id' }] });
+    await allApplied(98);
+  });
+
+  it('a delivery whose job was lost is found by the sweep and applied', async () => {
+    const receiver = await start({ role: 'receiver' });
+    await post(receiver.url + paths.consent_form, consentFormCallback());
+    if (redis) await redis.client().flushdb();
+    else await database.pool.query('truncate bullmq.job cascade');
+    await start({ role: 'worker', sweep: { everyMs: 100, olderThanMs: 0 } });
+    await allApplied(1);
+  });
+
+  it('a wiped queue loses the sweep’s schedule, which is put back', async () => {
+    const sweep = { everyMs: 100, olderThanMs: 0 };
+    await start({ role: 'worker', sweep });
+    const receiver = await start({ role: 'receiver' });
+    if (redis) await redis.client().flushdb();
+    else await database.pool.query('truncate bullmq.job, bullmq.scheduler cascade');
+    await post(receiver.url + paths.receipt, receiptCallback());
+    if (redis) await redis.client().flushdb();
+    else await database.pool.query('truncate bullmq.job, bullmq.scheduler cascade');
+    await allApplied(1);
+  });
+
+  it('an outage of a table delays a job without using up attempts, and every delivery is applied after it', async () => {
+    const { url } = await start();
+    await database.pool.query('alter table receipts rename to away');
+    for (let receipt_id = 0; receipt_id < 5; receipt_id += 1) {
+      expect((await post(url + paths.receipt, receiptCallback({ data: { receipt_id } }))).status).toBe(200);
+    }
+    await post(url + paths.consent_form, consentFormCallback());
+    await allApplied(1);
+    await database.pool.query('alter table away rename to receipts');
+    await allApplied(6);
+    expect(await database.rows(`select 1 from deliveries where status = 'failed'`)).toEqual([]);
+  });
+
+  it('the queue carries ids and nothing of what a delivery says', async () => {
+    const receiver = await start({ role: 'receiver' });
+    const callback = receiptCallback({ data: { name: 'CANARY', mobile: 'CANARY' } });
+    await post(receiver.url + paths.receipt, callback);
+    const { id } = deliveryOf(callback);
+    const contents = async () =>
+      redis ? contentsOf(redis.client()) : JSON.stringify(await database.rows('select * from bullmq.job'));
+    await until(async () => (await contents()).includes(id));
+    expect(await contents()).not.toContain('CANARY');
+    expect(await contents()).not.toContain(callback.data.receipt_url);
+  });
+
+  it('says that it lives and that its parts answer', async () => {
+    const { url } = await start();
+    const ready = await fetch(`${url}/readyz`);
+    expect([ready.status, await ready.json()]).toMatchObject([200, { parts: { database: { ok: true } } }]);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+
+  it('a stop answers what is in flight and leaves nothing half done', async () => {
+    const service = await start();
+    const bodies = Array.from({ length: 200 }, (_, receipt_id) => receiptCallback({ data: { receipt_id } }));
+    const answers = bodies.map((body) =>
+      post(service.url + paths.receipt, body).then(({ status }) => status),
+    );
+    await Promise.race(answers);
+    await service.stop();
+    const statuses = await Promise.allSettled(answers);
+    const acknowledged = statuses.filter((s) => s.status === 'fulfilled' && s.value === 200).length;
+    const [row] = await database.rows('select count(*)::int as n from deliveries');
+    expect(row!.n).toBe(acknowledged);
+  });
+});
