@@ -13,7 +13,7 @@ export interface Volume {
 /**
  * Fills the tables day by day, as the service would have: deliveries in the order of their arrival, their
  * rows by the families' own statements. Of the receipts 30 % are updated and 2 % deleted, now or within five
- * days; consent forms and review requests are a tenth of the receipts each; 200 businesses, the largest of
+ * days; consent forms and review requests are a tenth of the receipts each; 100 businesses, the largest of
  * which has an eighth of everything.
  */
 export async function fill(

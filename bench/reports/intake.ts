@@ -1,11 +1,12 @@
 import { families } from '../../src/families/index.ts';
+import type { Delivery } from '../../src/inbox/delivery.ts';
 import { identify } from '../../src/inbox/identity.ts';
 import { insertDeliveries } from '../../src/inbox/insert-deliveries.ts';
 import type { Database } from '../../src/store/database.ts';
 import { applyDeliveries } from '../../src/worker/apply.ts';
 
 const batch = 100;
-const batchesARound = 40;
+const warmUp = 50;
 
 /** Takes out what the reports cost the intake: every index of theirs. */
 export async function withoutReports({ pool }: Database): Promise<void> {
@@ -14,37 +15,46 @@ export async function withoutReports({ pool }: Database): Promise<void> {
   );
 }
 
+/** How long a batch of a hundred callbacks took, the median of all. */
+export interface Intake {
+  /** Until it is durable, and acknowledged. */
+  insertMs: number;
+  /** Until its rows are there. */
+  applyMs: number;
+}
+
 /**
- * Takes batches in and applies them, in turns on each of the databases, so that what else the machine does
- * falls on all alike.
- *
- * @returns for each database the callbacks in a second, each round
+ * Takes batches in and applies them, batch by batch in turns on each of the databases, so that what else the
+ * machine does falls on all alike.
  */
-export async function compareIntake(databases: Database[], rounds: number): Promise<number[][]> {
-  const rates: number[][] = databases.map(() => []);
-  for (let round = 0; round <= rounds; round += 1) {
-    const order = round % 2 === 0 ? [...databases.keys()] : [...databases.keys()].reverse();
+export async function compareIntake(databases: Database[], batches: number): Promise<Intake[]> {
+  const inserts: number[][] = databases.map(() => []);
+  const applies: number[][] = databases.map(() => []);
+  for (let at = 0; at < batches + warmUp; at += 1) {
+    const deliveries = callbacks(at);
+    const order = at % 2 === 0 ? [...databases.keys()] : [...databases.keys()].reverse();
     for (const index of order) {
-      const rate = await takeInRound(databases[index]!, round);
-      if (round > 0) rates[index]!.push(rate); // the first one warms up
+      const { pool, db } = databases[index]!;
+      const began = performance.now();
+      await insertDeliveries(pool, deliveries);
+      const inserted = performance.now();
+      const ids = deliveries.map(({ id }) => id);
+      await applyDeliveries(db, families, ids);
+      if (at < warmUp) continue;
+      inserts[index]!.push(inserted - began);
+      applies[index]!.push(performance.now() - inserted);
     }
   }
-  return rates;
+  return databases.map((_, index) => ({
+    insertMs: median(inserts[index]!),
+    applyMs: median(applies[index]!),
+  }));
 }
 
-async function takeInRound({ pool, db }: Database, round: number): Promise<number> {
-  const batches = Array.from({ length: batchesARound }, (_, at) => callbacks(round * batchesARound + at));
-  const began = performance.now();
-  for (const deliveries of batches) {
-    await insertDeliveries(pool, deliveries);
-    const ids = deliveries.map(({ id }) => id);
-    await applyDeliveries(db, families, ids);
-  }
-  return (batch * batchesARound * 1000) / (performance.now() - began);
-}
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
 /** Seven receipts of ten are new, three are an earlier one's update. */
-function callbacks(at: number) {
+function callbacks(at: number): Delivery[] {
   return Array.from({ length: batch }, (_, index) => {
     const updates = index % 10 > 6 && at > 0;
     const receipt = (updates ? at - 1 : at) * batch + index - (updates ? 5 : 0);

@@ -2,16 +2,14 @@ import type { Log } from '../../src/log.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { fill } from './fill.ts';
-import { compareIntake, withoutReports } from './intake.ts';
-
-const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
+import { compareIntake, type Intake, withoutReports } from './intake.ts';
 
 /**
  * Times the intake with and without the reports, on two databases that are alike in all else.
  *
  * @returns the figures as text
  */
-export async function timeIntake(url: string, receipts: number, rounds: number, log: Log): Promise<string> {
+export async function timeIntake(url: string, receipts: number, batches: number, log: Log): Promise<string> {
   const admin = openDatabase(url, log, { connections: 1, name: 'bench' });
   const open = (name: string): Database => {
     const own = new URL(url);
@@ -33,14 +31,18 @@ export async function timeIntake(url: string, receipts: number, rounds: number, 
 
   const databases = [open('with_reports'), open('without_reports')];
   await withoutReports(databases[1]!);
-  const [reporting, plain] = await compareIntake(databases, rounds);
+  const [reporting, plain] = await compareIntake(databases, batches);
   for (const database of databases) await database.close();
   await drop();
   await admin.close();
 
-  const ratios = reporting!.map((rate, round) => rate / plain![round]!);
-  const [least, most] = [Math.min(...ratios), Math.max(...ratios)].map((ratio) => ratio.toFixed(3));
-  return `Callbacks taken in and applied in a second, median of ${rounds} rounds in turns:
-  with the reports ${median(reporting!).toFixed(0)}, without ${median(plain!).toFixed(0)}
-  ratio ${median(ratios).toFixed(3)} (${least} to ${most})`;
+  const line = (title: string, ms: (one: Intake) => number) =>
+    `  ${title}: ${ms(plain!).toFixed(2)} ms without the reports, ${ms(reporting!).toFixed(2)} with them, ` +
+    `throughput ${((100 * ms(plain!)) / ms(reporting!)).toFixed(1)} %`;
+  return [
+    `A hundred callbacks, the median of ${batches} batches in turns`,
+    line('until they are durable', ({ insertMs }) => insertMs),
+    line('from there to their rows', ({ applyMs }) => applyMs),
+    line('both', ({ insertMs, applyMs }) => insertMs + applyMs),
+  ].join('\n');
 }
