@@ -87,10 +87,11 @@ function lock(tx: Transaction<Tables>, ids: readonly string[]) {
     .execute();
 }
 
+/** What is applied again was applied when it first was: the reports on the past go by that. */
 async function markApplied(tx: Transaction<Tables>, ids: readonly string[]): Promise<void> {
   await tx
     .updateTable('deliveries')
-    .set({ status: 'applied', applied_at: sql<Date>`now()`, error: null })
+    .set({ status: 'applied', applied_at: sql<Date>`coalesce(applied_at, now())`, error: null })
     .where('id', '=', sql<string>`any(${ids}::uuid[])`)
     .execute();
 }
