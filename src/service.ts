@@ -81,13 +81,13 @@ async function start(
   const backend = config.redisUrl ? redisBackend(config.redisUrl) : postgresBackend(databaseUrl);
   onStop(backend.close);
   await backend.prepare();
+  const queue = await DeliveryQueue.open(backend, log);
+  onStop(() => queue.close());
   void backend.refuge?.durability().then(
     ({ safe, detail }) =>
       log[safe ? 'info' : 'warn']({ detail }, 'deliveries wait in Redis while PostgreSQL is away'),
     (err) => log.warn({ err }, 'what Redis keeps could not be found out'),
   );
-  const queue = await DeliveryQueue.open(backend, log);
-  onStop(() => queue.close());
 
   const { db, pool } = database;
   const enqueue = (ids: string[]) => queue.enqueue(ids);

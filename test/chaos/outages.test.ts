@@ -114,6 +114,9 @@ it('says at start and at /readyz what Redis would lose', async () => {
     };
     return parts.refuge.detail;
   };
+  const atStart = () => stage.processOf('receiver').output();
+  await until(() => /deliveries wait in Redis while PostgreSQL is away/.test(atStart()));
+  expect(atStart()).toMatch(/appendfsync is always|WAITAOF/);
   expect(await refuge()).toMatch(/appendfsync is always|WAITAOF/);
   await stage.redis!.client().config('SET', 'maxmemory-policy', 'allkeys-lru');
   await stage.redis!.client().config('SET', 'appendonly', 'no');
