@@ -1,4 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import Table from 'cli-table3';
 import { Command } from 'commander';
@@ -26,7 +28,7 @@ const { folder, receipts, days, batches, keep } = new Command('bench:reports')
   .option(
     '--folder <folder>',
     'where the database lies; one that is filled already is used again',
-    '/tmp/bench-reports',
+    join(tmpdir(), 'bench-reports'),
   )
   .option('--receipts <number>', 'how many receipts', Number, 5_000_000)
   .option('--days <number>', 'over how many days', Number, 730)
