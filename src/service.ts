@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import type pg from 'pg';
 import type { Config } from './config.ts';
 import { envelopeSchema, type Family } from './families/index.ts';
@@ -14,7 +13,6 @@ import { Drift } from './inbox/drift.ts';
 import { Inbox } from './inbox/inbox.ts';
 import { Quarantine } from './inbox/quarantine.ts';
 import type { Log } from './log.ts';
-import { openApiDocument } from './openapi/document.ts';
 import type { QueueBackend } from './queue/backend.ts';
 import { DeliveryQueue } from './queue/delivery-queue.ts';
 import { postgresBackend } from './queue/postgres-backend.ts';
@@ -33,20 +31,20 @@ export interface Service {
   stop: () => Promise<void>;
 }
 
-const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
-
 type Closer = () => Promise<void>;
 
 /**
  * Starts what the role needs, and returns when it is ready.
  *
  * @param families the event families to take in
+ * @param contract what is served at /openapi.json, if anything
  * @throws the error of what could not be started; what was started by then is stopped
  */
 export async function startService(
   config: Config,
   families: readonly [Family, ...Family[]],
   log: Log,
+  contract?: object,
 ): Promise<Service> {
   const closers: Closer[] = [];
   const stop = async () => {
@@ -55,7 +53,7 @@ export async function startService(
     if (errors.length > 0) throw new AggregateError(errors, 'Not everything could be closed.');
   };
   try {
-    return { url: await start(config, families, log, (closer) => closers.push(closer)), stop };
+    return { url: await start(config, families, log, contract, (closer) => closers.push(closer)), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -67,6 +65,7 @@ async function start(
   config: Config,
   families: readonly [Family, ...Family[]],
   log: Log,
+  contract: object | undefined,
   onStop: (closer: Closer) => void,
 ): Promise<string | undefined> {
   const receives = config.role !== 'worker';
@@ -118,19 +117,9 @@ async function start(
   );
   const health = healthParts(config, pool, backend);
   log.info({ checks: describeDoor(config) }, 'what is asked of a sender');
-  const server = await listen(
-    createApp({ callbacks, health, contract: contractOf(config, families), log }),
-    callbacks,
-    config,
-  );
+  const server = await listen(createApp({ callbacks, health, contract, log }), callbacks, config);
   onStop(server.stop);
   return server.url;
-}
-
-/** The contract is served where the console is on, which the admin token switches. */
-function contractOf({ adminToken, authentication }: Config, families: readonly Family[]): object | undefined {
-  const { signatureHeader } = authentication;
-  return adminToken ? openApiDocument({ families, signatureHeader, version }) : undefined;
 }
 
 /** On a connection of its own: a migration may take longer than any other query. */

@@ -65,3 +65,15 @@ it('a sender that keeps its connection open does not hold up a stop', async () =
   expect((await post(service.url + paths.receipt, receiptCallback())).status).toBe(200);
   expect(await service.end('SIGTERM')).toBe(0);
 });
+
+it('serves the contract where the admin token is set, and not elsewhere', async () => {
+  const contract = async (env: Record<string, string>) => {
+    const service = await spawnService({ DATABASE_URL: database.url, ...env });
+    const answer = await fetch(`${service.url}/openapi.json`);
+    const document = (await answer.json()) as { openapi?: string };
+    expect(await service.end('SIGTERM')).toBe(0);
+    return [answer.status, document.openapi];
+  };
+  expect(await contract({})).toEqual([404, undefined]);
+  expect(await contract({ ADMIN_TOKEN: '0123456789abcdef' })).toEqual([200, '3.1.0']);
+});

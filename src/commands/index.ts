@@ -4,11 +4,15 @@ import { addMigrateCommand } from './migrate.ts';
 import { addQuarantineCommand } from './quarantine.ts';
 import { addReplayCommand } from './replay.ts';
 import { addSqlCommand } from './sql.ts';
-import { addStartCommand } from './start.ts';
+import { addStartCommand, type Contract } from './start.ts';
 
-/** The commands of the receiver itself. */
-export function addServiceCommands(program: Command, env: Environment): void {
-  addStartCommand(program, env);
+/**
+ * The commands of the receiver itself.
+ *
+ * @param contract makes the OpenAPI document, which describes the client's operations too
+ */
+export function addServiceCommands(program: Command, env: Environment, contract: Contract): void {
+  addStartCommand(program, env, contract);
   addMigrateCommand(program, env);
   addReplayCommand(program, env);
   addQuarantineCommand(program, env);

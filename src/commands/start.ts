@@ -1,15 +1,18 @@
 import type { Command } from 'commander';
 import { parseConfig } from '../config.ts';
-import { families } from '../families/index.ts';
+import { type Family, families } from '../families/index.ts';
 import { createLog, type Log } from '../log.ts';
 import { type Service, startService } from '../service.ts';
 import type { Environment } from './environment.ts';
 import { greeting } from './greeting.ts';
 
+/** Makes the OpenAPI document. */
+export type Contract = (options: { families: readonly Family[]; signatureHeader: string }) => object;
+
 const patienceMs = 20_000;
 
 /** `receiver start`: runs the service until SIGTERM or SIGINT. */
-export function addStartCommand(program: Command, env: Environment): void {
+export function addStartCommand(program: Command, env: Environment, contract: Contract): void {
   program
     .command('start')
     .description('run the service (ROLE: all, receiver or worker)')
@@ -20,7 +23,10 @@ export function addStartCommand(program: Command, env: Environment): void {
         log.fatal({ err: error }, 'an unforeseen error; the service ends');
         process.exit(1);
       });
-      const service = await startService(config, families, log);
+      const { signatureHeader } = config.authentication;
+      // Served where the admin token switches on what is for administrators.
+      const document = config.adminToken ? contract({ families, signatureHeader }) : undefined;
+      const service = await startService(config, families, log, document);
       stopOnSignal(service, log);
       log.info({ role: config.role, url: service.url }, 'ready');
       // In production the paths may hold a secret part, and the output is kept.
