@@ -35,11 +35,6 @@ export class Circuit {
     this.options = options;
   }
 
-  /** Whether the store was away when it was last asked. */
-  get isAway(): boolean {
-    return this.away;
-  }
-
   /** @throws StoreAway, or the call's own error */
   async run<T>(call: () => Promise<T>): Promise<T> {
     const { store, isOutage } = this.options;
