@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { Redis } from 'ioredis';
-import { freePort } from '../../test/support/redis.ts';
+import { freePort } from '../../src/store/embedded/free-port.ts';
 import { findRedisServer } from '../../test/support/redis-binary.ts';
 import { tracked } from '../process/program.ts';
 

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { fillDisk } from './small-disk.ts';
 import type { Backend, Stage } from './stage.ts';
 
 export interface Fault {
@@ -71,3 +72,14 @@ export const faults: Fault[] = [
     },
   },
 ];
+
+/** Needs a stage whose database is on a small disk. */
+export const fullDisk: Fault = {
+  name: 'disk full for 3 s',
+  backends: both,
+  strike: async ({ folder }) => {
+    const makeRoom = await fillDisk(folder);
+    await pause(longMs);
+    await makeRoom();
+  },
+};

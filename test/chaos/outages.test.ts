@@ -123,34 +123,6 @@ it('says at start and at /readyz what Redis would lose', async () => {
   expect(await refuge()).toMatch(/appendonly is off.*maxmemory-policy is allkeys-lru/);
 });
 
-it('rolling restarts by SIGTERM fail no request', async () => {
-  stage = await setStage('redis');
-  const port = new URL(stage.url).port;
-  let failures = 0;
-  let sent = 0;
-  let going = true;
-  const sending = Promise.all(
-    Array.from({ length: 8 }, async () => {
-      while (going) {
-        sent += 1;
-        const ok = await send().then(
-          ({ response }) => response.status === 200,
-          (error) => error.cause?.code === 'ECONNREFUSED',
-        );
-        if (!ok) failures += 1;
-      }
-    }),
-  );
-  for (const role of ['receiver', 'worker', 'receiver', 'worker'] as const) {
-    await until(() => sent > 0);
-    expect(await stage.processOf(role).end('SIGTERM')).toBe(0);
-    await stage.start(role);
-  }
-  going = false;
-  await sending;
-  expect([port, failures]).toEqual([port, 0]);
-});
-
 it('replay applies failed deliveries again by filter, and a dry run changes nothing', async () => {
   stage = await setStage('postgresql');
   await stage.rows('alter table receipts add constraint broken check (receipt_id > 1000000)');

@@ -1,52 +1,78 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { createLog } from '../../src/log.ts';
+import { freePort } from '../../src/store/embedded/free-port.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
 import { spawnService, type TestProcess } from '../support/process.ts';
-import { freePort, startRedis, type TestRedis } from '../support/redis.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 export type Backend = 'redis' | 'postgresql';
 
+export type Role = 'receiver' | 'worker';
+
 /** Real processes, each of which can be killed, and the link between them and the database. */
 export interface Stage {
-  /** Where callbacks are sent to. */
+  /** Where callbacks are sent to: the first receiver. */
   url: string;
+  /** Where each receiver listens, also while it is away. */
+  urls: string[];
   databaseUrl: string;
+  /** The folder of the database's files. */
+  folder: string;
   redis: TestRedis | undefined;
   link: TcpProxy;
-  /** Starts a role again, after it was killed. */
-  start: (role: 'receiver' | 'worker') => Promise<void>;
-  processOf: (role: 'receiver' | 'worker') => TestProcess;
+  /** Starts a process again, after it was ended. */
+  start: (role: Role, index?: number) => Promise<void>;
+  processOf: (role: Role, index?: number) => TestProcess;
   /** Sends a signal to the database server and all its processes. */
   signalDatabase: (signal: 'STOP' | 'CONT' | 'KILL') => void;
   rows: (query: string) => Promise<Record<string, unknown>[]>;
   stop: () => Promise<void>;
 }
 
-/** Sets up PostgreSQL, Redis where the queue is there, a receiver and a worker, none of which others share. */
-export async function setStage(backend: Backend): Promise<Stage> {
-  const folder = mkdtempSync(join(tmpdir(), 'receiver-chaos-'));
-  const database = await startEmbeddedPostgres(folder, createLog('silent'));
+export interface StageOptions {
+  /** How many receivers, and how many workers. Default: 1. */
+  each?: number;
+  /** Another Redis than one of the stage's own. */
+  redisUrl?: string;
+  /** Where the database's files are to lie. */
+  folder?: string;
+}
+
+// Log files of a database on a small disk must not fill it.
+const settings = ['max_wal_size=96MB', 'min_wal_size=32MB'];
+
+/** Sets up PostgreSQL, Redis where the queue is there, receivers and workers, none of which others share. */
+export async function setStage(backend: Backend, options: StageOptions = {}): Promise<Stage> {
+  const { each = 1, folder = mkdtempSync(join(tmpdir(), 'receiver-chaos-')) } = options;
+  const database = await startEmbeddedPostgres(folder, createLog('silent'), settings);
   const redis =
-    backend === 'redis' ? await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']) : undefined;
+    backend === 'redis' && !options.redisUrl
+      ? await startRedis(['--appendonly', 'yes', '--appendfsync', 'always'])
+      : undefined;
+  const redisUrl = options.redisUrl ?? redis?.url;
   const address = new URL(database.url);
   const link = await startTcpProxy(Number(address.port));
   address.port = String(link.port);
-  const port = String(await freePort());
+  const ports = await Promise.all(Array.from({ length: each }, freePort));
   const processes = new Map<string, TestProcess>();
-  const env = {
-    DATABASE_URL: address.href,
-    PORT: port,
-    ...(redis ? { REDIS_URL: redis.url } : {}),
+  const start = async (role: Role, index = 0) => {
+    const env = {
+      DATABASE_URL: address.href,
+      PORT: String(ports[index]),
+      ROLE: role,
+      ...(redisUrl ? { REDIS_URL: redisUrl } : {}),
+    };
+    processes.set(`${role} ${index}`, await spawnService(env));
   };
-  const start = async (role: 'receiver' | 'worker') => {
-    processes.set(role, await spawnService({ ...env, ROLE: role }));
-  };
-  await start('receiver');
-  await start('worker');
+  for (const [index] of ports.entries()) {
+    await start('receiver', index);
+    await start('worker', index);
+  }
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
@@ -56,14 +82,17 @@ export async function setStage(backend: Backend): Promise<Stage> {
     const children = signal === 'KILL' ? [] : childrenOf(pid!);
     for (const one of [pid!, ...children]) process.kill(Number(one), `SIG${signal}`);
   };
+  const urls = ports.map((port) => `http://127.0.0.1:${port}`);
 
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: urls[0]!,
+    urls,
     databaseUrl: database.url,
+    folder,
     redis,
     link,
     start,
-    processOf: (role) => processes.get(role)!,
+    processOf: (role, index = 0) => processes.get(`${role} ${index}`)!,
     signalDatabase,
     rows: async (query) => (await pool.query(query)).rows,
     stop: async () => {
@@ -74,7 +103,7 @@ export async function setStage(backend: Backend): Promise<Stage> {
       await link.stop();
       await redis?.stop();
       await database.stop();
-      rmSync(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }

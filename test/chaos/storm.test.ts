@@ -1,5 +1,6 @@
 import { appendFileSync } from 'node:fs';
-import { faults } from './faults.ts';
+import { type Fault, faults, fullDisk } from './faults.ts';
+import { mayMount, mountSmallDisk } from './small-disk.ts';
 import { type Backend, type Stage, setStage } from './stage.ts';
 import { type Outcome, storm } from './storm.ts';
 
@@ -12,7 +13,7 @@ jest.setTimeout(120_000 + minutes * 60_000);
 
 describe.each(backends)(`on %s (seed ${seed})`, (backend) => {
   const struck = faults.filter((fault) => fault.backends.includes(backend));
-  const seconds = minutes > 0 ? (minutes * 60) / struck.length : 2;
+  const seconds = minutes > 0 ? (minutes * 60) / (struck.length + 1) : 2;
   const options = {
     seconds,
     rate: minutes > 0 ? 400 : 150,
@@ -28,16 +29,25 @@ describe.each(backends)(`on %s (seed ${seed})`, (backend) => {
     await stage.stop();
   });
 
-  it.each(struck.map((fault, index) => [fault.name, fault, index] as const))(
-    '%s: nothing acknowledged is lost, nothing is applied twice, nothing is made up',
-    async (_, fault, index) => {
-      const outcome = await storm(stage, fault, { ...options, seed: seed + index });
-      outcomes.push(outcome);
-      if (minutes > 0) process.stderr.write(`${JSON.stringify(outcome)}\n`);
-      expect(outcome).toMatchObject({ lost: 0, wrong: 0, invented: 0 });
-      expect(outcome.acknowledged).toBeGreaterThan(seconds * 10);
-    },
-  );
+  const promise = 'nothing acknowledged is lost, nothing is applied twice, nothing is made up';
+  const holds = async (fault: Fault, where: Stage) => {
+    const outcome = await storm(where, fault, { ...options, seed: seed + outcomes.length });
+    outcomes.push(outcome);
+    if (minutes > 0) process.stderr.write(`${JSON.stringify(outcome)}\n`);
+    expect(outcome).toMatchObject({ lost: 0, wrong: 0, invented: 0 });
+    expect(outcome.acknowledged).toBeGreaterThan(seconds * 10);
+  };
+
+  it.each(struck)(`$name: ${promise}`, (fault) => holds(fault, stage));
+
+  // Only who may mount a disk has one to fill.
+  if (mayMount()) {
+    it(`${fullDisk.name}: ${promise}`, async () => {
+      const disk = mountSmallDisk(640);
+      const small = await setStage(backend, { folder: disk.folder });
+      await holds(fullDisk, small).finally(() => small.stop().then(disk.unmount));
+    });
+  }
 });
 
 function report(backend: Backend, outcomes: readonly Outcome[]): void {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { identify } from '../../src/inbox/identity.ts';
 import type { Callback } from '../../src/sandbox/history.ts';
@@ -34,6 +35,8 @@ export interface StormOptions {
 export async function storm(stage: Stage, fault: Fault, options: StormOptions): Promise<Outcome> {
   const { seconds, rate, strikes, seed } = options;
   const ledger = new Ledger();
+  const giveUp = new AbortController();
+  setMaxListeners(0, giveUp.signal);
   const before = await countDeliveries(stage);
   const end = Date.now() + seconds * 1000;
   const at = (path: string) => stage.url + path;
@@ -48,10 +51,17 @@ export async function storm(stage: Stage, fault: Fault, options: StormOptions): 
     resendOnFailure: true,
     timeoutMs: 5_000,
     onAttempt: (attempt) => ledger.note(attempt),
+    signal: giveUp.signal,
   });
-  for (const share of moments(strikes, seed)) {
-    await pause(Math.max(0, end - seconds * 1000 * (1 - share) - Date.now()));
-    await fault.strike(stage);
+  try {
+    for (const share of moments(strikes, seed)) {
+      await pause(Math.max(0, end - seconds * 1000 * (1 - share) - Date.now()));
+      await fault.strike(stage);
+    }
+  } catch (error) {
+    giveUp.abort(); // a stage that could not be mended takes no more
+    await sending;
+    throw error;
   }
   await sending;
   const mended = Date.now();

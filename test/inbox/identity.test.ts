@@ -29,7 +29,7 @@ it('canonical JSON is that of RFC 8785, section 3.2', () => {
     "literals": [null, true, false]
   }`;
   expect(canonicalJson(JSON.parse(input))).toBe(
-    String.raw`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],` +
+    '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],' +
       String.raw`"string":"€$\u000f\nA'B\"\\\\\"/"}`,
   );
   const keys = { '\u20ac': 5, '\r': 1, '\ufb33': 7, '1': 2, '\ud83d\ude00': 6, '\u0080': 3, '\u00f6': 4 };

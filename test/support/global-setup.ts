@@ -12,7 +12,7 @@ declare global {
 
 /** One PostgreSQL for the whole run, in which each test file makes its own database; and a Redis program. */
 export default async function setup(): Promise<void> {
-  process.env.TEST_REDIS_SERVER = findRedisServer(installWithApt);
+  process.env.TEST_REDIS_SERVER ??= findRedisServer(installWithApt);
   if (process.env.TEST_POSTGRES_URL) return;
   // Tests that crash the database's machine have servers of their own; this one may be quick.
   const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300'];

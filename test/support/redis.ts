@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { until } from './until.ts';
+import { freePort } from '../../src/store/embedded/free-port.ts';
 
 export interface TestRedis {
   url: string;
@@ -65,15 +64,6 @@ export async function openRedis(): Promise<Pick<TestRedis, 'url' | 'client' | 's
   const own = new Redis(url.href);
   await own.flushdb();
   return { url: url.href, client: () => own, stop: async () => own.disconnect() };
-}
-
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await until(() => !probe.listening);
-  return port;
 }
 
 /** Every key and value that a Redis holds, as text. */

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { withClient } from '../pool.ts';
 import type { Cluster } from './cluster.ts';
+import { freePort, isFree } from './free-port.ts';
 
 export function urlOf({ password }: Cluster, port: number, database = 'receiver'): string {
   return `postgresql://receiver:${password}@127.0.0.1:${port}/${database}`;
@@ -25,16 +25,5 @@ export async function createDatabase(cluster: Cluster, port: number): Promise<vo
 export async function choosePort(home: string): Promise<number> {
   const file = join(home, 'port');
   const last = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
-  return (await freePort(last)) ?? (await freePort(0))!;
-}
-
-function freePort(wanted: number): Promise<number | undefined> {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once('error', () => resolve(undefined));
-    probe.listen(wanted, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
+  return last > 0 && (await isFree(last)) ? last : freePort();
 }
