@@ -13,15 +13,14 @@ import { Drift } from './inbox/drift.ts';
 import { Inbox } from './inbox/inbox.ts';
 import { Quarantine } from './inbox/quarantine.ts';
 import type { Log } from './log.ts';
+import { prepareDatabase } from './prepare-database.ts';
 import type { QueueBackend } from './queue/backend.ts';
 import { DeliveryQueue } from './queue/delivery-queue.ts';
 import { postgresBackend } from './queue/postgres-backend.ts';
 import { connectRedis } from './queue/redis.ts';
 import { redisBackend } from './queue/redis-backend.ts';
-import { applyReportPaths, applyReportTimezone } from './reporting/index.ts';
 import { openDatabase } from './store/database.ts';
 import { startEmbeddedPostgres } from './store/embedded/index.ts';
-import { migrate } from './store/migrate.ts';
 import { startWorker } from './worker/worker.ts';
 
 export interface Service {
@@ -72,7 +71,7 @@ async function start(
   const works = config.role !== 'receiver';
 
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
-  await prepareDatabase(databaseUrl, config, log);
+  onStop(await prepareDatabase(databaseUrl, config, log));
   const name = `receiver ${config.role}`;
   const database = openDatabase(databaseUrl, log, { connections: 10, name, queryTimeoutMs: 30_000 });
   onStop(database.close);
@@ -120,19 +119,6 @@ async function start(
   const server = await listen(createApp({ callbacks, health, contract, log }), callbacks, config);
   onStop(server.stop);
   return server.url;
-}
-
-/** On a connection of its own: a migration may take longer than any other query. */
-async function prepareDatabase(url: string, config: Config, log: Log): Promise<void> {
-  const { db, close } = openDatabase(url, log, { connections: 2, name: 'receiver migration' });
-  try {
-    const migrations = await migrate(db);
-    if (migrations.length > 0) log.info({ migrations }, 'the database was migrated');
-    await applyReportTimezone(db, config.reportTimezone);
-    await applyReportPaths(db, config.paths);
-  } finally {
-    await close();
-  }
 }
 
 function healthParts(config: Config, pool: pg.Pool, backend: QueueBackend): HealthPart[] {

@@ -139,6 +139,13 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
     expect(await contents()).not.toContain(callback.data.receipt_url);
   });
 
+  it('an address, name or password that is wrong ends the start, whatever could hold callbacks meanwhile', async () => {
+    const wrong = (change: Partial<URL>) =>
+      start({ databaseUrl: Object.assign(new URL(database.url), change).href });
+    await expect(wrong({ pathname: '/nowhere' })).rejects.toThrow('could not be migrated');
+    await expect(wrong({ hostname: 'nowhere.invalid' })).rejects.toThrow('could not be migrated');
+  });
+
   it('says that it lives and that its parts answer', async () => {
     const { url } = await start();
     const ready = await fetch(`${url}/readyz`);

@@ -13,6 +13,9 @@ export function redisBackend(url: string): QueueBackend {
   const consumer = connectRedis(url, 'consumer');
   for (const client of [producer, consumer]) client.on('error', () => {}); // BullMQ reports them
   let durability: RedisDurability | undefined;
+  producer.on('ready', () => {
+    durability = undefined; // it may be another server now
+  });
   return {
     name: 'redis',
     prepare: async () => {},

@@ -32,15 +32,15 @@ export async function readDurability(client: RedisClient): Promise<RedisDurabili
     };
   }
   const faults: string[] = [];
-  const confirmsDisk = appendOnly === 'yes' && isNew;
+  // With `no` it leaves the disk to the system, and never confirms.
+  const confirmsDisk = appendOnly === 'yes' && isNew && sync !== 'no';
   if (appendOnly !== 'yes') {
     faults.push(
       'appendonly is off: deliveries that wait here while PostgreSQL is away are lost if Redis restarts',
     );
   } else if (!confirmsDisk && sync !== 'always') {
-    faults.push(
-      `appendfsync is ${sync}: a crash of Redis may lose the last second of deliveries that wait here`,
-    );
+    const loss = sync === 'no' ? 'some' : 'the last second';
+    faults.push(`appendfsync is ${sync}: a crash of Redis may lose ${loss} of the deliveries that wait here`);
   }
   if (policy !== 'noeviction') {
     faults.push(`maxmemory-policy is ${policy}: a full Redis may drop deliveries that wait here`);

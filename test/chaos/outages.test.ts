@@ -3,13 +3,23 @@ import { paths, receiptCallback } from '../support/callbacks.ts';
 import { spawnReceiver } from '../support/process.ts';
 import { contentsOf } from '../support/redis.ts';
 import { until } from '../support/until.ts';
+import { type SentinelGroup, startSentinelGroup } from './sentinel.ts';
 import { type Stage, setStage } from './stage.ts';
 
 jest.setTimeout(180_000);
 
 let stage: Stage;
 let next = 0;
-afterEach(() => stage.stop());
+let group: SentinelGroup | undefined;
+afterEach(async () => {
+  await stage.stop();
+  await group?.stop();
+  group = undefined;
+});
+
+interface Readiness {
+  parts: { refuge: { detail: string } };
+}
 
 const answerMs = 2_500; // two seconds is the promise, the rest is the test's own
 
@@ -73,6 +83,16 @@ it('while Redis is away the sender notices nothing, and work goes on within seco
   await applied(40);
 });
 
+it('a receiver that starts while PostgreSQL is away takes callbacks, and they are applied once it is back', async () => {
+  stage = await setStage('redis');
+  stage.signalDatabase('STOP');
+  await stage.processOf('receiver').end('SIGKILL');
+  await stage.start('receiver');
+  expect(await statuses(3)).toEqual([200, 200, 200]);
+  stage.signalDatabase('CONT');
+  await applied(3);
+});
+
 it('a receiver that starts while Redis is away takes callbacks, and finds it when it is back', async () => {
   stage = await setStage('redis');
   stage.redis!.process.kill('SIGKILL');
@@ -106,12 +126,44 @@ it('with PostgreSQL away and the queue in PostgreSQL nothing is acknowledged', a
   await until(async () => (await send().catch(() => undefined))?.response.status === 200);
 });
 
+it('a Redis failover loses nothing, and the promoted replica holds what waits for PostgreSQL', async () => {
+  group = await startSentinelGroup();
+  stage = await setStage('redis', { redisUrl: group.url });
+  expect(await statuses(10)).toEqual(Array(10).fill(200));
+  group.primary.process.kill('SIGKILL');
+  expect(await statuses(20)).toEqual(Array(20).fill(200));
+  const promoted = group.replica.client();
+  await until(async () => (await promoted.info('replication')).includes('role:master'));
+  await applied(30);
+  stage.signalDatabase('STOP');
+  await until(async () => (await send().catch(() => undefined))?.response.status === 200);
+  expect(await contentsOf(promoted)).toContain('receipt_url');
+  stage.signalDatabase('CONT');
+  await until(async () => !(await contentsOf(promoted)).includes('receipt_url'));
+  await until(
+    async () => (await stage.rows(`select 1 from deliveries where status <> 'applied'`)).length === 0,
+  );
+  expect((await stage.rows('select 1 from receipts')).length).toBeGreaterThan(30);
+});
+
+it('what waits for PostgreSQL waits for the disk of a Redis that can tell', async () => {
+  stage = await setStage('redis');
+  const { parts } = (await (await fetch(`${stage.url}/readyz`)).json()) as Readiness;
+  const monitor = await stage.redis!.client().monitor();
+  const asked: string[] = [];
+  monitor.on('monitor', (_time: string, [command]: string[]) => asked.push(command!.toLowerCase()));
+  stage.signalDatabase('STOP');
+  expect(await statuses(3)).toEqual([200, 200, 200]);
+  stage.signalDatabase('CONT');
+  await until(() => asked.includes('evalsha')); // jobs were added
+  expect(asked.includes('waitaof')).toBe(parts.refuge.detail.includes('WAITAOF'));
+  monitor.disconnect();
+});
+
 it('says at start and at /readyz what Redis would lose', async () => {
   stage = await setStage('redis');
   const refuge = async () => {
-    const { parts } = (await (await fetch(`${stage.url}/readyz`)).json()) as {
-      parts: { refuge: { detail: string } };
-    };
+    const { parts } = (await (await fetch(`${stage.url}/readyz`)).json()) as Readiness;
     return parts.refuge.detail;
   };
   const atStart = () => stage.processOf('receiver').output();
