@@ -6,13 +6,15 @@ import { createCallbackHandler, type Handler } from './http/callback-handler.ts'
 import { describeDoor } from './http/door/describe.ts';
 import { createDoor, type Door } from './http/door/door.ts';
 import { rateLimit } from './http/door/rate-limit.ts';
-import { type HealthPart, within } from './http/health.ts';
+import type { HealthPart } from './http/health.ts';
+import { serveMetrics } from './http/metrics-server.ts';
 import { listen } from './http/server.ts';
 import type { Delivery } from './inbox/delivery.ts';
 import { Drift } from './inbox/drift.ts';
 import { Inbox } from './inbox/inbox.ts';
 import { Quarantine } from './inbox/quarantine.ts';
 import type { Log } from './log.ts';
+import { createMetrics } from './metrics/index.ts';
 import type { QueueBackend } from './queue/backend.ts';
 import { DeliveryQueue } from './queue/delivery-queue.ts';
 import { postgresBackend } from './queue/postgres-backend.ts';
@@ -22,6 +24,7 @@ import { applyReportPaths, applyReportTimezone } from './reporting/index.ts';
 import { openDatabase } from './store/database.ts';
 import { startEmbeddedPostgres } from './store/embedded/index.ts';
 import { migrate } from './store/migrate.ts';
+import { within } from './within.ts';
 import { startWorker } from './worker/worker.ts';
 
 export interface Service {
@@ -90,12 +93,21 @@ async function start(
 
   const { db, pool } = database;
   const enqueue = (ids: string[]) => queue.enqueue(ids);
+  const metrics = createMetrics(config, families, {
+    pool,
+    queue: () => queue.opened(),
+    queueStore: backend.name,
+  });
+  const observe = metrics?.observe;
+  const health = healthParts(config, pool, backend);
+  onStop(await serveMetrics({ health, metrics: metrics?.endpoint, log }, config));
   const quarantine = new Quarantine({ pool, limits: config.quarantine, log });
   onStop(() => quarantine.drained());
   if (works) {
     const inbox = new Inbox({ pool, enqueue, log });
     onStop(() => inbox.drained());
-    onStop(await startWorker({ config, families, db, backend, queue, inbox, quarantine, log }));
+    const parts = { config, families, db, backend, queue, quarantine, log };
+    onStop(await startWorker({ ...parts, inbox, observe: observe?.worker }));
   }
   if (!receives) return undefined;
 
@@ -103,21 +115,22 @@ async function start(
     hold: (deliveries: Delivery[]) => queue.hold(deliveries),
     ping: backend.ping,
   };
-  const inbox = new Inbox({ pool, enqueue, refuge, log });
+  const inbox = new Inbox({ pool, enqueue, refuge, observe: observe?.inbox, log });
   onStop(() => inbox.drained());
   const drift = new Drift(pool, log, families);
   onStop(() => drift.close());
   const door = openDoor(config, onStop);
   const schema = envelopeSchema(families);
+  const parts = { config, schema, door, inbox, quarantine, drift, log };
   const callbacks = new Map<string, Handler>(
     families.map((family) => [
       config.paths[family.name]!,
-      createCallbackHandler(family, { config, schema, door, inbox, quarantine, drift, log }),
+      createCallbackHandler(family, { ...parts, observe: observe?.http }),
     ]),
   );
-  const health = healthParts(config, pool, backend);
   log.info({ checks: describeDoor(config) }, 'what is asked of a sender');
-  const server = await listen(createApp({ callbacks, health, contract, log }), callbacks, config);
+  const served = { callbacks, health, contract, metrics: metrics?.endpoint, observe: observe?.http, log };
+  const server = await listen(createApp(served), callbacks, config);
   onStop(server.stop);
   return server.url;
 }

@@ -58,6 +58,14 @@ export class NotFound extends Error {
   }
 }
 
+/** Raised where the admin token is asked for. */
+export class NotAdministrator extends Error {
+  constructor() {
+    super('Send the admin token: Authorization: Bearer …');
+    this.name = 'NotAdministrator';
+  }
+}
+
 /** Raised when the sender hung up in the middle of its request: there is nobody left to answer. */
 export class SenderGone extends Error {
   constructor() {
