@@ -97,6 +97,7 @@ async function start(
     pool,
     queue: () => queue.opened(),
     queueStore: backend.name,
+    log,
   });
   const observe = metrics?.observe;
   const health = healthParts(config, pool, backend);

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Log } from '../log.ts';
 import type { JobQueue } from '../queue/backend.ts';
 import { countHeld } from '../queue/held.ts';
 import { within } from '../within.ts';
@@ -12,6 +13,7 @@ export interface Stores {
   queue: () => JobQueue;
   /** Which store the queue is in. */
   queueStore: 'redis' | 'postgresql';
+  log: Log;
 }
 
 export interface Scrape {
@@ -41,9 +43,16 @@ export function createScrape(metrics: Metrics, stores: Stores, cacheMs: number):
   };
 }
 
-async function refresh(metrics: Metrics, { pool, queue, queueStore }: Stores): Promise<void> {
-  const known = <T>(answer: Promise<T>) => within(timeoutMs, answer).catch(() => undefined);
-  const [tables, jobs] = await Promise.all([known(readTables(pool)), known(readQueue(queue, queueStore))]);
+async function refresh(metrics: Metrics, { pool, queue, queueStore, log }: Stores): Promise<void> {
+  const known = <T>(figures: string, answer: Promise<T>) =>
+    within(timeoutMs, answer).catch((err) => {
+      log.warn({ err, figures }, 'a scrape did not get all figures');
+      return undefined;
+    });
+  const [tables, jobs] = await Promise.all([
+    known('tables', readTables(pool)),
+    known('queue', readQueue(queue, queueStore)),
+  ]);
   const isUp = (store: string) =>
     (store !== 'postgresql' || tables !== undefined) && (store !== queueStore || jobs !== undefined);
   for (const store of new Set(['postgresql', queueStore]))

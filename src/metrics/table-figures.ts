@@ -17,8 +17,8 @@ select reason, count(*)::int as rows from quarantine where replayed_at is null g
 set local enable_seqscan = off;
 set local enable_bitmapscan = off;
 select
-  (select count(*)::int from (select from deliveries where status = 'received' limit ${countedAtMost}) some) as received,
-  (select count(*)::int from (select from deliveries where status = 'failed' limit ${countedAtMost}) some) as failed,
+  (select count(*)::int from (select from deliveries where status = 'received' limit ${countedAtMost}) to_do) as received,
+  (select count(*)::int from (select from deliveries where status = 'failed' limit ${countedAtMost}) to_do) as failed,
   (select coalesce(extract(epoch from now() - min(received_at)), 0)::float8 from deliveries where status = 'received') as oldest`;
 
 /**
