@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Config } from './config.ts';
 import { envelopeSchema, type Family } from './families/index.ts';
+import { requireAdmin } from './http/admin.ts';
 import { createApp } from './http/app.ts';
 import { createCallbackHandler, type Handler } from './http/callback-handler.ts';
 import { describeDoor } from './http/door/describe.ts';
@@ -93,15 +94,13 @@ async function start(
 
   const { db, pool } = database;
   const enqueue = (ids: string[]) => queue.enqueue(ids);
-  const metrics = createMetrics(config, families, {
-    pool,
-    queue: () => queue.opened(),
-    queueStore: backend.name,
-    log,
-  });
-  const observe = metrics?.observe;
+  const stores = { pool, queue: () => queue.opened(), queueStore: backend.name, log };
+  const { adminToken } = config;
+  const instruments = adminToken ? createMetrics(families, stores, config.metrics.cacheMs) : undefined;
+  const observe = instruments?.observe;
+  const metrics = instruments && { require: requireAdmin(adminToken!), scrape: instruments.scrape };
   const health = healthParts(config, pool, backend);
-  onStop(await serveMetrics({ health, metrics: metrics?.endpoint, log }, config));
+  onStop(await serveMetrics({ health, metrics, log }, config));
   const quarantine = new Quarantine({ pool, limits: config.quarantine, log });
   onStop(() => quarantine.drained());
   if (works) {
@@ -130,7 +129,7 @@ async function start(
     ]),
   );
   log.info({ checks: describeDoor(config) }, 'what is asked of a sender');
-  const served = { callbacks, health, contract, metrics: metrics?.endpoint, observe: observe?.http, log };
+  const served = { callbacks, health, contract, metrics, observe: observe?.http, log };
   const server = await listen(createApp(served), callbacks, config);
   onStop(server.stop);
   return server.url;

@@ -1,13 +1,18 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { RequestHandler } from 'express';
-import { NotAdministrator } from './errors.ts';
+import { NotAdmin } from './errors.ts';
 
-/** Lets a request pass that carries `Authorization: Bearer <the admin token>`, and no other. */
+/**
+ * Lets through who sends `Authorization: Bearer <the admin token>`.
+ *
+ * @returns a middleware that raises NotAdmin (401)
+ */
 export function requireAdmin(adminToken: string): RequestHandler {
   const expected = digest(adminToken);
   return (req, _res, next) => {
-    const [, token = ''] = /^Bearer (.+)$/i.exec(req.headers.authorization ?? '') ?? [];
-    next(timingSafeEqual(digest(token), expected) ? undefined : new NotAdministrator());
+    const given = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
+    if (given && timingSafeEqual(digest(given), expected)) return next();
+    throw new NotAdmin();
   };
 }
 

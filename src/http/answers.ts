@@ -13,7 +13,7 @@ import {
   type FieldError,
   InvalidCallback,
   MethodNotAllowed,
-  NotAdministrator,
+  NotAdmin,
   NotFound,
   NotJson,
   UnsupportedMedia,
@@ -41,7 +41,7 @@ const table = [
   row(SignatureMissing, unauthorized('Signature')),
   row(SignatureWrong, unauthorized('Signature')),
   row(SignatureStale, unauthorized('Signature')),
-  row(NotAdministrator, unauthorized('Bearer')),
+  row(NotAdmin, unauthorized('Bearer')),
   row(NotAllowed, () => ({ status: 403, title: 'Not allowed' })),
   row(NotFound, () => ({ status: 404, title: 'Not found' })),
   row(MethodNotAllowed, ({ allow }) => ({

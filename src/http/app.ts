@@ -1,6 +1,5 @@
-import express, { type ErrorRequestHandler, type Express } from 'express';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Log } from '../log.ts';
-import { requireAdmin } from './admin.ts';
 import { answer, answerProblem } from './answers.ts';
 import type { Handler, HttpObserver } from './callback-handler.ts';
 import { NotFound } from './errors.ts';
@@ -12,8 +11,10 @@ export interface AppParts {
   health: readonly HealthPart[];
   /** Served at /openapi.json where there is one. */
   contract?: object | undefined;
-  /** Served at /metrics, to those who have the token, where there is one. */
-  metrics?: { adminToken: string; scrape: () => Promise<{ contentType: string; text: string }> } | undefined;
+  /** Served at /metrics to those whom `require` lets through; undefined where there is no admin token. */
+  metrics?:
+    | { require: RequestHandler; scrape: () => Promise<{ contentType: string; text: string }> }
+    | undefined;
   observe?: Pick<HttpObserver, 'strayed'> | undefined;
   log: Log;
 }
@@ -33,7 +34,7 @@ export function createApp({ callbacks, health, contract, metrics, observe, log }
 
   if (contract) app.get('/openapi.json', (_req, res) => answer(res, 200, contract));
   if (metrics) {
-    app.get('/metrics', requireAdmin(metrics.adminToken), async (_req, res) => {
+    app.get('/metrics', metrics.require, async (_req, res) => {
       const { contentType, text } = await metrics.scrape();
       res.writeHead(200, { 'Content-Type': contentType, 'Cache-Control': 'no-store' }).end(text);
     });

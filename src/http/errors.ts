@@ -58,11 +58,11 @@ export class NotFound extends Error {
   }
 }
 
-/** Raised where the admin token is asked for. */
-export class NotAdministrator extends Error {
+/** Raised where an address is for administrators only. */
+export class NotAdmin extends Error {
   constructor() {
-    super('Send the admin token: Authorization: Bearer …');
-    this.name = 'NotAdministrator';
+    super('Send Authorization: Bearer and the admin token.');
+    this.name = 'NotAdmin';
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Config } from '../config.ts';
 import { defineMetrics } from './definitions.ts';
 import { observersOf } from './observers.ts';
 import { createScrape, type Scrape, type Stores } from './scrape.ts';
@@ -6,20 +5,20 @@ import { createScrape, type Scrape, type Stores } from './scrape.ts';
 export interface ServiceMetrics {
   /** For the parts of the service to say what they do. */
   observe: ReturnType<typeof observersOf>;
-  /** What /metrics serves, and to whom. */
-  endpoint: { adminToken: string; scrape: () => Promise<Scrape> };
+  /** What /metrics serves. */
+  scrape: () => Promise<Scrape>;
 }
 
-/** The metrics of one service; undefined where no admin token would open them. */
+/**
+ * The metrics of one service.
+ *
+ * @param cacheMs how long the stores' figures hold
+ */
 export function createMetrics(
-  { adminToken, metrics: { cacheMs } }: Pick<Config, 'adminToken' | 'metrics'>,
   families: readonly { name: string }[],
   stores: Stores,
-): ServiceMetrics | undefined {
-  if (!adminToken) return undefined;
+  cacheMs: number,
+): ServiceMetrics {
   const metrics = defineMetrics(families.map(({ name }) => name));
-  return {
-    observe: observersOf(metrics),
-    endpoint: { adminToken, scrape: createScrape(metrics, stores, cacheMs) },
-  };
+  return { observe: observersOf(metrics), scrape: createScrape(metrics, stores, cacheMs) };
 }

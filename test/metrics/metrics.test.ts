@@ -118,7 +118,7 @@ it('nobody without the token learns a thing', async () => {
     type: 'about:blank',
     title: 'Not authenticated',
     status: 401,
-    detail: 'Send the admin token: Authorization: Bearer …',
+    detail: 'Send Authorization: Bearer and the admin token.',
   };
   const wrong = ['', 'Bearer', 'Bearer ', `Basic ${adminToken}`, `Bearer ${adminToken}x`, adminToken];
   for (const authorization of wrong) {
