@@ -23,11 +23,16 @@ export function observersOf(metrics: Metrics) {
         metrics.circuitOpen.set({ store: store.toLowerCase() }, away ? 1 : 0),
     },
     worker: {
-      applied: (job: { applied: number; failed: number; seconds: number; waitedS?: number | undefined }) => {
+      applied: (job: {
+        applied: number;
+        failed: number;
+        seconds: number;
+        waitedS?: number | null | undefined;
+      }) => {
         metrics.applied.inc(job.applied);
         metrics.failed.inc(job.failed);
         metrics.applySeconds.observe(job.seconds);
-        if (job.waitedS !== undefined) metrics.rowDelay.observe(job.waitedS + job.seconds);
+        if (job.waitedS != null) metrics.rowDelay.observe(job.waitedS + job.seconds);
       },
       putBack: () => metrics.retries.inc(),
     },

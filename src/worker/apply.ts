@@ -8,8 +8,8 @@ export interface Applied {
   /** Rows of the families' tables that changed. */
   changed: number;
   failed: { id: string; error: string }[];
-  /** How long the one that came first had waited when the transaction began; undefined where none did. */
-  waitedS?: number | undefined;
+  /** How long the one that came first had waited when the transaction began; null where none did. */
+  waitedS?: number | null;
 }
 
 /**
@@ -42,7 +42,7 @@ export async function applyDeliveries(
     total.applied += applied;
     total.changed += changed;
     total.failed.push(...failed);
-    if (waitedS !== undefined) total.waitedS = Math.max(total.waitedS ?? 0, waitedS);
+    total.waitedS = Math.max(total.waitedS ?? 0, waitedS ?? 0);
   }
   return total;
 }
@@ -73,7 +73,7 @@ export async function applyTogether(
       tx,
       waiting.map(({ id }) => id),
     );
-  const waitedS = waiting.length > 0 ? Math.max(...waiting.map(({ waited }) => waited)) : undefined;
+  const waitedS = waiting.length > 0 ? Math.max(...waiting.map(({ waited }) => waited)) : null;
   return { applied: waiting.length, changed, failed: [], waitedS };
 }
 

@@ -16,7 +16,12 @@ import { sweep } from './sweep.ts';
 /** Told of what becomes of jobs. */
 export interface WorkerObserver {
   /** A job's deliveries were applied; `waitedS`: how long the first of them had waited before. */
-  applied: (job: { applied: number; failed: number; seconds: number; waitedS?: number | undefined }) => void;
+  applied: (job: {
+    applied: number;
+    failed: number;
+    seconds: number;
+    waitedS?: number | null | undefined;
+  }) => void;
   /** A job is tried again later. */
   putBack: () => void;
 }
