@@ -105,12 +105,12 @@ it('a scrape while a table is locked answers, and leaves no query behind that wa
     expect((await scrape(url)).value('receiver_store_up', { store: 'postgresql' })).toBe(0);
     const waiting = `select query from pg_stat_activity
       where wait_event_type = 'Lock' and query like '%quarantine%' and datname = current_database()`;
-    expect(await database.rows(waiting)).toEqual([]);
+    await until(async () => (await database.rows(waiting)).length === 0);
   } finally {
     await client.query('rollback');
     client.release();
   }
-  expect((await scrape(url)).value('receiver_store_up', { store: 'postgresql' })).toBe(1);
+  await until(async () => (await scrape(url)).value('receiver_store_up', { store: 'postgresql' }) === 1);
 });
 
 it('a scrape reads the index of what is to do and not the table, whatever the planner believes', async () => {
