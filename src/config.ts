@@ -45,6 +45,12 @@ export interface Config {
     allowUnauthenticated: boolean;
   };
   adminToken: string | undefined;
+  metrics: {
+    /** A port of their own, besides the receiver's: a worker has no other. */
+    port: number | undefined;
+    /** How long a scrape's figures of the stores hold. */
+    cacheMs: number;
+  };
   /** The time zone of the reports' days, of the IANA database. */
   reportTimezone: string;
   /** How often and how late deliveries that no job carries are looked for. */
@@ -155,6 +161,7 @@ const schema = (families: readonly FamilyPath[]) =>
     RATE_LIMIT: integer(1, 1_000_000).optional(),
     REFUSAL_LIMIT: integer(1, 1_000_000).default(300),
     ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
+    METRICS_PORT: integer(0, 65_535).optional(),
     REPORT_TIMEZONE: z
       .string()
       .refine(isTimezone, 'must be a name of the IANA time zone database, such as Asia/Kolkata')
@@ -209,6 +216,9 @@ export function parseConfig(
   if (parsed.success && !parsed.data.ALLOW_UNAUTHENTICATED && isOpenInProduction(parsed.data, paths)) {
     problems.push(openInProduction);
   }
+  if (parsed.success && parsed.data.METRICS_PORT !== undefined && !parsed.data.ADMIN_TOKEN) {
+    problems.push('METRICS_PORT needs ADMIN_TOKEN, which opens the metrics');
+  }
   if (!parsed.success || problems.length > 0) throw new InvalidConfiguration(problems);
   const e = parsed.data;
   return {
@@ -240,6 +250,7 @@ export function parseConfig(
       allowUnauthenticated: e.ALLOW_UNAUTHENTICATED,
     },
     adminToken: e.ADMIN_TOKEN,
+    metrics: { port: e.METRICS_PORT, cacheMs: 5_000 },
     reportTimezone: e.REPORT_TIMEZONE,
     sweep: { everyMs: 2_000, olderThanMs: 5_000 },
     drainMs: 2_000,

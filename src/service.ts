@@ -1,18 +1,21 @@
 import type pg from 'pg';
 import type { Config } from './config.ts';
 import { envelopeSchema, type Family } from './families/index.ts';
+import { requireAdmin } from './http/admin.ts';
 import { createApp } from './http/app.ts';
 import { createCallbackHandler, type Handler } from './http/callback-handler.ts';
 import { describeDoor } from './http/door/describe.ts';
 import { createDoor, type Door } from './http/door/door.ts';
 import { rateLimit } from './http/door/rate-limit.ts';
-import { type HealthPart, within } from './http/health.ts';
+import type { HealthPart } from './http/health.ts';
+import { serveMetrics } from './http/metrics-server.ts';
 import { listen } from './http/server.ts';
 import type { Delivery } from './inbox/delivery.ts';
 import { Drift } from './inbox/drift.ts';
 import { Inbox } from './inbox/inbox.ts';
 import { Quarantine } from './inbox/quarantine.ts';
 import type { Log } from './log.ts';
+import { createMetrics } from './metrics/index.ts';
 import { prepareDatabase } from './prepare-database.ts';
 import type { QueueBackend } from './queue/backend.ts';
 import { DeliveryQueue } from './queue/delivery-queue.ts';
@@ -21,6 +24,7 @@ import { connectRedis } from './queue/redis.ts';
 import { redisBackend } from './queue/redis-backend.ts';
 import { openDatabase } from './store/database.ts';
 import { startEmbeddedPostgres } from './store/embedded/index.ts';
+import { within } from './within.ts';
 import { startWorker } from './worker/worker.ts';
 
 export interface Service {
@@ -89,12 +93,20 @@ async function start(
 
   const { db, pool } = database;
   const enqueue = (ids: string[]) => queue.enqueue(ids);
+  const stores = { pool, queue: () => queue.opened(), queueStore: backend.name, log };
+  const { adminToken } = config;
+  const instruments = adminToken ? createMetrics(families, stores, config.metrics.cacheMs) : undefined;
+  const observe = instruments?.observe;
+  const metrics = instruments && { require: requireAdmin(adminToken!), scrape: instruments.scrape };
+  const health = healthParts(config, pool, backend);
+  onStop(await serveMetrics({ health, metrics, log }, config));
   const quarantine = new Quarantine({ pool, limits: config.quarantine, log });
   onStop(() => quarantine.drained());
   if (works) {
     const inbox = new Inbox({ pool, enqueue, log });
     onStop(() => inbox.drained());
-    onStop(await startWorker({ config, families, db, backend, queue, inbox, quarantine, log }));
+    const parts = { config, families, db, backend, queue, quarantine, log };
+    onStop(await startWorker({ ...parts, inbox, observe: observe?.worker }));
   }
   if (!receives) return undefined;
 
@@ -102,21 +114,22 @@ async function start(
     hold: (deliveries: Delivery[]) => queue.hold(deliveries),
     ping: backend.ping,
   };
-  const inbox = new Inbox({ pool, enqueue, refuge, log });
+  const inbox = new Inbox({ pool, enqueue, refuge, observe: observe?.inbox, log });
   onStop(() => inbox.drained());
   const drift = new Drift(pool, log, families);
   onStop(() => drift.close());
   const door = openDoor(config, onStop);
   const schema = envelopeSchema(families);
+  const parts = { config, schema, door, inbox, quarantine, drift, log };
   const callbacks = new Map<string, Handler>(
     families.map((family) => [
       config.paths[family.name]!,
-      createCallbackHandler(family, { config, schema, door, inbox, quarantine, drift, log }),
+      createCallbackHandler(family, { ...parts, observe: observe?.http }),
     ]),
   );
-  const health = healthParts(config, pool, backend);
   log.info({ checks: describeDoor(config) }, 'what is asked of a sender');
-  const server = await listen(createApp({ callbacks, health, contract, log }), callbacks, config);
+  const served = { callbacks, health, contract, metrics, observe: observe?.http, log };
+  const server = await listen(createApp(served), callbacks, config);
   onStop(server.stop);
   return server.url;
 }

@@ -57,6 +57,13 @@ it('tells every error at once, each with the name of its variable and without it
   expect(found.join()).not.toContain('SECRET');
 });
 
+it('a port for the metrics needs the token that opens them', () => {
+  expect(problems({ METRICS_PORT: '9464' })).toEqual([
+    expect.stringContaining('METRICS_PORT needs ADMIN_TOKEN'),
+  ]);
+  expect(problems({ METRICS_PORT: '9464', ADMIN_TOKEN: 'a-token-of-16-chars' })).toEqual([]);
+});
+
 it('any text in any variable is either taken or named in an error', () => {
   const names = Object.keys(documented());
   fc.assert(

@@ -1,7 +1,7 @@
-import express, { type ErrorRequestHandler, type Express } from 'express';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Log } from '../log.ts';
 import { answer, answerProblem } from './answers.ts';
-import type { Handler } from './callback-handler.ts';
+import type { Handler, HttpObserver } from './callback-handler.ts';
 import { NotFound } from './errors.ts';
 import { type HealthPart, readiness } from './health.ts';
 
@@ -11,11 +11,16 @@ export interface AppParts {
   health: readonly HealthPart[];
   /** Served at /openapi.json where there is one. */
   contract?: object | undefined;
+  /** Served at /metrics to those whom `require` lets through; undefined where there is no admin token. */
+  metrics?:
+    | { require: RequestHandler; scrape: () => Promise<{ contentType: string; text: string }> }
+    | undefined;
+  observe?: Pick<HttpObserver, 'strayed'> | undefined;
   log: Log;
 }
 
 /** Everything that the service serves. */
-export function createApp({ callbacks, health, contract, log }: AppParts): Express {
+export function createApp({ callbacks, health, contract, metrics, observe, log }: AppParts): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
 
@@ -28,10 +33,18 @@ export function createApp({ callbacks, health, contract, log }: AppParts): Expre
   });
 
   if (contract) app.get('/openapi.json', (_req, res) => answer(res, 200, contract));
+  if (metrics) {
+    app.get('/metrics', metrics.require, async (_req, res) => {
+      const { contentType, text } = await metrics.scrape();
+      res.writeHead(200, { 'Content-Type': contentType, 'Cache-Control': 'no-store' }).end(text);
+    });
+  }
 
   app.use((_req, _res, next) => next(new NotFound()));
   const onError: ErrorRequestHandler = (error, _req, res, _next) => {
-    if (answerProblem(res, error) === 500) log.error({ err: error }, 'a request could not be handled');
+    const status = answerProblem(res, error);
+    observe?.strayed(status);
+    if (status === 500) log.error({ err: error }, 'a request could not be handled');
   };
   app.use(onError);
   return app;

@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { AnyEnvelope, Family } from '../families/index.ts';
+import type { Receipt } from '../inbox/delivery.ts';
 import type { Drift } from '../inbox/drift.ts';
-import { identify } from '../inbox/identity.ts';
+import { identify, milliseconds } from '../inbox/identity.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import type { Quarantine } from '../inbox/quarantine.ts';
 import type { Log } from '../log.ts';
@@ -16,6 +17,16 @@ import { readBody, requireJson, requirePost } from './read-body.ts';
 
 export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
+/** Told of every request. */
+export interface HttpObserver {
+  /** A request at a registered path: `gone` where the sender did not wait for the answer. */
+  answered: (family: string, status: number | 'gone', seconds: number) => void;
+  /** A request at any other path. */
+  strayed: (status: number) => void;
+  /** A delivery that was stored. */
+  takenIn: (family: string, receipt: Receipt, eventTimeMs: number) => void;
+}
+
 export interface CallbackParts {
   config: Pick<Config, 'bodyLimitBytes' | 'paths'>;
   schema: z.ZodType<AnyEnvelope>;
@@ -23,6 +34,7 @@ export interface CallbackParts {
   inbox: Pick<Inbox, 'append'>;
   quarantine: Pick<Quarantine, 'keep'>;
   drift: Pick<Drift, 'observe'>;
+  observe?: Pick<HttpObserver, 'answered' | 'takenIn'> | undefined;
   log: Log;
 }
 
@@ -31,7 +43,7 @@ export interface CallbackParts {
  * durable. It needs nothing of Express, so it can be mounted anywhere that has Node's request and response.
  */
 export function createCallbackHandler(family: Family, parts: CallbackParts): Handler {
-  const { config, schema, door, inbox, quarantine, drift, log } = parts;
+  const { config, schema, door, inbox, quarantine, drift, observe, log } = parts;
 
   const takeIn = async (body: Buffer) => {
     const { envelope, json } = parseCallback(body, schema, family);
@@ -39,10 +51,13 @@ export function createCallbackHandler(family: Family, parts: CallbackParts): Han
     const id = identify(envelope);
     const status = await inbox.append({ id, family: family.name, json });
     drift.observe(id, envelope);
+    observe?.takenIn(family.name, status, milliseconds(envelope.event_time));
     return { status, id };
   };
 
   return async (req, res) => {
+    const started = performance.now();
+    let status: number | 'gone' = 200;
     try {
       requirePost(req);
       door.admit(req);
@@ -54,14 +69,19 @@ export function createCallbackHandler(family: Family, parts: CallbackParts): Han
         if (misfit) await quarantine.keep({ path: config.paths[family.name]!, body, ...misfit });
         throw error;
       });
-      answer(res, 200, accepted);
+      answer(res, status, accepted);
       log.debug({ delivery: accepted.id, status: accepted.status }, 'callback taken in');
     } catch (error) {
-      if (error instanceof SenderGone) return;
+      if (error instanceof SenderGone) {
+        status = 'gone';
+        return;
+      }
       door.noticeRefusal(req, error);
-      const status = answerProblem(res, error);
+      status = answerProblem(res, error);
       if (status === 500) log.error({ err: error, family: family.name }, 'a callback could not be handled');
       else log.info({ status, reason: (error as Error).name, family: family.name }, 'callback refused');
+    } finally {
+      observe?.answered(family.name, status, (performance.now() - started) / 1000);
     }
   };
 }

@@ -1,3 +1,5 @@
+import { within } from '../within.ts';
+
 /** Something that the service needs, and how to find out whether it answers. */
 export interface HealthPart {
   name: string;
@@ -26,22 +28,5 @@ async function ask({ check }: HealthPart): Promise<{ ok: boolean; detail: string
     return { ok: true, detail: await within(timeoutMs, check()) };
   } catch {
     return { ok: false, detail: 'does not answer' };
-  }
-}
-
-/**
- * Waits for an answer, for so many milliseconds at most.
- *
- * @throws Error if it is late, or the answer's own error
- */
-export async function within<T>(milliseconds: number, answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('late')), milliseconds);
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

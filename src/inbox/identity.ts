@@ -26,6 +26,6 @@ export function identify({ event, event_time, client_id, business_id, data }: Id
 }
 
 /** Units are not documented: above 1e11 a time is in milliseconds, else in seconds. */
-function milliseconds(time: number): number {
+export function milliseconds(time: number): number {
   return time > 1e11 ? time : time * 1000;
 }

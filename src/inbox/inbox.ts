@@ -22,11 +22,18 @@ export interface Refuge {
   ping: () => Promise<unknown>;
 }
 
+/** Told of what the inbox does with its stores. */
+export interface InboxObserver {
+  committed: (store: string, deliveries: number, seconds: number) => void;
+  circuit: (store: string, away: boolean) => void;
+}
+
 export interface InboxOptions {
   pool: pg.Pool;
   /** Hands the new deliveries of a commit to the queue. */
   enqueue: (ids: string[]) => Promise<void>;
   refuge?: Refuge | undefined;
+  observe?: InboxObserver | undefined;
   log: Log;
 }
 
@@ -44,7 +51,7 @@ export class Inbox {
 
   constructor(options: InboxOptions) {
     this.options = options;
-    const { pool, refuge, log } = options;
+    const { pool, refuge, observe, log } = options;
     this.commits = new GroupCommit({
       commit: (deliveries) => this.commit(deliveries),
       isFaultOfAnItem: isRefusedData,
@@ -55,9 +62,12 @@ export class Inbox {
       maxWaitingWeight: 64 * 1024 * 1024,
     });
     const report = (store: string) => (away: boolean, err?: unknown) => {
+      observe?.circuit(store, away);
       if (away) log.error({ err, store }, 'a store is away');
       else log.warn({ store }, 'a store is back');
     };
+    observe?.circuit('PostgreSQL', false);
+    if (refuge) observe?.circuit('Redis', false);
     this.database = new Circuit({
       store: 'PostgreSQL',
       timeoutMs: databaseTimeoutMs,
@@ -103,11 +113,22 @@ export class Inbox {
 
   private async commit(deliveries: Delivery[]): Promise<Receipt[]> {
     try {
-      return await this.database.run(() => this.store(deliveries));
+      return await this.database.run(() => this.timed('PostgreSQL', deliveries, this.store));
     } catch (error) {
       if (!(error instanceof StoreAway && this.refuge)) throw error;
-      return await this.refuge.run(() => this.shelter(deliveries));
+      return await this.refuge.run(() => this.timed('Redis', deliveries, this.shelter));
     }
+  }
+
+  private async timed(
+    store: string,
+    deliveries: Delivery[],
+    commit: (deliveries: Delivery[]) => Promise<Receipt[]>,
+  ): Promise<Receipt[]> {
+    const started = performance.now();
+    const receipts = await commit.call(this, deliveries);
+    this.options.observe?.committed(store, deliveries.length, (performance.now() - started) / 1000);
+    return receipts;
   }
 
   private async store(deliveries: Delivery[]): Promise<Receipt[]> {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import type { JobQueue, QueueBackend } from './backend.ts';
+import { heldJobId } from './held.ts';
 import type { Jobs } from './jobs.ts';
 
 /** Raised where the queue's store has not answered since the start. */
@@ -61,7 +62,7 @@ export class DeliveryQueue {
    * @throws QueueAway, or the store's error
    */
   async hold(deliveries: Jobs['store']['deliveries']): Promise<void> {
-    await this.opened().add('store', { deliveries });
+    await this.opened().add('store', { deliveries }, { jobId: heldJobId(deliveries.length) });
     await this.backend.refuge?.persisted();
   }
 

@@ -8,6 +8,8 @@ export interface Applied {
   /** Rows of the families' tables that changed. */
   changed: number;
   failed: { id: string; error: string }[];
+  /** How long the one that came first had waited when the transaction began; null where none did. */
+  waitedS?: number | null;
 }
 
 /**
@@ -36,10 +38,11 @@ export async function applyDeliveries(
   }
   const total: Applied = { applied: 0, changed: 0, failed: [] };
   for (const id of ids) {
-    const { applied, changed, failed } = await applyDeliveries(db, families, [id], statuses);
+    const { applied, changed, failed, waitedS } = await applyDeliveries(db, families, [id], statuses);
     total.applied += applied;
     total.changed += changed;
     total.failed.push(...failed);
+    total.waitedS = Math.max(total.waitedS ?? 0, waitedS ?? 0);
   }
   return total;
 }
@@ -70,8 +73,11 @@ export async function applyTogether(
       tx,
       waiting.map(({ id }) => id),
     );
-  return { applied: waiting.length, changed, failed: [] };
+  const waitedS = waiting.length > 0 ? Math.max(...waiting.map(({ waited }) => waited)) : null;
+  return { applied: waiting.length, changed, failed: [], waitedS };
 }
+
+const waited = sql<number>`extract(epoch from now() - received_at)::float8`.as('waited');
 
 /**
  * In the order of their ids, as the inbox touches them: nobody waits in a circle. By their ids alone: asked
@@ -80,7 +86,7 @@ export async function applyTogether(
 function lock(tx: Transaction<Tables>, ids: readonly string[]) {
   return tx
     .selectFrom('deliveries')
-    .select(['id', 'family', 'status'])
+    .select(['id', 'family', 'status', waited])
     .where('id', '=', sql<string>`any(${ids}::uuid[])`)
     .orderBy('id')
     .forUpdate()

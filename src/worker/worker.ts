@@ -13,6 +13,19 @@ import { applyDeliveries } from './apply.ts';
 import { moveIn } from './move-in.ts';
 import { sweep } from './sweep.ts';
 
+/** Told of what becomes of jobs. */
+export interface WorkerObserver {
+  /** A job's deliveries were applied; `waitedS`: how long the first of them had waited before. */
+  applied: (job: {
+    applied: number;
+    failed: number;
+    seconds: number;
+    waitedS?: number | null | undefined;
+  }) => void;
+  /** A job is tried again later. */
+  putBack: () => void;
+}
+
 export interface WorkerParts {
   config: Pick<Config, 'sweep' | 'paths'>;
   families: readonly Family[];
@@ -21,6 +34,7 @@ export interface WorkerParts {
   queue: DeliveryQueue;
   inbox: Pick<Inbox, 'append'>;
   quarantine: Pick<Quarantine, 'keep'>;
+  observe?: WorkerObserver | undefined;
   log: Log;
 }
 
@@ -33,10 +47,13 @@ const longestPauseMs = 5_000;
  * @returns a function that finishes the running jobs and takes no more
  */
 export async function startWorker(parts: WorkerParts): Promise<() => Promise<void>> {
-  const { config, families, db, backend, queue, inbox, quarantine, log } = parts;
+  const { config, families, db, backend, queue, inbox, quarantine, observe, log } = parts;
   const handlers: { [Name in JobName]: (data: Jobs[Name], job: string) => Promise<void> } = {
     apply: async ({ ids }, job) => {
-      const { applied, failed } = await applyDeliveries(db, families, ids);
+      const started = performance.now();
+      const { applied, failed, waitedS } = await applyDeliveries(db, families, ids);
+      const seconds = (performance.now() - started) / 1000;
+      observe?.applied({ applied, failed: failed.length, seconds, waitedS });
       for (const { id, error } of failed)
         log.error({ job, delivery: id, reason: error }, 'a delivery failed');
       log.debug({ job, applied, failed: failed.length }, 'deliveries applied');
@@ -57,6 +74,7 @@ export async function startWorker(parts: WorkerParts): Promise<() => Promise<voi
     } catch (error) {
       // What is not the fault of the data is an outage: the job waits, and no attempt is used up.
       const pause = Math.min(250 * 2 ** Math.min(job.attemptsStarted, 8), longestPauseMs);
+      observe?.putBack();
       log.warn({ err: error, job: job.id, pauseMs: pause }, 'a job is tried again later');
       await job.moveToDelayed(Date.now() + pause, token);
       throw new DelayedError();

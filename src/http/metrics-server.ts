@@ -1,0 +1,26 @@
+import type { Config } from '../config.ts';
+import { type AppParts, createApp } from './app.ts';
+import { listen } from './server.ts';
+
+/**
+ * Serves the metrics, and whether the process lives and is ready, at METRICS_PORT where that is set. Several
+ * processes of a machine may be given the same: all but one do without, for the work comes first.
+ *
+ * @returns what closes it
+ */
+export async function serveMetrics(
+  parts: Pick<AppParts, 'health' | 'metrics' | 'log'>,
+  config: Pick<Config, 'host' | 'drainMs' | 'limits' | 'metrics'>,
+): Promise<() => Promise<void>> {
+  const { port } = config.metrics;
+  const callbacks = new Map();
+  if (port === undefined) return async () => {};
+  try {
+    const server = await listen(createApp({ ...parts, callbacks }), callbacks, { ...config, port });
+    parts.log.info({ url: server.url }, 'metrics are served here');
+    return server.stop;
+  } catch (err) {
+    parts.log.warn({ err, port }, 'METRICS_PORT cannot be used; the work goes on without it');
+    return async () => {};
+  }
+}

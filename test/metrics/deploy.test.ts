@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import type { Service } from '../../src/service.ts';
+import { paths, receiptCallback } from '../support/callbacks.ts';
+import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { post, startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import type { Sample } from './exposition.ts';
+import { adminToken, scrape } from './scraping.ts';
+
+interface Panel {
+  id: number;
+  type: string;
+  gridPos: { h: number; w: number; x: number; y: number };
+  datasource?: { uid: string };
+  targets?: { expr: string; datasource: { uid: string } }[];
+}
+
+const read = (file: string) => readFileSync(`${process.cwd()}/deploy/${file}`, 'utf8');
+const dashboard = JSON.parse(read('grafana-dashboard.json')) as { panels: Panel[] };
+const panels = dashboard.panels.filter(({ type }) => type !== 'row');
+const rules = Array.from(read('alerts.yml').matchAll(/^ +expr: (.+)$/gm), ([, expr]) => expr!);
+const queries = [...panels.flatMap(({ targets }) => targets!.map(({ expr }) => expr)), ...rules];
+
+let database: TestDatabase;
+let service: Service & { url: string };
+let samples: Sample[];
+beforeAll(async () => {
+  database = await createEmptyDatabase();
+  const metrics = { port: undefined, cacheMs: 0 };
+  service = await startTestService({ databaseUrl: database.url, adminToken, metrics });
+  await post(service.url + paths.receipt, receiptCallback());
+  const { metrics: scraped } = await until(async () => {
+    const now = await scrape(service.url);
+    return now.value('receiver_deliveries_applied_total') === 1 ? now : undefined;
+  });
+  samples = [...scraped.values()].flatMap((metric) => metric.samples);
+});
+afterAll(async () => {
+  await service.stop();
+  await database.close();
+});
+
+/** A metric in a query, and the labels that it is chosen by. */
+function selectorsOf(query: string): { name: string; labels: string[] }[] {
+  const selectors = query.matchAll(/\b((?:receiver|process|nodejs)_\w+|up\b)(?:\{([^}]*)\})?/g);
+  return Array.from(selectors, ([, name, matchers = '']) => ({
+    name: name!,
+    labels: Array.from(matchers.matchAll(/(\w+)=/g), ([, label]) => label!),
+  })).filter(({ name }) => name !== 'up');
+}
+
+/** The labels that Prometheus itself adds. */
+const added = ['job', 'instance'];
+
+it('every metric and label that the dashboard or an alert asks for is in a scrape', () => {
+  const asked = queries.flatMap(selectorsOf);
+  expect(asked.length).toBeGreaterThan(40);
+  for (const { name, labels } of asked) {
+    const own = labels.filter((label) => !added.includes(label));
+    const found = samples.some(
+      (sample) => sample.name === name && own.every((label) => label in sample.labels),
+    );
+    expect([name, own, found]).toEqual([name, own, true]);
+  }
+});
+
+it('every query groups by labels that its metrics have', () => {
+  for (const query of queries) {
+    const groups = Array.from(query.matchAll(/by \(([^)]*)\)/g), ([, list]) => list!.split(/, */)).flat();
+    const names = selectorsOf(query).map(({ name }) => name);
+    const known = samples
+      .filter(({ name }) => names.includes(name))
+      .flatMap(({ labels }) => Object.keys(labels));
+    for (const label of groups)
+      expect([query, [...known, ...added]]).toEqual([query, expect.arrayContaining([label])]);
+  }
+});
+
+it('every metric of the service is on the dashboard', () => {
+  const shown = new Set(
+    panels.flatMap(({ targets }) =>
+      targets!.flatMap(({ expr }) => selectorsOf(expr).map(({ name }) => name)),
+    ),
+  );
+  const base = (name: string) => name.replace(/_(bucket|sum|count)$/, '');
+  const own = new Set(samples.map(({ name }) => base(name)).filter((name) => name.startsWith('receiver_')));
+  const known = new Set([...shown].map(base));
+  expect([...own].filter((name) => !known.has(name))).toEqual([]);
+});
+
+it('the dashboard takes its data source from the variable, and no panel lies on another', () => {
+  const cells = new Set<string>();
+  for (const { datasource, targets, gridPos } of panels) {
+    const sources = [datasource, ...targets!.map((target) => target.datasource)];
+    expect(new Set(sources.map((source) => source?.uid))).toEqual(new Set([`\${datasource}`]));
+    expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1) {
+      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
+        expect(cells.has(`${x}/${y}`)).toBe(false);
+        cells.add(`${x}/${y}`);
+      }
+    }
+  }
+  expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+});
+
+it('docs/metrics.md explains every metric of the service', () => {
+  const docs = readFileSync(`${process.cwd()}/docs/metrics.md`, 'utf8');
+  const own = samples.map(({ name }) => name.replace(/_(bucket|sum|count)$/, ''));
+  const missing = own.filter((name) => name.startsWith('receiver_') && !docs.includes(`\`${name}\``));
+  expect([...new Set(missing)]).toEqual([]);
+});

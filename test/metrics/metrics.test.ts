@@ -1,0 +1,215 @@
+import type { Service } from '../../src/service.ts';
+import { consentFormCallback, paths, receiptCallback } from '../support/callbacks.ts';
+import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { freePort } from '../support/redis.ts';
+import { post, type ServiceOptions, startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { adminToken, scrape, scrapeText } from './scraping.ts';
+
+let database: TestDatabase;
+const services: Service[] = [];
+beforeEach(async () => {
+  database = await createEmptyDatabase();
+});
+afterEach(async () => {
+  await Promise.all(services.splice(0).map((service) => service.stop()));
+  await database.close();
+});
+
+async function start(options: ServiceOptions = {}) {
+  const metrics = { port: undefined, cacheMs: 0 };
+  const service = await startTestService({ databaseUrl: database.url, adminToken, metrics, ...options });
+  services.push(service);
+  return service;
+}
+
+const receipt = (receipt_id: number, data = {}) => receiptCallback({ data: { receipt_id, ...data } });
+
+it('a scrape counts exactly what happened', async () => {
+  const { url } = await start();
+  const send = (body: unknown) => post(url + paths.receipt, body);
+  for (const id of [1, 2, 3, 3]) expect((await send(receipt(id))).status).toBe(200);
+  await post(url + paths.consent_form, consentFormCallback());
+  expect((await send('{')).status).toBe(400);
+  expect((await send({ ...receipt(4), client_id: 5 })).status).toBe(422);
+  expect((await send({ ...receipt(5), client_id: 5 })).status).toBe(422);
+  expect((await send(consentFormCallback())).status).toBe(422);
+  expect((await fetch(url + paths.receipt)).status).toBe(405);
+  expect((await post(`${url}/nowhere`, receipt(6))).status).toBe(404);
+
+  const { value } = await until(async () => {
+    const now = await scrape(url);
+    return now.value('receiver_deliveries_applied_total') === 4 ? now : undefined;
+  });
+  const requests = (family: string, status: string) => value('receiver_requests_total', { family, status });
+  expect(requests('receipt', '200')).toBe(4);
+  expect(requests('consent_form', '200')).toBe(1);
+  expect(requests('review_request', '200')).toBe(0);
+  expect(requests('receipt', '400')).toBe(1);
+  expect(requests('receipt', '422')).toBe(3);
+  expect(requests('receipt', '405')).toBe(1);
+  expect(requests('none', '404')).toBe(1);
+  expect(value('receiver_request_duration_seconds_count', { status: '200' })).toBe(5);
+  expect(value('receiver_request_duration_seconds_count', { status: '422' })).toBe(3);
+  expect(value('receiver_duplicates_total', { family: 'receipt' })).toBe(1);
+  expect(value('receiver_event_age_seconds_count')).toBe(4);
+  expect(value('receiver_commit_deliveries_sum', { store: 'postgresql' })).toBe(5);
+  expect(value('receiver_commit_duration_seconds_count', { store: 'postgresql' })).toBe(5);
+  expect(value('receiver_quarantine_rows', { reason: 'not_json' })).toBe(1);
+  expect(value('receiver_quarantine_rows', { reason: 'invalid' })).toBe(2);
+  expect(value('receiver_quarantine_rows', { reason: 'wrong_family' })).toBe(1);
+  expect(value('receiver_apply_duration_seconds_count')).toBeGreaterThan(0);
+  expect(value('receiver_row_delay_seconds_count')).toBeGreaterThan(0);
+  expect(value('receiver_deliveries_failed_total')).toBe(0);
+  expect(value('receiver_deliveries', { status: 'received' })).toBe(0);
+  expect(value('receiver_deliveries', { status: 'failed' })).toBe(0);
+  expect(value('receiver_oldest_waiting_seconds')).toBe(0);
+  expect(value('receiver_store_up', { store: 'postgresql' })).toBe(1);
+  expect(value('receiver_circuit_open', { store: 'postgresql' })).toBe(0);
+  expect(value('process_resident_memory_bytes')).toBeGreaterThan(1e6);
+});
+
+it('a delivery whose data the tables refuse is counted as failed, its neighbours as applied', async () => {
+  const { url } = await start();
+  await database.pool.query('alter table receipts add constraint c check (receipt_id <> 2)');
+  await Promise.all([1, 2, 3].map((id) => post(url + paths.receipt, receipt(id))));
+  const { value } = await until(async () => {
+    const now = await scrape(url);
+    return now.value('receiver_deliveries_failed_total') === 1 ? now : undefined;
+  });
+  expect(value('receiver_deliveries', { status: 'failed' })).toBe(1);
+  await until(async () => (await scrape(url)).value('receiver_deliveries_applied_total') === 2);
+});
+
+it('a job that a store’s fault puts back is counted', async () => {
+  const { url } = await start();
+  await database.pool.query('alter table receipts rename to away');
+  await post(url + paths.receipt, receipt(1));
+  await until(async () => (await scrape(url)).value('receiver_job_retries_total'));
+  expect((await scrape(url)).value('receiver_deliveries', { status: 'received' })).toBe(1);
+  await database.pool.query('alter table away rename to receipts');
+  await until(async () => (await scrape(url)).value('receiver_deliveries_applied_total') === 1);
+});
+
+it('what waits for a worker is shown with its age and its jobs', async () => {
+  const { url } = await start({ role: 'receiver' });
+  for (const id of [1, 2]) await post(url + paths.receipt, receipt(id));
+  await database.pool.query(`update deliveries set received_at = now() - interval '1 hour'`);
+  const { value } = await until(async () => {
+    const now = await scrape(url);
+    return now.value('receiver_jobs', { state: 'waiting' }) ? now : undefined;
+  });
+  expect(value('receiver_deliveries', { status: 'received' })).toBe(2);
+  expect(value('receiver_oldest_waiting_seconds')).toBeGreaterThanOrEqual(3600);
+  expect(value('receiver_jobs', { state: 'active' })).toBe(0);
+});
+
+it('the delay of a row runs from the arrival of the delivery, however late its job', async () => {
+  const receiver = await start({ role: 'receiver' });
+  await post(receiver.url + paths.receipt, receipt(1));
+  await database.pool.query(`update deliveries set received_at = now() - interval '2 hours'`);
+  const { url } = await start({ paths: { ...paths, receipt: '/elsewhere' } });
+  const sum = await until(async () => (await scrape(url)).value('receiver_row_delay_seconds_sum'));
+  expect(sum).toBeGreaterThanOrEqual(7200);
+});
+
+it('nobody without the token learns a thing', async () => {
+  const { url } = await start();
+  const problem = {
+    type: 'about:blank',
+    title: 'Not authenticated',
+    status: 401,
+    detail: 'Send Authorization: Bearer and the admin token.',
+  };
+  const wrong = ['', 'Bearer', 'Bearer ', `Basic ${adminToken}`, `Bearer ${adminToken}x`, adminToken];
+  for (const authorization of wrong) {
+    const answer = await fetch(`${url}/metrics`, { headers: { Authorization: authorization } });
+    expect([answer.status, await answer.json()]).toEqual([401, problem]);
+    expect(answer.headers.get('WWW-Authenticate')).toBe('Bearer');
+  }
+  const query = await fetch(`${url}/metrics?token=${adminToken}`);
+  expect(query.status).toBe(401);
+  const right = await scrapeText(url);
+  expect([right.status, right.headers.get('Content-Type')]).toEqual([
+    200,
+    'text/plain; version=0.0.4; charset=utf-8',
+  ]);
+});
+
+it('without an admin token there are no metrics', async () => {
+  const { url } = await start({ adminToken: undefined });
+  expect((await scrapeText(url)).status).toBe(404);
+});
+
+it('nothing that a request says becomes a part of the scrape', async () => {
+  const { url } = await start();
+  const hostile = 'CANARY"} 1\nevil_total{x="\\';
+  const envelope = receiptCallback({
+    event_time: 1_600_000_000,
+    client_id: `client ${hostile}`,
+    business_id: `business ${hostile}`,
+    data: { doctor_oid: hostile, clinic_id: hostile, name: hostile, [hostile]: hostile },
+  });
+  expect((await post(url + paths.receipt, envelope)).status).toBe(200);
+  await post(url + paths.receipt, { ...envelope, event: hostile });
+  await post(url + paths.receipt, hostile);
+  await post(`${url}/CANARY/${encodeURIComponent(hostile)}`, envelope, { 'X-CANARY': 'CANARY' });
+  await fetch(`${url}/CANARY`, { method: 'PROPFIND' });
+  await until(async () => (await scrape(url)).value('receiver_deliveries_applied_total') === 1);
+  const text = await (await scrapeText(url)).text();
+  expect(text).not.toMatch(/CANARY|evil|127\.0\.0\.1/);
+  const { metrics } = await scrape(url);
+  const own = [...metrics].filter(([name]) => name.startsWith('receiver_'));
+  const labels = own.flatMap(([, { samples }]) => samples.flatMap((sample) => Object.keys(sample.labels)));
+  expect(new Set(labels)).toEqual(new Set(['family', 'status', 'store', 'state', 'reason', 'le']));
+});
+
+it('two services in one process do not share counts', async () => {
+  const [first, second] = [await start({ role: 'receiver' }), await start({ role: 'receiver' })];
+  await post(first!.url + paths.receipt, receipt(1));
+  const requests = { family: 'receipt', status: '200' };
+  expect((await scrape(first!.url)).value('receiver_requests_total', requests)).toBe(1);
+  expect((await scrape(second!.url)).value('receiver_requests_total', requests)).toBe(0);
+});
+
+it('a worker serves its figures at METRICS_PORT, and a second one with the same port works without', async () => {
+  const metrics = { port: await freePort(), cacheMs: 0 };
+  const url = `http://127.0.0.1:${metrics.port}`;
+  const [first] = [await start({ role: 'worker', metrics }), await start({ role: 'worker', metrics })];
+  const receiver = await start({ role: 'receiver' });
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  expect((await fetch(`${url}/metrics`)).status).toBe(401);
+  const appliedHere = async () => (await scrape(url)).value('receiver_deliveries_applied_total');
+  let sent = 0;
+  await until(async () => {
+    sent += 1;
+    await post(receiver.url + paths.receipt, receipt(sent));
+    return appliedHere();
+  });
+  await first!.stop();
+  await post(receiver.url + paths.receipt, receipt(0));
+  const applied = `select count(*)::int as n from deliveries where status = 'applied'`;
+  await until(async () => (await database.rows(applied))[0]!.n === sent + 1);
+});
+
+it('every help text says something, and every histogram adds up', async () => {
+  const { url } = await start();
+  for (const id of [1, 2, 3]) await post(url + paths.receipt, receipt(id));
+  const { metrics } = await scrape(url);
+  for (const [name, { type, help, samples }] of metrics) {
+    if (!name.startsWith('receiver_')) continue;
+    expect(help.length).toBeGreaterThan(40);
+    expect(name.endsWith('_total')).toBe(type === 'counter');
+    if (type !== 'histogram') continue;
+    const counts = samples.filter((sample) => sample.name.endsWith('_count'));
+    for (const { labels, value } of counts) {
+      const ofLabels = samples.filter(
+        (sample) =>
+          sample.labels.le && Object.entries(labels).every(([key, text]) => sample.labels[key] === text),
+      );
+      const buckets = ofLabels.map((sample) => sample.value);
+      expect(buckets).toEqual(buckets.toSorted((a, b) => a - b));
+      expect(ofLabels.at(-1)).toMatchObject({ labels: { le: '+Inf' }, value });
+    }
+  }
+});

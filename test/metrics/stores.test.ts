@@ -1,0 +1,160 @@
+import type pg from 'pg';
+import { families } from '../../src/families/index.ts';
+import { createLog } from '../../src/log.ts';
+import { defineMetrics } from '../../src/metrics/definitions.ts';
+import { createScrape } from '../../src/metrics/scrape.ts';
+import { readTables } from '../../src/metrics/table-figures.ts';
+import type { Service } from '../../src/service.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { paths, receiptCallback } from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { post, startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { adminToken, scrape } from './scraping.ts';
+
+let database: TestDatabase;
+let redis: TestRedis;
+let service: (Service & { url: string }) | undefined;
+beforeEach(async () => {
+  [database, redis] = await Promise.all([createDatabase(), startRedis()]);
+});
+afterEach(async () => {
+  await service?.stop();
+  service = undefined;
+  await Promise.all([database.close(), redis.stop()]);
+});
+
+async function start(redisUrl: string | undefined) {
+  const metrics = { port: undefined, cacheMs: 0 };
+  service = await startTestService({ databaseUrl: database.url, redisUrl, adminToken, metrics });
+  return service;
+}
+
+/** Whether PostgreSQL lets anybody in; shut, it also throws out who is there. */
+async function letIn(allowed: boolean): Promise<void> {
+  const administrator = openDatabase(process.env.TEST_POSTGRES_URL!, createLog('silent'), {
+    connections: 1,
+    name: 'test administrator',
+  });
+  const name = new URL(database.url).pathname.slice(1);
+  await administrator.pool.query(`alter database ${name} with allow_connections ${allowed}`);
+  if (!allowed) {
+    await administrator.pool.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1',
+      [name],
+    );
+  }
+  await administrator.close();
+}
+
+it('while PostgreSQL is away a scrape says so, leaves out what it does not know, and counts what Redis holds', async () => {
+  const { url } = await start(redis.url);
+  const send = (receipt_id: number) => post(url + paths.receipt, receiptCallback({ data: { receipt_id } }));
+  await letIn(false);
+  try {
+    for (const id of [1, 2, 3]) expect((await send(id)).status).toBe(200);
+    const away = await scrape(url);
+    expect(away.value('receiver_store_up', { store: 'postgresql' })).toBe(0);
+    expect(away.value('receiver_store_up', { store: 'redis' })).toBe(1);
+    expect(away.value('receiver_circuit_open', { store: 'postgresql' })).toBe(1);
+    expect(away.value('receiver_circuit_open', { store: 'redis' })).toBe(0);
+    expect(away.value('receiver_refuge_deliveries')).toBe(3);
+    expect(away.value('receiver_commit_deliveries_sum', { store: 'redis' })).toBe(3);
+    for (const name of [
+      'receiver_deliveries',
+      'receiver_oldest_waiting_seconds',
+      'receiver_quarantine_rows',
+    ]) {
+      expect(away.metrics.get(name)!.samples).toEqual([]);
+    }
+  } finally {
+    await letIn(true);
+  }
+  const back = await until(async () => {
+    const now = await scrape(url);
+    return now.value('receiver_deliveries_applied_total') === 3 ? now : undefined;
+  });
+  expect(back.value('receiver_store_up', { store: 'postgresql' })).toBe(1);
+  await until(async () => {
+    const { value } = await scrape(url);
+    const closed = value('receiver_circuit_open', { store: 'postgresql' }) === 0;
+    return closed && value('receiver_refuge_deliveries') === 0;
+  });
+});
+
+it('while Redis is away a scrape says so, and knows the rest', async () => {
+  const { url } = await start(redis.url);
+  redis.process.kill('SIGKILL');
+  const { value, metrics } = await until(async () => {
+    const now = await scrape(url);
+    return now.value('receiver_store_up', { store: 'redis' }) === 0 ? now : undefined;
+  });
+  expect(value('receiver_store_up', { store: 'postgresql' })).toBe(1);
+  expect(value('receiver_deliveries', { status: 'received' })).toBe(0);
+  expect(metrics.get('receiver_jobs')!.samples).toEqual([]);
+  expect(metrics.get('receiver_refuge_deliveries')!.samples).toEqual([]);
+  await redis.restart();
+});
+
+it('a scrape while a table is locked answers, and leaves no query behind that waits for it', async () => {
+  const { url } = await start(undefined);
+  const client = await database.pool.connect();
+  try {
+    await client.query('begin; lock table quarantine in access exclusive mode');
+    expect((await scrape(url)).value('receiver_store_up', { store: 'postgresql' })).toBe(0);
+    const waiting = `select query from pg_stat_activity
+      where wait_event_type = 'Lock' and query like '%quarantine%' and datname = current_database()`;
+    await until(async () => (await database.rows(waiting)).length === 0);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+  await until(async () => (await scrape(url)).value('receiver_store_up', { store: 'postgresql' }) === 1);
+});
+
+it('a scrape reads the index of what is to do and not the table, whatever the planner believes', async () => {
+  await database.pool.query(`insert into deliveries (id, event, family, client_id, business_id, event_time, envelope)
+    select gen_random_uuid(), 'e', 'receipt', 'c', 'b', now(), '{}' from generate_series(1, 20000);
+    analyze deliveries;
+    update deliveries set status = 'applied'`);
+  let sent = '';
+  const listening = {
+    query: (text: string) => {
+      sent = text;
+      return database.pool.query(text);
+    },
+  } as unknown as pg.Pool;
+  expect(await readTables(listening)).toMatchObject({ received: 0, failed: 0, oldestWaitingS: 0 });
+  const last = sent.lastIndexOf(';') + 1;
+  const explained = `${sent.slice(0, last)} explain (costs off) ${sent.slice(last)}`;
+  const results = (await database.pool.query(explained)) as unknown as pg.QueryResult[];
+  const plan = results
+    .at(-1)!
+    .rows.map((row) => row['QUERY PLAN'])
+    .join('\n');
+  expect(plan.match(/Index Only Scan using deliveries_to_do/g)).toHaveLength(3);
+  expect(plan).not.toContain('Seq Scan');
+});
+
+it('however often it is scraped, the stores are asked once in a while', async () => {
+  let asked = 0;
+  const pool = {
+    query: (text: string) => {
+      asked += 1;
+      return database.pool.query(text);
+    },
+  } as unknown as pg.Pool;
+  const queue = () => {
+    throw new Error('not reached');
+  };
+  const scrapeOnce = createScrape(
+    defineMetrics(families.map(({ name }) => name)),
+    { pool, queue, queueStore: 'redis', log: createLog('silent') },
+    3_600_000,
+  );
+  const [first] = await Promise.all(Array.from({ length: 20 }, scrapeOnce));
+  expect(first!.text).toContain('receiver_store_up{store="postgresql"} 1');
+  await scrapeOnce();
+  expect(asked).toBe(1);
+});
