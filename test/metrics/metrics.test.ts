@@ -1,7 +1,7 @@
 import type { Service } from '../../src/service.ts';
+import { freePort } from '../../src/store/embedded/free-port.ts';
 import { consentFormCallback, paths, receiptCallback } from '../support/callbacks.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
-import { freePort } from '../support/redis.ts';
 import { post, type ServiceOptions, startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { adminToken, scrape, scrapeText } from './scraping.ts';
