@@ -14,7 +14,7 @@ export class QueueAway extends Error {
 
 const watchEveryMs = 1_000;
 const crowd = 1_000;
-const jobEveryMs = 20;
+const jobEveryMs = 40;
 
 /** The producer's end of the queue. */
 export class DeliveryQueue {
