@@ -4,7 +4,6 @@ import { Command } from 'commander';
 import { addClientCommands } from './client/commands.ts';
 import { addServiceCommands } from './commands/index.ts';
 import { InvalidConfiguration } from './config.ts';
-import { openApiDocument } from './openapi/document.ts';
 import { addSandboxCommands } from './sandbox/commands.ts';
 
 const EX_CONFIG = 78;
@@ -16,7 +15,10 @@ const program = new Command('receiver')
   .description('Takes a health platform’s callbacks in and puts them into PostgreSQL.')
   .version(version)
   .showHelpAfterError();
-addServiceCommands(program, process.env, (options) => openApiDocument({ ...options, version }));
+addServiceCommands(program, process.env, async (options) => {
+  const { openApiDocument } = await import('./openapi/document.ts');
+  return openApiDocument({ ...options, version });
+});
 addClientCommands(program, process.env);
 addSandboxCommands(program, process.env);
 

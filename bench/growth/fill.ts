@@ -1,4 +1,4 @@
-import { applyStatement } from '../../src/families/apply-statement.ts';
+import { applyStatement } from '../../src/families/index.ts';
 import { receipt } from '../../src/families/receipt.ts';
 import { history } from '../../src/sandbox/history.ts';
 import { withClient } from '../../src/store/pool.ts';
@@ -15,7 +15,7 @@ select (lpad(to_hex((1.3e9::bigint + n) * 1000), 12, '0') || '8' || substr(md5(n
        $1::jsonb || jsonb_build_object(
          'business_id', business, 'event_time', 1.3e9::bigint + n,
          'data', $1::jsonb->'data' || jsonb_build_object('receipt_id', n)),
-       'applied', now()
+       'received', now()
 from generate_series($2::bigint, $3::bigint) n, lateral (select 'b' || n % ${businesses} as business) b
 returning id`;
 
@@ -26,7 +26,7 @@ export async function fill(url: string, rows: number, progress: (done: number) =
     for (let done = 0; done < rows; done += chunk) {
       const last = Math.min(done + chunk, rows);
       const { rows: made } = await client.query<{ id: string }>(insert, [sample.body, done + 1, last]);
-      await client.query(applyStatement(receipt), [made.map(({ id }) => id)]);
+      await client.query(applyStatement([receipt]), [made.map(({ id }) => id), ['received']]);
       progress(last);
     }
     await client.query('vacuum analyze');

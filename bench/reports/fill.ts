@@ -1,6 +1,7 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { families } from '../../src/families/index.ts';
 import type { Tables } from '../../src/store/tables.ts';
+import { applyTogether } from '../../src/worker/apply.ts';
 import { generators } from './generators.ts';
 
 const job = 200;
@@ -35,7 +36,7 @@ async function fillDay(tx: Transaction<Tables>, day: number, perDay: number, day
     insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, status,
                             delivery_count, received_at, last_received_at, applied_at)
     select id, envelope->>'event', family, envelope->>'client_id', envelope->>'business_id', event_time,
-           envelope, 'applied', copies, received_at, received_at, received_at + lag
+           envelope, 'received', copies, received_at, received_at, received_at + lag
     from bench.callbacks_of(${day}, ${perDay}, ${days})
     order by received_at
     on conflict (id) do nothing
@@ -44,7 +45,7 @@ async function fillDay(tx: Transaction<Tables>, day: number, perDay: number, day
   for (const family of families) {
     const own = rows.filter((row) => row.family === family.name).map(({ id }) => id);
     for (let at = 0; at < own.length; at += job) {
-      await family.apply(tx as unknown as Transaction<never>, own.slice(at, at + job));
+      await applyTogether(tx, [family], own.slice(at, at + job), ['received']);
     }
   }
   return rows.length;

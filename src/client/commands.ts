@@ -1,32 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { InputEnded, openDialogue } from './dialogue.ts';
-import {
-  RefusedInput,
-  Rejected,
-  ServiceError,
-  Unauthorized,
-  Unavailable,
-  UnreadableResponse,
-} from './errors.ts';
-import { register } from './register.ts';
-import { searchTable } from './search-table.ts';
-import { createServiceClient, type ServiceClient } from './service-client.ts';
-import { MissingSettings, settingsFrom } from './settings.ts';
 
 type Env = Record<string, string | undefined>;
 
-const exitCodes: [abstract new (...args: never[]) => Error, number][] = [
-  // The numbers of sysexits.h.
-  [MissingSettings, 78],
-  [RefusedInput, 64],
-  [Rejected, 65],
-  [InputEnded, 65],
-  [Unavailable, 69],
-  [UnreadableResponse, 76],
-  [Unauthorized, 77],
-];
-
-/** Adds `search` and `register` to the command line; the service's address and token come from `env`. */
+/**
+ * Adds `search` and `register` to the command line; the service's address and token come from `env`. What a
+ * command needs is loaded when it runs, for the receiver starts faster without it.
+ */
 export function addClientCommands(program: Command, env: Env): void {
   program
     .command('search')
@@ -36,6 +15,8 @@ export function addClientCommands(program: Command, env: Env): void {
     .addOption(new Option('--type <type>', 'what to search').choices(['drug', 'lab']).default('drug'))
     .option('--json', "print the service's answer as JSON")
     .action(async (q: string, options: { limit: number; type: 'drug' | 'lab'; json?: true }, command) => {
+      const { withClient } = await import('./with-client.ts');
+      const { searchTable } = await import('./search-table.ts');
       await withClient(command, env, async (client, print) => {
         const found = await client.searchDrugsAndLabs({ q, limit: options.limit, s_type: options.type });
         print(options.json ? JSON.stringify(found, undefined, 2) : searchTable(found));
@@ -51,6 +32,9 @@ export function addClientCommands(program: Command, env: Env): void {
     .option('--hip-id <id>', 'X-Hip-Id header')
     .option('--show-tokens', "print the answer's tokens too")
     .action(async ({ route, showTokens = false, ...headers }, command: Command) => {
+      const { withClient } = await import('./with-client.ts');
+      const { openDialogue } = await import('./dialogue.ts');
+      const { register } = await import('./register.ts');
       await withClient(command, env, async (client, print) => {
         const dialogue = openDialogue(process.stdin, process.stderr);
         try {
@@ -60,25 +44,6 @@ export function addClientCommands(program: Command, env: Env): void {
         }
       });
     });
-}
-
-async function withClient(
-  command: Command,
-  env: Env,
-  work: (client: ServiceClient, print: (text: string) => void) => Promise<void>,
-): Promise<void> {
-  let client: ServiceClient | undefined;
-  try {
-    client = createServiceClient(settingsFrom(env));
-    await work(client, (text) => command.configureOutput().writeOut?.(`${text}\n`));
-  } catch (error) {
-    const exitCode = exitCodes.find(([type]) => error instanceof type)?.[1];
-    if (exitCode === undefined) throw error;
-    const body = error instanceof ServiceError && error.body ? ` · ${error.body.replaceAll('\n', ' ')}` : '';
-    command.error(`${command.name()}: ${(error as Error).message}${body}`, { exitCode });
-  } finally {
-    await client?.close();
-  }
 }
 
 function wholeNumber(text: string): number {

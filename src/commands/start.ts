@@ -7,7 +7,7 @@ import type { Environment } from './environment.ts';
 import { greeting } from './greeting.ts';
 
 /** Makes the OpenAPI document. */
-export type Contract = (options: { families: readonly Family[]; signatureHeader: string }) => object;
+export type Contract = (options: { families: readonly Family[]; signatureHeader: string }) => Promise<object>;
 
 const patienceMs = 20_000;
 
@@ -25,7 +25,7 @@ export function addStartCommand(program: Command, env: Environment, contract: Co
       });
       const { signatureHeader } = config.authentication;
       // Served where the admin token switches on what is for administrators.
-      const document = config.adminToken ? contract({ families, signatureHeader }) : undefined;
+      const document = config.adminToken ? await contract({ families, signatureHeader }) : undefined;
       const service = await startService(config, families, log, document);
       stopOnSignal(service, log);
       log.info({ role: config.role, url: service.url }, 'ready');

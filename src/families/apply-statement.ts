@@ -1,7 +1,8 @@
 import type { Field } from './field.ts';
 
 /** What the statement needs to know of a family. */
-interface Applicable {
+interface Definition {
+  name: string;
   table: string;
   events: readonly string[];
   fields: Record<string, Field>;
@@ -14,14 +15,42 @@ const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
 
 /**
- * The statement that applies a set of deliveries ($1, ids) of one family to its table.
+ * The statement that applies those deliveries ($1, ids) whose status is one of $2 to their families' tables,
+ * and marks them: all in one, so that it takes one round trip and needs no transaction around it. It answers
+ * with one row: how many deliveries were `applied`, and how many rows `changed`.
+ *
+ * They are locked in the order of their ids, as the inbox touches them, and all of them before the first row
+ * of a table, because those are sorted first; the tables are touched in the order of the list. So nobody waits
+ * in a circle. By their ids alone: asked for the status too, PostgreSQL would read the index of all that is
+ * still to do. The status is looked at once they are locked, so that another's work of the meantime is seen.
+ */
+export function applyStatement(families: readonly { name: string; upsert: string }[]): string {
+  const names = families.map(({ name }) => literal(name));
+  const changed = families.map((_, index) => `changed_${index}`);
+  return `
+with locked as materialized (
+  select id, family, status, received_at from deliveries where id = any($1::uuid[]) order by id for update
+), waiting as materialized (
+  select id, family, received_at from locked where status = any($2::text[]) and family in (${names.join(', ')})
+), ${families.map(({ upsert }, index) => `${changed[index]} as (${upsert})`).join(', ')}, marked as (
+  update deliveries d set status = 'applied', applied_at = coalesce(d.applied_at, now()), error = null
+  from waiting where d.id = waiting.id
+)
+select (select count(*) from waiting)::int as applied,
+  (${changed.map((name) => `(select count(*) from ${name})`).join(' + ')})::int as changed,
+  (select extract(epoch from now() - min(received_at))::float8 from waiting) as "waitedS"`;
+}
+
+/**
+ * The part of it that is about one family.
  *
  * It reads the JSON in PostgreSQL, keeps the newest version of each thing, and changes a row only for a
- * greater version, or when the same is applied again to a table that has changed: (event time, the ordering field, place of the event in a thing's life, delivery id).
- * All four stand in the row, so the order in which deliveries are applied makes no difference. Rows are
- * touched in key order, so that two workers never wait for each other in a circle.
+ * greater version, or when the same is applied again to a table that has changed: (event time, the ordering
+ * field, place of the event in a thing's life, delivery id). All four stand in the row, so the order in which
+ * deliveries are applied makes no difference. Rows are touched in key order, so that two workers never wait
+ * for each other in a circle.
  */
-export function applyStatement(family: Applicable): string {
+export function upsertStatement(family: Definition): string {
   const { fields, identifiedBy, orderedBy, deletedBy } = family;
   const names = Object.keys(fields);
 
@@ -53,14 +82,16 @@ select distinct on (${key.map((k) => `incoming.${quoted(k)}`).join(', ')})
   ${columns.map(([name]) => `incoming.${quoted(name)}`).join(', ')}
 from (
   select ${columns.map(([name, value]) => `${value} as ${quoted(name)}`).join(',\n    ')}
-  from deliveries d
+  from waiting
+  join deliveries d using (id)
   cross join lateral jsonb_to_record(d.envelope->'data') as data(${unpacked.join(', ')})
-  where d.id = any($1::uuid[])
+  where waiting.family = ${literal(family.name)}
 ) incoming
 order by ${[...key.map((k) => `incoming.${quoted(k)}`), ...version('incoming').map((v) => `${v} desc`)].join(', ')}
 on conflict (${key.map(quoted).join(', ')}) do update set
   ${columns.map(([name]) => `${quoted(name)} = excluded.${quoted(name)}`).join(',\n  ')}
 where (${version('excluded').join(', ')})
    >= (${version('held').join(', ')})
-  and held.* is distinct from excluded.*`;
+  and held.* is distinct from excluded.*
+returning 1`;
 }

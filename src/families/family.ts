@@ -1,6 +1,5 @@
-import { CompiledQuery, type Transaction } from 'kysely';
 import { z } from 'zod';
-import { applyStatement } from './apply-statement.ts';
+import { upsertStatement } from './apply-statement.ts';
 import type { Field } from './field.ts';
 
 type Fields = Record<string, Field>;
@@ -30,14 +29,8 @@ export interface Family<Name extends string = string, E extends Events = Events,
   extends FamilyDefinition<Name, E, F> {
   /** The schema of `data`: unknown fields pass. */
   data: z.ZodObject<Shape<F>, z.core.$loose>;
-  /**
-   * Brings the rows of the family's table to the newest version among themselves and these deliveries.
-   *
-   * @param tx the transaction that also marks the deliveries
-   * @param ids deliveries of this family
-   * @returns how many rows changed
-   */
-  apply: (tx: Transaction<never>, ids: readonly string[]) => Promise<number>;
+  /** The part of the statement that applies deliveries which is about this family. */
+  upsert: string;
 }
 
 /** A family out of its definition: one object is all that a new family needs besides its table. */
@@ -47,13 +40,5 @@ export function defineFamily<const Name extends string, const E extends Events, 
   const shape = Object.fromEntries(
     Object.entries(definition.fields).map(([name, field]) => [name, field.schema]),
   ) as Shape<F>;
-  const statement = applyStatement(definition);
-  return {
-    ...definition,
-    data: z.looseObject(shape),
-    apply: async (tx, ids) => {
-      const { numAffectedRows } = await tx.executeQuery(CompiledQuery.raw(statement, [ids]));
-      return Number(numAffectedRows ?? 0);
-    },
-  };
+  return { ...definition, data: z.looseObject(shape), upsert: upsertStatement(definition) };
 }

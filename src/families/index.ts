@@ -13,5 +13,6 @@ export type Envelope = EnvelopeOfAny<typeof families>;
 /** A callback of whatever families there are. */
 export type AnyEnvelope = EnvelopeOf<Family>;
 
+export { applyStatement } from './apply-statement.ts';
 export { envelopeSchema } from './envelope.ts';
 export { defineFamily, type Family } from './family.ts';

@@ -5,7 +5,6 @@ import { pointer } from './pointer.ts';
 const deepest = 64;
 
 // Cheap looks at the text, which nearly every callback passes; only the others are walked through.
-const mayBeTooDeep = new RegExp(`[[{](?:[^[{]*[[{]){${deepest}}`);
 const mayBreakText = /\\u(?:0000|[dD][89a-fA-F])/;
 const mayBeInexact = /[:,[]\s*-?(?:\d[\d.]{15}|[\d.]+[eE])/;
 
@@ -17,13 +16,24 @@ const mayBeInexact = /[:,[]\s*-?(?:\d[\d.]{15}|[\d.]+[eE])/;
  */
 export function findUnstorable(json: string, value: unknown): FieldError[] {
   const errors: FieldError[] = [];
-  if (mayBeTooDeep.test(json) || mayBreakText.test(json)) walk(value, [], errors);
+  if (mayBeTooDeep(json) || mayBreakText.test(json)) walk(value, [], errors);
   if (mayBeInexact.test(json) && errors.length === 0) {
     for (const path of findInexactNumbers(json)) {
       errors.push({ path, message: 'has more digits than a 64-bit number keeps; send it as a string' });
     }
   }
   return errors;
+}
+
+function mayBeTooDeep(json: string): boolean {
+  let opened = 0;
+  for (const bracket of ['{', '[']) {
+    for (let at = json.indexOf(bracket); at >= 0; at = json.indexOf(bracket, at + 1)) {
+      opened += 1;
+      if (opened > deepest) return true;
+    }
+  }
+  return false;
 }
 
 function walk(value: unknown, path: (string | number)[], errors: FieldError[]): void {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash as hashOf } from 'node:crypto';
 import { canonicalJson } from './canonical-json.ts';
 
 /** The fields of a callback that make it what it is; `timestamp` is not one: a resend may carry a new one. */
@@ -16,7 +16,7 @@ export interface Identifiable {
  */
 export function identify({ event, event_time, client_id, business_id, data }: Identifiable): string {
   const content = canonicalJson({ event, event_time, client_id, business_id, data });
-  const hash = createHash('sha256').update(content).digest('hex');
+  const hash = hashOf('sha256', content);
   const time = Math.max(0, milliseconds(event_time)).toString(16).padStart(12, '0');
   const variant = (8 + (Number.parseInt(hash[3]!, 16) & 3)).toString(16);
   return (

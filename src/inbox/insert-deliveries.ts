@@ -1,14 +1,13 @@
 import type pg from 'pg';
 import type { Delivery, Receipt } from './delivery.ts';
 
-// The callbacks travel as one JSON array, which needs no quoting of theirs. Rows are inserted in the order
-// of their ids, so that two receivers never wait for each other in a circle.
+// All travel as one JSON array, which needs no quoting of the callbacks. Rows are inserted in the order of
+// their ids, so that two receivers never wait for each other in a circle.
 const statement = `
 insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, delivery_count)
 select id, envelope->>'event', family, envelope->>'client_id', envelope->>'business_id',
        service_time((envelope->>'event_time')::numeric), envelope, count
-from rows from (unnest($1::uuid[]), unnest($2::text[]), unnest($3::int[]), jsonb_array_elements($4::jsonb))
-     as incoming(id, family, count, envelope)
+from jsonb_to_recordset($1::jsonb) as incoming(id uuid, family text, count int, envelope jsonb)
 order by id
 on conflict (id) do update
   set delivery_count = deliveries.delivery_count + excluded.delivery_count, last_received_at = now()
@@ -37,15 +36,14 @@ export async function insertDeliveries(
     name: 'insert-deliveries',
     query_timeout: timeoutMs,
     text: statement,
-    values: [
-      distinct.map((delivery) => delivery.id),
-      distinct.map((delivery) => delivery.family),
-      distinct.map((delivery) => counts.get(delivery.id)),
-      `[${distinct.map((delivery) => delivery.json).join(',')}]`,
-    ],
+    values: [`[${distinct.map((delivery) => asJson(delivery, counts.get(delivery.id)!)).join(',')}]`],
   };
   const { rows } = await pool.query<{ id: string; delivery_count: number }>(query);
   // A row that holds no more than this commit's own copies was made by it.
   const fresh = new Set(rows.filter((row) => row.delivery_count === counts.get(row.id)).map((row) => row.id));
   return deliveries.map((delivery) => (fresh.delete(delivery.id) ? 'accepted' : 'duplicate'));
+}
+
+function asJson({ id, family, json }: Delivery, count: number): string {
+  return `{"id":"${id}","family":${JSON.stringify(family)},"count":${count},"envelope":${json}}`;
 }

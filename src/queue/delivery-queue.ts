@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import type { JobQueue, QueueBackend } from './backend.ts';
+import { Gathering } from './gathering.ts';
 import { heldJobId } from './held.ts';
 import type { Jobs } from './jobs.ts';
 
@@ -14,6 +15,7 @@ export class QueueAway extends Error {
 
 const watchEveryMs = 1_000;
 const crowd = 1_000;
+const jobEveryMs = 40;
 
 /** The producer's end of the queue. */
 export class DeliveryQueue {
@@ -22,6 +24,7 @@ export class DeliveryQueue {
   private crowded = false;
   private watching: NodeJS.Timeout | undefined;
   private readonly opening: Promise<void>;
+  private readonly ids = new Gathering<string>((ids) => this.addJob(ids), jobEveryMs);
 
   private constructor(backend: QueueBackend, log: Log) {
     this.backend = backend;
@@ -46,14 +49,14 @@ export class DeliveryQueue {
   }
 
   /**
-   * Adds one job that applies these deliveries, unless so many jobs wait already that the sweep had better
-   * find them when their turn comes: the queue stays small however long the workers are away.
+   * Adds a job that applies these deliveries and those that come within the same milliseconds, unless so many
+   * jobs wait already that the sweep had better find them when their turn comes: the queue stays small however
+   * long the workers are away.
    *
    * @throws QueueAway, or the store's error
    */
-  async enqueue(ids: string[]): Promise<void> {
-    if (this.crowded) return;
-    await this.opened().add('apply', { ids });
+  enqueue(ids: readonly string[]): Promise<void> {
+    return this.ids.add(ids);
   }
 
   /**
@@ -75,6 +78,11 @@ export class DeliveryQueue {
   async close(): Promise<void> {
     clearInterval(this.watching);
     await this.bullmq?.close();
+  }
+
+  private async addJob(ids: string[]): Promise<void> {
+    if (this.crowded) return;
+    await this.opened().add('apply', { ids });
   }
 
   private async watch(bullmq: JobQueue): Promise<void> {

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { send } from './send.ts';
 import {
   addSendOptions,
   httpAddress,
@@ -8,7 +7,7 @@ import {
   type SendFlags,
   wholeNumber,
 } from './send-options.ts';
-import { sandboxToken, startSandbox } from './server.ts';
+import { sandboxToken } from './token.ts';
 
 type Env = Record<string, string | undefined>;
 
@@ -22,7 +21,8 @@ interface SandboxFlags extends Omit<SendFlags, 'url'> {
 
 /**
  * Adds `send` and `sandbox` to the command line; where the receiver is and its keys come from `env`. Both
- * run until they are interrupted, by SIGINT or SIGTERM unless told otherwise.
+ * run until they are interrupted, by SIGINT or SIGTERM unless told otherwise. What a command needs is loaded
+ * when it runs, for the receiver starts faster without it.
  */
 export function addSandboxCommands(program: Command, env: Env, untilEnd = untilInterrupted): void {
   const sending = program
@@ -49,6 +49,7 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
     const { host, port, token, slowMs, sendTo } = flags;
     const serviceIdentifierField = env.SERVICE_IDENTIFIER_FIELD || 'svc';
     await untilEnd(async (signal) => {
+      const { startSandbox } = await import('./server.ts');
       const options = { host, port, slowMs, tokens: [token], serviceIdentifierField };
       const sandbox = await startSandbox(options).catch((error: Error & { code?: string }) => {
         // 69: EX_UNAVAILABLE
@@ -65,7 +66,14 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
   });
 }
 
-function run(command: Command, flags: Omit<SendFlags, 'url'>, base: string, env: Env, signal: AbortSignal) {
+async function run(
+  command: Command,
+  flags: Omit<SendFlags, 'url'>,
+  base: string,
+  env: Env,
+  signal: AbortSignal,
+) {
+  const { send } = await import('./send.ts');
   return send({
     flags,
     urls: registeredUrls(base, env),

@@ -6,11 +6,11 @@ import { searchMedicalDatabase } from './medical-database.ts';
 import { refuse } from './refusal.ts';
 import { registration } from './registration.ts';
 import { searchQuery } from './requests.ts';
+import { sandboxToken } from './token.ts';
+
+export { sandboxToken };
 
 const remembered = 1_000;
-
-/** The token that a sandbox takes by default: a JWT in form, signed by nobody. */
-export const sandboxToken = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJzYW5kYm94In0.sandbox';
 
 export interface SandboxOptions {
   /** Default: 127.0.0.1. */

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Family } from '../families/index.ts';
 import { isRefusedData } from '../store/faults.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';
-import { type Applied, applyDeliveries, applyTogether } from './apply.ts';
+import { type Applied, applyDeliveries, applyParts, applyTogether } from './apply.ts';
 
 /** Which deliveries are meant; what is left out does not narrow, but for the status. */
 export interface ReplayFilter {
@@ -69,14 +69,7 @@ async function tryOut(
   } finally {
     await tx.rollback().execute();
   }
-  const total: Applied = { applied: 0, changed: 0, failed: [] };
-  for (const id of ids) {
-    const { applied, changed, failed } = await tryOut(db, families, [id], statuses);
-    total.applied += applied;
-    total.changed += changed;
-    total.failed.push(...failed);
-  }
-  return total;
+  return applyParts(ids, (id) => tryOut(db, families, [id], statuses));
 }
 
 function matching(db: Kysely<Tables>, filter: ReplayFilter) {

@@ -19,7 +19,8 @@ it.each([
   ['a fraction with too many digits', '{"data":{"a":[0.1, 0.10000000000000000001]}}', ['/data/a/1']],
   ['a number too large for a double', '{"data":{"a":1e400}}', ['/data/a']],
   ['a number too small for a double', '{"data":{"x y":1e-400}}', ['/data/…']],
-  ['nesting deeper than 64', `{"data":{"a":${'['.repeat(70)}${']'.repeat(70)}}}`, ['/data/a']],
+  ['nesting deeper than 64', `{"data":{"a":${'['.repeat(63)}${']'.repeat(63)}}}`, ['/data/a']],
+  ['objects deeper than 64', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`, ['/a/a']],
 ])('names the field that holds %s', (_, json, expected) => {
   expect(paths(json)).toEqual(expected);
 });
@@ -30,6 +31,8 @@ it.each([
   ['digits in a string', '{"a":"9007199254740993"}'],
   ['numbers with an exponent', '{"a":[1e2,1.50E+3,-2.5e-3,0e400,-0.0]}'],
   ['an amount with trailing zeros', '{"a":100.0000000000000000000}'],
+  ['64 levels', `{"data":{"a":${'['.repeat(62)}${']'.repeat(62)}}}`],
+  ['many arrays side by side', `{"a":[${'[],'.repeat(100)}{}]}`],
   ['the largest exact integer', '{"a":9007199254740991}'],
 ])('lets %s pass', (_, json) => {
   expect(check(json)).toEqual([]);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { canonicalJson } from '../../src/inbox/canonical-json.ts';
 import { identify } from '../../src/inbox/identity.ts';
-import { receiptCallback } from '../support/callbacks.ts';
+import { consentFormCallback, receiptCallback } from '../support/callbacks.ts';
 
 const shuffledKeys = (value: unknown, seed: number): unknown => {
   if (Array.isArray(value)) return value.map((inner) => shuffledKeys(inner, seed));
@@ -35,6 +35,51 @@ it('canonical JSON is that of RFC 8785, section 3.2', () => {
   const keys = { '\u20ac': 5, '\r': 1, '\ufb33': 7, '1': 2, '\ud83d\ude00': 6, '\u0080': 3, '\u00f6': 4 };
   expect(Object.values(JSON.parse(canonicalJson(keys)))).toHaveLength(7);
   expect([...canonicalJson(keys).matchAll(/:(\d)/g)].map(([, n]) => n).join('')).toBe('1234567');
+});
+
+it('canonical JSON is what a plain sort of the keys gives, whatever objects came before', () => {
+  const plain = (value: unknown): string => {
+    if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+    if (Array.isArray(value)) return `[${value.map(plain).join(',')}]`;
+    const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+    return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${plain(inner)}`).join(',')}}`;
+  };
+  // Few keys, so that many objects have as many of them, or the same in another order.
+  const key = fc.constantFrom(
+    'a',
+    'b',
+    'c',
+    '1',
+    '10',
+    '2',
+    '__proto__',
+    'a,b',
+    '"',
+    '\u0000',
+    'é',
+    '\ud83d',
+  );
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof({ maxDepth: 3 }, fc.jsonValue({ maxDepth: 0 }), tie('object'), fc.array(tie('value'))),
+    object: fc
+      .uniqueArray(fc.tuple(key, tie('value')), { selector: ([name]) => name })
+      .map((entries) =>
+        JSON.parse(`{${entries.map(([name, inner]) => `${JSON.stringify(name)}:${JSON.stringify(inner)}`)}}`),
+      ),
+  }));
+  fc.assert(
+    fc.property(value, (any) => {
+      expect(canonicalJson(any)).toBe(plain(any));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+it('the id of a delivery is the same in every version: databases are full of them', () => {
+  expect(identify(receiptCallback())).toBe('018bcfe5-6800-8f33-a743-36b5436a648c');
+  expect(identify(consentFormCallback({ data: { z: { b: [1, { d: 'ü', c: null }], a: 1e21 } } }))).toBe(
+    '018bcfe5-6800-8d70-ad4b-86670f02d9e4',
+  );
 });
 
 it('a delivery keeps its id when it is sent again with another timestamp, and no other change keeps it', () => {

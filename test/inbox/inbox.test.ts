@@ -68,6 +68,18 @@ it('the queue gets the ids of each commit once, and only those that are new', as
   expect(enqueued.toSorted()).toEqual(deliveries.map(({ id }) => id).toSorted());
 });
 
+it('drained waits until the queue has the ids', async () => {
+  let enqueued = false;
+  const inbox = openInbox(database.pool, async () => {
+    for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+    enqueued = true;
+  });
+  await inbox.append(numbered(1)[0]!);
+  expect(enqueued).toBe(false);
+  await inbox.drained();
+  expect(enqueued).toBe(true);
+});
+
 it('a queue that fails does not fail the delivery', async () => {
   const inbox = openInbox(database.pool, () => Promise.reject(new Error('down')));
   expect(await inbox.append(numbered(1)[0]!)).toBe('accepted');

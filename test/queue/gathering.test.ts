@@ -1,0 +1,41 @@
+import { createLog } from '../../src/log.ts';
+import type { QueueBackend } from '../../src/queue/backend.ts';
+import { DeliveryQueue } from '../../src/queue/delivery-queue.ts';
+import { Gathering } from '../../src/queue/gathering.ts';
+
+it('the first goes at once, and those that come soon after it go together', async () => {
+  const sent: number[][] = [];
+  const gathering = new Gathering<number>(async (items) => void sent.push(items), 20);
+  await gathering.add([1]);
+  await Promise.all([gathering.add([2, 3]), gathering.add([4])]);
+  await gathering.add([5]);
+  expect(sent).toEqual([[1], [2, 3, 4], [5]]);
+});
+
+it('the first does not wait, however long the others may have to', async () => {
+  const sent: number[][] = [];
+  const gathering = new Gathering<number>(async (items) => void sent.push(items), 1e9);
+  await gathering.add([1]);
+  expect(sent).toEqual([[1]]);
+});
+
+it('whoever gave something learns that it could not be sent, and the next is tried afresh', async () => {
+  let down = true;
+  const gathering = new Gathering<number>(async () => {
+    if (down) throw new Error('down');
+  }, 5);
+  const results = await Promise.allSettled([gathering.add([1]), gathering.add([2])]);
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  down = false;
+  await gathering.add([3]);
+});
+
+it('the ids of commits in quick succession share a job', async () => {
+  const add = jest.fn(async () => ({}));
+  const bullmq = { add, on: () => {}, close: async () => {}, getJobCountByTypes: async () => 0 };
+  const backend = { name: 'redis', openQueue: async () => bullmq } as unknown as QueueBackend;
+  const queue = await DeliveryQueue.open(backend, createLog('silent'));
+  await Promise.all([queue.enqueue(['a', 'b']), queue.enqueue(['c']), queue.enqueue(['d'])]);
+  expect(add.mock.calls).toEqual([['apply', { ids: ['a', 'b', 'c', 'd'] }]]);
+  await queue.close();
+});
