@@ -1,12 +1,14 @@
 import type pg from 'pg';
 import type { Config } from './config.ts';
+import { type ConsoleParts, createConsole } from './console/index.ts';
 import { envelopeSchema, type Family } from './families/index.ts';
-import { createApp } from './http/app.ts';
+import { countAttempts, requireAdmin } from './http/admin.ts';
+import { type AdminParts, createApp } from './http/app.ts';
 import { createCallbackHandler, type Handler } from './http/callback-handler.ts';
 import { describeDoor } from './http/door/describe.ts';
-import { createDoor, type Door } from './http/door/door.ts';
+import { createDoor } from './http/door/door.ts';
 import { rateLimit } from './http/door/rate-limit.ts';
-import { type HealthPart, within } from './http/health.ts';
+import { type HealthPart, readiness, within } from './http/health.ts';
 import { listen } from './http/server.ts';
 import type { Delivery } from './inbox/delivery.ts';
 import { Drift } from './inbox/drift.ts';
@@ -22,6 +24,7 @@ import { applyReportPaths, applyReportTimezone } from './reporting/index.ts';
 import { openDatabase } from './store/database.ts';
 import { startEmbeddedPostgres } from './store/embedded/index.ts';
 import { migrate } from './store/migrate.ts';
+import { countDeliveries, replayDeliveries } from './worker/replay.ts';
 import { startWorker } from './worker/worker.ts';
 
 export interface Service {
@@ -77,7 +80,8 @@ async function start(
   const database = openDatabase(databaseUrl, log, { connections: 10, name, queryTimeoutMs: 30_000 });
   onStop(database.close);
 
-  const backend = config.redisUrl ? redisBackend(config.redisUrl) : postgresBackend(databaseUrl);
+  const openBackend = () => (config.redisUrl ? redisBackend(config.redisUrl) : postgresBackend(databaseUrl));
+  const backend = openBackend();
   onStop(backend.close);
   await backend.prepare();
   const queue = await DeliveryQueue.open(backend, log);
@@ -107,7 +111,8 @@ async function start(
   onStop(() => inbox.drained());
   const drift = new Drift(pool, log, families);
   onStop(() => drift.close());
-  const door = openDoor(config, onStop);
+  const limits = openLimits(config, onStop);
+  const door = createDoor({ rules: config.authentication, limits });
   const schema = envelopeSchema(families);
   const callbacks = new Map<string, Handler>(
     families.map((family) => [
@@ -117,7 +122,30 @@ async function start(
   );
   const health = healthParts(config, pool, backend);
   log.info({ checks: describeDoor(config) }, 'what is asked of a sender');
-  const server = await listen(createApp({ callbacks, health, contract, log }), callbacks, config);
+  const admin =
+    config.adminToken === undefined
+      ? undefined
+      : openAdmin(
+          {
+            adminToken: config.adminToken,
+            trustProxy: config.authentication.trustProxy,
+            timezone: config.reportTimezone,
+            databaseUrl,
+            families,
+            attempts: countAttempts(limits.signIns, config.authentication.trustProxy),
+            readiness: () => readiness(health),
+            readmission: { families, schema, door, inbox },
+            replay: {
+              count: countDeliveries,
+              run: (db, filter, options) => replayDeliveries(db, families, filter, options),
+            },
+            openBackend,
+            contract,
+            log,
+          },
+          onStop,
+        );
+  const server = await listen(createApp({ callbacks, health, admin, log }), callbacks, config);
   onStop(server.stop);
   return server.url;
 }
@@ -155,20 +183,26 @@ function healthParts(config: Config, pool: pg.Pool, backend: QueueBackend): Heal
   ];
 }
 
-function openDoor(config: Config, onStop: (closer: Closer) => void): Door {
+function openLimits(config: Config, onStop: (closer: Closer) => void) {
   const { requestsPerSecond, refusalsPerMinute } = config.limits;
   const redis = config.redisUrl ? connectRedis(config.redisUrl, 'producer') : undefined;
   redis?.on('error', () => {}); // the limits go on in memory
   onStop(async () => redis?.disconnect());
-  return createDoor({
-    rules: config.authentication,
-    limits: {
-      requests: requestsPerSecond
-        ? rateLimit('requests', { points: requestsPerSecond, durationS: 1 }, redis)
-        : undefined,
-      refusals: rateLimit('refusals', { points: refusalsPerMinute, durationS: 60 }, redis),
-    },
-  });
+  return {
+    requests: requestsPerSecond
+      ? rateLimit('requests', { points: requestsPerSecond, durationS: 1 }, redis)
+      : undefined,
+    refusals: rateLimit('refusals', { points: refusalsPerMinute, durationS: 60 }, redis),
+    signIns: rateLimit('sign-ins', { points: 10, durationS: 300 }, redis),
+  };
+}
+
+/** What the admin token opens. */
+function openAdmin(parts: ConsoleParts, onStop: (closer: Closer) => void): AdminParts {
+  const { adminToken, attempts, contract } = parts;
+  const console = createConsole(parts);
+  onStop(console.close);
+  return { require: requireAdmin(adminToken, attempts), console: console.handle, contract };
 }
 
 async function startEmbedded(config: Config, log: Log, onStop: (closer: Closer) => void): Promise<string> {

@@ -13,6 +13,7 @@ import {
   type FieldError,
   InvalidCallback,
   MethodNotAllowed,
+  NotAdmin,
   NotFound,
   NotJson,
   UnsupportedMedia,
@@ -28,18 +29,19 @@ interface Problem {
 type Row<E extends Error> = [type: abstract new (...args: never[]) => E, problem: (error: E) => Problem];
 const row = <E extends Error>(...cells: Row<E>) => cells as unknown as Row<Error>;
 
-const unauthorized = (): Problem => ({
+const unauthorized = (scheme: string) => (): Problem => ({
   status: 401,
   title: 'Not authenticated',
-  headers: { 'WWW-Authenticate': 'Signature' },
+  headers: { 'WWW-Authenticate': scheme },
 });
 
 /** The one place that decides which error is which answer. */
 const table = [
   row(NotJson, () => ({ status: 400, title: 'Not JSON' })),
-  row(SignatureMissing, unauthorized),
-  row(SignatureWrong, unauthorized),
-  row(SignatureStale, unauthorized),
+  row(SignatureMissing, unauthorized('Signature')),
+  row(SignatureWrong, unauthorized('Signature')),
+  row(SignatureStale, unauthorized('Signature')),
+  row(NotAdmin, unauthorized('Bearer')),
   row(NotAllowed, () => ({ status: 403, title: 'Not allowed' })),
   row(NotFound, () => ({ status: 404, title: 'Not found' })),
   row(MethodNotAllowed, ({ allow }) => ({

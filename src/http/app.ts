@@ -1,4 +1,4 @@
-import express, { type ErrorRequestHandler, type Express } from 'express';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Log } from '../log.ts';
 import { answer, answerProblem } from './answers.ts';
 import type { Handler } from './callback-handler.ts';
@@ -9,13 +9,21 @@ export interface AppParts {
   /** The handler of each registered path. */
   callbacks: ReadonlyMap<string, Handler>;
   health: readonly HealthPart[];
-  /** Served at /openapi.json where there is one. */
-  contract?: object | undefined;
+  /** What is for administrators; undefined where there is no admin token. */
+  admin?: AdminParts | undefined;
   log: Log;
 }
 
+export interface AdminParts {
+  /** Lets through who sends the admin token. */
+  require: RequestHandler;
+  console: RequestHandler;
+  /** Served at /openapi.json where there is one. */
+  contract?: object | undefined;
+}
+
 /** Everything that the service serves. */
-export function createApp({ callbacks, health, contract, log }: AppParts): Express {
+export function createApp({ callbacks, health, admin, log }: AppParts): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
 
@@ -27,7 +35,11 @@ export function createApp({ callbacks, health, contract, log }: AppParts): Expre
     answer(res, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', parts });
   });
 
-  if (contract) app.get('/openapi.json', (_req, res) => answer(res, 200, contract));
+  if (admin) {
+    app.use('/console', admin.console);
+    const { contract } = admin;
+    if (contract) app.get('/openapi.json', admin.require, (_req, res) => answer(res, 200, contract));
+  }
 
   app.use((_req, _res, next) => next(new NotFound()));
   const onError: ErrorRequestHandler = (error, _req, res, _next) => {

@@ -58,6 +58,14 @@ export class NotFound extends Error {
   }
 }
 
+/** Raised where an address is for administrators only. */
+export class NotAdmin extends Error {
+  constructor() {
+    super('Send Authorization: Bearer and the admin token.');
+    this.name = 'NotAdmin';
+  }
+}
+
 /** Raised when the sender hung up in the middle of its request: there is nobody left to answer. */
 export class SenderGone extends Error {
   constructor() {

@@ -11,6 +11,8 @@ export interface ReplayFilter {
   event?: string | undefined;
   businessId?: string | undefined;
   id?: string | undefined;
+  /** The very text of `deliveries.error`. */
+  error?: string | undefined;
   /** By the time at which they were received. */
   since?: Date | undefined;
   until?: Date | undefined;
@@ -85,6 +87,7 @@ function matching(db: Kysely<Tables>, filter: ReplayFilter) {
   if (filter.event) query = query.where('event', '=', filter.event);
   if (filter.businessId) query = query.where('business_id', '=', filter.businessId);
   if (filter.id) query = query.where('id', '=', filter.id);
+  if (filter.error) query = query.where('error', '=', filter.error);
   if (filter.since) query = query.where('received_at', '>=', filter.since);
   if (filter.until) query = query.where('received_at', '<', filter.until);
   return query;

@@ -1,0 +1,48 @@
+import express, { type ErrorRequestHandler, type Express } from 'express';
+import { serveAsset } from './assets.ts';
+import { NotHere } from './errors.ts';
+import { requireFormToken, requireSameSite } from './guard.ts';
+import { addOverview } from './overview/routes.tsx';
+import type { ConsoleParts } from './parts.ts';
+import { pageHeaders } from './security-headers.ts';
+import { createSessions } from './session.ts';
+import { requireSession, signIn, signOut } from './sign-in.tsx';
+import { openStore } from './store.ts';
+import { sendError } from './ui/error-page.tsx';
+
+export interface OpenConsole {
+  app: Express;
+  close: () => Promise<void>;
+}
+
+/** Everything below /console. */
+export function openConsole(parts: ConsoleParts): OpenConsole {
+  const { adminToken, attempts, contract, log, timezone, trustProxy, databaseUrl } = parts;
+  const store = openStore(databaseUrl, log);
+  const guard = { adminToken, sessions: createSessions(adminToken), attempts, timezone, log };
+
+  const app = express();
+  app.disable('x-powered-by').disable('etag').set('trust proxy', trustProxy);
+  app.use(pageHeaders, requireSameSite);
+  app.get('/assets/console.css', serveAsset('console.css'));
+  const readForm = express.urlencoded({ extended: false, limit: '64kb' });
+  app.post('/sign-in', readForm, signIn(guard));
+
+  app.use(requireSession(guard));
+  for (const name of ['charts.js', 'chart-library.js', 'icon.svg'] as const) {
+    app.get(`/assets/${name}`, serveAsset(name));
+  }
+  app.use(readForm, requireFormToken);
+  app.post('/sign-out', signOut);
+  addOverview(app, parts, store);
+  if (contract) app.get('/openapi.json', (_req, res) => void res.json(contract));
+
+  app.use(() => {
+    throw new NotHere('There is no such page.');
+  });
+  const onError: ErrorRequestHandler = (error, _req, res, _next) => {
+    if (sendError(res, error) === 500) log.error({ err: error }, 'a page of the console could not be made');
+  };
+  app.use(onError);
+  return { app, close: store.close };
+}
