@@ -1,9 +1,14 @@
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import { serveAsset } from './assets.ts';
+import { addDeliveries } from './deliveries/routes.tsx';
 import { NotHere } from './errors.ts';
+import { addFailed } from './failed/routes.tsx';
 import { requireFormToken, requireSameSite } from './guard.ts';
 import { addOverview } from './overview/routes.tsx';
 import type { ConsoleParts } from './parts.ts';
+import { addQuarantine } from './quarantine/routes.tsx';
+import { addQueue } from './queue/routes.tsx';
+import { addReports } from './reports/routes.tsx';
 import { pageHeaders } from './security-headers.ts';
 import { createSessions } from './session.ts';
 import { requireSession, signIn, signOut } from './sign-in.tsx';
@@ -18,7 +23,7 @@ export interface OpenConsole {
 /** Everything below /console. */
 export function openConsole(parts: ConsoleParts): OpenConsole {
   const { adminToken, attempts, contract, log, timezone, trustProxy, databaseUrl } = parts;
-  const store = openStore(databaseUrl, log);
+  const store = openStore(databaseUrl, timezone, log);
   const guard = { adminToken, sessions: createSessions(adminToken), attempts, timezone, log };
 
   const app = express();
@@ -35,6 +40,11 @@ export function openConsole(parts: ConsoleParts): OpenConsole {
   app.use(readForm, requireFormToken);
   app.post('/sign-out', signOut);
   addOverview(app, parts, store);
+  addDeliveries(app, parts, store);
+  addFailed(app, parts, store);
+  addQuarantine(app, parts, store);
+  addReports(app, parts, store);
+  const closeQueue = addQueue(app, parts);
   if (contract) app.get('/openapi.json', (_req, res) => void res.json(contract));
 
   app.use(() => {
@@ -44,5 +54,8 @@ export function openConsole(parts: ConsoleParts): OpenConsole {
     if (sendError(res, error) === 500) log.error({ err: error }, 'a page of the console could not be made');
   };
   app.use(onError);
-  return { app, close: store.close };
+  const close = async () => {
+    await Promise.all([store.close(), closeQueue()]);
+  };
+  return { app, close };
 }

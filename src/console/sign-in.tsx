@@ -3,6 +3,7 @@ import { type Attempts, isSameSecret } from '../http/admin.ts';
 import { TooManyRequests } from '../http/door/errors.ts';
 import type { Log } from '../log.ts';
 import { cookieName, readCookie, type Sessions, sessionS } from './session.ts';
+import { Submit } from './ui/forms.tsx';
 import { sendBarePage } from './ui/page.tsx';
 
 export interface SignInParts {
@@ -80,7 +81,7 @@ function sendForm(req: Request, res: Response, status: number, fault?: string): 
             </p>
           )}
         </div>
-        <button>Sign in</button>
+        <Submit>Sign in</Submit>
         <p class="hint">
           The value of <code>ADMIN_TOKEN</code>. Where that is not set and the database is the embedded one,
           the first start printed it, and the file <code>admin-token</code> in <code>DATA_DIR</code> holds it.

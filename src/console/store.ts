@@ -15,13 +15,13 @@ const pageTimeoutMs = 5_000;
 const downloadTimeoutMs = 15 * 60_000;
 
 /** Connections of the console's own, so that no page takes one from the path of a callback. */
-export function openStore(url: string, log: Log): ConsoleStore {
+export function openStore(url: string, timezone: string, log: Log): ConsoleStore {
   const open = (name: string, timeout: number) =>
     openDatabase(url, log, {
       connections: 2,
       name,
       // Compiling a report's plan takes longer than running it.
-      settings: { statement_timeout: timeout, jit: 'off' },
+      settings: { statement_timeout: timeout, jit: 'off', TimeZone: timezone },
     });
   const pages = open('receiver console', pageTimeoutMs);
   const downloads = open('receiver download', downloadTimeoutMs);

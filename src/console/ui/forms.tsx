@@ -84,3 +84,12 @@ export function Choice({ label, name, value = '', options, any = 'any' }: Choice
     </div>
   );
 }
+
+/** Sends its form. `kind` is how it looks: the main thing to do is left without one. */
+export function Submit({ kind, children }: { kind?: string; children: ComponentChildren }) {
+  return (
+    <button type="submit" class={kind}>
+      {children}
+    </button>
+  );
+}

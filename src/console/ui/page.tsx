@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { assetUrl } from '../assets.ts';
 import { type Visit, VisitContext } from './context.ts';
-import { PostForm } from './forms.tsx';
+import { PostForm, Submit } from './forms.tsx';
 
 const sections = {
   overview: { name: 'Overview', href: '/console' },
@@ -49,7 +49,7 @@ export function sendPage(res: Response, options: PageOptions, children: Componen
             ))}
           </nav>
           <PostForm action="/console/sign-out" class="sign-out">
-            <button class="quiet">Sign out</button>
+            <Submit kind="quiet">Sign out</Submit>
           </PostForm>
         </header>
         <main id="main" tabindex={-1}>

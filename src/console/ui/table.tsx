@@ -5,6 +5,8 @@ export interface Column<Row> {
   cell: (row: Row) => ComponentChildren;
   /** Numbers stand at the right. */
   numeric?: boolean;
+  /** Long texts are broken into lines. */
+  wide?: boolean;
   /** Explains the column. */
   title?: string | undefined;
 }
@@ -37,8 +39,8 @@ export function Table<Row>({ label, columns, rows, empty }: TableProps<Row>) {
         <tbody>
           {rows.map((row, index) => (
             <tr key={index}>
-              {columns.map(({ head, cell, numeric }) => (
-                <td key={head} class={numeric ? 'number' : undefined}>
+              {columns.map(({ head, cell, numeric, wide }) => (
+                <td key={head} class={numeric ? 'number' : wide ? 'wide' : undefined}>
                   {cell(row)}
                 </td>
               ))}

@@ -28,6 +28,15 @@ export function Status({ status }: { status: string }) {
   return <span class={`status status-${status}`}>{status}</span>;
 }
 
+/** A text as it is, in a frame that scrolls. */
+export function Verbatim({ label, text }: { label: string; text: string }) {
+  return (
+    <section class="verbatim" aria-label={label} tabindex={0}>
+      <pre>{text}</pre>
+    </section>
+  );
+}
+
 export function DeliveryLink({ id }: { id: string }) {
   return (
     <a class="id" href={`/console/deliveries/${id}`}>
