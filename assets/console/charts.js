@@ -61,7 +61,7 @@ function draw(figure) {
       borderRadius: kind === 'bar' ? 2 : 0,
       maxBarThickness: 40,
       pointRadius: labels.length > 1 ? 0 : 3,
-      tension: 0.2,
+      cubicInterpolationMode: 'monotone',
     };
   });
   Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;

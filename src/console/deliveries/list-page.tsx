@@ -1,7 +1,7 @@
 import type { Family } from '../../families/index.ts';
 import { Choice, Field, Submit } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
-import { DeliveryLink, Moment, Nothing, Status } from '../ui/values.tsx';
+import { Moment, Nothing, Status } from '../ui/values.tsx';
 import { type ParsedFilter, statuses } from './filter.ts';
 import type { Listed } from './list.ts';
 
@@ -68,14 +68,20 @@ function Lines({ listed, isNarrowed }: { listed: Listed; isNarrowed: boolean }) 
       rows={listed.rows}
       empty={isNarrowed ? 'No delivery is like that.' : 'Nothing has come yet.'}
       columns={[
-        { head: 'Happened', cell: ({ event_time }) => <Moment at={event_time} /> },
+        {
+          head: 'Happened',
+          cell: ({ id, event_time }) => (
+            <a href={`/console/deliveries/${id}`}>
+              <Moment at={event_time} />
+            </a>
+          ),
+        },
         { head: 'Event', cell: ({ event }) => event },
         { head: 'Of', cell: ({ thing }) => thing ?? <Nothing /> },
         { head: 'Business', cell: ({ business_id }) => business_id },
         { head: 'Status', cell: ({ status }) => <Status status={status} /> },
         { head: 'Arrived', cell: ({ received_at }) => <Moment at={received_at} /> },
         { head: 'Times', cell: ({ delivery_count }) => delivery_count, numeric: true },
-        { head: 'Delivery', cell: ({ id }) => <DeliveryLink id={id} /> },
       ]}
     />
   );

@@ -20,7 +20,9 @@ export interface OverviewProps {
   silences: Answer<Silent[]>;
 }
 
-const tooLate = <p class="empty">This took too long to find out. Reload the page to try again.</p>;
+const tooLate = (what: string) => (
+  <p class="empty">{what} took too long to find out. Reload the page to try again.</p>
+);
 // What waits longer than this is not being kept up with.
 const slowMs = 60_000;
 
@@ -45,10 +47,8 @@ export function Overview({ readiness, families, backlog, arrivals, days, silence
         </Tile>
       </section>
       <Silences answer={silences} />
-      <h2>Callbacks per hour</h2>
-      {arrivals ? <Hours families={families} arrivals={arrivals} /> : tooLate}
-      <h2>Receipts per day</h2>
-      {days ? <Days days={days} /> : tooLate}
+      {arrivals ? <Hours families={families} arrivals={arrivals} /> : tooLate('The callbacks per hour')}
+      {days ? <Days days={days} /> : tooLate('The receipts per day')}
       <h2>What the service needs</h2>
       <Table
         label="Parts and whether they answer"

@@ -137,13 +137,19 @@ function Lines({ lines }: { lines: readonly QuarantineLine[] }) {
       rows={lines}
       empty="None."
       columns={[
-        { head: 'Last arrived', cell: ({ last_received_at }) => <Moment at={last_received_at} /> },
+        {
+          head: 'Last arrived',
+          cell: ({ id, last_received_at }) => (
+            <a href={`/console/quarantine/${id}`}>
+              <Moment at={last_received_at} />
+            </a>
+          ),
+        },
         { head: 'Came in for', cell: ({ family }) => family?.replaceAll('_', ' ') ?? <Nothing /> },
         { head: 'Business', cell: ({ business }) => business ?? <Nothing /> },
         { head: 'Reason', cell: ({ reason }) => reason.replaceAll('_', ' ') },
         { head: 'Times', cell: ({ times }) => formatCount(times), numeric: true },
         { head: 'Bytes', cell: ({ bytes }) => formatCount(bytes), numeric: true },
-        { head: 'Body', cell: ({ id }) => <BodyLink id={id} /> },
       ]}
     />
   );

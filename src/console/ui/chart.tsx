@@ -17,9 +17,13 @@ export function Chart({ title, kind, stacked = false, labels, series, format }: 
   if (labels.length === 0) return null;
   return (
     <figure class="chart" data-chart={kind} data-stacked={String(stacked)}>
-      <figcaption>{title}</figcaption>
+      <figcaption>
+        <h2>{title}</h2>
+      </figcaption>
       <details>
-        <summary>Figures: {title}</summary>
+        <summary>
+          Figures<span class="unseen">: {title}</span>
+        </summary>
         <section class="scroll" aria-label={`Figures: ${title}`} tabindex={0}>
           <table>
             <thead>
