@@ -20,7 +20,10 @@ const config: Config = {
   transform: {
     '\\.ts$': compiled({ tsx: false }),
     '\\.tsx$': compiled({ tsx: true }),
+    '\\.mjs$': compiled({ tsx: false }),
   },
+  // Preact is written in modules only.
+  transformIgnorePatterns: ['/node_modules/(?!preact/)'],
   testTimeout: 60_000,
 };
 

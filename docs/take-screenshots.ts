@@ -13,7 +13,7 @@ import { startTestService } from '../test/support/service.ts';
 const adminToken = 'made-up-admin-token';
 const folder = join(import.meta.dirname, 'screenshots');
 const screens = {
-  desk: { width: 1200, height: 800 },
+  desk: { width: 1200, height: 760 },
   phone: { width: 390, height: 844 },
 } as const;
 const lights = ['light', 'dark'] as const;
@@ -35,10 +35,6 @@ const pages = (failed: string): Record<string, (page: Page, url: string) => Prom
     await press(page, 'Replay …');
   },
   quarantine: open('/quarantine'),
-  'take-in': async (page, url) => {
-    await open('/quarantine')(page, url);
-    await press(page, 'Take in …');
-  },
   reports: open('/reports'),
   report: open('/reports/receipts_daily'),
   queue: open('/queue'),

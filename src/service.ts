@@ -200,9 +200,9 @@ function openLimits(config: Config, onStop: (closer: Closer) => void) {
 /** What the admin token opens. */
 function openAdmin(parts: ConsoleParts, onStop: (closer: Closer) => void): AdminParts {
   const { adminToken, attempts, contract } = parts;
-  const console = createConsole(parts);
-  onStop(console.close);
-  return { require: requireAdmin(adminToken, attempts), console: console.handle, contract };
+  const { handle, close } = createConsole(parts);
+  onStop(close);
+  return { require: requireAdmin(adminToken, attempts), console: handle, contract };
 }
 
 async function startEmbedded(config: Config, log: Log, onStop: (closer: Closer) => void): Promise<string> {

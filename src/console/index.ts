@@ -20,7 +20,11 @@ export function createConsole(parts: ConsoleParts): Console {
       app(req, res, next);
     },
     close: async () => {
-      await (await opening)?.close();
+      // What could not be opened has nothing to close.
+      await opening?.then(
+        (opened) => opened.close(),
+        () => {},
+      );
     },
   };
 }

@@ -39,7 +39,7 @@ export function signIn({ adminToken, sessions, attempts, log }: SignInParts): Re
       return sendForm(req, res, 429, `Too many tries. Wait ${error.retryAfterS} seconds.`);
     }
     const { token, next } = (req.body ?? {}) as Record<string, unknown>;
-    if (typeof token !== 'string' || !isSameSecret(token.trim(), adminToken)) {
+    if (typeof token !== 'string' || !isSameSecret(token.trim(), adminToken.trim())) {
       attempts.count(req);
       log.warn('a sign-in to the console failed');
       return sendForm(req, res, 401, 'That is not the token.');

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Family } from '../families/index.ts';
-import { isRefusedData } from '../store/faults.ts';
+import { describeRefusal, isRefusedData } from '../store/faults.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';
 import { type Applied, applyDeliveries, applyTogether } from './apply.ts';
 
@@ -67,7 +67,7 @@ async function tryOut(
   } catch (error) {
     if (!isRefusedData(error)) throw error;
     if (ids.length === 1)
-      return { applied: 0, changed: 0, failed: [{ id: ids[0]!, error: error.code ?? '' }] };
+      return { applied: 0, changed: 0, failed: [{ id: ids[0]!, error: describeRefusal(error) }] };
   } finally {
     await tx.rollback().execute();
   }

@@ -23,8 +23,8 @@ export function DeliveryList({ families, parsed, listed }: ListProps) {
   const isNarrowed = Object.keys(entered).length > 0;
   return (
     <>
-      <details class="card" open={isNarrowed}>
-        <summary>Filter</summary>
+      <details class="card" open={Object.keys(faults).length > 0}>
+        <summary>Filter{isNarrowed && `: ${describe(entered)}`}</summary>
         <form method="get" action="/console/deliveries">
           <div class="fields">
             <Choice
@@ -51,15 +51,32 @@ export function DeliveryList({ families, parsed, listed }: ListProps) {
           </div>
           <div class="actions">
             <Submit>Show</Submit>
-            {isNarrowed && <a href="/console/deliveries">Show all</a>}
           </div>
         </form>
       </details>
+      {isNarrowed && (
+        <p>
+          <a href="/console/deliveries">Show all</a>
+        </p>
+      )}
       {listed && <Lines listed={listed} isNarrowed={isNarrowed} />}
       {listed && <Pages listed={listed} entered={entered} />}
     </>
   );
 }
+
+const names: Record<string, string> = {
+  id: 'delivery',
+  from: 'happened from',
+  until: 'happened before',
+  arrivedFrom: 'arrived from',
+  arrivedUntil: 'arrived before',
+};
+
+const describe = (entered: Record<string, string>) =>
+  Object.entries(entered)
+    .map(([name, value]) => `${names[name] ?? name} ${value}`)
+    .join(', ');
 
 function Lines({ listed, isNarrowed }: { listed: Listed; isNarrowed: boolean }) {
   return (

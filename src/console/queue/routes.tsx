@@ -52,6 +52,7 @@ function Counts({ counts }: { counts: Record<string, number> }) {
   return (
     <Table
       label="Jobs by state"
+      small
       rows={states.map((state) => ({ state, count: counts[state] ?? 0 }))}
       empty=""
       columns={[

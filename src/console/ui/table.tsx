@@ -18,13 +18,15 @@ interface TableProps<Row> {
   rows: readonly Row[];
   /** Stands in the place of no rows. */
   empty: ComponentChildren;
+  /** Two or three narrow columns. */
+  small?: boolean;
 }
 
 /** A table that scrolls within its own frame where the screen is narrow. */
-export function Table<Row>({ label, columns, rows, empty }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, empty, small }: TableProps<Row>) {
   if (rows.length === 0) return <p class="empty">{empty}</p>;
   return (
-    <section class="scroll" aria-label={label} tabindex={0}>
+    <section class={small ? 'scroll small' : 'scroll'} aria-label={label} tabindex={0}>
       <table>
         <caption class="unseen">{label}</caption>
         <thead>
