@@ -137,7 +137,7 @@ it('leads to the page that was asked for', async () => {
   expect(answer.headers.get('location')).toBe('/console/deliveries?status=failed');
 });
 
-it('an address that tries token after token is told to wait, here and with a bearer token', async () => {
+it('an address that tries token after token is told to wait', async () => {
   const other = await startTestService({ databaseUrl: database.url, role: 'receiver', adminToken });
   const attempt = (token: string) => postForm(`${other.url}/console/sign-in`, { token });
   const last = await until(async () => {

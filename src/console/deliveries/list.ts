@@ -32,38 +32,46 @@ export interface Listed {
   newer: boolean;
 }
 
-/**
- * A page of deliveries, the newest event first. Ids sort by the time of the event, so a page is found in
- * their index wherever it lies, and a range of event times is a range of ids.
- *
- * Read in two parts, what is applied and what is not, because each has indexes of its own.
- */
+/** A page of deliveries, the newest event first. */
 export async function listDeliveries(
   db: Kysely<Tables>,
   families: readonly Family[],
   filter: DeliveryFilter,
-  { before, after }: Place,
+  place: Place,
   size = 50,
 ): Promise<Listed> {
-  const backwards = after !== undefined;
-  const order = backwards ? sql`id asc` : sql`id desc`;
-  const place = backwards ? sql`id > ${after}::uuid` : before ? sql`id < ${before}::uuid` : sql`true`;
+  const { rows } = await pageQuery(families, filter, place, size + 1).execute(db);
+  const more = rows.length > size;
+  const shown = rows.slice(0, size);
+  if (place.after) return { rows: shown.reverse(), older: true, newer: more };
+  return { rows: shown, older: more, newer: place.before !== undefined };
+}
+
+/**
+ * Ids sort by the time of the event, so a page is found in their index wherever it lies, and a range of event
+ * times is a range of ids. Read in two parts, what is applied and what is not, because each has indexes of its
+ * own.
+ */
+export function pageQuery(
+  families: readonly Family[],
+  filter: DeliveryFilter,
+  { before, after }: Place,
+  limit: number,
+): RawBuilder<DeliveryLine> {
+  const order = after ? sql`id asc` : sql`id desc`;
+  const place = after ? sql`id > ${after}::uuid` : before ? sql`id < ${before}::uuid` : sql`true`;
   const part = (applied: boolean) => sql`(
     select id, event, family, business_id, ${thingOf(families)} as thing, event_time, received_at, status,
            delivery_count
     from deliveries
     where ${sql.join([place, ...conditions(filter, applied)], sql` and `)}
-    order by ${order} limit ${size + 1})`;
+    order by ${order} limit ${limit})`;
   const parts = [true, false].filter(
     (applied) => !filter.status || (filter.status === 'applied') === applied,
   );
-  const { rows } = await sql<DeliveryLine>`
+  return sql<DeliveryLine>`
     select * from (${sql.join(parts.map(part), sql` union all `)}) as found
-    order by ${order} limit ${size + 1}`.execute(db);
-  const more = rows.length > size;
-  const shown = rows.slice(0, size);
-  if (backwards) return { rows: shown.reverse(), older: true, newer: more };
-  return { rows: shown, older: more, newer: before !== undefined };
+    order by ${order} limit ${limit}`;
 }
 
 function thingOf(families: readonly Family[]): RawBuilder<unknown> {

@@ -133,11 +133,10 @@ export function ReplayDone({ outcome, values }: ConfirmProps) {
 
 function Result({ outcome, would = false }: { outcome: Outcome; would?: boolean }) {
   const { applied, changed, failed, errors } = outcome;
-  const word = (one: string) => (would ? `Would be ${one}` : one);
   return (
     <>
       <dl class="card">
-        <dt>{word('applied')}</dt>
+        <dt>{would ? 'Would be applied' : 'Applied'}</dt>
         <dd>{formatCount(applied)}</dd>
         <dt>Rows that {would ? 'would change' : 'changed'}</dt>
         <dd>{formatCount(changed)}</dd>

@@ -17,6 +17,8 @@ export function csvWriter(columns: readonly string[]) {
     header: true,
     columns: [...columns],
     record_delimiter: 'windows',
+    // It quotes the whole delimiter only, RFC 4180 either half of it.
+    quoted_match: /[\r\n]/,
     escape_formulas: true,
     cast: {
       string: (value, { header }) =>
