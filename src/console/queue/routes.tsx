@@ -1,4 +1,5 @@
 import type { Router } from 'express';
+import { queueName } from '../../queue/backend.ts';
 import { NotHere } from '../errors.ts';
 import type { ConsoleParts } from '../parts.ts';
 import { boardHeaders } from '../security-headers.ts';
@@ -29,7 +30,7 @@ export function addQueue(router: Router, parts: ConsoleParts): () => Promise<voi
         {counts ? <Counts counts={counts} /> : <p class="empty">The queue does not answer.</p>}
         {counts && (
           <p>
-            <a class="button second" href={boardPath}>
+            <a class="button second" href={`${boardPath}/queue/${queueName}`}>
               Look into the queue
             </a>
           </p>
