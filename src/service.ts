@@ -40,14 +40,14 @@ type Closer = () => Promise<void>;
  * Starts what the role needs, and returns when it is ready.
  *
  * @param families the event families to take in
- * @param contract what is served at /openapi.json, if anything
+ * @param contract makes what is served at /openapi.json, if anything
  * @throws the error of what could not be started; what was started by then is stopped
  */
 export async function startService(
   config: Config,
   families: readonly [Family, ...Family[]],
   log: Log,
-  contract?: object,
+  contract?: () => object,
 ): Promise<Service> {
   const closers: Closer[] = [];
   const stop = async () => {
@@ -68,7 +68,7 @@ async function start(
   config: Config,
   families: readonly [Family, ...Family[]],
   log: Log,
-  contract: object | undefined,
+  contract: (() => object) | undefined,
   onStop: (closer: Closer) => void,
 ): Promise<string | undefined> {
   const receives = config.role !== 'worker';

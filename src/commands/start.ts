@@ -27,8 +27,7 @@ export function addStartCommand(program: Command, env: Environment, contract: Co
         process.exit(1);
       });
       const { signatureHeader } = config.authentication;
-      // Served where the admin token switches on what is for administrators.
-      const document = config.adminToken ? contract({ families, signatureHeader }) : undefined;
+      const document = () => contract({ families, signatureHeader });
       const service = await startService(config, families, log, document);
       stopOnSignal(service, log);
       log.info({ role: config.role, url: service.url }, 'ready');

@@ -18,8 +18,8 @@ export interface AdminParts {
   /** Lets through who sends the admin token. */
   require: RequestHandler;
   console: RequestHandler;
-  /** Served at /openapi.json where there is one. */
-  contract?: object | undefined;
+  /** Makes what is served at /openapi.json. */
+  contract?: (() => object) | undefined;
 }
 
 /** Everything that the service serves. */
@@ -38,7 +38,7 @@ export function createApp({ callbacks, health, admin, log }: AppParts): Express 
   if (admin) {
     app.use('/console', admin.console);
     const { contract } = admin;
-    if (contract) app.get('/openapi.json', admin.require, (_req, res) => answer(res, 200, contract));
+    if (contract) app.get('/openapi.json', admin.require, (_req, res) => answer(res, 200, contract()));
   }
 
   app.use((_req, _res, next) => next(new NotFound()));

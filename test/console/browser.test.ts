@@ -103,7 +103,7 @@ it('what failed is found with the keyboard, opened, replayed and applied', async
   await heading('Replayed');
   await page.getByRole('link', { name: id }).click();
   await page.getByText('Applied', { exact: true }).waitFor();
-  expect(await page.locator('.status').innerText()).toBe('applied');
+  expect(await page.locator('.status').textContent()).toBe('applied');
   expect(await database.rows('select status from deliveries where id = $1', [id])).toEqual([
     { status: 'applied' },
   ]);

@@ -16,7 +16,7 @@ function app() {
     admin: {
       require: requireAdmin(token, attempts),
       console: express.Router(),
-      contract: { openapi: '3.1.0' },
+      contract: () => ({ openapi: '3.1.0' }),
     },
     log: createLog('silent'),
   });

@@ -5,8 +5,9 @@ import { NotHere } from '../errors.ts';
 import type { ConsoleParts } from '../parts.ts';
 import type { ConsoleStore } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
+import { BodyPage } from './body-page.tsx';
 import { ConfirmDrop, ConfirmReadmit, DropDone, ReadmitDone } from './confirm-pages.tsx';
-import { BodyPage, QuarantinePage } from './pages.tsx';
+import { QuarantinePage } from './pages.tsx';
 import { readmitNow, readQuarantineForm } from './readmit.ts';
 import { listBodies, readBody, readQuarantineGroups } from './rows.ts';
 

@@ -17,10 +17,10 @@ export interface Report {
   view: string;
   title: string;
   about: string;
-  /** Whether its rows have a `day`, and a `clinic_id`. */
+  /** Whether its rows have a `day`, a `business_id`, a `clinic_id`. */
   dated: boolean;
-  clinic: boolean;
   business: boolean;
+  clinic: boolean;
   order: string;
   chart?: ReportChart;
 }
@@ -40,14 +40,15 @@ const amountsPerDay: ReportChart = {
   amounts: true,
 };
 
+const perBusiness = { dated: true, business: true, clinic: false };
+const perClinic = { ...perBusiness, clinic: true };
+
 export const reports: readonly Report[] = [
   {
     view: 'receipts_daily',
     title: 'Receipts per day',
     about: 'Counts, amounts, discounts and dues of each clinic and doctor.',
-    dated: true,
-    clinic: true,
-    business: true,
+    ...perClinic,
     order: 'day desc, business_id, clinic_id, doctor_id',
     chart: amountsPerDay,
   },
@@ -55,9 +56,7 @@ export const reports: readonly Report[] = [
     view: 'outstanding_receipts',
     title: 'Outstanding receipts',
     about: 'Receipts with something still to pay.',
-    dated: true,
-    clinic: true,
-    business: true,
+    ...perClinic,
     order: 'due_amount desc, business_id, receipt_id',
     chart: {
       title: 'Still due, by the day of the receipt, in rupees',
@@ -71,9 +70,7 @@ export const reports: readonly Report[] = [
     view: 'doctors_daily',
     title: 'Doctors',
     about: 'Receipts, consent forms and review requests of each doctor and day.',
-    dated: true,
-    clinic: false,
-    business: true,
+    ...perBusiness,
     order: 'day desc, business_id, doctor_id',
     chart: {
       title: 'The twelve doctors with the largest net amount, in rupees',
@@ -88,9 +85,7 @@ export const reports: readonly Report[] = [
     view: 'clinics_daily',
     title: 'Clinics',
     about: 'Receipts, consent forms and review requests of each clinic and day.',
-    dated: true,
-    clinic: true,
-    business: true,
+    ...perClinic,
     order: 'day desc, business_id, clinic_id',
     chart: {
       title: 'The twelve clinics with the largest net amount, in rupees',
@@ -105,9 +100,7 @@ export const reports: readonly Report[] = [
     view: 'receipts',
     title: 'Receipts',
     about: 'Each receipt as its newest version says, without the deleted ones.',
-    dated: true,
-    clinic: true,
-    business: true,
+    ...perClinic,
     order: 'issued_at desc, business_id, receipt_id',
     chart: amountsPerDay,
   },
@@ -115,9 +108,7 @@ export const reports: readonly Report[] = [
     view: 'deleted_receipts',
     title: 'Deleted receipts',
     about: 'Each as it last was.',
-    dated: true,
-    clinic: true,
-    business: true,
+    ...perClinic,
     order: 'issued_at desc, business_id, receipt_id',
     chart: perDay('Deleted receipts by the day of the receipt'),
   },
@@ -125,27 +116,21 @@ export const reports: readonly Report[] = [
     view: 'all_receipts',
     title: 'All receipts',
     about: 'Deleted ones included.',
-    dated: true,
-    clinic: true,
-    business: true,
+    ...perClinic,
     order: 'issued_at desc, business_id, receipt_id',
   },
   {
     view: 'receipt_history',
     title: 'Receipt history',
     about: 'Every version of every receipt; the day is that of its arrival.',
-    dated: true,
-    clinic: true,
-    business: true,
+    ...perClinic,
     order: 'received_at desc, business_id, receipt_id, version desc',
   },
   {
     view: 'consent_forms',
     title: 'Consent forms',
     about: 'Each as its newest version says; the day is that of its last event.',
-    dated: true,
-    clinic: false,
-    business: true,
+    ...perBusiness,
     order: 'event_time desc, business_id, form_id',
     chart: perDay('Consent forms per day'),
   },
@@ -153,9 +138,7 @@ export const reports: readonly Report[] = [
     view: 'review_requests',
     title: 'Review requests',
     about: 'Each request to ask a patient for a review.',
-    dated: true,
-    clinic: true,
-    business: true,
+    ...perClinic,
     order: 'requested_at desc, business_id, delivery_id',
     chart: perDay('Review requests per day'),
   },
@@ -163,9 +146,7 @@ export const reports: readonly Report[] = [
     view: 'delivery_health',
     title: 'Delivery health',
     about: 'What came in each hour, what became of it, and how long that took.',
-    dated: true,
-    clinic: false,
-    business: true,
+    ...perBusiness,
     order: 'hour desc, business_id, family',
     chart: {
       title: 'Callbacks per day and what became of them',
@@ -184,9 +165,7 @@ export const reports: readonly Report[] = [
     view: 'deliveries',
     title: 'Deliveries',
     about: 'When each callback came and what became of it.',
-    dated: true,
-    clinic: false,
-    business: true,
+    ...perBusiness,
     order: 'received_at desc, delivery_id',
     chart: perDay('Callbacks per day'),
   },
@@ -195,17 +174,15 @@ export const reports: readonly Report[] = [
     title: 'Silence',
     about: 'How long each business has sent nothing, and whether that is out of the ordinary.',
     dated: false,
-    clinic: false,
     business: true,
+    clinic: false,
     order: 'out_of_the_ordinary desc nulls last, present_gap desc',
   },
   {
     view: 'quarantine',
     title: 'Quarantine',
     about: 'Callbacks that did not fit, and why.',
-    dated: true,
-    clinic: false,
-    business: true,
+    ...perBusiness,
     order: 'received_at desc, quarantine_id',
     chart: perDay('Bodies put into quarantine per day'),
   },
@@ -214,8 +191,8 @@ export const reports: readonly Report[] = [
     title: 'Schema drift',
     about: 'Where callbacks differ from what the interface documents.',
     dated: false,
-    clinic: false,
     business: false,
+    clinic: false,
     order: 'last_seen desc, event, field, kind, value',
   },
 ];
