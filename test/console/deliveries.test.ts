@@ -43,6 +43,7 @@ async function walk(filter: object, size: number, direction: 'before' | 'after')
   for (;;) {
     const { rows, older, newer } = await listDeliveries(database.db, families, filter, place, size);
     pages.push(rows.map(({ id }) => id));
+    if (pages.length > 100) throw new Error('The pages do not end.');
     if (!(direction === 'before' ? older : newer)) return direction === 'before' ? pages : pages.reverse();
     place = direction === 'before' ? { before: rows.at(-1)!.id } : { after: rows[0]!.id };
   }

@@ -4,7 +4,7 @@ import { createLog } from '../../src/log.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startTestService, testConfig } from '../support/service.ts';
+import { type ServiceOptions, startTestService, testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { adminToken, postForm, signInTo, type Visitor } from './visitor.ts';
 
@@ -18,6 +18,14 @@ beforeAll(async () => {
   service = (await startService(config, families, createLog('silent'), contract)) as typeof service;
   visitor = await signInTo(service.url);
 });
+const others: Service[] = [];
+/** Another service on the same database, for one test. */
+async function startAnother(options: ServiceOptions) {
+  const other = await startTestService({ databaseUrl: database.url, role: 'receiver', ...options });
+  others.push(other);
+  return other;
+}
+afterEach(() => Promise.all(others.splice(0).map((other) => other.stop())));
 afterAll(async () => {
   await service.stop();
   await database.close();
@@ -81,11 +89,10 @@ it('serves a stranger the stylesheet of the form', async () => {
 });
 
 it('there is no console where there is no admin token', async () => {
-  const other = await startTestService({ databaseUrl: database.url, role: 'receiver' });
+  const other = await startAnother({});
   for (const path of ['/console', '/console/assets/console.css', '/openapi.json']) {
     expect((await fetch(other.url + path)).status).toBe(404);
   }
-  await other.stop();
 });
 
 it('the right token begins a session in a cookie that scripts, other sites and other paths do not get', async () => {
@@ -101,18 +108,12 @@ it('the right token begins a session in a cookie that scripts, other sites and o
 it('the cookie is for TLS only where the proxy that is trusted says that the request came by TLS', async () => {
   const config = testConfig({});
   const authentication = { ...config.authentication, trustProxy: 1 };
-  const behind = await startTestService({
-    databaseUrl: database.url,
-    role: 'receiver',
-    adminToken,
-    authentication,
-  });
+  const behind = await startAnother({ adminToken, authentication });
   const tls = { 'X-Forwarded-Proto': 'https' };
   const cookieOf = async (url: string) =>
     (await postForm(`${url}/console/sign-in`, { token: adminToken }, tls)).headers.get('set-cookie');
   expect(await cookieOf(behind.url)).toContain('Secure');
   expect(await cookieOf(service.url)).not.toContain('Secure');
-  await behind.stop();
 });
 
 it.each(['', 'wrong', `${adminToken}x`])('another token begins none: %p', async (token) => {
@@ -138,7 +139,7 @@ it('leads to the page that was asked for', async () => {
 });
 
 it('an address that tries token after token is told to wait', async () => {
-  const other = await startTestService({ databaseUrl: database.url, role: 'receiver', adminToken });
+  const other = await startAnother({ adminToken });
   const attempt = (token: string) => postForm(`${other.url}/console/sign-in`, { token });
   const last = await until(async () => {
     const answer = await attempt('guess');
@@ -146,7 +147,6 @@ it('an address that tries token after token is told to wait', async () => {
   });
   expect(Number(last.headers.get('retry-after'))).toBeGreaterThan(0);
   expect((await attempt(adminToken)).status).toBe(429);
-  await other.stop();
 });
 
 it('signing out takes the cookie away', async () => {

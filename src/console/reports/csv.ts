@@ -6,10 +6,11 @@ import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
 import { Busy } from '../errors.ts';
 
-const batchSize = 500;
+// Small, so that callbacks get their turn in between.
+const batchSize = 100;
 
-/** A number that a spreadsheet takes for a number, and not the beginning of a formula. */
-const plainNumber = /^-?\d+(\.\d+)?$/;
+/** What begins like a formula but is a number, for a spreadsheet too. */
+const negativeNumber = /^-\d+(\.\d+)?$/;
 
 /** Turns rows into CSV (RFC 4180). What a spreadsheet would take for a formula is marked as a text by a quote. */
 export function csvWriter(columns: readonly string[]) {
@@ -22,7 +23,7 @@ export function csvWriter(columns: readonly string[]) {
     escape_formulas: true,
     cast: {
       string: (value, { header }) =>
-        header || !plainNumber.test(value) ? value : { value, escape_formulas: false },
+        header || !negativeNumber.test(value) ? value : { value, escape_formulas: false },
     },
   });
 }
