@@ -13,8 +13,8 @@ import { startTestService } from '../test/support/service.ts';
 const adminToken = 'made-up-admin-token';
 const folder = join(import.meta.dirname, 'screenshots');
 const screens = {
-  desk: { width: 1200, height: 760 },
-  phone: { width: 390, height: 844 },
+  desk: { width: 1120, height: 720 },
+  phone: { width: 390, height: 760 },
 } as const;
 const lights = ['light', 'dark'] as const;
 
