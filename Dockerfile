@@ -9,6 +9,7 @@ ENV NODE_ENV=production HOST=0.0.0.0
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
+COPY assets assets
 COPY bin bin
 COPY db db
 COPY --from=build /app/dist dist

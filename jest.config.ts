@@ -1,16 +1,29 @@
 /** @jest-config-loader esbuild-register */
 import type { Config } from 'jest';
 
+const compiled = ({ tsx }: { tsx: boolean }): [string, Record<string, unknown>] => [
+  '@swc/jest',
+  {
+    jsc: {
+      target: 'es2023',
+      parser: { syntax: 'typescript', tsx },
+      transform: { react: { runtime: 'automatic', importSource: 'preact' } },
+    },
+    module: { type: 'commonjs' },
+  },
+];
+
 const config: Config = {
   roots: ['<rootDir>/test'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   transform: {
-    '\\.ts$': [
-      '@swc/jest',
-      { jsc: { target: 'es2023', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
-    ],
+    '\\.ts$': compiled({ tsx: false }),
+    '\\.tsx$': compiled({ tsx: true }),
+    '\\.mjs$': compiled({ tsx: false }),
   },
+  // Preact is written in modules only.
+  transformIgnorePatterns: ['/node_modules/(?!preact/)'],
   testTimeout: 60_000,
 };
 

@@ -1,13 +1,14 @@
-import type pg from 'pg';
 import type { Config } from './config.ts';
+import { createConsole } from './console/index.ts';
 import { envelopeSchema, type Family } from './families/index.ts';
-import { requireAdmin } from './http/admin.ts';
-import { createApp } from './http/app.ts';
+import { healthParts } from './health-parts.ts';
+import { countAttempts, requireAdmin } from './http/admin.ts';
+import { type AdminParts, createApp } from './http/app.ts';
 import { createCallbackHandler, type Handler } from './http/callback-handler.ts';
 import { describeDoor } from './http/door/describe.ts';
-import { createDoor, type Door } from './http/door/door.ts';
+import { createDoor } from './http/door/door.ts';
 import { rateLimit } from './http/door/rate-limit.ts';
-import type { HealthPart } from './http/health.ts';
+import { readiness } from './http/health.ts';
 import { serveMetrics } from './http/metrics-server.ts';
 import { listen } from './http/server.ts';
 import type { Delivery } from './inbox/delivery.ts';
@@ -17,14 +18,13 @@ import { Quarantine } from './inbox/quarantine.ts';
 import type { Log } from './log.ts';
 import { createMetrics } from './metrics/index.ts';
 import { prepareDatabase } from './prepare-database.ts';
-import type { QueueBackend } from './queue/backend.ts';
 import { DeliveryQueue } from './queue/delivery-queue.ts';
 import { postgresBackend } from './queue/postgres-backend.ts';
 import { connectRedis } from './queue/redis.ts';
 import { redisBackend } from './queue/redis-backend.ts';
 import { openDatabase } from './store/database.ts';
 import { startEmbeddedPostgres } from './store/embedded/index.ts';
-import { within } from './within.ts';
+import { countDeliveries, replayDeliveries } from './worker/replay.ts';
 import { startWorker } from './worker/worker.ts';
 
 export interface Service {
@@ -40,14 +40,14 @@ type Closer = () => Promise<void>;
  * Starts what the role needs, and returns when it is ready.
  *
  * @param families the event families to take in
- * @param contract what is served at /openapi.json, if anything
+ * @param contract makes what is served at /openapi.json, if anything
  * @throws the error of what could not be started; what was started by then is stopped
  */
 export async function startService(
   config: Config,
   families: readonly [Family, ...Family[]],
   log: Log,
-  contract?: object,
+  contract?: () => Promise<object>,
 ): Promise<Service> {
   const closers: Closer[] = [];
   const stop = async () => {
@@ -68,40 +68,50 @@ async function start(
   config: Config,
   families: readonly [Family, ...Family[]],
   log: Log,
-  contract: object | undefined,
+  contract: (() => Promise<object>) | undefined,
   onStop: (closer: Closer) => void,
 ): Promise<string | undefined> {
   const receives = config.role !== 'worker';
   const works = config.role !== 'receiver';
+  const { adminToken, authentication, metrics, quarantine: quarantineLimits } = config;
+  const { trustProxy } = authentication;
 
+  // The stores.
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
   onStop(await prepareDatabase(databaseUrl, config, log));
   const name = `receiver ${config.role}`;
   const database = openDatabase(databaseUrl, log, { connections: 10, name, queryTimeoutMs: 30_000 });
   onStop(database.close);
+  const { db, pool } = database;
 
-  const backend = config.redisUrl ? redisBackend(config.redisUrl) : postgresBackend(databaseUrl);
+  const openBackend = () => (config.redisUrl ? redisBackend(config.redisUrl) : postgresBackend(databaseUrl));
+  const backend = openBackend();
   onStop(backend.close);
   await backend.prepare();
   const queue = await DeliveryQueue.open(backend, log);
   onStop(() => queue.close());
+  const enqueue = (ids: string[]) => queue.enqueue(ids);
   void backend.refuge?.durability().then(
     ({ safe, detail }) =>
       log[safe ? 'info' : 'warn']({ detail }, 'deliveries wait in Redis while PostgreSQL is away'),
     (err) => log.warn({ err }, 'what Redis keeps could not be found out'),
   );
 
-  const { db, pool } = database;
-  const enqueue = (ids: string[]) => queue.enqueue(ids);
-  const stores = { pool, queue: () => queue.opened(), queueStore: backend.name, log };
-  const { adminToken } = config;
-  const instruments = adminToken ? createMetrics(families, stores, config.metrics.cacheMs) : undefined;
-  const observe = instruments?.observe;
-  const metrics = instruments && { require: requireAdmin(adminToken!), scrape: instruments.scrape };
+  // What every role shows of itself.
   const health = healthParts(config, pool, backend);
-  onStop(await serveMetrics({ health, metrics, log }, config));
-  const quarantine = new Quarantine({ pool, limits: config.quarantine, log });
+  const limits = openLimits(config, onStop);
+  const attempts = countAttempts(limits.signIns, trustProxy);
+  const stores = { pool, queue: () => queue.opened(), queueStore: backend.name, log };
+  const instruments = adminToken ? createMetrics(families, stores, metrics.cacheMs) : undefined;
+  const observe = instruments?.observe;
+  const admin: AdminParts | undefined = adminToken
+    ? { require: requireAdmin(adminToken, attempts), scrape: instruments!.scrape, contract }
+    : undefined;
+  onStop(await serveMetrics({ health, admin, log }, config));
+
+  const quarantine = new Quarantine({ pool, limits: quarantineLimits, log });
   onStop(() => quarantine.drained());
+
   if (works) {
     const inbox = new Inbox({ pool, enqueue, log });
     onStop(() => inbox.drained());
@@ -110,6 +120,7 @@ async function start(
   }
   if (!receives) return undefined;
 
+  // The path of a callback, from its end.
   const refuge = backend.refuge && {
     hold: (deliveries: Delivery[]) => queue.hold(deliveries),
     ping: backend.ping,
@@ -118,56 +129,54 @@ async function start(
   onStop(() => inbox.drained());
   const drift = new Drift(pool, log, families);
   onStop(() => drift.close());
-  const door = openDoor(config, onStop);
+  const door = createDoor({ rules: authentication, limits });
   const schema = envelopeSchema(families);
-  const parts = { config, schema, door, inbox, quarantine, drift, log };
+  const parts = { config, schema, door, inbox, quarantine, drift, observe: observe?.http, log };
   const callbacks = new Map<string, Handler>(
-    families.map((family) => [
-      config.paths[family.name]!,
-      createCallbackHandler(family, { ...parts, observe: observe?.http }),
-    ]),
+    families.map((family) => [config.paths[family.name]!, createCallbackHandler(family, parts)]),
   );
   log.info({ checks: describeDoor(config) }, 'what is asked of a sender');
-  const served = { callbacks, health, contract, metrics, observe: observe?.http, log };
-  const server = await listen(createApp(served), callbacks, config);
+
+  if (admin) {
+    const { handle, close } = createConsole({
+      adminToken: adminToken!,
+      trustProxy,
+      timezone: config.reportTimezone,
+      databaseUrl,
+      families,
+      attempts,
+      readiness: () => readiness(health),
+      readmission: { families, schema, door, inbox },
+      replay: {
+        count: countDeliveries,
+        run: (onDb, filter, options) => replayDeliveries(onDb, families, filter, options),
+      },
+      openBackend,
+      contract,
+      log,
+    });
+    onStop(close);
+    admin.console = handle;
+  }
+  const app = createApp({ callbacks, health, admin, observe: observe?.http, log });
+  const server = await listen(app, callbacks, config);
   onStop(server.stop);
   return server.url;
 }
 
-function healthParts(config: Config, pool: pg.Pool, backend: QueueBackend): HealthPart[] {
-  // Half the time that a part has, so that the other store can still be asked.
-  const database = () => within(1_000, pool.query('select 1')).then(() => 'PostgreSQL');
-  const refuge = () => backend.ping().then(() => 'Redis, until PostgreSQL is back');
-  const durability = backend.refuge?.durability;
-  return [
-    {
-      name: 'store',
-      required: true,
-      check: () => database().catch((e) => (backend.refuge ? refuge() : Promise.reject(e))),
-    },
-    { name: 'database', required: false, check: () => database().then(() => 'answers') },
-    { name: 'queue', required: false, check: () => backend.ping().then(() => `on ${backend.name}`) },
-    ...(durability
-      ? [{ name: 'refuge', required: false, check: () => durability().then(({ detail }) => detail) }]
-      : []),
-    { name: 'door', required: false, check: async () => describeDoor(config) },
-  ];
-}
-
-function openDoor(config: Config, onStop: (closer: Closer) => void): Door {
+/** How often something may happen; receivers count together where there is Redis. */
+function openLimits(config: Config, onStop: (closer: Closer) => void) {
   const { requestsPerSecond, refusalsPerMinute } = config.limits;
   const redis = config.redisUrl ? connectRedis(config.redisUrl, 'producer') : undefined;
   redis?.on('error', () => {}); // the limits go on in memory
   onStop(async () => redis?.disconnect());
-  return createDoor({
-    rules: config.authentication,
-    limits: {
-      requests: requestsPerSecond
-        ? rateLimit('requests', { points: requestsPerSecond, durationS: 1 }, redis)
-        : undefined,
-      refusals: rateLimit('refusals', { points: refusalsPerMinute, durationS: 60 }, redis),
-    },
-  });
+  return {
+    requests: requestsPerSecond
+      ? rateLimit('requests', { points: requestsPerSecond, durationS: 1 }, redis)
+      : undefined,
+    refusals: rateLimit('refusals', { points: refusalsPerMinute, durationS: 60 }, redis),
+    signIns: rateLimit('sign-ins', { points: 10, durationS: 300 }, redis),
+  };
 }
 
 async function startEmbedded(config: Config, log: Log, onStop: (closer: Closer) => void): Promise<string> {

@@ -1,7 +1,12 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { adminToken, signInTo } from './console/visitor.ts';
 import { paths, receiptCallback } from './support/callbacks.ts';
 import { createEmptyDatabase, type TestDatabase } from './support/database.ts';
 import { spawnReceiver, spawnService } from './support/process.ts';
 import { post } from './support/service.ts';
+import { until } from './support/until.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -66,14 +71,59 @@ it('a sender that keeps its connection open does not hold up a stop', async () =
   expect(await service.end('SIGTERM')).toBe(0);
 });
 
-it('serves the contract where the admin token is set, and not elsewhere', async () => {
-  const contract = async (env: Record<string, string>) => {
+it('serves the contract where the admin token is set, to who sends it, and not elsewhere', async () => {
+  const contract = async (env: Record<string, string>, headers: Record<string, string> = {}) => {
     const service = await spawnService({ DATABASE_URL: database.url, ...env });
-    const answer = await fetch(`${service.url}/openapi.json`);
+    const answer = await fetch(`${service.url}/openapi.json`, { headers });
     const document = (await answer.json()) as { openapi?: string };
     expect(await service.end('SIGTERM')).toBe(0);
     return [answer.status, document.openapi];
   };
+  const env = { ADMIN_TOKEN: '0123456789abcdef' };
   expect(await contract({})).toEqual([404, undefined]);
-  expect(await contract({ ADMIN_TOKEN: '0123456789abcdef' })).toEqual([200, '3.1.0']);
+  expect(await contract(env)).toEqual([401, undefined]);
+  expect(await contract(env, { Authorization: `Bearer ${env.ADMIN_TOKEN}` })).toEqual([200, '3.1.0']);
 });
+
+it('the built console finds its pages and files', async () => {
+  const service = await spawnService({ DATABASE_URL: database.url, ADMIN_TOKEN: adminToken });
+  const visitor = await signInTo(service.url);
+  const page = await visitor.read('');
+  const assets = Array.from(page.matchAll(/\/console(\/assets\/[^"]+)"/g), ([, path]) =>
+    path!.replaceAll('&amp;', '&'),
+  );
+  expect(assets).toHaveLength(4);
+  for (const path of assets) {
+    const answer = await visitor.get(path);
+    expect([path, answer.status]).toEqual([path, 200]);
+    expect(answer.headers.get('cache-control')).toBe('private, max-age=31536000, immutable');
+    await answer.text();
+  }
+  expect((await visitor.get('/queue/board')).status).toBe(200);
+  expect(await service.end('SIGTERM')).toBe(0);
+});
+
+it('on the embedded database an admin token is made, printed once, kept from others, and never logged', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'receiver-token-'));
+  const start = () => spawnService({ DATA_DIR: folder });
+  const first = await start();
+  await until(() => first.output().includes('/console'));
+  const token = readFileSync(join(folder, 'admin-token'), 'utf8').trim();
+  expect(statSync(join(folder, 'admin-token')).mode & 0o777).toBe(0o600);
+  expect(first.output().split(token)).toHaveLength(2);
+  const logged = first
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'));
+  expect(logged.join()).not.toContain(token);
+  expect((await fetch(`${first.url}/openapi.json`)).status).toBe(401);
+  await signInTo(first.url, token);
+  expect(await first.end('SIGTERM')).toBe(0);
+
+  const second = await start();
+  await until(() => second.output().includes('/console'));
+  expect(second.output()).not.toContain(token);
+  await signInTo(second.url, token);
+  expect(await second.end('SIGTERM')).toBe(0);
+  rmSync(folder, { recursive: true, force: true });
+}, 120_000);

@@ -1,8 +1,14 @@
 import type { Config } from '../config.ts';
 import type { Family } from '../families/index.ts';
+import type { AdminToken } from './admin-token.ts';
 
 /** What a person who starts the service wants to know: the addresses, and how to try one. */
-export function greeting(url: string, config: Config, families: readonly Family[]): string {
+export function greeting(
+  url: string,
+  config: Config,
+  families: readonly Family[],
+  made: AdminToken | undefined,
+): string {
   const lines = families.map((family) => {
     const name = family.name.replaceAll('_', ' ');
     return `  ${name.padEnd(16)}${url}${config.paths[family.name]}`;
@@ -11,8 +17,16 @@ export function greeting(url: string, config: Config, families: readonly Family[
 The service is ready. Callbacks go to:
 
 ${lines.join('\n')}
-${config.authentication.signingKeys.length > 0 ? '' : tryIt(`${url}${config.paths.receipt}`)}
+${config.adminToken ? wayIn(url, made) : ''}${config.authentication.signingKeys.length > 0 ? '' : tryIt(`${url}${config.paths.receipt}`)}
 `;
+}
+
+function wayIn(url: string, made: AdminToken | undefined): string {
+  if (!made) return `\nThe console is at ${url}/console; ADMIN_TOKEN opens it.\n`;
+  const token = made.isNew
+    ? `Its token, printed this once and kept in ${made.file}:\n\n  ${made.token}`
+    : `Its token is in ${made.file}.`;
+  return `\nThe console is at ${url}/console. ${token}\n`;
 }
 
 function tryIt(address: string): string {

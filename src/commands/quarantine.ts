@@ -2,13 +2,12 @@ import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { envelopeSchema, families } from '../families/index.ts';
 import { createDoor } from '../http/door/door.ts';
-import { readmit } from '../http/readmit.ts';
+import { readmitRows } from '../http/readmit-rows.ts';
 import { Inbox } from '../inbox/inbox.ts';
 import {
   countQuarantine,
   dropQuarantine,
   listQuarantine,
-  markReplayed,
   type QuarantineFilter,
   readQuarantine,
 } from '../inbox/quarantine-rows.ts';
@@ -84,10 +83,8 @@ function replay(
     const progress = startProgress('replayed', await countQuarantine(db, filter));
     const outcomes: Record<string, number> = {};
     const refusals: string[] = [];
-    for await (const row of readQuarantine(db, filter)) {
-      const result = await readmit(row.body, parts);
-      if (result.outcome === 'still refused') refusals.push(`${row.id} ${result.reason}`);
-      else if (!dryRun) await markReplayed(db, row.id);
+    for await (const { quarantineId, result } of readmitRows(db, filter, parts)) {
+      if (result.outcome === 'still refused') refusals.push(`${quarantineId} ${result.reason}`);
       outcomes[result.outcome] = (outcomes[result.outcome] ?? 0) + 1;
       progress.advance();
     }

@@ -3,6 +3,7 @@ import { parseConfig } from '../config.ts';
 import { type Family, families } from '../families/index.ts';
 import { createLog, type Log } from '../log.ts';
 import { type Service, startService } from '../service.ts';
+import { provideAdminToken } from './admin-token.ts';
 import type { Environment } from './environment.ts';
 import { greeting } from './greeting.ts';
 
@@ -17,20 +18,25 @@ export function addStartCommand(program: Command, env: Environment, contract: Co
     .command('start')
     .description('run the service (ROLE: all, receiver or worker)')
     .action(async () => {
-      const config = parseConfig(env, families);
+      const given = parseConfig(env, families);
+      const made = provideAdminToken(given);
+      const config = made ? { ...given, adminToken: made.token } : given;
       const log = createLog(config.logLevel);
       process.on('uncaughtException', (error) => {
         log.fatal({ err: error }, 'an unforeseen error; the service ends');
         process.exit(1);
       });
       const { signatureHeader } = config.authentication;
-      // Served where the admin token switches on what is for administrators.
-      const document = config.adminToken ? await contract({ families, signatureHeader }) : undefined;
+      const document = () => contract({ families, signatureHeader });
       const service = await startService(config, families, log, document);
       stopOnSignal(service, log);
       log.info({ role: config.role, url: service.url }, 'ready');
       // In production the paths may hold a secret part, and the output is kept.
-      if (service.url && !config.production) process.stdout.write(greeting(service.url, config, families));
+      if (service.url && !config.production) {
+        process.stdout.write(greeting(service.url, config, families, made));
+      } else if (made?.isNew) {
+        log.info({ file: made.file }, 'an admin token was made, which opens the console');
+      }
     });
 }
 

@@ -9,18 +9,24 @@ export interface AppParts {
   /** The handler of each registered path. */
   callbacks: ReadonlyMap<string, Handler>;
   health: readonly HealthPart[];
-  /** Served at /openapi.json where there is one. */
-  contract?: object | undefined;
-  /** Served at /metrics to those whom `require` lets through; undefined where there is no admin token. */
-  metrics?:
-    | { require: RequestHandler; scrape: () => Promise<{ contentType: string; text: string }> }
-    | undefined;
+  /** What is for administrators; undefined where there is no admin token. */
+  admin?: AdminParts | undefined;
   observe?: Pick<HttpObserver, 'strayed'> | undefined;
   log: Log;
 }
 
+export interface AdminParts {
+  /** Lets through who sends the admin token. */
+  require: RequestHandler;
+  /** What is served at /metrics. */
+  scrape: () => Promise<{ contentType: string; text: string }>;
+  /** Makes what is served at /openapi.json. */
+  contract?: (() => Promise<object>) | undefined;
+  console?: RequestHandler;
+}
+
 /** Everything that the service serves. */
-export function createApp({ callbacks, health, contract, metrics, observe, log }: AppParts): Express {
+export function createApp({ callbacks, health, admin, observe, log }: AppParts): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
 
@@ -32,12 +38,15 @@ export function createApp({ callbacks, health, contract, metrics, observe, log }
     answer(res, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', parts });
   });
 
-  if (contract) app.get('/openapi.json', (_req, res) => answer(res, 200, contract));
-  if (metrics) {
-    app.get('/metrics', metrics.require, async (_req, res) => {
-      const { contentType, text } = await metrics.scrape();
+  if (admin) {
+    const { contract } = admin;
+    app.get('/metrics', admin.require, async (_req, res) => {
+      const { contentType, text } = await admin.scrape();
       res.writeHead(200, { 'Content-Type': contentType, 'Cache-Control': 'no-store' }).end(text);
     });
+    if (contract)
+      app.get('/openapi.json', admin.require, async (_req, res) => answer(res, 200, await contract()));
+    if (admin.console) app.use('/console', admin.console);
   }
 
   app.use((_req, _res, next) => next(new NotFound()));

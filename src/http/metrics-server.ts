@@ -9,7 +9,7 @@ import { listen } from './server.ts';
  * @returns what closes it
  */
 export async function serveMetrics(
-  parts: Pick<AppParts, 'health' | 'metrics' | 'log'>,
+  parts: Pick<AppParts, 'health' | 'admin' | 'log'>,
   config: Pick<Config, 'host' | 'drainMs' | 'limits' | 'metrics'>,
 ): Promise<() => Promise<void>> {
   const { port } = config.metrics;

@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from 'kysely';
+import { type Kysely, type Selectable, sql } from 'kysely';
 import type { Tables } from '../store/tables.ts';
 
 export type QuarantineRow = Selectable<Tables['quarantine']>;
@@ -8,6 +8,8 @@ export interface QuarantineFilter {
   id?: string | undefined;
   path?: string | undefined;
   reason?: string | undefined;
+  /** The faults, as `faultsKey` has them. */
+  faults?: string | undefined;
   since?: Date | undefined;
   until?: Date | undefined;
   /** Also those that were taken in after all. */
@@ -59,11 +61,16 @@ export async function dropQuarantine(db: Kysely<Tables>, filter: QuarantineFilte
   return Number(numDeletedRows);
 }
 
-function matching(db: Kysely<Tables>, { id, path, reason, since, until, replayed }: QuarantineFilter) {
+/** What stands for a row's list of faults where rows are grouped by it. */
+export const faultsKey = sql<string>`md5(errors::text)`;
+
+function matching(db: Kysely<Tables>, filter: QuarantineFilter) {
+  const { id, path, reason, faults, since, until, replayed } = filter;
   let query = db.selectFrom('quarantine').orderBy('received_at').orderBy('id');
   if (id) query = query.where('id', '=', id);
   if (path) query = query.where('path', '=', path);
   if (reason) query = query.where('reason', '=', reason);
+  if (faults) query = query.where(faultsKey, '=', faults);
   if (since) query = query.where('last_received_at', '>=', since);
   if (until) query = query.where('last_received_at', '<', until);
   if (!replayed) query = query.where('replayed_at', 'is', null);

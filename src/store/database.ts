@@ -18,18 +18,25 @@ export interface Database {
  *
  * @param url a PostgreSQL connection string
  * @param options `connections`: the pool's size; `name`: what `pg_stat_activity` shows; `queryTimeoutMs`:
- *   after which a query counts as lost, for a server that vanishes never says so
+ *   after which a query counts as lost, for a server that vanishes never says so; `settings`: of the
+ *   sessions, such as `statement_timeout`
  */
 export function openDatabase(
   url: string,
   log: Log,
-  options: { connections: number; name: string; queryTimeoutMs?: number },
+  options: {
+    connections: number;
+    name: string;
+    queryTimeoutMs?: number;
+    settings?: Record<string, string | number>;
+  },
 ): Database {
   const config = {
     connectionString: url,
     max: options.connections,
     application_name: options.name,
     ...(options.queryTimeoutMs ? { query_timeout: options.queryTimeoutMs } : {}),
+    ...(options.settings ? { options: asOptions(options.settings) } : {}),
   };
   const pool = openPool(config, (error) => log.warn({ err: error }, 'a connection to PostgreSQL broke'));
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
@@ -39,4 +46,10 @@ export function openDatabase(
     if (!pool.ended) await pool.end();
   };
   return { db, pool, url, close };
+}
+
+function asOptions(settings: Record<string, string | number>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ');
 }

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Family } from '../families/index.ts';
-import { isRefusedData } from '../store/faults.ts';
+import { describeRefusal, isRefusedData } from '../store/faults.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';
 import { type Applied, applyDeliveries, applyParts, applyTogether } from './apply.ts';
 
@@ -11,6 +11,8 @@ export interface ReplayFilter {
   event?: string | undefined;
   businessId?: string | undefined;
   id?: string | undefined;
+  /** The very text of `deliveries.error`. */
+  error?: string | undefined;
   /** By the time at which they were received. */
   since?: Date | undefined;
   until?: Date | undefined;
@@ -65,7 +67,7 @@ async function tryOut(
   } catch (error) {
     if (!isRefusedData(error)) throw error;
     if (ids.length === 1)
-      return { applied: 0, changed: 0, failed: [{ id: ids[0]!, error: error.code ?? '' }] };
+      return { applied: 0, changed: 0, failed: [{ id: ids[0]!, error: describeRefusal(error) }] };
   } finally {
     await tx.rollback().execute();
   }
@@ -78,6 +80,7 @@ function matching(db: Kysely<Tables>, filter: ReplayFilter) {
   if (filter.event) query = query.where('event', '=', filter.event);
   if (filter.businessId) query = query.where('business_id', '=', filter.businessId);
   if (filter.id) query = query.where('id', '=', filter.id);
+  if (filter.error) query = query.where('error', '=', filter.error);
   if (filter.since) query = query.where('received_at', '>=', filter.since);
   if (filter.until) query = query.where('received_at', '<', filter.until);
   return query;

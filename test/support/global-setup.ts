@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +11,7 @@ declare global {
 
 /** One PostgreSQL for the whole run, in which each test file makes its own database; and a Redis program. */
 export default async function setup(): Promise<void> {
-  process.env.TEST_REDIS_SERVER ??= findRedisServer(installWithApt);
+  process.env.TEST_REDIS_SERVER ??= findRedisServer();
   if (process.env.TEST_POSTGRES_URL) return;
   // Tests that crash the database's machine have servers of their own; this one may be quick.
   const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300'];
@@ -20,13 +19,4 @@ export default async function setup(): Promise<void> {
   const server = await startEmbeddedPostgres(folder, createLog('error'), settings);
   process.env.TEST_POSTGRES_URL = server.url;
   globalThis.stopTestDatabase = server.stop;
-}
-
-function installWithApt(): void {
-  execFileSync('apt-get', ['update', '-qq'], { stdio: 'ignore' });
-  const quiet = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'redis-server'], {
-    stdio: 'ignore',
-    env: quiet,
-  });
 }

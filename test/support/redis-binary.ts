@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { findOnPath, installWithApt, mayInstall } from './apt.ts';
 
 /**
  * The path of a Redis server's program.
@@ -7,17 +6,10 @@ import { delimiter, join } from 'node:path';
  * @param install gets one where there is none, called as root of a Debian only
  * @throws Error with one line that says what to install
  */
-export function findRedisServer(install: () => void): string {
-  const mayInstall = process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
-  if (!onPath() && mayInstall) install();
-  const found = onPath();
+export function findRedisServer(install = () => installWithApt('redis-server')): string {
+  const find = () => findOnPath('redis-server', 'valkey-server');
+  if (!find() && mayInstall()) install();
+  const found = find();
   if (!found) throw new Error('The tests need Redis: install redis-server or valkey-server, on the PATH.');
   return found;
-}
-
-function onPath(): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter);
-  return ['redis-server', 'valkey-server']
-    .flatMap((program) => folders.map((folder) => join(folder, program)))
-    .find((program) => existsSync(program));
 }

@@ -5,11 +5,18 @@ import { type Service, startService } from '../../src/service.ts';
 
 export type ServiceOptions = Partial<Config> & { families?: readonly [Family, ...Family[]] };
 
+/** The configuration of a test's service: a free port, and what is given. */
+export function testConfig(
+  overrides: Partial<Config>,
+  list: readonly [Family, ...Family[]] = families,
+): Config {
+  return { ...parseConfig({ PORT: '0', LOG_LEVEL: 'silent' }, list), drainMs: 0, ...overrides };
+}
+
 /** The real service, in this process, on a free port. */
 export async function startTestService(options: ServiceOptions): Promise<Service & { url: string }> {
   const { families: list = families, ...overrides } = options;
-  const defaults = { ...parseConfig({ PORT: '0', LOG_LEVEL: 'silent' }, list), drainMs: 0 };
-  const config: Config = { ...defaults, ...overrides };
+  const config = testConfig(overrides, list);
   return (await startService(config, list, createLog('silent'))) as Service & { url: string };
 }
 

@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+
+export interface AdminToken {
+  token: string;
+  file: string;
+  /** Whether it was made now, so that nobody has seen it yet. */
+  isNew: boolean;
+}
+
+/**
+ * The token of a service on the embedded database where none is set: made once, and kept beside the database.
+ *
+ * @returns undefined where one is set, or where the database is not ours
+ * @throws Error where the file holds none; the system's error where DATA_DIR cannot be written
+ */
+export function provideAdminToken(
+  config: Pick<Config, 'adminToken' | 'databaseUrl' | 'dataDir' | 'role'>,
+): AdminToken | undefined {
+  if (config.adminToken || config.databaseUrl || config.role === 'worker') return undefined;
+  const file = join(config.dataDir, 'admin-token');
+  mkdirSync(config.dataDir, { recursive: true });
+  const isNew = writeOnce(file, `${randomBytes(18).toString('base64url')}\n`);
+  const token = readFileSync(file, 'utf8').trim();
+  if (token.length < 16) throw new Error(`${file} holds no token. Delete it, and a new one is made.`);
+  return { token, file, isNew };
+}
+
+/** Writes a file unless it is there; nobody finds it half written. */
+function writeOnce(file: string, content: string): boolean {
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, content, { mode: 0o600 });
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return false;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}

@@ -1,0 +1,123 @@
+import type { Family } from '../../families/index.ts';
+import { Choice, Field, Submit } from '../ui/forms.tsx';
+import { Table } from '../ui/table.tsx';
+import { Moment, Nothing, Status } from '../ui/values.tsx';
+import { type ParsedFilter, statuses } from './filter.ts';
+import type { Listed } from './list.ts';
+
+interface ListProps {
+  families: readonly Family[];
+  parsed: ParsedFilter;
+  /** Undefined where what was entered makes no sense. */
+  listed: Listed | undefined;
+}
+
+export function DeliveryList({ families, parsed, listed }: ListProps) {
+  const { entered, faults } = parsed;
+  const field = (label: string, name: string) => (
+    <Field label={label} name={name} value={entered[name]} fault={faults[name]} />
+  );
+  const moment = (label: string, name: string) => (
+    <Field label={label} name={name} value={entered[name]} fault={faults[name]} type="datetime-local" />
+  );
+  const isNarrowed = Object.keys(entered).length > 0;
+  return (
+    <>
+      <details class="card" open={Object.keys(faults).length > 0}>
+        <summary>Filter{isNarrowed && `: ${describe(entered)}`}</summary>
+        <form method="get" action="/console/deliveries">
+          <div class="fields">
+            <Choice
+              label="Family"
+              name="family"
+              value={entered.family}
+              options={families.map((f) => f.name)}
+            />
+            <Choice
+              label="Event"
+              name="event"
+              value={entered.event}
+              options={families.flatMap(({ events }) => events)}
+            />
+            <Choice label="Status" name="status" value={entered.status} options={statuses} />
+            {field('Business', 'business')}
+            {field('Receipt id', 'receipt')}
+            {field('Delivery id', 'id')}
+            {moment('Happened from', 'from')}
+            {moment('Happened before', 'until')}
+            {moment('Arrived from', 'arrivedFrom')}
+            {moment('Arrived before', 'arrivedUntil')}
+            {entered.error && field('Error', 'error')}
+          </div>
+          <div class="actions">
+            <Submit>Show</Submit>
+          </div>
+        </form>
+      </details>
+      {isNarrowed && (
+        <p>
+          <a href="/console/deliveries">Show all</a>
+        </p>
+      )}
+      {listed && <Lines listed={listed} isNarrowed={isNarrowed} />}
+      {listed && <Pages listed={listed} entered={entered} />}
+    </>
+  );
+}
+
+const names: Record<string, string> = {
+  id: 'delivery',
+  from: 'happened from',
+  until: 'happened before',
+  arrivedFrom: 'arrived from',
+  arrivedUntil: 'arrived before',
+};
+
+const describe = (entered: Record<string, string>) =>
+  Object.entries(entered)
+    .map(([name, value]) => `${names[name] ?? name} ${value}`)
+    .join(', ');
+
+function Lines({ listed, isNarrowed }: { listed: Listed; isNarrowed: boolean }) {
+  return (
+    <Table
+      label="Deliveries, the newest event first"
+      rows={listed.rows}
+      empty={isNarrowed ? 'No delivery is like that.' : 'Nothing has come yet.'}
+      columns={[
+        {
+          head: 'Happened',
+          cell: ({ id, event_time }) => (
+            <a href={`/console/deliveries/${id}`}>
+              <Moment at={event_time} />
+            </a>
+          ),
+        },
+        { head: 'Event', cell: ({ event }) => event },
+        { head: 'Of', cell: ({ thing }) => thing ?? <Nothing /> },
+        { head: 'Business', cell: ({ business_id }) => business_id },
+        { head: 'Status', cell: ({ status }) => <Status status={status} /> },
+        { head: 'Arrived', cell: ({ received_at }) => <Moment at={received_at} /> },
+        { head: 'Times', cell: ({ delivery_count }) => delivery_count, numeric: true },
+      ]}
+    />
+  );
+}
+
+function Pages({
+  listed: { rows, older, newer },
+  entered,
+}: {
+  listed: Listed;
+  entered: Record<string, string>;
+}) {
+  const [first, last] = [rows[0], rows.at(-1)];
+  const link = (place: Record<string, string>) =>
+    `/console/deliveries?${new URLSearchParams({ ...entered, ...place })}`;
+  return (
+    <nav class="pages" aria-label="Pages">
+      <span>{newer && first && <a href={link({ after: first.id })}>← Newer</a>}</span>
+      <span>{older && last && <a href={link({ before: last.id })}>Older →</a>}</span>
+    </nav>
+  );
+}

@@ -1,0 +1,122 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Family } from '../../families/index.ts';
+import type { DeliveryStatus, Tables } from '../../store/tables.ts';
+import { businesses } from '../store.ts';
+import type { DeliveryFilter } from './filter.ts';
+
+export interface DeliveryLine {
+  id: string;
+  event: string;
+  family: string;
+  business_id: string;
+  /** What the callback is about, where its family's things have ids. */
+  thing: string | null;
+  event_time: Date;
+  received_at: Date;
+  status: DeliveryStatus;
+  delivery_count: number;
+}
+
+/** Where a page begins: after the delivery that the page before ended with, in either direction. */
+export interface Place {
+  /** Older than this delivery. */
+  before?: string | undefined;
+  /** Newer than this delivery. */
+  after?: string | undefined;
+}
+
+export interface Listed {
+  rows: DeliveryLine[];
+  /** Whether there are older and newer ones than those of this page. */
+  older: boolean;
+  newer: boolean;
+}
+
+/** A page of deliveries, the newest event first. */
+export async function listDeliveries(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  filter: DeliveryFilter,
+  place: Place,
+  size = 50,
+): Promise<Listed> {
+  const { rows } = await pageQuery(families, filter, place, size + 1).execute(db);
+  const more = rows.length > size;
+  const shown = rows.slice(0, size);
+  if (place.after) return { rows: shown.reverse(), older: true, newer: more };
+  return { rows: shown, older: more, newer: place.before !== undefined };
+}
+
+/**
+ * Ids sort by the time of the event, so a page is found in their index wherever it lies, and a range of event
+ * times is a range of ids. Read in two parts, what is applied and what is not, because each has indexes of its
+ * own.
+ */
+export function pageQuery(
+  families: readonly Family[],
+  filter: DeliveryFilter,
+  { before, after }: Place,
+  limit: number,
+): RawBuilder<DeliveryLine> {
+  const order = after ? sql`id asc` : sql`id desc`;
+  const place = after ? sql`id > ${after}::uuid` : before ? sql`id < ${before}::uuid` : sql`true`;
+  const part = (applied: boolean) => sql`(
+    select id, event, family, business_id, ${thingOf(families)} as thing, event_time, received_at, status,
+           delivery_count
+    from deliveries
+    where ${sql.join([place, ...conditions(filter, applied)], sql` and `)}
+    order by ${order} limit ${limit})`;
+  const parts = [true, false].filter(
+    (applied) => !filter.status || (filter.status === 'applied') === applied,
+  );
+  return sql<DeliveryLine>`
+    select * from (${sql.join(parts.map(part), sql` union all `)}) as found
+    order by ${order} limit ${limit}`;
+}
+
+function thingOf(families: readonly Family[]): RawBuilder<unknown> {
+  const names = new Set(
+    families.map(({ identifiedBy }) => identifiedBy).filter((name) => name !== undefined),
+  );
+  return sql`coalesce(${sql.join([null, ...names].map((name) => sql`envelope #>> array['data', ${name}::text]`))})`;
+}
+
+function conditions(filter: DeliveryFilter, applied: boolean): RawBuilder<unknown>[] {
+  const { id, receipt, family, event, business, status, error, from, until, arrivedFrom, arrivedUntil } =
+    filter;
+  const all: RawBuilder<unknown>[] = [applied ? sql`status = 'applied'` : sql`status <> 'applied'`];
+  if (id) all.push(sql`id = ${id}::uuid`);
+  if (family) all.push(sql`family = ${family}`);
+  if (event) all.push(sql`event = ${event}`);
+  if (business) all.push(sql`business_id = ${business}`);
+  if (status) all.push(sql`status = ${status}`);
+  if (error) all.push(sql`error = ${error}`);
+  if (from) all.push(sql`id >= ${idAt(from)}::uuid`);
+  if (until) all.push(sql`id < ${idAt(until)}::uuid`);
+  // The index of arrivals holds hours.
+  if (arrivedFrom) {
+    all.push(
+      sql`reporting.hour(received_at) >= reporting.hour(${arrivedFrom}) and received_at >= ${arrivedFrom}`,
+    );
+  }
+  if (arrivedUntil) {
+    all.push(
+      sql`reporting.hour(received_at) <= reporting.hour(${arrivedUntil}) and received_at < ${arrivedUntil}`,
+    );
+  }
+  if (receipt) all.push(...ofReceipt(receipt, business, applied));
+  return all;
+}
+
+/** The index of receipts begins with the business; where that is not given, every business is looked up. */
+function ofReceipt(receipt: string, business: string | undefined, applied: boolean): RawBuilder<unknown>[] {
+  if (!applied) return [sql`family = 'receipt' and envelope #>> '{data,receipt_id}' = ${receipt}`];
+  const found = sql`family = 'receipt' and reporting.receipt_id(envelope) = ${receipt}::bigint`;
+  return business ? [found] : [found, sql`business_id = any(array${businesses})`];
+}
+
+/** The least id of an event at this time. */
+function idAt(time: Date): string {
+  const hex = Math.max(0, time.getTime()).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}

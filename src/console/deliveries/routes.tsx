@@ -1,0 +1,54 @@
+import type { Request, Response, Router } from 'express';
+import { NotHere } from '../errors.ts';
+import type { ConsoleParts } from '../parts.ts';
+import type { ConsoleStore } from '../store.ts';
+import { sendPage } from '../ui/page.tsx';
+import { DeliveryDetail } from './detail-page.tsx';
+import { parseFilter } from './filter.ts';
+import { listDeliveries, type Place } from './list.ts';
+import { DeliveryList } from './list-page.tsx';
+import { readDelivery, readRow } from './one.ts';
+
+export const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** The deliveries: a list to search in, and each in full. */
+export function addDeliveries(
+  router: Router,
+  { families, timezone, log }: ConsoleParts,
+  store: ConsoleStore,
+): void {
+  const { db } = store.pages;
+
+  router.get('/deliveries', async (req, res) => {
+    const parsed = parseFilter(req.query, families, timezone);
+    const isClear = Object.keys(parsed.faults).length === 0;
+    const listed = isClear ? await listDeliveries(db, families, parsed.filter, placeOf(req)) : undefined;
+    const page = { title: 'Deliveries', section: 'deliveries', status: isClear ? 200 : 400 } as const;
+    sendPage(res, page, <DeliveryList families={families} parsed={parsed} listed={listed} />);
+  });
+
+  const show = async (req: Request, res: Response, revealed: boolean) => {
+    const id = String(req.params.id);
+    const delivery = uuid.test(id) ? await readDelivery(db, id) : undefined;
+    if (!delivery) throw new NotHere('There is no such delivery.');
+    const family = families.find(({ name }) => name === delivery.family);
+    const row = family && (await readRow(db, family, delivery));
+    if (revealed) log.info({ delivery: delivery.id }, 'the console showed the personal data of a delivery');
+    sendPage(
+      res,
+      {
+        title: delivery.event,
+        section: 'deliveries',
+        trail: [{ name: 'Deliveries', href: '/console/deliveries' }],
+      },
+      <DeliveryDetail delivery={delivery} family={family} row={row} revealed={revealed} />,
+    );
+  };
+  router.get('/deliveries/:id', (req, res) => show(req, res, false));
+  router.post('/deliveries/:id/personal', (req, res) => show(req, res, true));
+}
+
+function placeOf({ query: { before, after } }: Request): Place {
+  if (typeof after === 'string' && uuid.test(after)) return { after };
+  return typeof before === 'string' && uuid.test(before) ? { before } : {};
+}

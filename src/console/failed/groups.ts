@@ -1,0 +1,22 @@
+import { type Kysely, sql } from 'kysely';
+import type { Tables } from '../../store/tables.ts';
+
+export interface FailedGroup {
+  family: string;
+  event: string;
+  error: string;
+  deliveries: number;
+  first: Date;
+  last: Date;
+}
+
+/** Failed deliveries by what is wrong with them, the most frequent first. */
+export async function readFailedGroups(db: Kysely<Tables>): Promise<FailedGroup[]> {
+  const { rows } = await sql<FailedGroup>`
+    select family, event, coalesce(error, '') as error, count(*)::int as deliveries,
+           min(received_at) as first, max(received_at) as last
+    from deliveries where status = 'failed'
+    group by family, event, error
+    order by deliveries desc, last desc limit 200`.execute(db);
+  return rows;
+}

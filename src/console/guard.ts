@@ -1,0 +1,43 @@
+import type { Request, RequestHandler } from 'express';
+import { isSameSecret } from '../http/admin.ts';
+import { Forbidden } from './errors.ts';
+import type { Session } from './session.ts';
+
+/** The session of a request that has passed the sign-in. */
+export const sessionOf = (req: Request): Session => req.res!.locals.session as Session;
+
+/**
+ * Refuses what another site makes a browser post: by the browser's own word on where the request comes from,
+ * where it gives one.
+ *
+ * @throws Forbidden
+ */
+export const requireSameSite: RequestHandler = (req, _res, next) => {
+  if (req.method === 'GET' || req.method === 'HEAD') return next();
+  const site = req.headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin') throw new Forbidden();
+  const { origin } = req.headers;
+  if (site === undefined && origin !== undefined && hostOf(origin) !== req.headers.host)
+    throw new Forbidden();
+  next();
+};
+
+/**
+ * Refuses a form without its session's token.
+ *
+ * @throws Forbidden
+ */
+export const requireFormToken: RequestHandler = (req, _res, next) => {
+  if (req.method === 'GET' || req.method === 'HEAD') return next();
+  const given: unknown = req.body?.csrf;
+  if (typeof given !== 'string' || !isSameSecret(given, sessionOf(req).csrf)) throw new Forbidden();
+  next();
+};
+
+function hostOf(origin: string): string | undefined {
+  try {
+    return new URL(origin).host;
+  } catch {
+    return undefined; // "null", which a page of no origin sends
+  }
+}

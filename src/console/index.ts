@@ -1,0 +1,30 @@
+import type { RequestHandler } from 'express';
+import type { OpenConsole } from './app.ts';
+import type { ConsoleParts } from './parts.ts';
+
+export type { ConsoleParts } from './parts.ts';
+
+export interface Console {
+  /** Serves what lies below /console. */
+  handle: RequestHandler;
+  close: () => Promise<void>;
+}
+
+/** The pages for administrators. Nothing of them is loaded before somebody asks for one. */
+export function createConsole(parts: ConsoleParts): Console {
+  let opening: Promise<OpenConsole> | undefined;
+  return {
+    handle: async (req, res, next) => {
+      opening ??= import('./app.ts').then(({ openConsole }) => openConsole(parts));
+      const { app } = await opening;
+      app(req, res, next);
+    },
+    close: async () => {
+      // What could not be opened has nothing to close.
+      await opening?.then(
+        (opened) => opened.close(),
+        () => {},
+      );
+    },
+  };
+}

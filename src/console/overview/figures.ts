@@ -1,0 +1,101 @@
+import { type Kysely, sql } from 'kysely';
+import type { Tables } from '../../store/tables.ts';
+import { type Bounded, businesses, countUpTo } from '../store.ts';
+
+export interface Backlog {
+  /** When the delivery that has waited longest came; null: none waits. */
+  oldest: Date | null;
+  waiting: Bounded;
+  failed: Bounded;
+  quarantined: Bounded;
+}
+
+/** What is still to do. */
+export async function readBacklog(db: Kysely<Tables>): Promise<Backlog> {
+  const [oldest, waiting, failed, quarantined] = await Promise.all([
+    sql<{ at: Date | null }>`select min(received_at) as at from deliveries where status = 'received'`.execute(
+      db,
+    ),
+    countUpTo(db, sql`select 1 from deliveries where status = 'received'`),
+    countUpTo(db, sql`select 1 from deliveries where status = 'failed'`),
+    countUpTo(db, sql`select 1 from quarantine where replayed_at is null`),
+  ]);
+  return { oldest: oldest.rows[0]!.at, waiting, failed, quarantined };
+}
+
+export interface Hour {
+  hour: Date;
+  family: string;
+  callbacks: number;
+}
+
+export interface Arrivals {
+  hours: Hour[];
+  /** The newest arrival of that time. */
+  last: Date | null;
+  /** From arrival to row, of what was applied in the last hour. */
+  rowLagMs: number | null;
+}
+
+/** What has come in the last 24 hours. */
+export async function readArrivals(db: Kysely<Tables>): Promise<Arrivals> {
+  const { rows } = await sql<Hour & { last: Date; lag: number | null }>`
+    select hour, family, count(*)::int as callbacks, max(received_at) as last,
+           (extract(epoch from avg(applied_at - received_at)
+                                 filter (where received_at > now() - interval '1 hour')) * 1000)::float as lag
+    from reporting.deliveries
+    where day >= reporting.today() - 1 and hour > now() - interval '24 hours'
+    group by hour, family
+    order by hour, family`.execute(db);
+  const lags = rows.map(({ lag }) => lag).filter((lag) => lag !== null);
+  return {
+    hours: rows,
+    last: rows.reduce<Date | null>((last, row) => (!last || row.last > last ? row.last : last), null),
+    rowLagMs: lags.length > 0 ? Math.max(...lags) : null,
+  };
+}
+
+/** The hours of the last 24 that a chart shows, those without a callback included. */
+export async function readHours(db: Kysely<Tables>): Promise<Date[]> {
+  const { rows } = await sql<{ hour: Date }>`
+    select reporting.hour(now()) - n * interval '1 hour' as hour from generate_series(23, 0, -1) as n`.execute(
+    db,
+  );
+  return rows.map(({ hour }) => hour);
+}
+
+export interface Day {
+  day: string;
+  net: string;
+  due: string;
+}
+
+/** Net amounts and dues of the receipts of each of the last 30 days. */
+export async function readDays(db: Kysely<Tables>): Promise<Day[]> {
+  const { rows } = await sql<Day>`
+    select day::text as day, coalesce(sum(net_amount), 0) as net, coalesce(sum(due_amount), 0) as due
+    from (select generate_series(29, 0, -1) as ago) as days
+    cross join lateral (select reporting.today() - ago as day) as today
+    left join (
+      select day, net_amount, due_amount from reporting.receipts_daily
+      where business_id = any(array${businesses}) and day >= reporting.today() - 29
+    ) as receipts using (day)
+    group by day order by day`.execute(db);
+  return rows;
+}
+
+export interface Silent {
+  business: string;
+  family: string;
+  last: Date;
+  expected: string;
+}
+
+/** Businesses that should have sent something by now. */
+export async function readSilences(db: Kysely<Tables>): Promise<Silent[]> {
+  const { rows } = await sql<Silent>`
+    select business_id as business, family, last_received_at as last, expected_callbacks as expected
+    from reporting.silence where out_of_the_ordinary
+    order by expected_callbacks desc limit 50`.execute(db);
+  return rows;
+}

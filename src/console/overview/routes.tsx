@@ -1,0 +1,50 @@
+import type { Router } from 'express';
+import type { ConsoleParts } from '../parts.ts';
+import { type ConsoleStore, isTimeout } from '../store.ts';
+import { sendPage } from '../ui/page.tsx';
+import { readArrivals, readBacklog, readDays, readHours, readSilences } from './figures.ts';
+import { Overview } from './page.tsx';
+import { remembered } from './remembered.ts';
+
+/** The first page: are we receiving, are we keeping up, is anything failing. */
+export function addOverview(
+  router: Router,
+  { families, readiness }: ConsoleParts,
+  store: ConsoleStore,
+): void {
+  const { db } = store.pages;
+  const silences = remembered(() => readSilences(db));
+  const arrivals = async () => {
+    const [found, shown] = await Promise.all([readArrivals(db), readHours(db)]);
+    return { ...found, shown };
+  };
+  router.get('/', async (_req, res) => {
+    const [ready, backlog, arrived, days, silent] = await Promise.all([
+      readiness(),
+      unlessLate(readBacklog(db)),
+      unlessLate(arrivals()),
+      unlessLate(readDays(db)),
+      silences(),
+    ]);
+    const page = { title: 'Overview', section: 'overview', charts: true } as const;
+    sendPage(
+      res,
+      page,
+      <Overview
+        readiness={ready}
+        families={families.map(({ name }) => name)}
+        backlog={backlog}
+        arrivals={arrived}
+        days={days}
+        silences={silent}
+      />,
+    );
+  });
+}
+
+/** One figure that takes too long must not hide the others. */
+const unlessLate = <T,>(answer: Promise<T>): Promise<T | undefined> =>
+  answer.catch((error) => {
+    if (!isTimeout(error)) throw error;
+    return undefined;
+  });

@@ -1,0 +1,53 @@
+import type { Kysely } from 'kysely';
+import type { Family } from '../families/index.ts';
+import type { Attempts } from '../http/admin.ts';
+import type { Readiness } from '../http/health.ts';
+import type { ReadmitParts } from '../http/readmit.ts';
+import type { Log } from '../log.ts';
+import type { QueueBackend } from '../queue/backend.ts';
+import type { DeliveryStatus, Tables } from '../store/tables.ts';
+
+/** What the console is made of; the composition root puts it together. */
+export interface ConsoleParts {
+  adminToken: string;
+  /** How many proxies stand in front. */
+  trustProxy: number;
+  /** The time zone that times are shown in, of the IANA database. */
+  timezone: string;
+  databaseUrl: string;
+  families: readonly Family[];
+  attempts: Attempts;
+  readiness: () => Promise<Readiness>;
+  /** Takes bodies of the quarantine in. */
+  readmission: ReadmitParts & { inbox: NonNullable<ReadmitParts['inbox']> };
+  replay: Replay;
+  /** Connections of the console's own to the queue. */
+  openBackend: () => QueueBackend;
+  contract?: (() => Promise<object>) | undefined;
+  log: Log;
+}
+
+/** Which deliveries are to be applied again. */
+export interface ReplayFilter {
+  status: DeliveryStatus;
+  family?: string | undefined;
+  event?: string | undefined;
+  businessId?: string | undefined;
+  id?: string | undefined;
+  error?: string | undefined;
+  since?: Date | undefined;
+  until?: Date | undefined;
+}
+
+/** Applies deliveries again, in chunks, and says what became of each chunk. */
+export interface Replay {
+  count: (db: Kysely<Tables>, filter: ReplayFilter) => Promise<number>;
+  run: (db: Kysely<Tables>, filter: ReplayFilter, options: { dryRun: boolean }) => AsyncIterable<Replayed>;
+}
+
+export interface Replayed {
+  applied: number;
+  /** Rows that changed. */
+  changed: number;
+  failed: { id: string; error: string }[];
+}

@@ -1,0 +1,81 @@
+import type { Request, Response, Router } from 'express';
+import { countQuarantine, dropQuarantine } from '../../inbox/quarantine-rows.ts';
+import { uuid } from '../deliveries/routes.tsx';
+import { NotHere } from '../errors.ts';
+import type { ConsoleParts } from '../parts.ts';
+import type { ConsoleStore } from '../store.ts';
+import { sendPage } from '../ui/page.tsx';
+import { BodyPage } from './body-page.tsx';
+import { ConfirmDrop, ConfirmReadmit, DropDone, ReadmitDone } from './confirm-pages.tsx';
+import { QuarantinePage } from './pages.tsx';
+import { readmitNow, readQuarantineForm } from './readmit.ts';
+import { listBodies, readBody, readQuarantineGroups } from './rows.ts';
+
+const section = 'quarantine';
+const trail = [{ name: 'Quarantine', href: '/console/quarantine' }];
+
+/** What was refused, and what becomes of it: each step is shown before it is taken. */
+export function addQuarantine(router: Router, parts: ConsoleParts, store: ConsoleStore): void {
+  const { readmission, timezone, log } = parts;
+  const { db } = store.pages;
+
+  router.get('/quarantine', async (req, res) => {
+    const text = (name: string) => (typeof req.query[name] === 'string' ? req.query[name] : undefined);
+    const [reason, key, before] = [text('reason'), text('faults'), text('before')];
+    const place = before && uuid.test(before) ? before : undefined;
+    const [groups, { rows, more }] = await Promise.all([
+      readQuarantineGroups(db),
+      listBodies(db, { reason, key, before: place }),
+    ]);
+    const query = {
+      ...(reason ? { reason } : {}),
+      ...(key ? { faults: key } : {}),
+      before: rows.at(-1)?.id ?? '',
+    };
+    const older = more ? `/console/quarantine?${new URLSearchParams(query)}` : undefined;
+    sendPage(
+      res,
+      { title: 'Quarantine', section },
+      <QuarantinePage groups={groups} lines={rows} older={older} isNarrowed={Boolean(reason ?? key)} />,
+    );
+  });
+
+  router.post('/quarantine/preview', async (req, res) => {
+    const { filter, values } = readQuarantineForm(req.body, timezone);
+    if (req.body.action === 'drop') {
+      const asOf = String(Date.now());
+      const count = await countQuarantine(db, filter);
+      const page = { title: 'Drop?', section, trail } as const;
+      sendPage(res, page, <ConfirmDrop count={count} values={{ ...values, asOf }} />);
+    } else {
+      const found = await readmitNow(db, filter, { ...readmission, inbox: undefined });
+      sendPage(res, { title: 'Take in?', section, trail }, <ConfirmReadmit found={found} values={values} />);
+    }
+  });
+
+  router.post('/quarantine/replay', async (req, res) => {
+    const { filter } = readQuarantineForm(req.body, timezone);
+    const found = await readmitNow(db, filter, readmission);
+    const { takenIn, refused } = found;
+    log.info({ takenIn, refused, quarantine: filter.id }, 'the console took bodies of the quarantine in');
+    sendPage(res, { title: 'Taken in', section, trail }, <ReadmitDone found={found} />);
+  });
+
+  router.post('/quarantine/drop', async (req, res) => {
+    const { filter } = readQuarantineForm(req.body, timezone);
+    const count = await dropQuarantine(db, filter);
+    log.warn({ count, quarantine: filter.id }, 'the console dropped bodies of the quarantine');
+    sendPage(res, { title: 'Dropped', section, trail }, <DropDone count={count} />);
+  });
+
+  const show = async (req: Request, res: Response, revealed: boolean) => {
+    const id = String(req.params.id);
+    const body = uuid.test(id) ? await readBody(db, id) : undefined;
+    if (!body) throw new NotHere('There is no such body in quarantine.');
+    if (revealed) log.info({ quarantine: body.id }, 'the console showed a body of the quarantine');
+    const page = { title: `Refused: ${body.reason.replaceAll('_', ' ')}`, section, trail } as const;
+    sendPage(res, page, <BodyPage body={body} revealed={revealed} />);
+  };
+  router.get('/quarantine/:id', (req, res) => show(req, res, false));
+  router.post('/quarantine/:id/personal', (req, res) => show(req, res, true));
+}

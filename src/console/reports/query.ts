@@ -1,0 +1,114 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Tables } from '../../store/tables.ts';
+import { businesses } from '../store.ts';
+import type { Report, ReportChart } from './reports.ts';
+
+export interface ReportColumn {
+  name: string;
+  type: string;
+  /** What the database says of it. */
+  comment: string | null;
+}
+
+/** Which rows of a report: days from and to, both included. */
+export interface ReportFilter {
+  from: string;
+  to: string;
+  business?: string | undefined;
+  clinic?: string | undefined;
+}
+
+// Texts that name no patient. All others may: names, numbers, remarks, addresses of PDFs.
+const openTexts = new Set([
+  'business_id',
+  'clinic_id',
+  'doctor_id',
+  'client_id',
+  'owner',
+  'form_id',
+  'family',
+  'event',
+  'last_event',
+  'status',
+  'error',
+  'reason',
+  'field',
+  'kind',
+  'value',
+  'actor',
+  'additional_discount_type',
+]);
+
+/** Whether a column may hold something personal. */
+export const isPersonal = ({ name, type }: ReportColumn) => type === 'text' && !openTexts.has(name);
+
+/** The columns of a report in their order. */
+export async function readColumns(db: Kysely<Tables>, { view }: Report): Promise<ReportColumn[]> {
+  const { rows } = await sql<ReportColumn>`
+    select attname as name, format_type(atttypid, null) as type, col_description(attrelid, attnum) as comment
+    from pg_attribute
+    where attrelid = ${`reporting.${view}`}::regclass and attnum > 0 and not attisdropped
+    order by attnum`.execute(db);
+  return rows;
+}
+
+/** The query for rows of a report; every value as PostgreSQL writes it in text. */
+export function rowsOf(
+  report: Report,
+  columns: readonly ReportColumn[],
+  filter: ReportFilter,
+  limit?: number,
+) {
+  const values = columns.map(({ name }) => sql`${sql.ref(name)}::text`);
+  const rows = sql`select ${sql.join(columns.map(({ name }) => sql.ref(name)))} ${fromView(report, filter)}`;
+  const ordered = sql`${rows} order by ${sql.raw(report.order)} ${limit === undefined ? sql`` : sql`limit ${limit}`}`;
+  return sql<Record<string, string | null>>`select ${sql.join(
+    values.map((value, index) => sql`${value} as ${sql.ref(columns[index]!.name)}`),
+  )} from (${ordered}) as rows`;
+}
+
+export interface ChartFigures {
+  labels: string[];
+  series: { name: string; values: (string | null)[] }[];
+}
+
+/** The figures of a report's chart. */
+export async function readChart(
+  db: Kysely<Tables>,
+  report: Report,
+  chart: ReportChart,
+  filter: ReportFilter,
+): Promise<ChartFigures> {
+  const names = Object.keys(chart.series);
+  const figures = names.map((name) => sql`(${sql.raw(chart.series[name]!)})::text as ${sql.ref(name)}`);
+  const order = chart.largest
+    ? sql`order by ${sql.raw(Object.values(chart.series)[0]!)} desc nulls last limit ${chart.largest}`
+    : sql`order by 1`;
+  const { rows } = await sql<Record<string, string | null>>`
+    select ${sql.raw(chart.by)} as label, ${sql.join(figures)} ${fromView(report, filter)}
+    group by 1 ${order}`.execute(db);
+  return {
+    labels: rows.map(({ label }) => label ?? ''),
+    series: names.map((name) => ({ name, values: rows.map((row) => row[name] ?? null) })),
+  };
+}
+
+/** Without a business all are listed, because the indexes begin with it. */
+function fromView({ view, dated, business, clinic }: Report, filter: ReportFilter): RawBuilder<unknown> {
+  const conditions = [
+    ...(dated ? [sql`day >= ${filter.from}::date and day <= ${filter.to}::date`] : []),
+    ...(business && filter.business ? [sql`business_id = ${filter.business}`] : []),
+    ...(clinic && filter.clinic ? [sql`clinic_id = ${filter.clinic}`] : []),
+    ...(leadsWithBusiness.has(view) && !filter.business ? [sql`business_id = any(array${businesses})`] : []),
+  ];
+  const where = conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``;
+  return sql`from ${sql.table(`reporting.${view}`)} ${where}`;
+}
+
+const leadsWithBusiness = new Set([
+  'receipts_daily',
+  'outstanding_receipts',
+  'receipts',
+  'deleted_receipts',
+  'all_receipts',
+]);

@@ -1,0 +1,48 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { isSameSecret } from '../http/admin.ts';
+
+export interface Session {
+  id: string;
+  /** Stands in every form, so that another site cannot post one. */
+  csrf: string;
+}
+
+export interface Sessions {
+  /** A new session, as the value of its cookie. */
+  begin: (now?: number) => string;
+  /** The session of a cookie's value; undefined if it is forged or over. */
+  read: (value: string | undefined, now?: number) => Session | undefined;
+}
+
+export const sessionS = 12 * 60 * 60;
+export const cookieName = 'receiver_console';
+
+/**
+ * Sessions that stand in a signed cookie and nowhere else, so that every receiver knows them. The key is made
+ * of the admin token: another token ends them all.
+ */
+export function createSessions(adminToken: string): Sessions {
+  const key = createHmac('sha256', adminToken).update('console session').digest();
+  const sign = (what: string, text: string) =>
+    createHmac('sha256', key).update(`${what}:${text}`).digest('base64url');
+  return {
+    begin: (now = Date.now()) => {
+      const id = `${now + sessionS * 1000}.${randomBytes(16).toString('base64url')}`;
+      return `${id}.${sign('session', id)}`;
+    },
+    read: (value, now = Date.now()) => {
+      const [, id, expires, signature] = /^((\d+)\.[\w-]+)\.([\w-]+)$/.exec(value ?? '') ?? [];
+      if (!id || !isSameSecret(signature!, sign('session', id)) || Number(expires) <= now) return undefined;
+      return { id, csrf: sign('form', id) };
+    },
+  };
+}
+
+/** The value of the session's cookie in a Cookie header. */
+export function readCookie(header: string | undefined): string | undefined {
+  const pair = (header ?? '')
+    .split(';')
+    .map((part) => part.trim())
+    .find((part) => part.startsWith(`${cookieName}=`));
+  return pair?.slice(cookieName.length + 1);
+}

@@ -1,0 +1,105 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { type Attempts, isSameSecret } from '../http/admin.ts';
+import { TooManyRequests } from '../http/door/errors.ts';
+import type { Log } from '../log.ts';
+import { cookieName, readCookie, type Sessions, sessionS } from './session.ts';
+import { Submit } from './ui/forms.tsx';
+import { sendBarePage } from './ui/page.tsx';
+
+export interface SignInParts {
+  adminToken: string;
+  sessions: Sessions;
+  attempts: Attempts;
+  timezone: string;
+  log: Log;
+}
+
+const cookie = (req: Request) =>
+  ({ path: '/console', httpOnly: true, sameSite: 'strict', secure: req.secure }) as const;
+
+/** Lets through who has signed in; all others get the form and nothing else. */
+export function requireSession({ sessions, timezone }: SignInParts): RequestHandler {
+  return (req, res, next) => {
+    const session = sessions.read(readCookie(req.headers.cookie));
+    if (!session) return sendForm(req, res, 401);
+    res.locals.session = session;
+    res.locals.visit = { timezone, csrf: session.csrf };
+    next();
+  };
+}
+
+/** Begins a session where the token is right. */
+export function signIn({ adminToken, sessions, attempts, log }: SignInParts): RequestHandler {
+  return (req, res) => {
+    try {
+      attempts.check(req);
+    } catch (error) {
+      if (!(error instanceof TooManyRequests)) throw error;
+      res.setHeader('Retry-After', String(error.retryAfterS));
+      return sendForm(req, res, 429, `Too many tries. Wait ${error.retryAfterS} seconds.`);
+    }
+    const { token, next } = (req.body ?? {}) as Record<string, unknown>;
+    if (typeof token !== 'string' || !isSameSecret(token.trim(), adminToken.trim())) {
+      attempts.count(req);
+      log.warn('a sign-in to the console failed');
+      return sendForm(req, res, 401, 'That is not the token.');
+    }
+    res.cookie(cookieName, sessions.begin(), { ...cookie(req), maxAge: sessionS * 1000 });
+    log.info('somebody signed in to the console');
+    res.redirect(303, ownPath(next));
+  };
+}
+
+export const signOut: RequestHandler = (req, res) => {
+  res.clearCookie(cookieName, cookie(req));
+  res.redirect(303, '/console');
+};
+
+function sendForm(req: Request, res: Response, status: number, fault?: string): void {
+  const next = req.method === 'GET' ? req.originalUrl : ownPath(req.body?.next);
+  sendBarePage(
+    res,
+    status,
+    'Sign in',
+    <>
+      <h1>Sign in</h1>
+      <form method="post" action="/console/sign-in" class="card">
+        <input type="hidden" name="next" value={ownPath(next)} />
+        <div class="field">
+          <label for="token">Admin token</label>
+          <input
+            id="token"
+            name="token"
+            type="password"
+            autocomplete="current-password"
+            required
+            {...(fault ? { 'aria-invalid': true, 'aria-describedby': 'token-fault' } : {})}
+          />
+          {fault && (
+            <p class="fault" id="token-fault" role="alert">
+              {fault}
+            </p>
+          )}
+        </div>
+        <Submit>Sign in</Submit>
+        <p class="hint">
+          The value of <code>ADMIN_TOKEN</code>. Where that is not set and the database is the embedded one,
+          the first start printed it, and the file <code>admin-token</code> in <code>DATA_DIR</code> holds it.
+        </p>
+      </form>
+    </>,
+  );
+}
+
+/** A page of the console to go to; anything else is its first page. */
+function ownPath(next: unknown): string {
+  if (typeof next !== 'string') return '/console';
+  try {
+    const { origin, pathname, search } = new URL(next, 'http://own.invalid');
+    const isOwn = origin === 'http://own.invalid' && /^\/console(\/|$)/.test(pathname);
+    const isPage = !/^\/console\/(sign-in|sign-out|assets)/.test(pathname);
+    return isOwn && isPage ? pathname + search : '/console';
+  } catch {
+    return '/console';
+  }
+}

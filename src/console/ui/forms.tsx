@@ -1,0 +1,95 @@
+import type { ComponentChildren } from 'preact';
+import { useContext } from 'preact/hooks';
+import { VisitContext } from './context.ts';
+
+interface PostFormProps {
+  action: string;
+  /** What is sent along unseen; what is undefined is left out. */
+  values?: Record<string, string | undefined>;
+  class?: string;
+  children: ComponentChildren;
+}
+
+/** A form that changes something: it carries the session's token. */
+export function PostForm({ action, values = {}, children, class: name }: PostFormProps) {
+  const { csrf } = useContext(VisitContext);
+  return (
+    <form method="post" action={action} class={name}>
+      <input type="hidden" name="csrf" value={csrf} />
+      <Hidden values={values} />
+      {children}
+    </form>
+  );
+}
+
+/** Fields that are sent along unseen. */
+export function Hidden({ values }: { values: Record<string, string | undefined> }) {
+  return (
+    <>
+      {Object.entries(values).map(
+        ([name, value]) =>
+          value !== undefined && <input key={name} type="hidden" name={name} value={value} />,
+      )}
+    </>
+  );
+}
+
+interface FieldProps {
+  label: string;
+  name: string;
+  value?: string | undefined;
+  fault?: string | undefined;
+  type?: 'text' | 'date' | 'datetime-local';
+  list?: string;
+  step?: string;
+}
+
+/** A labelled field, with what is wrong with its value. */
+export function Field({ label, name, value = '', fault, type = 'text', ...rest }: FieldProps) {
+  const described = fault ? { 'aria-invalid': true, 'aria-describedby': `${name}-fault` } : {};
+  return (
+    <div class="field">
+      <label for={`field-${name}`}>{label}</label>
+      <input id={`field-${name}`} name={name} type={type} value={value} {...described} {...rest} />
+      {fault && (
+        <p class="fault" id={`${name}-fault`}>
+          {fault}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  name: string;
+  value?: string | undefined;
+  options: readonly string[];
+  any?: string;
+}
+
+/** A labelled list to choose from. */
+export function Choice({ label, name, value = '', options, any = 'any' }: ChoiceProps) {
+  return (
+    <div class="field">
+      <label for={`field-${name}`}>{label}</label>
+      <select id={`field-${name}`} name={name}>
+        <option value="">{any}</option>
+        {options.map((option) => (
+          <option key={option} value={option} selected={option === value}>
+            {option.replaceAll('_', ' ')}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+/** Sends its form. `kind` is how it looks: the main thing to do is left without one. */
+export function Submit({ kind, children }: { kind?: string; children: ComponentChildren }) {
+  return (
+    <button type="submit" class={kind}>
+      {children}
+    </button>
+  );
+}

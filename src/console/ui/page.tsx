@@ -1,0 +1,117 @@
+import type { Response } from 'express';
+import type { ComponentChildren } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+import { assetUrl } from '../assets.ts';
+import { type Visit, VisitContext } from './context.ts';
+import { PostForm, Submit } from './forms.tsx';
+
+const sections = {
+  overview: { name: 'Overview', href: '/console' },
+  deliveries: { name: 'Deliveries', href: '/console/deliveries' },
+  failed: { name: 'Failed', href: '/console/failed' },
+  quarantine: { name: 'Quarantine', href: '/console/quarantine' },
+  reports: { name: 'Reports', href: '/console/reports' },
+  queue: { name: 'Queue', href: '/console/queue' },
+};
+
+export type Section = keyof typeof sections;
+
+export interface PageOptions {
+  title: string;
+  section?: Section | undefined;
+  /** The way back, from the section to here. */
+  trail?: { name: string; href: string }[];
+  charts?: boolean;
+  status?: number;
+}
+
+/** Sends a page of the console, for somebody who has signed in. */
+export function sendPage(res: Response, options: PageOptions, children: ComponentChildren): void {
+  const visit = res.locals.visit as Visit;
+  const { title, section, trail = [], charts = false, status = 200 } = options;
+  sendHtml(
+    res,
+    status,
+    <VisitContext.Provider value={visit}>
+      <Document title={title} inside charts={charts}>
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        <header class="bar">
+          <a class="brand" href="/console">
+            Webhook receiver
+          </a>
+          <nav aria-label="Sections">
+            {Object.entries(sections).map(([key, { name, href }]) => (
+              <a key={key} href={href} {...(key === section ? { 'aria-current': 'page' as const } : {})}>
+                {name}
+              </a>
+            ))}
+          </nav>
+          <PostForm action="/console/sign-out" class="sign-out">
+            <Submit kind="quiet">Sign out</Submit>
+          </PostForm>
+        </header>
+        <main id="main" tabindex={-1}>
+          {trail.length > 0 && (
+            <p class="trail">
+              {trail.map(({ name, href }) => (
+                <a key={href} href={href}>
+                  ← {name}
+                </a>
+              ))}
+            </p>
+          )}
+          <h1>{title}</h1>
+          {children}
+        </main>
+        <footer>
+          <p>
+            Times are those of {visit.timezone}. <a href="/console/openapi.json">The contract (OpenAPI)</a>
+          </p>
+        </footer>
+      </Document>
+    </VisitContext.Provider>,
+  );
+}
+
+/** Sends a page that says nothing of what lies behind the sign-in. */
+export function sendBarePage(
+  res: Response,
+  status: number,
+  title: string,
+  children: ComponentChildren,
+): void {
+  sendHtml(
+    res,
+    status,
+    <Document title={title} inside={false} charts={false}>
+      <main class="narrow">{children}</main>
+    </Document>,
+  );
+}
+
+function sendHtml(res: Response, status: number, document: Parameters<typeof renderToString>[0]): void {
+  res
+    .status(status)
+    .type('html')
+    .send(`<!doctype html>${renderToString(document)}`);
+}
+
+function Document(props: { title: string; inside: boolean; charts: boolean; children: ComponentChildren }) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="robots" content="noindex" />
+        <title>{`${props.title} · Webhook receiver`}</title>
+        {props.inside && <link rel="icon" href={assetUrl('icon.svg')} />}
+        <link rel="stylesheet" href={assetUrl('console.css')} />
+        {props.charts && <script src={assetUrl('chart-library.js')} defer />}
+        {props.charts && <script src={assetUrl('charts.js')} defer />}
+      </head>
+      <body>{props.children}</body>
+    </html>
+  );
+}

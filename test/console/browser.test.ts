@@ -1,0 +1,230 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startTestService } from '../support/service.ts';
+import { openBrowser, signIn } from './browser.ts';
+import { type MadeUp, makeUp } from './made-up.ts';
+import { adminToken } from './visitor.ts';
+
+const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const minute = 60_000;
+
+let database: TestDatabase;
+let service: Awaited<ReturnType<typeof startTestService>>;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+let madeUp: MadeUp;
+/** Addresses that were asked for, and what the browser complained about. */
+const asked: string[] = [];
+const complaints: string[] = [];
+/** Addresses where the tests provoke an answer that is no 200. */
+const answeredOnPurpose = ['/favicon.ico', '/console', '/console/deliveries', '/console/nothing'];
+
+beforeAll(async () => {
+  database = await createDatabase();
+  madeUp = await makeUp(database, 10, 60);
+  service = await startTestService({ databaseUrl: database.url, adminToken });
+  browser = await openBrowser();
+  context = await open();
+  page = await context.newPage();
+  await signIn(page, service.url, adminToken);
+}, 10 * minute);
+afterAll(async () => {
+  await browser?.close();
+  await service.stop();
+  await database.close();
+});
+
+async function open(options: Parameters<Browser['newContext']>[0] = {}): Promise<BrowserContext> {
+  const opened = await browser.newContext({ acceptDownloads: true, ...options });
+  opened.on('request', (request) => asked.push(request.url()));
+  opened.on('console', (message) => {
+    const { url } = message.location();
+    if (message.type() === 'error' && !answeredOnPurpose.includes(new URL(url || service.url).pathname)) {
+      complaints.push(`${message.text()} at ${url}`);
+    }
+  });
+  opened.on('weberror', (error) => complaints.push(error.error().message));
+  await opened.addInitScript({ path: axePath });
+  return opened;
+}
+
+const go = (path: string) => page.goto(`${service.url}/console${path}`);
+const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
+
+it('the overview draws its charts out of the figures beside them', async () => {
+  await go('');
+  for (const name of ['Chart: Callbacks per hour', 'Chart: Net amount']) {
+    const canvas = page.getByRole('img', { name });
+    await canvas.waitFor();
+    const isDrawn = await canvas.evaluate((element) => {
+      const { data } = (element as HTMLCanvasElement).getContext('2d')!.getImageData(0, 0, 600, 250);
+      return data.some((value) => value !== 0);
+    });
+    expect(isDrawn).toBe(true);
+  }
+  await page.getByText('Figures').last().click();
+  const figures = page.getByRole('region', { name: 'Figures: Net amount' });
+  expect(await figures.getByRole('row').count()).toBe(31);
+  const [sum] = await database.rows('select sum(net_amount)::float as net from reporting.receipts');
+  const shown = await figures
+    .locator('td:nth-child(2)')
+    .evaluateAll((cells) =>
+      cells.reduce((total, cell) => total + Number((cell as HTMLElement).dataset.value), 0),
+    );
+  expect(shown).toBeCloseTo(sum!.net as number, 2);
+  await page.getByRole('heading', { name: 'Silent out of the ordinary' }).waitFor();
+});
+
+it('what failed is found with the keyboard, opened, replayed and applied', async () => {
+  const id = madeUp.failed[0]!;
+  await go('');
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate(() => document.activeElement?.textContent?.trim())).toBe('Skip to the content');
+  await page.getByRole('link', { name: 'Failed' }).first().focus();
+  await page.keyboard.press('Enter');
+  await heading('Failed deliveries');
+
+  await go('/deliveries');
+  await page.getByText('Filter', { exact: true }).click();
+  await page.getByLabel('Status').selectOption('failed');
+  await page.getByLabel('Delivery id').fill(id);
+  await page.keyboard.press('Enter');
+  await page.locator('tbody a').click();
+  await page.getByText('receipts.receipts_no_refunds').waitFor();
+
+  await database.pool.query('alter table receipts drop constraint receipts_no_refunds');
+  await page.getByRole('button', { name: 'Replay …' }).click();
+  await heading('Replay?');
+  await page.getByRole('button', { name: 'Replay 1 delivery' }).click();
+  await heading('Replayed');
+  await page.getByRole('link', { name: id }).click();
+  await page.getByText('Applied', { exact: true }).waitFor();
+  expect(await page.locator('.status').textContent()).toBe('applied');
+  expect(await database.rows('select status from deliveries where id = $1', [id])).toEqual([
+    { status: 'applied' },
+  ]);
+});
+
+it('personal data is shown when it is asked for', async () => {
+  const [receipt] = await database.rows(
+    `select delivery_id, mobile from receipts where mobile <> '' limit 1`,
+  );
+  await go(`/deliveries/${receipt!.delivery_id}`);
+  expect(await page.content()).not.toContain(receipt!.mobile);
+  await page.getByRole('button', { name: 'Show personal data' }).click();
+  await page
+    .getByText(receipt!.mobile as string)
+    .first()
+    .waitFor();
+});
+
+it('a report is narrowed and downloaded', async () => {
+  await go('/reports');
+  await page.getByRole('link', { name: 'Receipts', exact: true }).click();
+  await page.getByLabel('Business').fill('6712f0c2e4b0a1b2c3d4e501');
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  await page.waitForURL(/business=6712/);
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download CSV', exact: true }).click();
+  const download = await downloading;
+  expect(download.suggestedFilename()).toMatch(/^receipts_[\d-]+_[\d-]+\.csv$/);
+  const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
+  const [held] = await database.rows(
+    `select count(*)::int as n from reporting.receipts where business_id = '6712f0c2e4b0a1b2c3d4e501'`,
+  );
+  expect(lines.length).toBe((held!.n as number) + 1);
+});
+
+it('the queue’s board shows the queue', async () => {
+  await go('/queue');
+  await page.getByRole('link', { name: 'Look into the queue' }).click();
+  await page.getByText('What deliveries say is hidden.').first().waitFor();
+});
+
+const pages = async () => {
+  const [body] = await database.rows('select id from quarantine limit 1');
+  return [
+    '',
+    '/deliveries',
+    '/deliveries?family=receipt&id=x',
+    `/deliveries/${madeUp.applied[0]}`,
+    '/failed',
+    '/quarantine',
+    `/quarantine/${body!.id}`,
+    '/reports',
+    '/reports/receipts_daily',
+    '/reports/silence',
+    '/queue',
+    '/nothing',
+  ];
+};
+
+const faultsOf = (on: Page) =>
+  on.evaluate(async () => {
+    const { axe } = window as unknown as { axe: { run: () => Promise<AxeResults> } };
+    const { violations } = await axe.run();
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  });
+
+it.each([
+  ['light', 1200],
+  ['dark', 1200],
+  ['light', 360],
+  ['dark', 360],
+] as const)(
+  'no page has a serious fault of accessibility or is wider than its screen: %s, %d wide',
+  async (colorScheme, width) => {
+    const own = await open({ colorScheme, viewport: { width, height: 780 }, reducedMotion: 'reduce' });
+    const visited = await own.newPage();
+    const found: Record<string, unknown> = {};
+    const check = async (name: string) => {
+      const faults = await faultsOf(visited);
+      const overflow = await visited.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      if (faults.length > 0 || overflow > 0) found[name] = { faults, overflow };
+    };
+    await visited.goto(`${service.url}/console`);
+    await check('sign-in');
+    await signIn(visited, service.url, adminToken);
+    for (const path of await pages()) {
+      await visited.goto(`${service.url}/console${path}`);
+      await check(path);
+    }
+    for (const [from, button] of [
+      ['/failed', 'Replay …'],
+      ['/quarantine', 'Take in …'],
+      ['/quarantine', 'Drop …'],
+    ]) {
+      await visited.goto(`${service.url}/console${from}`);
+      await visited.getByRole('button', { name: button! }).first().click();
+      await visited.waitForLoadState();
+      await check(button!);
+    }
+    await own.close();
+    expect(found).toEqual({});
+  },
+  4 * minute,
+);
+
+it('works without scripts: the figures of the charts can be read', async () => {
+  const own = await browser.newContext({ javaScriptEnabled: false });
+  const plain = await own.newPage();
+  await signIn(plain, service.url, adminToken);
+  await plain.getByText('Figures').first().click();
+  await plain.getByRole('region', { name: 'Figures: Callbacks per hour' }).waitFor();
+  await own.close();
+});
+
+it('no page asked another host for anything, and the browser had nothing to complain about', () => {
+  const elsewhere = asked.filter(
+    (address) => new URL(address).origin !== service.url && !address.startsWith('data:'),
+  );
+  expect(asked.length).toBeGreaterThan(100);
+  expect(elsewhere).toEqual([]);
+  expect(complaints).toEqual([]);
+});

@@ -1,0 +1,254 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import type { DeliveryFilter } from '../../src/console/deliveries/filter.ts';
+import { listDeliveries, type Place, pageQuery } from '../../src/console/deliveries/list.ts';
+import { formatDuration, formatMoment, parseLocal } from '../../src/console/ui/time.ts';
+import { families } from '../../src/families/index.ts';
+import { createLog } from '../../src/log.ts';
+import { type Service, startService } from '../../src/service.ts';
+import { apply, clear, takeIn } from '../reporting/reporting.ts';
+import {
+  consentFormCallback,
+  deliveryOf,
+  history,
+  receiptCallback,
+  reviewRequestCallback,
+} from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { testConfig } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { adminToken, signInTo, type Visitor } from './visitor.ts';
+
+let database: TestDatabase;
+let service: Service & { url: string };
+let visitor: Visitor;
+const logged: string[] = [];
+beforeAll(async () => {
+  database = await createDatabase();
+  const config = testConfig({ databaseUrl: database.url, role: 'receiver', adminToken });
+  const log = createLog('info', { write: (line) => void logged.push(line) });
+  service = (await startService(config, families, log)) as typeof service;
+  visitor = await signInTo(service.url);
+});
+afterAll(async () => {
+  await service.stop();
+  await database.close();
+});
+beforeEach(() => clear(database));
+
+/** The ids of a filter's deliveries, page by page in one direction. */
+async function walk(filter: object, size: number, direction: 'before' | 'after') {
+  const pages: string[][] = [];
+  let place: Place = direction === 'after' ? { after: '00000000-0000-0000-0000-000000000000' } : {};
+  for (;;) {
+    const { rows, older, newer } = await listDeliveries(database.db, families, filter, place, size);
+    pages.push(rows.map(({ id }) => id));
+    if (pages.length > 100) throw new Error('The pages do not end.');
+    if (!(direction === 'before' ? older : newer)) return direction === 'before' ? pages : pages.reverse();
+    place = direction === 'before' ? { before: rows.at(-1)!.id } : { after: rows[0]!.id };
+  }
+}
+
+it('pages in either direction hold every delivery that matches once, the newest first', async () => {
+  const filters = fc.record(
+    {
+      family: fc.constantFrom('receipt', 'consent_form', 'review_request'),
+      status: fc.constantFrom('applied', 'received', 'failed'),
+      business: fc.constantFrom('b1', 'b2'),
+      receipt: fc.constantFrom('1', '2'),
+      from: fc.constant(new Date(1_700_000_001_000)),
+      until: fc.constant(new Date(1_700_000_002_000)),
+    },
+    { requiredKeys: [] },
+  );
+  await fc.assert(
+    fc.asyncProperty(history, filters, fc.integer({ min: 1, max: 7 }), async (callbacks, filter, size) => {
+      await clear(database);
+      const ids = await apply(database, callbacks);
+      await database.pool.query(
+        `update deliveries set status = 'failed' where get_byte(uuid_send(id), 15) < 64;
+         update deliveries set status = 'received' where get_byte(uuid_send(id), 15) > 192`,
+      );
+      const expected = (await database.rows(`select * from deliveries order by id desc`)).filter(
+        (row) =>
+          (!filter.family || row.family === filter.family) &&
+          (!filter.status || row.status === filter.status) &&
+          (!filter.business || row.business_id === filter.business) &&
+          (!filter.from || (row.event_time as Date) >= filter.from) &&
+          (!filter.until || (row.event_time as Date) < filter.until) &&
+          (!filter.receipt ||
+            String((row.envelope as { data: { receipt_id: number } }).data.receipt_id) === filter.receipt),
+      );
+      expect(new Set(ids).size).toBeGreaterThanOrEqual(expected.length);
+      const order = expected.map(({ id }) => id);
+      expect((await walk(filter, size, 'before')).flat()).toEqual(order);
+      expect((await walk(filter, size, 'after')).flat()).toEqual(order);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+it('reads no more than a few of 20,000 deliveries for a page, whatever it shows', async () => {
+  const place = { before: '018bcfe5-6800-8000-8000-000000003000' };
+  const filters: [string, DeliveryFilter, Place][] = [
+    ['the first page', {}, {}],
+    ['a page in the middle', {}, place],
+    ['the page before it', {}, { after: place.before }],
+    ['those of an event', { event: 'mcert.created' }, place],
+    ['those of a business', { business: 'b7' }, {}],
+    ['those that failed', { status: 'failed' }, {}],
+    ['those of one second', { from: new Date(1_700_000_000_000), until: new Date(1_700_000_001_000) }, {}],
+    ['one receipt', { receipt: '5' }, {}],
+    ['one delivery', { id: place.before }, {}],
+  ];
+
+  await database.pool.query(
+    `insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, status)
+     select ('018bcfe5-6800-8000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 'mcert.created',
+            case when n % 3 = 0 then 'receipt' else 'consent_form' end, 'c', 'b' || n % 50, now(),
+            jsonb_build_object('data', jsonb_build_object('receipt_id', n)),
+            case when n % 4000 = 0 then 'failed' else 'applied' end
+     from generate_series(1, 20000) as n`,
+  );
+  await database.pool.query('vacuum analyze deliveries');
+  for (const [name, filter, at] of filters) {
+    const { rows } = await sql<{ 'QUERY PLAN': { Plan: PlanNode }[] }>`
+      explain (analyze, format json) ${pageQuery(families, filter, at, 51)}`.execute(database.db);
+    const read = rowsRead(rows[0]!['QUERY PLAN'][0]!.Plan);
+    expect({ name, few: read < 3_000, read }).toEqual({ name, few: true, read });
+  }
+});
+
+interface PlanNode {
+  'Node Type': string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  Plans?: PlanNode[];
+}
+
+/** How many rows the scans of a plan looked at. */
+function rowsRead(node: PlanNode): number {
+  const below = (node.Plans ?? []).reduce((sum, plan) => sum + rowsRead(plan), 0);
+  if (!node['Node Type'].includes('Scan')) return below;
+  return below + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
+}
+
+it('a filter shows what matches, and says what is wrong with it', async () => {
+  await apply(database, [receiptCallback(), consentFormCallback(), reviewRequestCallback()]);
+  const all = await visitor.read('/deliveries');
+  for (const event of ['receipt.created', 'mcert.created', 'google_review.request']) {
+    expect(all).toContain(`<td>${event}</td>`);
+  }
+  const some = await visitor.read('/deliveries?family=consent_form&from=2023-11-15T03:43');
+  expect(some).toContain('<td>mcert.created</td>');
+  expect(some).not.toContain('<td>receipt.created</td>');
+  expect(await visitor.read('/deliveries?from=2023-11-15T03:44')).toContain('No delivery is like that.');
+
+  const wrong = await visitor.get('/deliveries?id=5&receipt=x&family=dog&from=yesterday&business=%00');
+  const text = await wrong.text();
+  expect(wrong.status).toBe(400);
+  for (const fault of ['An id is a UUID.', 'A receipt’s id is a whole number.', 'A time is a date']) {
+    expect(text).toContain(fault);
+  }
+});
+
+describe('a delivery in full', () => {
+  const secret = {
+    name: 'CANARY-NAME',
+    mobile: '+915550000000',
+    remarks: 'CANARY',
+    unheard_of: 'CANARY',
+    patient_oid: '15',
+  };
+  const callback = receiptCallback({ data: secret });
+  const { id } = deliveryOf(callback);
+
+  it('hides what may be personal until it is asked for, and the log says that it was', async () => {
+    await apply(database, [callback]);
+    const page = await visitor.read(`/deliveries/${id}`);
+    expect(page).not.toMatch(/CANARY|\+915550000000|files\.invalid|pay\.invalid/);
+    expect(page).toMatch(/&quot;net_amount&quot;: 490.05/);
+    expect(page).toContain('<dd>490.05</dd>');
+
+    logged.length = 0;
+    const shown = await (await visitor.post(`/deliveries/${id}/personal`)).text();
+    expect(shown).toContain('CANARY-NAME');
+    expect(shown).toContain('<dd>CANARY-NAME</dd>');
+    const line = await until(() => logged.find((text) => text.includes('personal data of a delivery')));
+    expect(JSON.parse(line)).toMatchObject({ delivery: id });
+    expect(logged.join()).not.toContain('CANARY');
+    expect((await visitor.get(`/deliveries/${id}/personal`)).status).toBe(404);
+  });
+
+  it('tells its life, and which row it made', async () => {
+    await apply(database, [callback]);
+    await takeIn(database, [callback]);
+    const page = await visitor.read(`/deliveries/${id}`);
+    expect(page).toContain('This delivery made the row as it is.');
+    expect(page).toContain('1, the last at <time');
+    const later = receiptCallback({ event_time: 1_700_000_500 });
+    await apply(database, [later]);
+    expect(await visitor.read(`/deliveries/${id}`)).toContain(`/console/deliveries/${deliveryOf(later).id}`);
+  });
+
+  it.each(['018bcfe5-6800-8a3c-9f10-0123456789ab', 'nothing', '%00', "'"])(
+    'there is none with the id %s',
+    async (none) => {
+      expect((await visitor.get(`/deliveries/${none}`)).status).toBe(404);
+    },
+  );
+
+  it('shows hostile values as text', async () => {
+    const hostile = '"><script>alert(1)</script><img src=x onerror=alert(2)>';
+    const made = receiptCallback({
+      business_id: hostile,
+      data: { name: hostile, clinic_id: hostile, [hostile]: hostile },
+    });
+    await apply(database, [made]);
+    const path = `/deliveries/${deliveryOf(made).id}`;
+    const pages = [
+      await visitor.read('/deliveries'),
+      await visitor.read(
+        `/deliveries?business=${encodeURIComponent(hostile)}&error=${encodeURIComponent(hostile)}`,
+      ),
+      await visitor.read(path),
+      await (await visitor.post(`${path}/personal`)).text(),
+      await visitor.read('/reports/receipts?from=2023-11-01'),
+      await visitor.read(`/nothing${encodeURIComponent(hostile)}`),
+    ];
+    for (const page of pages) {
+      expect(page).not.toContain('<script>');
+      expect(page).not.toContain('<img');
+    }
+    expect(pages[2]).toContain('&lt;script>alert(1)');
+  });
+});
+
+describe('times', () => {
+  const zones = ['Asia/Kolkata', 'UTC', 'America/New_York', 'Australia/Lord_Howe'];
+
+  it.each(zones)('a clock’s reading in %s is read back as the same moment', (zone) => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 2_000_000_000 }), (seconds) => {
+        const reading = new Date(seconds * 1000)
+          .toLocaleString('sv-SE', { timeZone: zone })
+          .replace(' ', 'T');
+        const at = parseLocal(reading, zone)!;
+        // An hour that a clock shows twice may be either.
+        expect(at.toLocaleString('sv-SE', { timeZone: zone }).replace(' ', 'T')).toBe(reading);
+      }),
+    );
+  });
+
+  it('are written for people', () => {
+    expect(formatMoment(new Date(1_700_000_000_000), 'Asia/Kolkata')).toBe('15 Nov 2023, 03:43:20');
+    expect([60, 950, 5_000, 61_000, 90_000_000].map(formatDuration)).toEqual([
+      '0.06 s',
+      '0.95 s',
+      '5 s',
+      '1 min 1 s',
+      '1 d 1 h',
+    ]);
+  });
+});

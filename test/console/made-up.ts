@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { families } from '../../src/families/index.ts';
+import { insertDeliveries } from '../../src/inbox/insert-deliveries.ts';
+import { Quarantine } from '../../src/inbox/quarantine.ts';
+import { createLog } from '../../src/log.ts';
+import { history } from '../../src/sandbox/history.ts';
+import { applyDeliveries } from '../../src/worker/apply.ts';
+import { deliveryOf, paths } from '../support/callbacks.ts';
+import type { TestDatabase } from '../support/database.ts';
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const clientId = '64a1f0c2e4b0a1b2c3d4e5f6';
+const businessIds = ['6712f0c2e4b0a1b2c3d4e501', '6712f0c2e4b0a1b2c3d4e502', '6712f0c2e4b0a1b2c3d4e503'];
+/** Sends no more since two days ago. */
+const silentBusiness = businessIds[2]!;
+
+export interface MadeUp {
+  /** Deliveries that failed because of the constraint `receipts_no_refunds`. */
+  failed: string[];
+  applied: string[];
+}
+
+/**
+ * Some weeks of three clinics, as they look when all goes well but for a few: deliveries that failed, bodies in
+ * quarantine, one clinic that is silent. Chance repeats itself.
+ */
+export async function makeUp(database: TestDatabase, days = 31, perDay = 70): Promise<MadeUp> {
+  await database.pool.query(
+    'alter table receipts add constraint receipts_no_refunds check (remarks <> $$Refund$$)',
+  );
+  const callbacks = Array.from({ length: days }, (_, ago) => dayOf(ago, perDay)).flat();
+  const deliveries = callbacks.map((callback) => deliveryOf(callback as never));
+  const applied: string[] = [];
+  const failed: string[] = [];
+  for (let at = 0; at < deliveries.length; at += 500) {
+    const part = deliveries.slice(at, at + 500);
+    await insertDeliveries(database.pool, part);
+    const ids = part.map(({ id }) => id);
+    const outcome = await applyDeliveries(database.db, families, ids);
+    const broken = outcome.failed.map(({ id }) => id);
+    failed.push(...broken);
+    applied.push(...ids.filter((id) => !broken.includes(id)));
+  }
+  await database.pool.query(`
+    update deliveries set
+      received_at = event_time + interval '900 milliseconds',
+      last_received_at = event_time + interval '900 milliseconds',
+      applied_at = case when status = 'applied' then event_time + interval '960 milliseconds' end`);
+  await database.pool.query(`
+    update deliveries set delivery_count = 2, last_received_at = received_at + interval '31 seconds'
+    where id in (select id from deliveries order by id desc limit 200) and get_byte(uuid_send(id), 15) < 16`);
+  await fillQuarantine(database);
+  await database.pool.query('vacuum analyze deliveries, receipts, consent_forms, review_requests');
+  return { applied, failed };
+}
+
+/** The callbacks of one day, spread over its opening hours in India; fewer on a Sunday. */
+function dayOf(ago: number, perDay: number) {
+  const midnight = Math.floor((Date.now() + 5.5 * hourMs) / dayMs - ago) * dayMs - 5.5 * hourMs;
+  const isSunday = new Date(midnight + 12 * hourMs).getUTCDay() === 0;
+  const count = Math.round(perDay * (isSunday ? 0.35 : 1 + 0.25 * Math.sin(ago * 1.7)));
+  const source = history({ seed: 1_000 + ago, clientId, businessIds });
+  const made = [];
+  for (let index = 0; index < count; index += 1) {
+    const { envelope } = source.next().value;
+    // Mornings are busier than evenings.
+    const at = Math.round(midnight + (9 + 11 * (index / count) ** 1.2) * hourMs);
+    if (at > Date.now() - 60_000 || (envelope.business_id === silentBusiness && ago < 2)) continue;
+    made.push(movedTo(envelope, at, ago));
+  }
+  return made;
+}
+
+function movedTo(
+  { event, event_time, timestamp, data, ...parties }: ReturnType<typeof envelope>,
+  at: number,
+  ago: number,
+) {
+  const then = event_time > 1e11 ? event_time : event_time * 1000;
+  const moved = { ...data };
+  for (const name of ['created_at', 'updated_at']) {
+    if (typeof moved[name] === 'number') moved[name] = moved[name] - then + at;
+  }
+  if (typeof moved.receipt_id === 'number') moved.receipt_id += ago * 10_000;
+  if (typeof moved.receipt_id === 'number' && moved.receipt_id % 97 === 0) moved.remarks = 'Refund';
+  const seconds = Math.floor(at / 1000);
+  return {
+    event,
+    event_time: seconds,
+    timestamp: timestamp === 0 ? 0 : seconds + 1,
+    ...parties,
+    data: moved,
+  };
+}
+
+const envelope = () => history({ seed: 1 }).next().value.envelope;
+
+async function fillQuarantine(database: TestDatabase): Promise<void> {
+  const quarantine = new Quarantine({
+    pool: database.pool,
+    log: createLog('silent'),
+    limits: { rows: 1_000, bytes: 1_000_000 },
+  });
+  const body = (value: object) => Buffer.from(JSON.stringify(value));
+  const { event_time, ...rest } = envelope();
+  for (let index = 0; index < 4; index += 1) {
+    const text = { ...rest, event_time: String(event_time + index), business_id: businessIds[index % 2] };
+    await quarantine.keep({
+      path: paths.receipt,
+      reason: 'invalid',
+      errors: [{ path: '/event_time', message: 'Invalid input: expected number, received string' }],
+      body: body(text),
+    });
+  }
+  for (let index = 0; index < 2; index += 1) {
+    // These would fit today.
+    const fits = { ...envelope(), data: { ...envelope().data, receipt_id: 900_001 + index } };
+    await quarantine.keep({
+      path: paths.receipt,
+      reason: 'invalid',
+      errors: [{ path: '/data/receipt_id', message: 'is required' }],
+      body: body(fits),
+    });
+  }
+  await quarantine.keep({
+    path: paths.consent_form,
+    reason: 'not_json',
+    errors: [{ path: '', message: 'The body is not valid JSON.' }],
+    body: Buffer.from(`<html>${randomUUID()}</html>`),
+  });
+  await quarantine.drained();
+}

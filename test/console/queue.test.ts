@@ -1,0 +1,98 @@
+import { describeJob } from '../../src/console/queue/board.ts';
+import { createLog } from '../../src/log.ts';
+import { DeliveryQueue } from '../../src/queue/delivery-queue.ts';
+import { postgresBackend } from '../../src/queue/postgres-backend.ts';
+import { redisBackend } from '../../src/queue/redis-backend.ts';
+import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { openRedis, type TestRedis } from '../support/redis.ts';
+import { startTestService } from '../support/service.ts';
+import { adminToken, postForm, signInTo, type Visitor } from './visitor.ts';
+
+describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
+  let database: TestDatabase;
+  let redis: Pick<TestRedis, 'url' | 'client' | 'stop'> | undefined;
+  let service: Awaited<ReturnType<typeof startTestService>>;
+  let visitor: Visitor;
+  const delivery = deliveryOf(receiptCallback({ data: { name: 'CANARY' } }));
+
+  beforeAll(async () => {
+    redis = backend === 'redis' ? await openRedis() : undefined;
+    await redis?.client().flushdb();
+    database = await createDatabase();
+    const options = {
+      databaseUrl: database.url,
+      redisUrl: redis?.url,
+      role: 'receiver',
+      adminToken,
+    } as const;
+    service = await startTestService(options);
+    visitor = await signInTo(service.url);
+    const store = redis ? redisBackend(redis.url) : postgresBackend(database.url);
+    const queue = await DeliveryQueue.open(store, createLog('silent'));
+    await queue.enqueue([delivery.id]);
+    await queue.hold([delivery]);
+    await queue.close();
+    await store.close();
+  });
+  afterAll(async () => {
+    await service.stop();
+    await database.close();
+    await redis?.stop();
+  });
+
+  it('says how many jobs there are, and where', async () => {
+    const page = await visitor.read('/queue');
+    expect(page).toContain(backend === 'redis' ? 'BullMQ on Redis' : 'BullMQ on PostgreSQL');
+    expect(page).toMatch(/<td>waiting<\/td><td class="number">2<\/td>/);
+  });
+
+  it('the board shows jobs without what their deliveries say', async () => {
+    const answer = await visitor.get('/queue/board/api/queues?activeQueue=deliveries&status=waiting&page=1');
+    const text = await answer.text();
+    const { queues } = JSON.parse(text) as { queues: { jobs: { name: string; data: unknown }[] }[] };
+    const jobs = queues[0]!.jobs.toSorted((a, b) => a.name.localeCompare(b.name));
+    const { id, family } = delivery;
+    expect(jobs.map(({ name, data }) => ({ name, data }))).toEqual([
+      { name: 'apply', data: { ids: [id] } },
+      { name: 'store', data: { deliveries: [{ id, family, json: 'hidden' }] } },
+    ]);
+    const one = await visitor.read(
+      `/queue/board/api/queues/deliveries/${(queues[0] as { jobs: { id?: string }[] }).jobs[0]!.id}`,
+    );
+    expect(text + one).not.toContain('CANARY');
+  });
+
+  it('the board’s page asks no other host, and may not', async () => {
+    const answer = await visitor.get('/queue/board');
+    const policy = answer.headers.get('content-security-policy')!;
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).toContain("connect-src 'self'");
+    expect(policy).not.toMatch(/https?:|\*/);
+    expect(await answer.text()).not.toMatch(/(href|src)="https?:/);
+  });
+
+  it('the board can change nothing, not even with the session’s token', async () => {
+    const csrf = /name="csrf" value="([^"]+)"/.exec(await visitor.read('/queue'))![1]!;
+    const board = `${service.url}/console/queue/board/api/queues`;
+    const before = await visitor.read('/queue');
+    for (const path of [
+      '/pause',
+      '/deliveries/pause',
+      '/deliveries/empty',
+      '/deliveries/obliterate',
+      '/deliveries/add',
+    ]) {
+      const answer = await postForm(board + path, { csrf }, { cookie: visitor.cookie });
+      expect([path, answer.status]).toEqual([path, 404]);
+      const put = await fetch(board + path, { method: 'PUT', headers: { cookie: visitor.cookie } });
+      expect([path, put.status]).toEqual([path, 403]);
+    }
+    expect(await visitor.read('/queue')).toBe(before);
+  });
+});
+
+it('a job of a kind that is not known is shown without its data', () => {
+  expect(describeJob({ anything: 'CANARY' })).toEqual({});
+  expect(describeJob(undefined)).toEqual({});
+});

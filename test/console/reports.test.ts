@@ -1,0 +1,236 @@
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import fc from 'fast-check';
+import { csvWriter } from '../../src/console/reports/csv.ts';
+import { isPersonal } from '../../src/console/reports/query.ts';
+import { reports } from '../../src/console/reports/reports.ts';
+import { families } from '../../src/families/index.ts';
+import { createLog } from '../../src/log.ts';
+import { type Service, startService } from '../../src/service.ts';
+import { apply, clear } from '../reporting/reporting.ts';
+import { consentFormCallback, paths, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { post, testConfig } from '../support/service.ts';
+import { adminToken, signInTo, type Visitor } from './visitor.ts';
+
+let database: TestDatabase;
+let service: Service & { url: string };
+let visitor: Visitor;
+const logged: string[] = [];
+beforeAll(async () => {
+  database = await createDatabase();
+  const config = testConfig({ databaseUrl: database.url, role: 'receiver', adminToken });
+  const log = createLog('info', { write: (line) => void logged.push(line) });
+  service = (await startService(config, families, log)) as typeof service;
+  visitor = await signInTo(service.url);
+});
+afterAll(async () => {
+  await service.stop();
+  await database.close();
+});
+beforeEach(() => clear(database));
+
+const now = () => Math.floor(Date.now() / 1000);
+const today = () => ({ event_time: now(), data: { created_at: Date.now() } });
+
+/** Rows of CSV as RFC 4180 has it, written apart from the code that writes it. */
+function parseCsv(csv: string): string[][] {
+  const rows: string[][] = [[]];
+  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/y;
+  while (cell.lastIndex < csv.length) {
+    const [whole, quoted, plain, end] = cell.exec(csv)!;
+    rows.at(-1)!.push(quoted?.replaceAll('""', '"') ?? plain!);
+    if (end === '\r\n' && cell.lastIndex < csv.length) rows.push([]);
+    if (whole === '') break;
+  }
+  return rows;
+}
+
+it('shows every view of the schema', async () => {
+  const views = await database.rows(`select viewname as view from pg_views where schemaname = 'reporting'`);
+  // These two are parts of others.
+  const parts = ['applied_deliveries'];
+  expect(reports.map(({ view }) => view).sort()).toEqual(
+    views
+      .map(({ view }) => view)
+      .filter((view) => !parts.includes(view as string))
+      .sort(),
+  );
+});
+
+it.each(reports.map(({ view }) => view))(
+  '%s is a page and a download, empty and not, whatever the filter',
+  async (view) => {
+    const check = async (query: string) => {
+      const [page, csv] = [
+        await visitor.get(`/reports/${view}${query}`),
+        await visitor.get(`/reports/${view}/csv${query}`),
+      ];
+      expect([query, page.status, csv.status]).toEqual([query, 200, 200]);
+      expect(csv.headers.get('content-type')).toContain('text/csv');
+      await page.text();
+      return parseCsv(await csv.text());
+    };
+    await database.pool.query('truncate schema_drift');
+    expect(await check('')).toHaveLength(1);
+    await apply(database, [
+      receiptCallback(today()),
+      receiptCallback({
+        ...today(),
+        event: 'receipt.deleted',
+        data: { receipt_id: 2, created_at: Date.now() },
+      }),
+      consentFormCallback({ event_time: now() }),
+      reviewRequestCallback({ event_time: now() }),
+    ]);
+    await post(service.url + paths.receipt, { ...receiptCallback(), event_time: 'x' });
+    await database.pool.query(
+      `insert into schema_drift values ('receipt.created', '/data/x', 'unknown', '', 1, now(), now(), gen_random_uuid())`,
+    );
+    expect((await check('')).length).toBeGreaterThan(1);
+    const { business_id } = receiptCallback();
+    await check(`?business=${business_id}&clinic=64a1f0c2e4b0a1b2c3d4e5f8`);
+    await check('?from=2020-01-01&to=2020-01-31&business=%00%27');
+  },
+);
+
+it('the days of a range are those of the reports’ time zone, both ends included', async () => {
+  const at = (moment: string) => Date.parse(moment);
+  await apply(database, [
+    receiptCallback({ data: { receipt_id: 1, created_at: at('2026-03-01T18:29:59Z') } }), // 1 March in India
+    receiptCallback({ data: { receipt_id: 2, created_at: at('2026-03-01T18:30:00Z') } }), // 2 March
+    receiptCallback({ data: { receipt_id: 3, created_at: at('2026-03-02T18:30:00Z') } }), // 3 March
+  ]);
+  const csv = await visitor.read('/reports/receipts/csv?from=2026-03-01&to=2026-03-02');
+  const [head, ...rows] = parseCsv(csv);
+  expect(rows.map((row) => row[head!.indexOf('receipt_id')]).sort()).toEqual(['1', '2']);
+  expect(csv).toContain('2026-03-02 00:00:00+05:30');
+});
+
+it.each(['?from=yesterday', '?to=2026-02-30'])(
+  'a range that makes no sense is refused: %s',
+  async (query) => {
+    for (const path of [`/reports/receipts${query}`, `/reports/receipts/csv${query}`]) {
+      expect((await visitor.get(path)).status).toBe(400);
+    }
+  },
+);
+
+it.each(['nothing', 'receipts; drop table receipts', '..%2fdeliveries'])(
+  'there is no report %s',
+  async (view) => {
+    expect((await visitor.get(`/reports/${view}`)).status).toBe(404);
+  },
+);
+
+it('what may be personal is given out when it is asked for by a form, and the log says so', async () => {
+  const canaries = {
+    name: 'CANARY',
+    mobile: '+915550000000',
+    remarks: 'CANARY',
+    patient_oid: 'CANARY',
+    aid: 'CANARY',
+  };
+  const urls = { receipt_url: 'CANARY', payment_link: 'CANARY', payment_id: 'CANARY', ref_trx_id: 'CANARY' };
+  await apply(database, [
+    receiptCallback({ event_time: now(), data: { created_at: Date.now(), ...canaries, ...urls } }),
+  ]);
+  for (const view of ['receipts', 'all_receipts', 'outstanding_receipts', 'receipt_history']) {
+    expect(await visitor.read(`/reports/${view}`)).not.toMatch(/CANARY|\+91555/);
+    expect(await visitor.read(`/reports/${view}/csv`)).not.toMatch(/CANARY|\+91555/);
+    logged.length = 0;
+    expect(await (await visitor.post(`/reports/${view}/personal`)).text()).toContain('CANARY');
+    expect(await (await visitor.post(`/reports/${view}/csv`)).text()).toContain('CANARY');
+    const asked = logged
+      .map((line) => JSON.parse(line) as { msg: string; report?: string })
+      .filter(({ msg }) => msg.includes('personal'));
+    expect(asked.map(({ report }) => report)).toEqual([view, view]);
+    expect(logged.join()).not.toContain('CANARY');
+  }
+});
+
+it('a text column is held for personal unless it is known not to be', () => {
+  const column = (name: string, type = 'text') => ({ name, type, comment: null });
+  expect(
+    ['name', 'mobile', 'remarks', 'patient_id', 'invented_tomorrow'].every((name) =>
+      isPersonal(column(name)),
+    ),
+  ).toBe(true);
+  expect(['clinic_id', 'business_id', 'event'].some((name) => isPersonal(column(name)))).toBe(false);
+  expect(isPersonal(column('net_amount', 'numeric'))).toBe(false);
+});
+
+it('a download of many rows is streamed: it begins before they have all been read', async () => {
+  await database.pool.query(
+    `insert into review_requests (business_id, doctor_id, client_id, last_event, event_time, extra, delivery_id)
+     select 'b', lpad(n::text, 2000, 'd'), 'c', 'e', now(), '{}', gen_random_uuid() from generate_series(1, 20000) as n`,
+  );
+  const answer = await visitor.get('/reports/review_requests/csv');
+  const reader = answer.body!.getReader();
+  expect((await reader.read()).value!.length).toBeGreaterThan(0);
+  const busy = () =>
+    database.rows(
+      `select 1 from pg_stat_activity where application_name = 'receiver download' and state = 'active'`,
+    );
+  expect(await busy()).toHaveLength(1);
+  await reader.cancel();
+  const whole = await (await visitor.get('/reports/review_requests/csv')).text();
+  expect(parseCsv(whole)).toHaveLength(20_001);
+});
+
+describe('CSV', () => {
+  async function write(columns: string[], rows: Record<string, string | null>[]): Promise<string> {
+    const writer = csvWriter(columns);
+    const written = text(writer.pipe(new PassThrough()));
+    for (const row of rows) writer.write(row);
+    writer.end();
+    return written;
+  }
+
+  it('is read back as it was written, whatever the values', async () => {
+    const value = fc.option(fc.string({ unit: fc.constantFrom('a', '"', ',', '\r', '\n', ' ', 'अ', ';') }));
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.record({ one: value, two: value }), { minLength: 1 }), async (rows) => {
+        const read = parseCsv(await write(['one', 'two'], rows));
+        const plain = (cell: string | null) => cell ?? '';
+        // A line that begins with a carriage return is marked as a text.
+        const marked = (cell: string | null) => (cell?.startsWith('\r') ? `'${cell}` : plain(cell));
+        expect(read).toEqual([['one', 'two'], ...rows.map(({ one, two }) => [marked(one), marked(two)])]);
+      }),
+    );
+  });
+
+  it('holds no formula', async () => {
+    const formulas = [
+      '=1+1',
+      '+911234',
+      '-2+3',
+      '@sum(a1)',
+      '\t=1',
+      '\r=1',
+      '=HYPERLINK("https://elsewhere.invalid")',
+      '＝1',
+    ];
+    const csv = await write(
+      ['value'],
+      formulas.map((value) => ({ value })),
+    );
+    const [, ...cells] = parseCsv(csv);
+    expect(cells.map(([cell]) => cell)).toEqual(formulas.map((formula) => `'${formula}`));
+  });
+
+  it('leaves numbers numbers', async () => {
+    const numbers = ['-12.50', '0', '12345678901234567890.01', '-0'];
+    const [, ...cells] = parseCsv(
+      await write(
+        ['value'],
+        numbers.map((value) => ({ value })),
+      ),
+    );
+    expect(cells.flat()).toEqual(numbers);
+  });
+
+  it('has a head even where there is nothing', async () => {
+    expect(await write(['one', 'two'], [])).toBe('one,two\r\n');
+  });
+});

@@ -1,0 +1,262 @@
+import { createSessions, sessionS } from '../../src/console/session.ts';
+import { families } from '../../src/families/index.ts';
+import { createLog } from '../../src/log.ts';
+import { openApiDocument } from '../../src/openapi/document.ts';
+import { type Service, startService } from '../../src/service.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { type ServiceOptions, startTestService, testConfig } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { adminToken, postForm, signInTo, type Visitor } from './visitor.ts';
+
+let database: TestDatabase;
+let service: Service & { url: string };
+let visitor: Visitor;
+beforeAll(async () => {
+  database = await createDatabase();
+  const config = testConfig({ databaseUrl: database.url, role: 'receiver', adminToken });
+  const contract = () => openApiDocument({ families, signatureHeader: 'X', version: '1' });
+  service = (await startService(config, families, createLog('silent'), contract)) as typeof service;
+  visitor = await signInTo(service.url);
+});
+const others: Service[] = [];
+/** Another service on the same database, for one test. */
+async function startAnother(options: ServiceOptions) {
+  const other = await startTestService({ databaseUrl: database.url, role: 'receiver', ...options });
+  others.push(other);
+  return other;
+}
+afterEach(() => Promise.all(others.splice(0).map((other) => other.stop())));
+afterAll(async () => {
+  await service.stop();
+  await database.close();
+});
+
+const id = '018bcfe5-6800-8a3c-9f10-0123456789ab';
+const pages = ['', '/', '/deliveries', `/deliveries/${id}`, '/failed', '/quarantine', `/quarantine/${id}`];
+const more = [
+  '/reports',
+  '/reports/silence',
+  '/reports/silence/csv',
+  '/queue',
+  '/queue/board',
+  '/openapi.json',
+];
+const assets = [
+  '/assets/charts.js',
+  '/assets/chart-library.js',
+  '/assets/icon.svg',
+  '/assets/nothing',
+  '/nothing',
+];
+const forms = [
+  '/replay',
+  '/replay/preview',
+  '/quarantine/preview',
+  '/quarantine/replay',
+  '/quarantine/drop',
+  `/deliveries/${id}/personal`,
+  `/quarantine/${id}/personal`,
+  '/reports/receipts/csv',
+  '/reports/receipts/personal',
+  '/sign-out',
+];
+
+it.each([...pages, ...more, ...assets])(
+  'answers a stranger with the sign-in form and nothing else: GET %s',
+  async (path) => {
+    const answer = await fetch(`${service.url}/console${path}`);
+    const text = await answer.text();
+    expect(answer.status).toBe(401);
+    expect(text).toContain('Sign in');
+    expect(text).not.toMatch(/<nav|<table|<script|sign-out|Asia/);
+  },
+);
+
+it.each([...forms, '/queue/board/api/queues/pause'])(
+  'lets a stranger change nothing: POST %s',
+  async (path) => {
+    const answer = await postForm(`${service.url}/console${path}`, { csrf: 'x' });
+    expect([
+      answer.status,
+      (await answer.text()).includes('<form method="post" action="/console/sign-in"'),
+    ]).toEqual([401, true]);
+  },
+);
+
+it('serves a stranger the stylesheet of the form', async () => {
+  const answer = await fetch(`${service.url}/console/assets/console.css`);
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8']);
+});
+
+it('there is no console where there is no admin token', async () => {
+  const other = await startAnother({});
+  for (const path of ['/console', '/console/assets/console.css', '/openapi.json']) {
+    expect((await fetch(other.url + path)).status).toBe(404);
+  }
+});
+
+it('the right token begins a session in a cookie that scripts, other sites and other paths do not get', async () => {
+  const answer = await postForm(`${service.url}/console/sign-in`, { token: adminToken });
+  const cookie = answer.headers.get('set-cookie')!;
+  expect([answer.status, answer.headers.get('location')]).toEqual([303, '/console']);
+  for (const part of ['Path=/console', 'HttpOnly', 'SameSite=Strict', `Max-Age=${sessionS}`])
+    expect(cookie).toContain(part);
+  expect(cookie).not.toContain('Secure');
+  expect(cookie).not.toContain(adminToken);
+});
+
+it('the cookie is for TLS only where the proxy that is trusted says that the request came by TLS', async () => {
+  const config = testConfig({});
+  const authentication = { ...config.authentication, trustProxy: 1 };
+  const behind = await startAnother({ adminToken, authentication });
+  const tls = { 'X-Forwarded-Proto': 'https' };
+  const cookieOf = async (url: string) =>
+    (await postForm(`${url}/console/sign-in`, { token: adminToken }, tls)).headers.get('set-cookie');
+  expect(await cookieOf(behind.url)).toContain('Secure');
+  expect(await cookieOf(service.url)).not.toContain('Secure');
+});
+
+it.each(['', 'wrong', `${adminToken}x`])('another token begins none: %p', async (token) => {
+  const answer = await postForm(`${service.url}/console/sign-in`, { token });
+  expect([answer.status, answer.headers.get('set-cookie')]).toEqual([401, null]);
+});
+
+it.each([
+  'https://elsewhere.invalid/',
+  '//elsewhere.invalid/console',
+  '/console.invalid',
+  'javascript:alert(1)',
+])('leads nowhere else after the sign-in: %s', async (next) => {
+  const answer = await postForm(`${service.url}/console/sign-in`, { token: adminToken, next });
+  expect(answer.headers.get('location')).toBe('/console');
+});
+
+it('leads to the page that was asked for', async () => {
+  const form = await (await fetch(`${service.url}/console/deliveries?status=failed`)).text();
+  const next = /name="next" value="([^"]+)"/.exec(form)![1]!;
+  const answer = await postForm(`${service.url}/console/sign-in`, { token: adminToken, next });
+  expect(answer.headers.get('location')).toBe('/console/deliveries?status=failed');
+});
+
+it('an address that tries token after token is told to wait', async () => {
+  const other = await startAnother({ adminToken });
+  const attempt = (token: string) => postForm(`${other.url}/console/sign-in`, { token });
+  const last = await until(async () => {
+    const answer = await attempt('guess');
+    return answer.status === 429 ? answer : undefined;
+  });
+  expect(Number(last.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect((await attempt(adminToken)).status).toBe(429);
+});
+
+it('signing out takes the cookie away', async () => {
+  const other = await signInTo(service.url);
+  const answer = await other.post('/sign-out');
+  expect(answer.headers.get('set-cookie')).toMatch(/receiver_console=;.*Expires=Thu, 01 Jan 1970/);
+});
+
+it.each([
+  ['without the session’s token', {}, {}],
+  ['with another session’s token', { csrf: 'A'.repeat(43) }, {}],
+  ['from another site', undefined, { 'Sec-Fetch-Site': 'cross-site' }],
+  ['from a sister site', undefined, { 'Sec-Fetch-Site': 'same-site' }],
+  ['from another origin', undefined, { Origin: 'https://elsewhere.invalid' }],
+  ['from no origin', undefined, { Origin: 'null' }],
+])('a form is refused %s', async (_, fields, headers) => {
+  for (const path of forms) {
+    const page = await visitor.read('/reports');
+    const csrf = /name="csrf" value="([^"]+)"/.exec(page)![1]!;
+    const sent = fields ?? { csrf, status: 'failed', all: 'yes' };
+    const answer = await postForm(
+      `${service.url}/console${path}`,
+      sent as Record<string, string>,
+      {
+        cookie: visitor.cookie,
+        ...headers,
+      } as Record<string, string>,
+    );
+    expect([path, answer.status]).toEqual([path, 403]);
+  }
+});
+
+it('a form of our own origin passes', async () => {
+  const page = await visitor.read('/reports');
+  const csrf = /name="csrf" value="([^"]+)"/.exec(page)![1]!;
+  for (const headers of [{ Origin: service.url }, { 'Sec-Fetch-Site': 'same-origin' }]) {
+    const answer = await postForm(`${service.url}/console/replay/preview`, { csrf }, {
+      cookie: visitor.cookie,
+      ...headers,
+    } as Record<string, string>);
+    expect(answer.status).toBe(200);
+  }
+});
+
+it('no page may be framed, kept, or load anything from elsewhere', async () => {
+  for (const answer of [await fetch(`${service.url}/console`), await visitor.get('/deliveries')]) {
+    const policy = answer.headers.get('content-security-policy')!;
+    expect(policy.split(';').sort()).toEqual(
+      [
+        "base-uri 'none'",
+        "default-src 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "img-src 'self'",
+        "script-src 'self'",
+        "style-src 'self'",
+      ].sort(),
+    );
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(answer.headers.get('referrer-policy')).toBe('same-origin');
+  }
+});
+
+describe('of the contract', () => {
+  const ask = (headers: Record<string, string>) => fetch(`${service.url}/openapi.json`, { headers });
+
+  it('it needs the admin token', async () => {
+    for (const headers of [{}, { Authorization: 'Bearer wrong' }, { cookie: visitor.cookie }]) {
+      const answer = await ask(headers as Record<string, string>);
+      expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+      expect(await answer.json()).toMatchObject({ title: 'Not authenticated' });
+    }
+    const answer = await ask({ Authorization: `Bearer ${adminToken}` });
+    expect(await answer.json()).toMatchObject({ openapi: '3.1.0' });
+  });
+
+  it('the console has it for who has signed in', async () => {
+    expect(await (await visitor.get('/openapi.json')).json()).toMatchObject({ openapi: '3.1.0' });
+  });
+});
+
+describe('a session', () => {
+  const sessions = createSessions(adminToken);
+  const now = Date.now();
+
+  it('is over after twelve hours', () => {
+    const value = sessions.begin(now);
+    expect(sessions.read(value, now + sessionS * 1000 - 1)).toBeDefined();
+    expect(sessions.read(value, now + sessionS * 1000)).toBeUndefined();
+  });
+
+  it('is known to every receiver with the same admin token, and to none with another', () => {
+    const value = sessions.begin(now);
+    expect(createSessions(adminToken).read(value, now)).toEqual(sessions.read(value, now));
+    expect(createSessions('another-admin-token').read(value, now)).toBeUndefined();
+  });
+
+  it('cannot be made longer or forged', () => {
+    const value = sessions.begin(now);
+    const [expires, ...rest] = value.split('.');
+    expect(sessions.read([Number(expires) + 1, ...rest].join('.'), now)).toBeUndefined();
+    for (const forged of ['', '1.2.3', `${value}x`, value.slice(0, -1)]) {
+      expect(sessions.read(forged, now)).toBeUndefined();
+    }
+  });
+
+  it('has a token for its forms that no other session has', () => {
+    const [one, other] = [sessions.begin(now), sessions.begin(now)].map((value) => sessions.read(value, now));
+    expect(one!.csrf).not.toBe(other!.csrf);
+    expect(sessions.begin(now)).not.toContain(one!.csrf);
+  });
+});

@@ -1,0 +1,33 @@
+export const adminToken = 'an-admin-token-of-tests';
+
+export interface Visitor {
+  cookie: string;
+  get: (path: string) => Promise<Response>;
+  /** The text of a page. */
+  read: (path: string) => Promise<string>;
+  /** Posts a form as the console's own pages do, with the session's token. */
+  post: (path: string, fields?: Record<string, string>) => Promise<Response>;
+}
+
+/** Somebody who has signed in to a service's console. */
+export async function signInTo(url: string, token = adminToken): Promise<Visitor> {
+  const answer = await postForm(`${url}/console/sign-in`, { token });
+  const cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const get = (path: string) => fetch(`${url}/console${path}`, { headers: { cookie }, redirect: 'manual' });
+  const page = await (await get('/reports')).text();
+  const csrf = /name="csrf" value="([^"]+)"/.exec(page)![1]!;
+  return {
+    cookie,
+    get,
+    read: async (path) => (await get(path)).text(),
+    post: (path, fields = {}) => postForm(`${url}/console${path}`, { csrf, ...fields }, { cookie }),
+  };
+}
+
+export function postForm(
+  address: string,
+  fields: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(address, { method: 'POST', body: new URLSearchParams(fields), headers, redirect: 'manual' });
+}

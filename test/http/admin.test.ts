@@ -1,0 +1,67 @@
+import express from 'express';
+import request from 'supertest';
+import { countAttempts, isSameSecret, requireAdmin } from '../../src/http/admin.ts';
+import { createApp } from '../../src/http/app.ts';
+import { rateLimit } from '../../src/http/door/rate-limit.ts';
+import { createLog } from '../../src/log.ts';
+import { until } from '../support/until.ts';
+
+const token = 'an-admin-token-of-tests';
+
+function app() {
+  const attempts = countAttempts(rateLimit('tries', { points: 3, durationS: 60 }, undefined), 0);
+  return createApp({
+    callbacks: new Map(),
+    health: [],
+    admin: {
+      require: requireAdmin(token, attempts),
+      scrape: async () => ({ contentType: 'text/plain', text: '' }),
+      console: express.Router(),
+      contract: async () => ({ openapi: '3.1.0' }),
+    },
+    log: createLog('silent'),
+  });
+}
+
+it('lets through who sends the admin token, and nobody else', async () => {
+  const ask = (authorization?: string) => {
+    const asked = request(app()).get('/openapi.json');
+    return authorization ? asked.set('Authorization', authorization) : asked;
+  };
+  expect((await ask(`Bearer ${token}`)).body).toEqual({ openapi: '3.1.0' });
+  for (const wrong of [
+    undefined,
+    'Bearer',
+    `Basic ${token}`,
+    `Bearer ${token}x`,
+    `Bearer ${token.slice(1)}`,
+    token,
+  ]) {
+    const answer = await ask(wrong);
+    expect([wrong, answer.status]).toEqual([wrong, 401]);
+    expect(answer.body).toEqual({
+      type: 'about:blank',
+      title: 'Not authenticated',
+      status: 401,
+      detail: 'Send Authorization: Bearer and the admin token.',
+    });
+  }
+});
+
+it('who tries too often has to wait, even with the right token; who sends none has tried nothing', async () => {
+  const tried = app();
+  for (let time = 0; time < 10; time += 1) {
+    expect((await request(tried).get('/openapi.json')).status).toBe(401);
+  }
+  const ask = (given: string) => request(tried).get('/openapi.json').set('Authorization', `Bearer ${given}`);
+  expect((await ask(token)).status).toBe(200);
+  await until(async () => (await ask('guess')).status === 429);
+  const refused = await ask(token);
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+});
+
+it('compares secrets of any length', () => {
+  expect(isSameSecret('a', 'a')).toBe(true);
+  for (const other of ['', 'b', 'aa']) expect(isSameSecret(other, 'a')).toBe(false);
+});
