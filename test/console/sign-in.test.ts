@@ -14,7 +14,7 @@ let visitor: Visitor;
 beforeAll(async () => {
   database = await createDatabase();
   const config = testConfig({ databaseUrl: database.url, role: 'receiver', adminToken });
-  const contract = () => openApiDocument({ families, signatureHeader: 'X', version: '1' });
+  const contract = async () => openApiDocument({ families, signatureHeader: 'X', version: '1' });
   service = (await startService(config, families, createLog('silent'), contract)) as typeof service;
   visitor = await signInTo(service.url);
 });
