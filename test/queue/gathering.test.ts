@@ -1,7 +1,8 @@
 import { createLog } from '../../src/log.ts';
-import type { QueueBackend } from '../../src/queue/backend.ts';
 import { DeliveryQueue } from '../../src/queue/delivery-queue.ts';
 import { Gathering } from '../../src/queue/gathering.ts';
+import { redisBackend } from '../../src/queue/redis-backend.ts';
+import { openRedis } from '../support/redis.ts';
 
 it('the first goes at once, and those that come soon after it go together', async () => {
   const sent: number[][] = [];
@@ -31,11 +32,13 @@ it('whoever gave something learns that it could not be sent, and the next is tri
 });
 
 it('the ids of commits in quick succession share a job', async () => {
-  const add = jest.fn(async () => ({}));
-  const bullmq = { add, on: () => {}, close: async () => {}, getJobCountByTypes: async () => 0 };
-  const backend = { name: 'redis', openQueue: async () => bullmq } as unknown as QueueBackend;
+  const redis = await openRedis();
+  const backend = redisBackend(redis.url);
   const queue = await DeliveryQueue.open(backend, createLog('silent'));
   await Promise.all([queue.enqueue(['a', 'b']), queue.enqueue(['c']), queue.enqueue(['d'])]);
-  expect(add.mock.calls).toEqual([['apply', { ids: ['a', 'b', 'c', 'd'] }]]);
+  const jobs = await queue.opened().getJobs(['waiting']);
+  expect(jobs.map(({ data }) => data)).toEqual([{ ids: ['a', 'b', 'c', 'd'] }]);
   await queue.close();
+  await backend.close();
+  await redis.stop();
 });
