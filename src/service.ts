@@ -47,7 +47,7 @@ export async function startService(
   config: Config,
   families: readonly [Family, ...Family[]],
   log: Log,
-  contract?: () => object,
+  contract?: () => object | Promise<object>,
 ): Promise<Service> {
   const closers: Closer[] = [];
   const stop = async () => {
@@ -68,7 +68,7 @@ async function start(
   config: Config,
   families: readonly [Family, ...Family[]],
   log: Log,
-  contract: (() => object) | undefined,
+  contract: (() => object | Promise<object>) | undefined,
   onStop: (closer: Closer) => void,
 ): Promise<string | undefined> {
   const receives = config.role !== 'worker';

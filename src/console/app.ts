@@ -45,7 +45,7 @@ export function openConsole(parts: ConsoleParts): OpenConsole {
   addQuarantine(app, parts, store);
   addReports(app, parts, store);
   const closeQueue = addQueue(app, parts);
-  if (contract) app.get('/openapi.json', (_req, res) => void res.json(contract()));
+  if (contract) app.get('/openapi.json', async (_req, res) => void res.json(await contract()));
 
   app.use(() => {
     throw new NotHere('There is no such page.');

@@ -23,7 +23,7 @@ export interface ConsoleParts {
   replay: Replay;
   /** Connections of the console's own to the queue. */
   openBackend: () => QueueBackend;
-  contract?: (() => object) | undefined;
+  contract?: (() => object | Promise<object>) | undefined;
   log: Log;
 }
 

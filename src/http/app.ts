@@ -19,7 +19,7 @@ export interface AdminParts {
   require: RequestHandler;
   console: RequestHandler;
   /** Makes what is served at /openapi.json. */
-  contract?: (() => object) | undefined;
+  contract?: (() => object | Promise<object>) | undefined;
 }
 
 /** Everything that the service serves. */
@@ -38,7 +38,8 @@ export function createApp({ callbacks, health, admin, log }: AppParts): Express 
   if (admin) {
     app.use('/console', admin.console);
     const { contract } = admin;
-    if (contract) app.get('/openapi.json', admin.require, (_req, res) => answer(res, 200, contract()));
+    if (contract)
+      app.get('/openapi.json', admin.require, async (_req, res) => answer(res, 200, await contract()));
   }
 
   app.use((_req, _res, next) => next(new NotFound()));
