@@ -43,6 +43,7 @@ async function walk(filter: object, size: number, direction: 'before' | 'after')
   for (;;) {
     const { rows, older, newer } = await listDeliveries(database.db, families, filter, place, size);
     pages.push(rows.map(({ id }) => id));
+    if (direction === 'after' && pages.length > 1) expect(older).toBe(true);
     if (pages.length > 100) throw new Error('The pages do not end.');
     if (!(direction === 'before' ? older : newer)) return direction === 'before' ? pages : pages.reverse();
     place = direction === 'before' ? { before: rows.at(-1)!.id } : { after: rows[0]!.id };
@@ -50,17 +51,22 @@ async function walk(filter: object, size: number, direction: 'before' | 'after')
 }
 
 it('pages in either direction hold every delivery that matches once, the newest first', async () => {
-  const filters = fc.record(
-    {
-      family: fc.constantFrom('receipt', 'consent_form', 'review_request'),
-      status: fc.constantFrom('applied', 'received', 'failed'),
-      business: fc.constantFrom('b1', 'b2'),
-      receipt: fc.constantFrom('1', '2'),
-      from: fc.constant(new Date(1_700_000_001_000)),
-      until: fc.constant(new Date(1_700_000_002_000)),
-    },
-    { requiredKeys: [] },
-  );
+  const one = <Value>(name: string, ...values: Value[]) =>
+    fc.constantFrom(...values).map((value) => ({ [name]: value }));
+  // Two at most: with more, hardly anything is left to page through.
+  const filters = fc
+    .array(
+      fc.oneof(
+        one('family', 'receipt', 'consent_form'),
+        one('status', 'applied', 'received', 'failed'),
+        one('business', 'b1', 'b2'),
+        one('receipt', '1', '2'),
+        one('from', new Date(1_700_000_001_000)),
+        one('until', new Date(1_700_000_002_000)),
+      ),
+      { maxLength: 2 },
+    )
+    .map((parts): DeliveryFilter => Object.assign({}, ...parts));
   await fc.assert(
     fc.asyncProperty(history, filters, fc.integer({ min: 1, max: 7 }), async (callbacks, filter, size) => {
       await clear(database);
@@ -84,7 +90,7 @@ it('pages in either direction hold every delivery that matches once, the newest 
       expect((await walk(filter, size, 'before')).flat()).toEqual(order);
       expect((await walk(filter, size, 'after')).flat()).toEqual(order);
     }),
-    { numRuns: 40 },
+    { numRuns: 60 },
   );
 });
 
