@@ -42,7 +42,12 @@ const print = (text: string) => process.stdout.write(`${text}\n`);
 async function fillOnce({ pool, db }: Database, volume: Volume): Promise<void> {
   const { rows } = await pool.query('select from receipts limit 1');
   if (rows.length > 0) return;
-  const bar = new SingleBar({ format: '{bar} day {value} of {total}, {deliveries} deliveries' });
+  const bar = new SingleBar({
+    format:
+      '{bar} day {value} of {total}, {deliveries} deliveries, {duration_formatted}, {eta_formatted} left',
+    noTTYOutput: true,
+    notTTYSchedule: 10_000,
+  });
   bar.start(volume.days, 0, { deliveries: 0 });
   await fill(db, volume, (day, deliveries) => bar.update(day, { deliveries }));
   bar.stop();
