@@ -32,8 +32,9 @@ export async function compareIntake(databases: Database[], batches: number): Pro
   const applies: number[][] = databases.map(() => []);
   for (let at = 0; at < batches + warmUp; at += 1) {
     const deliveries = callbacks(at);
-    const order = at % 2 === 0 ? [...databases.keys()] : [...databases.keys()].reverse();
-    for (const index of order) {
+    for (let turn = 0; turn < databases.length; turn += 1) {
+      // Another one begins each time: the first finds the caches cold.
+      const index = (at + turn) % databases.length;
       const { pool, db } = databases[index]!;
       const began = performance.now();
       await insertDeliveries(pool, deliveries);

@@ -32,7 +32,7 @@ create index review_requests_day on review_requests using brin (reporting.day(ev
 
 create function reporting.receipt_id(envelope jsonb) returns bigint
   language sql immutable strict parallel safe
-  return (envelope #>> '{data,receipt_id}')::numeric::bigint;
+  return (envelope #> '{data,receipt_id}')::bigint;
 
 -- A delivery enters these two when it is applied, once: an entry for its former state as well would double
 -- what they cost. The first holds all that delivery_health and silence read, so that these need not touch the
