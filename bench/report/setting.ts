@@ -5,8 +5,8 @@ import { cpus, totalmem } from 'node:os';
 /** Where and of what a table is: without it, figures say nothing. */
 export type Setting = Record<string, string>;
 
-/** The machine, the versions and the commit. */
-export function describeSetting(stores: { postgres: string; redis: string }): Setting {
+/** The machine, the versions and the commit. Redis is left out where none takes part. */
+export function describeSetting(stores: { postgres: string; redis?: string }): Setting {
   const [cpu] = cpus();
   const packages = ['express', 'zod', 'bullmq', 'pg', 'autocannon'];
   return {
@@ -16,7 +16,7 @@ export function describeSetting(stores: { postgres: string; redis: string }): Se
     system: `${process.platform} ${process.arch}`,
     node: process.version,
     postgresql: stores.postgres,
-    redis: stores.redis,
+    ...(stores.redis && { redis: stores.redis }),
     packages: packages.map((name) => `${name} ${versionOf(name)}`).join(', '),
   };
 }

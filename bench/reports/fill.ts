@@ -1,4 +1,4 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { families } from '../../src/families/index.ts';
 import type { Tables } from '../../src/store/tables.ts';
 import { applyTogether } from '../../src/worker/apply.ts';
@@ -25,14 +25,20 @@ export async function fill(
   await sql.raw(generators).execute(db);
   const perDay = Math.round(volume.receipts / volume.days);
   let deliveries = 0;
+  let applied = Promise.resolve();
   for (let day = 0; day < volume.days; day += 1) {
-    deliveries += await db.transaction().execute((tx) => fillDay(tx, day, perDay, volume.days));
+    const ids = await takeIn(db, day, perDay, volume.days);
+    await applied;
+    // While the next day is taken in, for there are two cores.
+    applied = apply(db, ids);
+    deliveries += ids.length;
     onDay(day + 1, deliveries);
   }
+  await applied;
 }
 
-async function fillDay(tx: Transaction<Tables>, day: number, perDay: number, days: number): Promise<number> {
-  const { rows } = await sql<{ id: string; family: string }>`
+async function takeIn(db: Kysely<Tables>, day: number, perDay: number, days: number): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
     insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, status,
                             delivery_count, received_at, last_received_at, applied_at)
     select id, envelope->>'event', family, envelope->>'client_id', envelope->>'business_id', event_time,
@@ -40,13 +46,15 @@ async function fillDay(tx: Transaction<Tables>, day: number, perDay: number, day
     from bench.callbacks_of(${day}, ${perDay}, ${days})
     order by received_at
     on conflict (id) do nothing
-    returning id, family`.execute(tx);
-  // In jobs of a usual size: one for the whole day would lay each business's rows side by side.
-  for (const family of families) {
-    const own = rows.filter((row) => row.family === family.name).map(({ id }) => id);
-    for (let at = 0; at < own.length; at += job) {
-      await applyTogether(tx, [family], own.slice(at, at + job), ['received']);
+    returning id`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+function apply(db: Kysely<Tables>, ids: string[]): Promise<void> {
+  return db.transaction().execute(async (tx) => {
+    // In jobs of a usual size: one for the whole day would lay each business's rows side by side.
+    for (let at = 0; at < ids.length; at += job) {
+      await applyTogether(tx, families, ids.slice(at, at + job), ['received']);
     }
-  }
-  return rows.length;
+  });
 }

@@ -26,6 +26,11 @@ export function queries(business: string): Query[] {
   const of = `business_id = '${business}'`;
   return [
     ...lastDays.map((view) => ({ view, text: `select * from reporting.${view} where ${of} and ${since}` })),
+    {
+      view: 'receipt_history, amounts',
+      text: `select receipt_id, version, event, event_time, net_amount, paid_amount, due_amount
+             from reporting.receipt_history where ${of} and ${since}`,
+    },
     { view: 'silence', text: `select * from reporting.silence where ${of}` },
     {
       view: 'receipts_as_of()',

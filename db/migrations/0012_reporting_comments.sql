@@ -163,6 +163,17 @@ comment on column reporting.review_requests.google_review_link is 'Where the rev
 comment on column reporting.review_requests.client_id is 'The client of the service that sent it';
 comment on column reporting.review_requests.delivery_id is 'The delivery that brought it';
 
+comment on view reporting.activities is 'Each receipt, consent form and review request that is not deleted: what doctors_daily and clinics_daily add up';
+comment on column reporting.activities.business_id is 'The business, as the service names it';
+comment on column reporting.activities.clinic_id is 'The clinic; null: none was named, as on every consent form';
+comment on column reporting.activities.doctor_id is 'The doctor; null: none was named';
+comment on column reporting.activities.day is 'The day: of a receipt that of its issue, of a consent form that of its last event';
+comment on column reporting.activities.receipts is '1: it is a receipt';
+comment on column reporting.activities.net_amount is 'What the receipt came to after discounts, in rupees';
+comment on column reporting.activities.due_amount is 'What is still to pay of the receipt, in rupees';
+comment on column reporting.activities.consent_forms is '1: it is a consent form';
+comment on column reporting.activities.review_requests is '1: it is a review request';
+
 comment on view reporting.doctors_daily is 'What each doctor did in a day: receipts, consent forms and review requests';
 comment on column reporting.doctors_daily.business_id is 'The business, as the service names it';
 comment on column reporting.doctors_daily.doctor_id is 'The doctor; null: none was named';

@@ -62,6 +62,11 @@ it('after more than a week of silence all of the weeks before count', async () =
   ]);
 });
 
+it('of a sender of less than two weeks the one whole week counts', async () => {
+  await arrivals('b1', range(10.5, 10.5 + 13.9 * 24, 1));
+  expect(await silence()).toMatchObject([{ business_id: 'b1', expected: '10.0', odd: true }]);
+});
+
 it('a sender of less than a week has no usual yet', async () => {
   await arrivals('b1', [20, 30, 50]);
   expect(await silence()).toEqual([

@@ -1,7 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
 import type { DeliveryStatus, Tables } from '../../store/tables.ts';
-import { businesses } from '../store.ts';
 import type { DeliveryFilter } from './filter.ts';
 
 export interface DeliveryLine {
@@ -93,26 +92,25 @@ function conditions(filter: DeliveryFilter, applied: boolean): RawBuilder<unknow
   if (error) all.push(sql`error = ${error}`);
   if (from) all.push(sql`id >= ${idAt(from)}::uuid`);
   if (until) all.push(sql`id < ${idAt(until)}::uuid`);
-  // The index of arrivals holds hours.
+  // The index of arrivals holds days.
   if (arrivedFrom) {
     all.push(
-      sql`reporting.hour(received_at) >= reporting.hour(${arrivedFrom}) and received_at >= ${arrivedFrom}`,
+      sql`reporting.day(received_at) >= reporting.day(${arrivedFrom}) and received_at >= ${arrivedFrom}`,
     );
   }
   if (arrivedUntil) {
     all.push(
-      sql`reporting.hour(received_at) <= reporting.hour(${arrivedUntil}) and received_at < ${arrivedUntil}`,
+      sql`reporting.day(received_at) <= reporting.day(${arrivedUntil}) and received_at < ${arrivedUntil}`,
     );
   }
-  if (receipt) all.push(...ofReceipt(receipt, business, applied));
+  if (receipt) all.push(ofReceipt(receipt, applied));
   return all;
 }
 
-/** The index of receipts begins with the business; where that is not given, every business is looked up. */
-function ofReceipt(receipt: string, business: string | undefined, applied: boolean): RawBuilder<unknown>[] {
-  if (!applied) return [sql`family = 'receipt' and envelope #>> '{data,receipt_id}' = ${receipt}`];
-  const found = sql`family = 'receipt' and reporting.receipt_id(envelope) = ${receipt}::bigint`;
-  return business ? [found] : [found, sql`business_id = any(array${businesses})`];
+function ofReceipt(receipt: string, applied: boolean): RawBuilder<unknown> {
+  return applied
+    ? sql`family = 'receipt' and reporting.receipt_id(envelope) = ${receipt}::bigint`
+    : sql`family = 'receipt' and envelope #>> '{data,receipt_id}' = ${receipt}`;
 }
 
 /** The least id of an event at this time. */
