@@ -17,4 +17,4 @@ USER node
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s \
   CMD ["node", "-e", "process.env.ROLE === 'worker' || fetch('http://127.0.0.1:' + (process.env.PORT || 8080) + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "bin/receiver.js", "start"]
+CMD ["node", "--max-old-space-size=512", "bin/receiver.js", "start"]

@@ -136,7 +136,10 @@ function start({ options }: Bench, program: Contender['receiver'], stores: Store
   return startProgram({
     ...program,
     env: program.env(stores),
-    nodeOptions: profiled ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [],
+    nodeOptions: [
+      ...(program.nodeOptions ?? []),
+      ...(profiled ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : []),
+    ],
   });
 }
 

@@ -7,6 +7,8 @@ export interface Stores {
 export interface ProgramOf {
   file: string;
   args?: string[];
+  /** Options of Node itself. */
+  nodeOptions?: string[];
   env: (stores: Stores) => Record<string, string>;
 }
 

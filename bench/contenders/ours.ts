@@ -5,12 +5,14 @@ import { scalar } from '../stores/postgres.ts';
 import type { Contender, Stores } from './contender.ts';
 
 const file = 'bin/receiver.js';
+const nodeOptions = ['--max-old-space-size=512']; // as `npm start` and the image have it
 const signingKey = 'bench-signing-key';
 
 const ours = (name: string, title: string, queue: (stores: Stores) => Record<string, string>): Contender => {
   const program = (role: string) => ({
     file,
     args: ['start'],
+    nodeOptions,
     env: (stores: Stores) => ({
       ROLE: role,
       PORT: '0',

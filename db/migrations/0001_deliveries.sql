@@ -1,7 +1,8 @@
 -- Times come as whole numbers of an undocumented unit: above 1e11 they are milliseconds, else seconds.
 -- The two parts are added up apart from each other because a double holds neither the whole in microseconds.
+-- Not strict: so its text becomes part of a statement, instead of being called. Null is null all the same.
 create function service_time(value numeric) returns timestamptz
-  language sql stable strict parallel safe
+  language sql stable parallel safe
   return case
     when value > 1e11 then to_timestamp(div(value, 1000)) + mod(value, 1000) * interval '1 millisecond'
     else to_timestamp(value)
