@@ -1,11 +1,5 @@
-import bytes from 'bytes';
-import { z } from 'zod';
-
-/** What the configuration needs to know of an event family: where its callbacks arrive. */
-export interface FamilyPath {
-  name: string;
-  path: { variable: string; default: string };
-}
+import type { z } from 'zod';
+import { environmentSchema, type FamilyPath } from './environment-schema.ts';
 
 export type Role = 'all' | 'receiver' | 'worker';
 
@@ -69,116 +63,13 @@ export class InvalidConfiguration extends Error {
   }
 }
 
-const list = z
-  .string()
-  .default('')
-  .transform((text) =>
-    text
-      .split(',')
-      .map((part) => part.trim())
-      .filter(Boolean),
-  );
-
-const network = z.union(
-  [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
-  'must be addresses or CIDRs, separated by commas, such as 192.0.2.0/24',
-);
-
-const flag = z
-  .enum(['true', 'false', '1', '0'], 'must be true or false')
-  .default('false')
-  .transform((text) => text === 'true' || text === '1');
-
-const integer = (min: number, max: number) =>
-  z.coerce
-    .number(`must be a whole number from ${min} to ${max}`)
-    .int(`must be a whole number from ${min} to ${max}`)
-    .min(min, `must be at least ${min}`)
-    .max(max, `must be at most ${max}`);
-
-const url = (...protocols: string[]) =>
-  z.string().refine(
-    (text) => {
-      const scheme = /^([a-z+-]+):\/\/./.exec(text)?.[1];
-      return scheme !== undefined && protocols.includes(scheme);
-    },
-    `must be an address that starts with ${protocols.map((p) => `${p}://`).join(' or ')}`,
-  );
-
-const path = z
-  .string()
-  .regex(/^\/[\w\-.~/]*$/, 'must start with / and hold only letters, digits and - . _ ~ /')
-  .refine((text) => !reserved.includes(text), 'is an address that the service uses itself');
-
-const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/openapi.json'];
-
-function isTimezone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
-}
-
-const size = z
-  .string()
-  .default('256kb')
-  .transform((text, context) => {
-    const parsed = bytes.parse(text);
-    if (parsed !== null && parsed >= 1024 && parsed <= 64 * 1024 * 1024) return parsed;
-    context.addIssue({ code: 'custom', message: 'must be a size from 1kb to 64mb, such as 256kb' });
-    return z.NEVER;
-  });
-
-const schema = (families: readonly FamilyPath[]) =>
-  z.object({
-    NODE_ENV: z.string().optional(),
-    HOST: z.string().default('127.0.0.1'),
-    PORT: integer(0, 65_535).default(8080),
-    DATABASE_URL: url('postgres', 'postgresql').optional(),
-    REDIS_URL: url(
-      'redis',
-      'rediss',
-      'redis+sentinel',
-      'rediss+sentinel',
-      'redis+cluster',
-      'rediss+cluster',
-    ).optional(),
-    DATA_DIR: z.string().default('.data'),
-    ROLE: z.enum(['all', 'receiver', 'worker'], 'must be all, receiver or worker').default('all'),
-    SIGNING_KEYS: list,
-    SIGNATURE_HEADER: z
-      .string()
-      .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
-      .default('X-Webhook-Signature'),
-    SIGNATURE_TOLERANCE_S: integer(1, 86_400).default(180),
-    ALLOWED_IPS: list.pipe(z.array(network)),
-    TRUST_PROXY: integer(0, 10).default(0),
-    ALLOWED_CLIENT_IDS: list,
-    ALLOWED_BUSINESS_IDS: list,
-    ALLOW_UNAUTHENTICATED: flag,
-    BODY_LIMIT: size,
-    RATE_LIMIT: integer(1, 1_000_000).optional(),
-    REFUSAL_LIMIT: integer(1, 1_000_000).default(300),
-    ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
-    METRICS_PORT: integer(0, 65_535).optional(),
-    REPORT_TIMEZONE: z
-      .string()
-      .refine(isTimezone, 'must be a name of the IANA time zone database, such as Asia/Kolkata')
-      .default('Asia/Kolkata'),
-    LOG_LEVEL: z
-      .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level of pino')
-      .default('info'),
-    ...Object.fromEntries(families.map((f) => [f.path.variable, path.default(f.path.default)])),
-  });
-
 const openInProduction =
   'SIGNING_KEYS, ALLOWED_IPS, ALLOWED_CLIENT_IDS or ALLOWED_BUSINESS_IDS must be set in production, or all three ' +
   'paths must hold a part that nobody can guess; else anybody could send callbacks. ' +
   'To take them from anybody all the same, set ALLOW_UNAUTHENTICATED=true';
 
 type Door = Pick<
-  z.infer<ReturnType<typeof schema>>,
+  z.infer<ReturnType<typeof environmentSchema>>,
   'NODE_ENV' | 'ROLE' | 'SIGNING_KEYS' | 'ALLOWED_IPS' | 'ALLOWED_CLIENT_IDS' | 'ALLOWED_BUSINESS_IDS'
 >;
 
@@ -205,7 +96,7 @@ export function parseConfig(
   families: readonly FamilyPath[],
 ): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const parsed = schema(families).safeParse(given);
+  const parsed = environmentSchema(families).safeParse(given);
   const problems = parsed.success
     ? []
     : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);

@@ -1,0 +1,112 @@
+import bytes from 'bytes';
+import { z } from 'zod';
+
+/** What the configuration needs to know of an event family: where its callbacks arrive. */
+export interface FamilyPath {
+  name: string;
+  path: { variable: string; default: string };
+}
+
+const list = z
+  .string()
+  .default('')
+  .transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim())
+      .filter(Boolean),
+  );
+
+const network = z.union(
+  [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
+  'must be addresses or CIDRs, separated by commas, such as 192.0.2.0/24',
+);
+
+const flag = z
+  .enum(['true', 'false', '1', '0'], 'must be true or false')
+  .default('false')
+  .transform((text) => text === 'true' || text === '1');
+
+const integer = (min: number, max: number) =>
+  z.coerce
+    .number(`must be a whole number from ${min} to ${max}`)
+    .int(`must be a whole number from ${min} to ${max}`)
+    .min(min, `must be at least ${min}`)
+    .max(max, `must be at most ${max}`);
+
+const url = (...protocols: string[]) =>
+  z.string().refine(
+    (text) => {
+      const scheme = /^([a-z+-]+):\/\/./.exec(text)?.[1];
+      return scheme !== undefined && protocols.includes(scheme);
+    },
+    `must be an address that starts with ${protocols.map((p) => `${p}://`).join(' or ')}`,
+  );
+
+const path = z
+  .string()
+  .regex(/^\/[\w\-.~/]*$/, 'must start with / and hold only letters, digits and - . _ ~ /')
+  .refine((text) => !reserved.includes(text), 'is an address that the service uses itself');
+
+const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/openapi.json'];
+
+function isTimezone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+const size = z
+  .string()
+  .default('256kb')
+  .transform((text, context) => {
+    const parsed = bytes.parse(text);
+    if (parsed !== null && parsed >= 1024 && parsed <= 64 * 1024 * 1024) return parsed;
+    context.addIssue({ code: 'custom', message: 'must be a size from 1kb to 64mb, such as 256kb' });
+    return z.NEVER;
+  });
+
+/** The variables of the environment, each with its default and its words for what is wrong. */
+export const environmentSchema = (families: readonly FamilyPath[]) =>
+  z.object({
+    NODE_ENV: z.string().optional(),
+    HOST: z.string().default('127.0.0.1'),
+    PORT: integer(0, 65_535).default(8080),
+    DATABASE_URL: url('postgres', 'postgresql').optional(),
+    REDIS_URL: url(
+      'redis',
+      'rediss',
+      'redis+sentinel',
+      'rediss+sentinel',
+      'redis+cluster',
+      'rediss+cluster',
+    ).optional(),
+    DATA_DIR: z.string().default('.data'),
+    ROLE: z.enum(['all', 'receiver', 'worker'], 'must be all, receiver or worker').default('all'),
+    SIGNING_KEYS: list,
+    SIGNATURE_HEADER: z
+      .string()
+      .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
+      .default('X-Webhook-Signature'),
+    SIGNATURE_TOLERANCE_S: integer(1, 86_400).default(180),
+    ALLOWED_IPS: list.pipe(z.array(network)),
+    TRUST_PROXY: integer(0, 10).default(0),
+    ALLOWED_CLIENT_IDS: list,
+    ALLOWED_BUSINESS_IDS: list,
+    ALLOW_UNAUTHENTICATED: flag,
+    BODY_LIMIT: size,
+    RATE_LIMIT: integer(1, 1_000_000).optional(),
+    REFUSAL_LIMIT: integer(1, 1_000_000).default(300),
+    ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
+    METRICS_PORT: integer(0, 65_535).optional(),
+    REPORT_TIMEZONE: z
+      .string()
+      .refine(isTimezone, 'must be a name of the IANA time zone database, such as Asia/Kolkata')
+      .default('Asia/Kolkata'),
+    LOG_LEVEL: z
+      .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level of pino')
+      .default('info'),
+    ...Object.fromEntries(families.map((f) => [f.path.variable, path.default(f.path.default)])),
+  });
