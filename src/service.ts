@@ -122,7 +122,8 @@ async function start(
 
   // The path of a callback, from its end.
   const refuge = backend.refuge && {
-    hold: (deliveries: Delivery[]) => queue.hold(deliveries),
+    hold: (deliveries: Delivery[]) =>
+      queue.hold(deliveries.map(({ body, ...rest }) => ({ ...rest, json: body.toString() }))),
     ping: backend.ping,
   };
   const inbox = new Inbox({ pool, enqueue, refuge, observe: observe?.inbox, log });

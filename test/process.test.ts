@@ -127,3 +127,9 @@ it('on the embedded database an admin token is made, printed once, kept from oth
   expect(await second.end('SIGTERM')).toBe(0);
   rmSync(folder, { recursive: true, force: true });
 }, 120_000);
+
+it('the image starts the service as npm start does', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { start: string } };
+  const [, command] = /^CMD (\[.*)$/m.exec(readFileSync('Dockerfile', 'utf8'))!;
+  expect(JSON.parse(command!)).toEqual(scripts.start.split(' '));
+});

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
@@ -5,7 +6,8 @@ import { scalar } from '../stores/postgres.ts';
 import type { Contender, Stores } from './contender.ts';
 
 const file = 'bin/receiver.js';
-const nodeOptions = ['--max-old-space-size=512']; // as `npm start` and the image have it
+const { scripts } = createRequire(import.meta.url)('../../package.json') as { scripts: { start: string } };
+const nodeOptions = scripts.start.split(' ').filter((word) => word.startsWith('--'));
 const signingKey = 'bench-signing-key';
 
 const ours = (name: string, title: string, queue: (stores: Stores) => Record<string, string>): Contender => {

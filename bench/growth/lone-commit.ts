@@ -20,7 +20,7 @@ export async function loneCommits(url: string, seed: number, count: number) {
     const time = new Date(event_time > 1e11 ? event_time : event_time * 1000);
     const began = performance.now();
     if (number % 2 === 0) {
-      await insertDeliveries(pool, [{ id, family, json: body }]);
+      await insertDeliveries(pool, [{ id, family, body: Buffer.from(body) }]);
       ours.add(performance.now() - began);
     } else {
       const values = [id, event, family, client_id, business_id, time, body];

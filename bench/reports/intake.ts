@@ -63,7 +63,7 @@ function* batchesOfCallbacks(): Generator<Delivery[], never> {
   while (true) {
     yield Array.from({ length: batch }, () => {
       const { envelope, family, body } = callbacks.next().value;
-      return { id: identify(envelope), family, json: body };
+      return { id: identify(envelope), family, body: Buffer.from(body) };
     });
   }
 }

@@ -46,10 +46,10 @@ export function createCallbackHandler(family: Family, parts: CallbackParts): Han
   const { config, schema, door, inbox, quarantine, drift, observe, log } = parts;
 
   const takeIn = async (body: Buffer) => {
-    const { envelope, json } = parseCallback(body, schema, family);
+    const envelope = parseCallback(body, schema, family);
     door.checkParties(envelope);
     const id = identify(envelope);
-    const status = await inbox.append({ id, family: family.name, json });
+    const status = await inbox.append({ id, family: family.name, body });
     drift.observe(id, envelope);
     observe?.takenIn(family.name, status, milliseconds(envelope.event_time));
     return { status, id };

@@ -5,12 +5,6 @@ import { type FieldError, InvalidCallback, NotJson, WrongFamily } from './errors
 import { pointer } from './pointer.ts';
 import { findUnstorable } from './unstorable.ts';
 
-export interface Callback {
-  envelope: AnyEnvelope;
-  /** The text that was parsed. */
-  json: string;
-}
-
 /**
  * Parses a callback, once.
  *
@@ -18,7 +12,7 @@ export interface Callback {
  * @param family the family whose callbacks arrive on this path (section 4.5); left out: any
  * @throws NotJson; InvalidCallback with the faults, an event of another family among them
  */
-export function parseCallback(body: Buffer, schema: z.ZodType<AnyEnvelope>, family?: Family): Callback {
+export function parseCallback(body: Buffer, schema: z.ZodType<AnyEnvelope>, family?: Family): AnyEnvelope {
   if (!isUtf8(body)) throw new NotJson('The body is not UTF-8.');
   const json = body.toString('utf8');
   const value = parseJson(json);
@@ -31,7 +25,7 @@ export function parseCallback(body: Buffer, schema: z.ZodType<AnyEnvelope>, fami
   if (family && !family.events.includes(envelope.event)) {
     throw new WrongFamily(family.events);
   }
-  return { envelope, json };
+  return envelope;
 }
 
 function parseJson(json: string): unknown {

@@ -29,12 +29,12 @@ export async function readmit(
   { families, schema, door, inbox }: ReadmitParts,
 ): Promise<Readmission> {
   try {
-    const { envelope, json } = parseCallback(body, schema);
+    const envelope = parseCallback(body, schema);
     door.checkParties(envelope);
     const id = identify(envelope);
     if (!inbox) return { outcome: 'would be taken in', id };
     const family = families.find(({ events }) => events.includes(envelope.event))!.name;
-    return { outcome: await inbox.append({ id, family, json }), id };
+    return { outcome: await inbox.append({ id, family, body }), id };
   } catch (error) {
     if (error instanceof Unavailable || !(error instanceof Error)) throw error;
     const faults = 'errors' in error ? (error.errors as { path: string; message: string }[]) : [];

@@ -5,21 +5,25 @@
  * @param value a value that JSON.parse returned
  */
 export function canonicalJson(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (typeof value === 'string') return plain.test(value) ? `"${value}"` : JSON.stringify(value);
+  if (typeof value !== 'object' || value === null) return String(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  const object = value as Record<string, unknown>;
-  const keys = Object.keys(object);
+  const keys = Object.keys(value);
   if (keys.length === 0) return '{}';
-  const { sorted, heads } = orderOf(keys);
+  const values: unknown[] = Object.values(value);
+  const { places, heads } = orderOf(keys);
   let text = '';
-  for (let at = 0; at < sorted.length; at += 1) text += heads[at] + canonicalJson(object[sorted[at]!]);
+  for (let at = 0; at < places.length; at += 1) text += heads[at] + canonicalJson(values[places[at]!]);
   return `${text}}`;
 }
 
-/** How an object with these keys is written: the keys in their order, and what stands before each value. */
+// Without what JSON.stringify escapes, and without surrogates, of which it has to tell pairs from halves.
+const plain = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
+
+/** How an object with these keys is written: where its values stand in their order, and what precedes each. */
 interface Order {
   keys: readonly string[];
-  sorted: readonly string[];
+  places: readonly number[];
   heads: readonly string[];
 }
 
@@ -31,8 +35,9 @@ function orderOf(keys: readonly string[]): Order {
   const last = orders[keys.length];
   if (last?.keys.every((key, at) => key === keys[at])) return last;
   const sorted = keys.toSorted();
+  const places = sorted.map((key) => keys.indexOf(key));
   const heads = sorted.map((key, at) => `${at === 0 ? '{' : ','}${JSON.stringify(key)}:`);
-  const order = { keys, sorted, heads };
+  const order = { keys, places, heads };
   if (keys.length <= mostKeys) orders[keys.length] = order;
   return order;
 }

@@ -2,8 +2,8 @@
 export interface Delivery {
   id: string;
   family: string;
-  /** The callback's JSON as it was received; PostgreSQL reads it. */
-  json: string;
+  /** The callback as it was received: JSON in UTF-8, which PostgreSQL reads. */
+  body: Buffer;
 }
 
 export type Receipt = 'accepted' | 'duplicate';

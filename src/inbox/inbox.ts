@@ -55,7 +55,7 @@ export class Inbox {
     this.commits = new GroupCommit({
       commit: (deliveries) => this.commit(deliveries),
       isFaultOfAnItem: isRefusedData,
-      weigh: (delivery) => delivery.json.length,
+      weigh: (delivery) => delivery.body.length,
       maxWeight: 4 * 1024 * 1024,
       maxItems: 500,
       maxWaiting: 5_000,

@@ -1,6 +1,6 @@
-import type { Delivery } from '../inbox/delivery.ts';
 import { type Inbox, Refused } from '../inbox/inbox.ts';
 import type { Quarantine } from '../inbox/quarantine.ts';
+import type { Jobs } from '../queue/jobs.ts';
 
 export interface MoveInParts {
   inbox: Pick<Inbox, 'append'>;
@@ -16,20 +16,16 @@ export interface MoveInParts {
  * @throws Unavailable while the database is away; what was moved by then is found to be there the next time
  */
 export async function moveIn(
-  deliveries: readonly Delivery[],
+  deliveries: Jobs['store']['deliveries'],
   { inbox, quarantine, paths }: MoveInParts,
 ): Promise<void> {
-  const results = await Promise.allSettled(deliveries.map((delivery) => inbox.append(delivery)));
+  const held = deliveries.map(({ json, ...rest }) => ({ ...rest, body: Buffer.from(json) }));
+  const results = await Promise.allSettled(held.map((delivery) => inbox.append(delivery)));
   for (const [index, result] of results.entries()) {
     if (result.status === 'fulfilled') continue;
     if (!(result.reason instanceof Refused)) throw result.reason;
-    const { family, json } = deliveries[index]!;
+    const { family, body } = held[index]!;
     const errors = [{ path: '', message: result.reason.message }];
-    await quarantine.keep({
-      path: paths[family] ?? family,
-      reason: 'refused_by_database',
-      errors,
-      body: Buffer.from(json),
-    });
+    await quarantine.keep({ path: paths[family] ?? family, reason: 'refused_by_database', errors, body });
   }
 }

@@ -34,7 +34,8 @@ it('ten copies of one delivery in one commit are one row, counted ten times, acc
 
 it('one delivery that PostgreSQL refuses among two hundred is refused alone', async () => {
   const deliveries = numbered(201);
-  const bad = { ...deliveries[77]!, json: deliveries[77]!.json.replace('SUCCESS', String.raw`\u0000secret`) };
+  const text = deliveries[77]!.body.toString().replace('SUCCESS', String.raw`\u0000secret`);
+  const bad = { ...deliveries[77]!, body: Buffer.from(text) };
   deliveries[77] = bad;
   const inbox = openInbox();
   const results = await Promise.allSettled(deliveries.map((delivery) => inbox.append(delivery)));
@@ -98,7 +99,7 @@ it('what was received stays as it was, to the last digit and with unknown fields
   const json =
     '{"event":"receipt.created","event_time":1700000000,"timestamp":0,"client_id":"c","business_id":"b",' +
     '"extra":{"z":1.10,"a":[1e2,"é"]},"data":{"receipt_id":1}}';
-  await openInbox().append({ ...deliveryOf(JSON.parse(json)), json });
+  await openInbox().append({ ...deliveryOf(JSON.parse(json)), body: Buffer.from(json) });
   const [row] = await database.rows(
     `select envelope->'extra' as extra, envelope->'extra'->>'z' as z from deliveries`,
   );

@@ -86,7 +86,7 @@ const familyOf: Record<string, string> = {
 /** A callback as the inbox takes it. */
 export function deliveryOf(callback: ReturnType<typeof receiptCallback>) {
   const family = familyOf[callback.event.split('.')[0]!]!;
-  return { id: identify(callback), family, json: JSON.stringify(callback) };
+  return { id: identify(callback), family, body: Buffer.from(JSON.stringify(callback)) };
 }
 
 const event = (...names: string[]) => fc.constantFrom(...names);

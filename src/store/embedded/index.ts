@@ -5,6 +5,7 @@ import type { Log } from '../../log.ts';
 import { provideBinaries } from './binaries.ts';
 import { type Cluster, provideCluster } from './cluster.ts';
 import { answers, choosePort, createDatabase, urlOf } from './connection.ts';
+import { layOutLog } from './lay-out-log.ts';
 import { isAlive, isPostgres, readLockFile } from './lock-file.ts';
 import { findPlace } from './place.ts';
 import { type ServerProcess, spawnServer } from './server-process.ts';
@@ -58,7 +59,15 @@ export async function startEmbeddedPostgres(
         writeFileSync(owner, String(process.pid));
         log.info({ home: place.home }, 'the embedded PostgreSQL runs');
         const stop = supervise(server, start, log);
-        return { url, stop: () => stop().then(() => rmSync(owner, { force: true })) };
+        const leaveLog = layOutLog(url, log);
+        return {
+          url,
+          stop: async () => {
+            await leaveLog();
+            await stop();
+            rmSync(owner, { force: true });
+          },
+        };
       }
     }
     if (running.state === 'leaving' && Date.now() - began > leavingMs) process.kill(running.pid, 'SIGINT');

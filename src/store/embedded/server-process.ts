@@ -16,6 +16,8 @@ const settings = {
   log_min_messages: 'fatal',
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
+  // Room for a burst of some seventy thousand callbacks.
+  min_wal_size: '256MB',
 };
 
 export interface ServerProcess {
