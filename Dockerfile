@@ -18,4 +18,4 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s \
   CMD ["node", "-e", "process.env.ROLE === 'worker' || fetch('http://127.0.0.1:' + (process.env.PORT || 8080) + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # The options of `npm start`: garbage is collected seldom, and what is new in small steps.
-CMD ["node", "--max-semi-space-size=8", "--heap-growing-percent=120", "bin/receiver.js", "start"]
+CMD ["node", "--max-semi-space-size=8", "--heap-growing-percent=120", "--v8-pool-size=1", "bin/receiver.js", "start"]

@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
 import { built, type Contender } from './contender.ts';
-import { oursEmbedded, oursOnRedis, prepare } from './ours.ts';
+import { oursEmbedded, oursOnRedis, oursUnreported, prepare } from './ours.ts';
 
 const nothing = () => ({});
 
@@ -33,6 +33,7 @@ const oneByOne = (name: string, title: string, concurrency: number): Contender =
 /** In the order of a round: the floor comes last, because it is also measured at the rates that ours had. */
 export const contenders: readonly Contender[] = [
   oursOnRedis,
+  oursUnreported,
   oursEmbedded,
   oneByOne('one-by-one-tuned', 'one by one, tuned', 50),
   oneByOne('one-by-one-default', 'one by one, default', 1),

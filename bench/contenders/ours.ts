@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import { createLog } from '../../src/log.ts';
-import { openDatabase } from '../../src/store/database.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { withoutReports } from '../reports/without-reports.ts';
 import { scalar } from '../stores/postgres.ts';
 import type { Contender, Stores } from './contender.ts';
 
@@ -37,14 +38,28 @@ const ours = (name: string, title: string, queue: (stores: Stores) => Record<str
 };
 
 /** So that the first start finds an existing database. */
-export async function prepare({ databaseUrl }: Stores): Promise<void> {
-  const database = openDatabase(databaseUrl, createLog('warn'), { connections: 1, name: 'bench' });
-  await migrate(database.db);
+export const prepare = ({ databaseUrl }: Stores): Promise<void> =>
+  withDatabase(databaseUrl, ({ db }) => migrate(db));
+
+async function withDatabase(url: string, run: (database: Database) => Promise<unknown>): Promise<void> {
+  const database = openDatabase(url, createLog('warn'), { connections: 1, name: 'bench' });
+  await run(database);
   await database.close();
 }
 
 export const oursOnRedis = ours('ours-redis', 'ours, Redis + PostgreSQL', ({ redisUrl }) => ({
   REDIS_URL: redisUrl,
 }));
+
+/** What the indexes of the reports cost: the same without them. */
+export const oursUnreported: Contender = {
+  ...oursOnRedis,
+  name: 'ours-unreported',
+  title: 'ours on Redis, no indexes for reports',
+  prepare: async (stores) => {
+    await prepare(stores);
+    await withDatabase(stores.databaseUrl, withoutReports);
+  },
+};
 
 export const oursEmbedded = ours('ours-embedded', 'ours, embedded default', () => ({}));

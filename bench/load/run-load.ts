@@ -8,7 +8,9 @@ import type { LoadFigures, LoadOrder } from './order.ts';
 /** Runs a load in a process of its own. @throws Error when it fails, or the receiver refuses what it sends */
 export async function runLoad(order: LoadOrder): Promise<LoadFigures> {
   const child = tracked(
-    spawn(process.execPath, [built('load'), JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit'] }),
+    spawn(process.execPath, ['--v8-pool-size=1', built('load'), JSON.stringify(order)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    }),
   );
   const [output, [code]] = await Promise.all([text(child.stdout!), once(child, 'exit')]);
   if (code !== 0) throw new Error(`The load ended with ${code}.`);

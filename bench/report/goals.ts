@@ -22,6 +22,12 @@ const goals: Goal[] = [
   applied('ours-redis', 'one-by-one-default', 7),
   applied('ours-embedded', 'one-by-one-tuned', 3),
   applied('ours-embedded', 'one-by-one-default', 5),
+  applied('ours-redis', 'ours-unreported', 0.9),
+  {
+    title: 'acknowledged/s, receiver alone, ours-redis ÷ ours-unreported',
+    of: (round) => ratio(round('ours-redis').alone.perSecond, round('ours-unreported').alone.perSecond),
+    least: 0.9,
+  },
   ...ours.flatMap((name): Goal[] => [
     ...[
       { other: 'bare-express', least: 1.5 },

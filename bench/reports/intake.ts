@@ -9,13 +9,6 @@ import { applyDeliveries } from '../../src/worker/apply.ts';
 const batch = 100;
 const warmUp = 50;
 
-/** Takes out what the reports cost the intake: every index of theirs. */
-export async function withoutReports({ pool }: Database): Promise<void> {
-  await pool.query(
-    'drop schema reporting cascade; alter table deliveries reset (autovacuum_vacuum_insert_scale_factor)',
-  );
-}
-
 /** How long a batch of a hundred callbacks took, the median of all. */
 export interface Intake {
   /** Until it is durable, and acknowledged. */

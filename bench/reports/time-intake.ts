@@ -2,7 +2,8 @@ import type { Log } from '../../src/log.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { fill } from './fill.ts';
-import { compareIntake, type Intake, withoutReports } from './intake.ts';
+import { compareIntake, type Intake } from './intake.ts';
+import { withoutReports } from './without-reports.ts';
 
 const names = ['with_reports', 'without_reports', 'without_reports_too'];
 

@@ -1,8 +1,9 @@
 import type { Log } from '../../log.ts';
 import { withClient } from '../pool.ts';
 
-const missing = `
-select pg_size_bytes(current_setting('min_wal_size')) / pg_size_bytes(current_setting('wal_segment_size')) - count(*)
+const count = `
+select count(*)::int as made,
+  (pg_size_bytes(current_setting('min_wal_size')) / pg_size_bytes(current_setting('wal_segment_size')))::int as wanted
 from pg_ls_waldir() where name ~ '^[0-9A-F]{24}$'`;
 
 /**
@@ -24,13 +25,13 @@ export function layOutLog(url: string, log: Log): () => Promise<void> {
 
 async function makeFiles(url: string, leaving: AbortSignal): Promise<void> {
   await withClient(url, async (client) => {
-    const { rows } = await client.query<[string]>({ text: missing, rowMode: 'array' });
-    const count = Number(rows[0]![0]);
-    if (count <= 0) return;
-    for (let made = 0; made < count && !leaving.aborted; made += 1) {
+    for (let used = 0; !leaving.aborted; used += 1) {
+      const { rows } = await client.query<{ made: number; wanted: number }>(count);
+      const enough = rows[0]!.made >= rows[0]!.wanted;
+      // The checkpoint lets those that were used be used again.
+      if (enough && used > 0) await client.query('checkpoint');
+      if (enough) return;
       await client.query(`select pg_logical_emit_message(false, 'receiver', 'next file'), pg_switch_wal()`);
     }
-    // It puts the files that are done with behind those that are in use.
-    await client.query('checkpoint');
   });
 }
