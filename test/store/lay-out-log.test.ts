@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLog } from '../../src/log.ts';
+import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
+import { withClient } from '../../src/store/pool.ts';
+import { until } from '../support/until.ts';
+
+jest.setTimeout(60_000);
+
+const folder = mkdtempSync(join(tmpdir(), 'receiver-log-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const count = `select count(*)::int as files, count(*) filter (where name > pg_walfile_name(pg_current_wal_lsn()))::int as ahead
+from pg_ls_waldir() where name ~ '^[0-9A-F]{24}$'`;
+
+it.each([
+  ['a new database has', 4],
+  ['one that had fewer gets', 6],
+])('%s log files in advance, up to min_wal_size', async (_, wanted) => {
+  const settings = [`min_wal_size=${wanted * 16}MB`, 'fsync=off'];
+  const server = await startEmbeddedPostgres(folder, createLog('silent'), settings);
+  try {
+    await until(() =>
+      withClient(server.url, async (client) => {
+        const { rows } = await client.query<{ files: number; ahead: number }>(count);
+        const { files, ahead } = rows[0]!;
+        return files >= wanted && ahead === files - 1;
+      }),
+    );
+  } finally {
+    await server.stop();
+  }
+});
