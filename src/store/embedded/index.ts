@@ -59,7 +59,7 @@ export async function startEmbeddedPostgres(
         writeFileSync(owner, String(process.pid));
         log.info({ home: place.home }, 'the embedded PostgreSQL runs');
         const stop = supervise(server, start, log);
-        const leaveLog = layOutLog(url, log);
+        const leaveLog = layOutLog(url, cluster.database, log);
         return {
           url,
           stop: async () => {
