@@ -51,11 +51,15 @@ export const oursOnRedis = ours('ours-redis', 'ours, Redis + PostgreSQL', ({ red
   REDIS_URL: redisUrl,
 }));
 
-/** What the indexes of the reports cost: the same without them. */
+/** What the reports cost: the same without their indexes, and without the versions of receipts. */
 export const oursUnreported: Contender = {
   ...oursOnRedis,
   name: 'ours-unreported',
-  title: 'ours on Redis, no indexes for reports',
+  title: 'ours on Redis, nothing for reports',
+  worker: {
+    ...oursOnRedis.worker!,
+    nodeOptions: [...nodeOptions, '--import', './bench/programs/without-versions.mjs'],
+  },
   prepare: async (stores) => {
     await prepare(stores);
     await withDatabase(stores.databaseUrl, withoutReports);

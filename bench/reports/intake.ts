@@ -1,4 +1,4 @@
-import { families } from '../../src/families/index.ts';
+import type { Family } from '../../src/families/index.ts';
 import type { Delivery } from '../../src/inbox/delivery.ts';
 import { identify } from '../../src/inbox/identity.ts';
 import { insertDeliveries } from '../../src/inbox/insert-deliveries.ts';
@@ -17,31 +17,37 @@ export interface Intake {
   applyMs: number;
 }
 
+/** A database, and the families as they are applied to it. */
+export interface Side {
+  database: Database;
+  families: readonly Family[];
+}
+
 /**
  * Takes batches in and applies them, batch by batch in turns on each of the databases, so that what else the
  * machine does falls on all alike.
  */
-export async function compareIntake(databases: Database[], batches: number): Promise<Intake[]> {
-  const inserts: number[][] = databases.map(() => []);
-  const applies: number[][] = databases.map(() => []);
+export async function compareIntake(sides: Side[], batches: number): Promise<Intake[]> {
+  const inserts: number[][] = sides.map(() => []);
+  const applies: number[][] = sides.map(() => []);
   const incoming = batchesOfCallbacks();
   for (let at = 0; at < batches + warmUp; at += 1) {
     const deliveries = incoming.next().value;
-    for (let turn = 0; turn < databases.length; turn += 1) {
+    for (let turn = 0; turn < sides.length; turn += 1) {
       // Another one begins each time: the first finds the caches cold.
-      const index = (at + turn) % databases.length;
-      const { pool, db } = databases[index]!;
+      const index = (at + turn) % sides.length;
+      const { database, families } = sides[index]!;
       const began = performance.now();
-      await insertDeliveries(pool, deliveries);
+      await insertDeliveries(database.pool, deliveries);
       const inserted = performance.now();
       const ids = deliveries.map(({ id }) => id);
-      await applyDeliveries(db, families, ids);
+      await applyDeliveries(database.db, families, ids);
       if (at < warmUp) continue;
       inserts[index]!.push(inserted - began);
       applies[index]!.push(performance.now() - inserted);
     }
   }
-  return databases.map((_, index) => ({
+  return sides.map((_, index) => ({
     insertMs: median(inserts[index]!),
     applyMs: median(applies[index]!),
   }));

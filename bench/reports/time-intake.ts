@@ -1,9 +1,10 @@
+import { families } from '../../src/families/index.ts';
 import type { Log } from '../../src/log.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { fill } from './fill.ts';
 import { compareIntake, type Intake } from './intake.ts';
-import { withoutReports } from './without-reports.ts';
+import { familiesWithoutReports, withoutReports } from './without-reports.ts';
 
 const names = ['with_reports', 'without_reports', 'without_reports_too'];
 
@@ -42,9 +43,12 @@ export async function timeIntake(
     await database.close();
   }
 
-  const databases = names.map(open);
-  const intakes = await compareIntake(databases, batches);
-  for (const database of databases) await database.close();
+  const sides = names.map((name, index) => ({
+    database: open(name),
+    families: index === 0 ? families : familiesWithoutReports,
+  }));
+  const intakes = await compareIntake(sides, batches);
+  for (const { database } of sides) await database.close();
   await drop();
   await admin.close();
   return tableOf(intakes);

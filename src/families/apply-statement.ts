@@ -9,6 +9,7 @@ interface Definition {
   identifiedBy?: string | undefined;
   orderedBy?: string | undefined;
   deletedBy?: string | undefined;
+  versions?: string | undefined;
 }
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
@@ -26,13 +27,13 @@ const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
  */
 export function applyStatement(families: readonly { name: string; upsert: string }[]): string {
   const names = families.map(({ name }) => literal(name));
-  const changed = families.map((_, index) => `changed_${index}`);
+  const changed = families.map(({ name }) => quoted(`changed_${name}`));
   return `
 with locked as materialized (
   select id, family, status, received_at from deliveries where id = any($1::uuid[]) order by id for update
 ), waiting as materialized (
   select id, family, received_at from locked where status = any($2::text[]) and family in (${names.join(', ')})
-), ${families.map(({ upsert }, index) => `${changed[index]} as (${upsert})`).join(', ')}, marked as (
+), ${families.map(({ upsert }) => upsert).join(', ')}, marked as (
   update deliveries d set status = 'applied', applied_at = coalesce(d.applied_at, now()), error = null
   from waiting where d.id = waiting.id
 )
@@ -42,32 +43,36 @@ select (select count(*) from waiting)::int as applied,
 }
 
 /**
- * The part of it that is about one family.
+ * The part of it that is about one family; `changed_<family>` are the rows that it changed.
  *
  * It reads the JSON in PostgreSQL, keeps the newest version of each thing, and changes a row only for a
  * greater version, or when the same is applied again to a table that has changed: (event time, the ordering
  * field, place of the event in a thing's life, delivery id). All four stand in the row, so the order in which
  * deliveries are applied makes no difference. Rows are touched in key order, so that two workers never wait
  * for each other in a circle.
+ *
+ * Where the family has a table of versions, each delivery has its row there too, whatever its place in the
+ * order, with the times at which it came and was applied.
  */
 export function upsertStatement(family: Definition): string {
-  const { fields, identifiedBy, orderedBy, deletedBy } = family;
+  const { name, fields, identifiedBy, orderedBy, deletedBy, versions } = family;
   const names = Object.keys(fields);
+  const incoming = quoted(`incoming_${name}`);
 
-  const unpacked = names.map((name) => `${quoted(name)} ${fields[name]!.json}`);
-  const columns: [name: string, value: string][] = [
-    ['business_id', 'd.business_id'],
-    ...names.map((name): [string, string] => [name, fields[name]!.column(`data.${quoted(name)}`)]),
-    ['client_id', 'd.client_id'],
-    ['last_event', 'd.event'],
-    ['event_time', 'd.event_time'],
-    [
-      'deleted_at',
-      deletedBy ? `case when d.event = ${literal(deletedBy)} then d.event_time end` : 'null::timestamptz',
-    ],
-    ['extra', `(d.envelope->'data') - array[${names.map(literal).join(', ')}]`],
-    ['delivery_id', 'd.id'],
-  ];
+  const columns = {
+    business_id: 'd.business_id',
+    ...Object.fromEntries(names.map((field) => [field, fields[field]!.column(`data.${quoted(field)}`)])),
+    client_id: 'd.client_id',
+    last_event: 'd.event',
+    event_time: 'd.event_time',
+    deleted_at: deletedBy
+      ? `case when d.event = ${literal(deletedBy)} then d.event_time end`
+      : 'null::timestamptz',
+    extra: `(d.envelope->'data') - array[${names.map(literal).join(', ')}]`,
+    delivery_id: 'd.id',
+  };
+  const times = versions ? { received_at: 'd.received_at', applied_at: 'coalesce(d.applied_at, now())' } : {};
+  const unpacked = names.map((field) => `${quoted(field)} ${fields[field]!.json}`);
   const key = identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
   const version = (row: string) => [
     `${row}.event_time`,
@@ -75,23 +80,51 @@ export function upsertStatement(family: Definition): string {
     `array_position(array[${family.events.map(literal).join(', ')}], ${row}.last_event)`,
     `${row}.delivery_id`,
   ];
+  const newestFirst = [...key.map(quoted), ...version(incoming).map((value) => `${value} desc`)].join(', ');
 
-  return `
-insert into ${quoted(family.table)} as held (${columns.map(([name]) => quoted(name)).join(', ')})
-select distinct on (${key.map((k) => `incoming.${quoted(k)}`).join(', ')})
-  ${columns.map(([name]) => `incoming.${quoted(name)}`).join(', ')}
-from (
-  select ${columns.map(([name, value]) => `${value} as ${quoted(name)}`).join(',\n    ')}
+  const upserts = [
+    `
+${quoted(`changed_${name}`)} as (
+${upsertInto(family.table, Object.keys(columns), {
+  rows: `select distinct on (${list(key)}) ${list(Object.keys(columns))} from ${incoming} order by ${newestFirst}`,
+  key,
+  onlyWhere: `(${version('excluded').join(', ')})
+   >= (${version('held').join(', ')})`,
+})}
+returning 1)`,
+  ];
+  if (versions) {
+    const all = Object.keys({ ...columns, ...times });
+    upserts.push(`
+${quoted(`versions_${name}`)} as (
+${upsertInto(versions, all, {
+  rows: `select ${list(all)} from ${incoming} order by ${newestFirst}`,
+  key: [...key, 'delivery_id'],
+})})`);
+  }
+  return `${incoming} as materialized (
+  select ${Object.entries({ ...columns, ...times })
+    .map(([column, value]) => `${value} as ${quoted(column)}`)
+    .join(',\n    ')}
   from waiting
   join deliveries d using (id)
   cross join lateral jsonb_to_record(d.envelope->'data') as data(${unpacked.join(', ')})
-  where waiting.family = ${literal(family.name)}
-) incoming
-order by ${[...key.map((k) => `incoming.${quoted(k)}`), ...version('incoming').map((v) => `${v} desc`)].join(', ')}
-on conflict (${key.map(quoted).join(', ')}) do update set
-  ${columns.map(([name]) => `${quoted(name)} = excluded.${quoted(name)}`).join(',\n  ')}
-where (${version('excluded').join(', ')})
-   >= (${version('held').join(', ')})
-  and held.* is distinct from excluded.*
-returning 1`;
+  where waiting.family = ${literal(name)}
+),${upserts.join(',')}`;
+}
+
+const list = (names: readonly string[]) => names.map(quoted).join(', ');
+
+/** Puts rows into a table; one that is there with the same key, `held`, takes their values where they differ. */
+function upsertInto(
+  table: string,
+  columns: readonly string[],
+  { rows, key, onlyWhere = 'true' }: { rows: string; key: readonly string[]; onlyWhere?: string },
+): string {
+  return `insert into ${quoted(table)} as held (${list(columns)})
+${rows}
+on conflict (${list(key)}) do update set
+  ${columns.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(',\n  ')}
+where ${onlyWhere}
+  and held.* is distinct from excluded.*`;
 }

@@ -19,6 +19,8 @@ export interface FamilyDefinition<Name extends string, E extends Events, F exten
   /** The documented fields of `data`. */
   fields: F;
   table: string;
+  /** A table that keeps every version of each thing: the columns of `table`, `received_at` and `applied_at`. */
+  versions?: string;
   /** The field that tells one thing of a business from another; without it each delivery is its own thing. */
   identifiedBy?: keyof F & string;
   /** The field that orders deliveries whose event times are equal. */

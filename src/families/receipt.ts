@@ -8,6 +8,7 @@ export const receipt = defineFamily({
   deletedBy: 'receipt.deleted',
   path: { variable: 'RECEIPTS_PATH', default: '/registered_url_for_receipt_events' },
   table: 'receipts',
+  versions: 'receipt_versions',
   identifiedBy: 'receipt_id',
   orderedBy: 'updated_at',
   fields: {

@@ -60,6 +60,26 @@ it('finds the rows of a day by the index after the zone has changed, in sessions
   }
 });
 
+it('builds every index on days anew', async () => {
+  const indexes = () =>
+    database.rows(
+      `select c.relname as name, c.relfilenode as file from pg_index i join pg_class c on c.oid = i.indexrelid
+       where pg_get_indexdef(i.indexrelid) like '%reporting.day%' order by 1`,
+    );
+  const before = await indexes();
+  await applyReportTimezone(database.db, 'UTC');
+  const after = await indexes();
+  expect(after.map(({ name }) => name)).toEqual([
+    'consent_forms_day',
+    'deliveries_of_business',
+    'deliveries_times',
+    'receipt_versions_day',
+    'receipts_day',
+    'review_requests_day',
+  ]);
+  expect(after.filter(({ file }, index) => file === before[index]!.file)).toEqual([]);
+});
+
 it('two processes that set zones at once leave one of them, with its days', async () => {
   await Promise.all(['UTC', 'Asia/Tokyo', 'UTC'].map((zone) => applyReportTimezone(database.db, zone)));
   const [row] = await database.rows(

@@ -109,7 +109,7 @@ function conditions(filter: DeliveryFilter, applied: boolean): RawBuilder<unknow
 
 function ofReceipt(receipt: string, applied: boolean): RawBuilder<unknown> {
   return applied
-    ? sql`family = 'receipt' and reporting.receipt_id(envelope) = ${receipt}::bigint`
+    ? sql`id in (select delivery_id from receipt_versions where receipt_id = ${receipt}::bigint)`
     : sql`family = 'receipt' and envelope #>> '{data,receipt_id}' = ${receipt}`;
 }
 

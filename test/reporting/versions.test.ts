@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { families } from '../../src/families/index.ts';
+import { applyDeliveries } from '../../src/worker/apply.ts';
+import { consentFormCallback, history, receiptCallback } from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { apply, clear, takeIn } from './reporting.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+beforeEach(() => clear(database));
+
+const versions = () => database.rows('select * from receipt_versions v order by v::text');
+
+it('a version is kept of every delivery of a receipt, once, in any order and when it is applied again', async () => {
+  await fc.assert(
+    fc.asyncProperty(history, fc.array(fc.nat(), { maxLength: 8 }), async (callbacks, again) => {
+      await clear(database);
+      const ids: string[] = [];
+      for (let at = 0; at < callbacks.length; at += 5) {
+        ids.push(...(await apply(database, callbacks.slice(at, at + 5))));
+      }
+      const kept = await versions();
+      expect(kept.map(({ delivery_id }) => delivery_id).toSorted()).toEqual(
+        (await database.rows(`select id from deliveries where family = 'receipt' order by id`)).map(
+          ({ id }) => id,
+        ),
+      );
+      const repeated = again.map((index) => ids[index % ids.length]!);
+      await applyDeliveries(database.db, families, [...new Set(repeated)], ['applied']);
+      expect(await versions()).toEqual(kept);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+it('the migration keeps of what was applied before it what the worker would have kept', async () => {
+  const file = join(import.meta.dirname, '../../db/migrations/0014_receipt_versions.sql');
+  const [fillVersions] = /^insert into receipt_versions$[^;]*;/m.exec(await readFile(file, 'utf8'))!;
+  await apply(database, [
+    receiptCallback({ data: { more: { deep: [1.5] }, client_id: 'not the envelope’s' } as never }),
+    receiptCallback({ event: 'receipt.deleted', event_time: 1_700_000_009, data: { receipt_url: null } }),
+    receiptCallback({ event_time: 1_700_000_001, data: { receipt_id: 2, created_at: null, archive: null } }),
+    consentFormCallback(),
+  ]);
+  await takeIn(database, [receiptCallback({ data: { receipt_id: 3 } })]);
+  const kept = await versions();
+  expect(kept).toHaveLength(3);
+  await database.pool.query('truncate receipt_versions');
+  await database.pool.query(fillVersions);
+  expect(await versions()).toEqual(kept);
+});
+
+it('versions go with the deliveries that they are made of', async () => {
+  const [first] = await apply(database, [
+    receiptCallback(),
+    receiptCallback({ event: 'receipt.updated', event_time: 1_700_000_009 }),
+  ]);
+  await takeIn(database, [receiptCallback({ data: { receipt_id: 5 } })]);
+  await database.pool.query(
+    `update deliveries set status = 'failed', envelope = '{"data": {"receipt_id": 1e30}}' where status = 'received'`,
+  );
+
+  await database.pool.query(`delete from deliveries where id = $1 or status = 'failed'`, [first]);
+  expect(await database.rows('select version, event from reporting.receipt_history')).toEqual([
+    { version: '1', event: 'receipt.updated' },
+  ]);
+  await database.pool.query('truncate deliveries');
+  expect(await versions()).toEqual([]);
+});
