@@ -51,14 +51,14 @@ select (select count(*) from waiting)::int as applied,
  * deliveries are applied makes no difference. Rows are touched in key order, so that two workers never wait
  * for each other in a circle.
  *
- * Where the family has a table of versions, each delivery has its row there too, whatever its place in the
- * order, with the times at which it came and was applied.
+ * Where the family has a table of versions, each delivery gets its row there too, with the times at which it
+ * came and was first applied. Who holds the lock of a delivery is the only one to write it, so this is a plain
+ * insert, without the cost of a conflict; what was applied before is looked up.
  */
 export function upsertStatement(family: Definition): string {
   const { name, fields, identifiedBy, orderedBy, deletedBy, versions } = family;
   const names = Object.keys(fields);
-  const incoming = quoted(`incoming_${name}`);
-
+  const unpacked = names.map((field) => `${quoted(field)} ${fields[field]!.json}`);
   const columns = {
     business_id: 'd.business_id',
     ...Object.fromEntries(names.map((field) => [field, fields[field]!.column(`data.${quoted(field)}`)])),
@@ -71,8 +71,7 @@ export function upsertStatement(family: Definition): string {
     extra: `(d.envelope->'data') - array[${names.map(literal).join(', ')}]`,
     delivery_id: 'd.id',
   };
-  const times = versions ? { received_at: 'd.received_at', applied_at: 'coalesce(d.applied_at, now())' } : {};
-  const unpacked = names.map((field) => `${quoted(field)} ${fields[field]!.json}`);
+  const own = Object.keys(columns);
   const key = identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
   const version = (row: string) => [
     `${row}.event_time`,
@@ -80,51 +79,42 @@ export function upsertStatement(family: Definition): string {
     `array_position(array[${family.events.map(literal).join(', ')}], ${row}.last_event)`,
     `${row}.delivery_id`,
   ];
-  const newestFirst = [...key.map(quoted), ...version(incoming).map((value) => `${value} desc`)].join(', ');
+  const incoming = quoted(`incoming_${name}`);
 
-  const upserts = [
-    `
-${quoted(`changed_${name}`)} as (
-${upsertInto(family.table, Object.keys(columns), {
-  rows: `select distinct on (${list(key)}) ${list(Object.keys(columns))} from ${incoming} order by ${newestFirst}`,
-  key,
-  onlyWhere: `(${version('excluded').join(', ')})
-   >= (${version('held').join(', ')})`,
-})}
-returning 1)`,
-  ];
-  if (versions) {
-    const all = Object.keys({ ...columns, ...times });
-    upserts.push(`
-${quoted(`versions_${name}`)} as (
-${upsertInto(versions, all, {
-  rows: `select ${list(all)} from ${incoming} order by ${newestFirst}`,
-  key: [...key, 'delivery_id'],
-})})`);
-  }
-  return `${incoming} as materialized (
-  select ${Object.entries({ ...columns, ...times })
+  return `
+${incoming} as materialized (
+  select ${Object.entries(columns)
     .map(([column, value]) => `${value} as ${quoted(column)}`)
-    .join(',\n    ')}
+    .join(',\n    ')},
+    d.received_at, d.applied_at
   from waiting
   join deliveries d using (id)
   cross join lateral jsonb_to_record(d.envelope->'data') as data(${unpacked.join(', ')})
   where waiting.family = ${literal(name)}
-),${upserts.join(',')}`;
+), ${quoted(`changed_${name}`)} as (
+  insert into ${quoted(family.table)} as held (${list(own)})
+  select distinct on (${list(key)}) ${list(own)}
+  from ${incoming}
+  order by ${[list(key), ...version(incoming).map((value) => `${value} desc`)].join(', ')}
+  on conflict (${list(key)}) do update set
+    ${own.map((column) => `${quoted(column)} = excluded.${quoted(column)}`).join(',\n    ')}
+  where (${version('excluded').join(', ')})
+     >= (${version('held').join(', ')})
+    and held.* is distinct from excluded.*
+  returning 1
+)${
+    versions
+      ? `, ${quoted(`versions_${name}`)} as (
+  insert into ${quoted(versions)} (${list(own)}, received_at, applied_at)
+  select ${list(own)}, received_at, coalesce(applied_at, now())
+  from ${incoming}
+  where applied_at is null or not exists (
+    select from ${quoted(versions)} v
+    where ${[...key, 'delivery_id'].map((column) => `v.${quoted(column)} = ${incoming}.${quoted(column)}`).join(' and ')}
+  )
+)`
+      : ''
+  }`;
 }
 
-const list = (names: readonly string[]) => names.map(quoted).join(', ');
-
-/** Puts rows into a table; one that is there with the same key, `held`, takes their values where they differ. */
-function upsertInto(
-  table: string,
-  columns: readonly string[],
-  { rows, key, onlyWhere = 'true' }: { rows: string; key: readonly string[]; onlyWhere?: string },
-): string {
-  return `insert into ${quoted(table)} as held (${list(columns)})
-${rows}
-on conflict (${list(key)}) do update set
-  ${columns.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(',\n  ')}
-where ${onlyWhere}
-  and held.* is distinct from excluded.*`;
-}
+const list = (columns: readonly string[]) => columns.map(quoted).join(', ');
