@@ -46,10 +46,10 @@ analyze receipt_versions;
 create function forget_versions() returns trigger language plpgsql as $$
 begin
   if tg_op = 'TRUNCATE' then
-    truncate receipt_versions;
+    truncate public.receipt_versions;
   else
     -- What never was applied may name no receipt.
-    delete from receipt_versions v
+    delete from public.receipt_versions v
     using gone d
     where d.family = 'receipt' and d.applied_at is not null and v.receipt_id = reporting.receipt_id(d.envelope)
       and v.business_id = d.business_id and v.delivery_id = d.id;
