@@ -81,8 +81,8 @@ export function upsertStatement(family: Definition): string {
   ];
   const incoming = quoted(`incoming_${name}`);
 
-  return `
-${incoming} as materialized (
+  const parts = [
+    `${incoming} as materialized (
   select ${Object.entries(columns)
     .map(([column, value]) => `${value} as ${quoted(column)}`)
     .join(',\n    ')},
@@ -91,7 +91,8 @@ ${incoming} as materialized (
   join deliveries d using (id)
   cross join lateral jsonb_to_record(d.envelope->'data') as data(${unpacked.join(', ')})
   where waiting.family = ${literal(name)}
-), ${quoted(`changed_${name}`)} as (
+)`,
+    `${quoted(`changed_${name}`)} as (
   insert into ${quoted(family.table)} as held (${list(own)})
   select distinct on (${list(key)}) ${list(own)}
   from ${incoming}
@@ -102,19 +103,20 @@ ${incoming} as materialized (
      >= (${version('held').join(', ')})
     and held.* is distinct from excluded.*
   returning 1
-)${
-    versions
-      ? `, ${quoted(`versions_${name}`)} as (
+)`,
+  ];
+  if (versions) {
+    const same = [...key, 'delivery_id'].map(
+      (column) => `v.${quoted(column)} = ${incoming}.${quoted(column)}`,
+    );
+    parts.push(`${quoted(`versions_${name}`)} as (
   insert into ${quoted(versions)} (${list(own)}, received_at, applied_at)
   select ${list(own)}, received_at, coalesce(applied_at, now())
   from ${incoming}
-  where applied_at is null or not exists (
-    select from ${quoted(versions)} v
-    where ${[...key, 'delivery_id'].map((column) => `v.${quoted(column)} = ${incoming}.${quoted(column)}`).join(' and ')}
-  )
-)`
-      : ''
-  }`;
+  where applied_at is null or not exists (select from ${quoted(versions)} v where ${same.join(' and ')})
+)`);
+  }
+  return parts.join(', ');
 }
 
 const list = (columns: readonly string[]) => columns.map(quoted).join(', ');
