@@ -1,26 +1,64 @@
-import type pg from 'pg';
 import type { Config } from './config.ts';
 import { describeDoor } from './http/door/describe.ts';
 import type { HealthPart } from './http/health.ts';
 import type { QueueBackend } from './queue/backend.ts';
-import { within } from './within.ts';
+import type { DeliveryQueue } from './queue/delivery-queue.ts';
+import type { Circuit } from './store/circuit.ts';
+import type { RunningWorker } from './worker/worker.ts';
 
-/** What /readyz asks: PostgreSQL or else Redis has to answer, the rest is said for whoever looks. */
-export function healthParts(config: Config, pool: pg.Pool, backend: QueueBackend): HealthPart[] {
-  // Half the time that a part has, so that the other store can still be asked.
-  const database = () => within(1_000, pool.query('select 1')).then(() => 'PostgreSQL');
-  const refuge = () => backend.ping().then(() => 'Redis, until PostgreSQL is back');
-  const durability = backend.refuge?.durability;
+export interface HealthSources {
+  config: Config;
+  /** Of PostgreSQL. */
+  circuit: Circuit;
+  backend: QueueBackend;
+  queue: DeliveryQueue;
+  worker: Pick<RunningWorker, 'takesJobs'> | undefined;
+}
+
+/** What /readyz tells: what this process can do now. One store has to take deliveries; the rest is information. */
+export function healthParts({ config, circuit, backend, queue, worker }: HealthSources): HealthPart[] {
+  const { fallback } = backend;
+  const answers = async (store: Circuit, detail: string) => {
+    if (store.isOpen || !(await store.answers())) throw new Error('The store is away.');
+    return detail;
+  };
+  const database = () => answers(circuit, 'PostgreSQL');
+  const inRedis = () => answers(backend.circuit, 'Redis, until PostgreSQL is back');
   return [
     {
       name: 'store',
       required: true,
-      check: () => database().catch((e) => (backend.refuge ? refuge() : Promise.reject(e))),
+      check: () => database().catch((error) => (fallback ? inRedis() : Promise.reject(error))),
     },
-    { name: 'database', required: false, check: () => database().then(() => 'answers') },
-    { name: 'queue', required: false, check: () => backend.ping().then(() => `on ${backend.name}`) },
-    ...(durability
-      ? [{ name: 'refuge', required: false, check: () => durability().then(({ detail }) => detail) }]
+    { name: 'database', required: false, check: () => database().then(() => 'takes deliveries') },
+    {
+      name: 'queue',
+      required: false,
+      check: async () => {
+        queue.opened();
+        return answers(backend.circuit, `on ${backend.name}`);
+      },
+    },
+    ...(worker
+      ? [
+          {
+            name: 'worker',
+            required: false,
+            check: async () => {
+              if (!worker.takesJobs()) throw new Error('It takes no jobs.');
+              return 'takes jobs';
+            },
+          },
+        ]
+      : []),
+    ...(fallback
+      ? [
+          {
+            name: 'fallback',
+            required: false,
+            check: () => inRedis().then(async () => (await fallback.readDurability()).detail),
+          },
+        ]
       : []),
     { name: 'door', required: false, check: async () => describeDoor(config) },
   ];

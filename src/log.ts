@@ -14,6 +14,27 @@ export function createLog(level: string, destination?: DestinationStream): Log {
 }
 
 /**
+ * A line of the log that is written once a minute at most, with how many times it was left out since.
+ *
+ * @param write writes it
+ */
+export function sparingly(
+  write: (more: { leftOut?: number }, error: unknown) => void,
+): (error?: unknown) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  let leftOut = 0;
+  return (error) => {
+    if (performance.now() - last < 60_000) {
+      leftOut += 1;
+      return;
+    }
+    last = performance.now();
+    write(leftOut > 0 ? { leftOut } : {}, error);
+    leftOut = 0;
+  };
+}
+
+/**
  * What may be told of an error: its kind, code and place, not its message when a database wrote it, for
  * PostgreSQL's messages quote the values that it refused.
  */

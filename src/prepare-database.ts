@@ -1,57 +1,79 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
 import type { Config } from './config.ts';
-import type { Log } from './log.ts';
+import { type Log, sparingly } from './log.ts';
+import { prepareQueueTables } from './queue/postgres-backend.ts';
 import { applyReportPaths, applyReportTimezone } from './reporting/index.ts';
 import { openDatabase } from './store/database.ts';
 import { isAway } from './store/faults.ts';
 import { migrate } from './store/migrate.ts';
 
-const pauseMs = 1_000;
+const retryMs = 1_000;
+
+export interface Preparation {
+  /** Resolves with the database's id once it is up to date; never where that was given up. */
+  databaseId: Promise<string>;
+  /** Gives up. */
+  stop: () => Promise<void>;
+}
 
 /**
  * Brings the database up to date. Where PostgreSQL is away and Redis can hold what comes in, this happens
  * once it is back, so that a receiver which is restarted in an outage takes callbacks all the same.
  *
- * @returns a function that gives up waiting for it
  * @throws the database's error
  */
-export async function prepareDatabase(url: string, config: Config, log: Log): Promise<() => Promise<void>> {
+export async function prepareDatabase(url: string, config: Config, log: Log): Promise<Preparation> {
   try {
-    await prepare(url, config, log);
-    return async () => {};
+    return { databaseId: Promise.resolve(await prepare(url, config, log)), stop: async () => {} };
   } catch (error) {
     if (!config.redisUrl || !isAway(error)) throw error;
     log.error({ err: error }, 'PostgreSQL is away; its tables are looked after once it is back');
   }
   const stopping = new AbortController();
   const prepared = prepareOnceBack(url, config, log, stopping.signal);
-  return () => {
-    stopping.abort();
-    return prepared;
+  const databaseId = prepared.then((id) => id ?? new Promise<never>(() => {}));
+  return {
+    databaseId,
+    stop: async () => {
+      stopping.abort();
+      await prepared;
+    },
   };
 }
 
-async function prepareOnceBack(url: string, config: Config, log: Log, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await sleep(pauseMs, undefined, { signal }).catch(() => {});
-    if (signal.aborted) return;
+async function prepareOnceBack(
+  url: string,
+  config: Config,
+  log: Log,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const report = sparingly((more, err) =>
+    log.error({ err, ...more }, 'the database could not be prepared; it is tried again'),
+  );
+  for (;;) {
+    await sleep(retryMs, undefined, { signal }).catch(() => {});
+    if (signal.aborted) return undefined;
     try {
       return await prepare(url, config, log);
     } catch (error) {
       // Whatever it is by now, the callbacks are safe in Redis, and somebody may be at work on it.
-      if (!isAway(error)) log.error({ err: error }, 'the database could not be prepared; it is tried again');
+      if (!isAway(error)) report(error);
     }
   }
 }
 
 /** On a connection of its own: a migration may take longer than any other query. */
-async function prepare(url: string, config: Config, log: Log): Promise<void> {
+async function prepare(url: string, config: Config, log: Log): Promise<string> {
   const { db, close } = openDatabase(url, log, { connections: 2, name: 'receiver migration' });
   try {
     const migrations = await migrate(db);
     if (migrations.length > 0) log.info({ migrations }, 'the database was migrated');
+    if (!config.redisUrl) await prepareQueueTables(url);
     await applyReportTimezone(db, config.reportTimezone);
     await applyReportPaths(db, config.paths);
+    const { rows } = await sql<{ id: string }>`select id from database_identity`.execute(db);
+    return rows[0]!.id;
   } finally {
     await close();
   }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from './config.ts';
 import { createConsole } from './console/index.ts';
 import { envelopeSchema, type Family } from './families/index.ts';
@@ -11,17 +12,20 @@ import { rateLimit } from './http/door/rate-limit.ts';
 import { readiness } from './http/health.ts';
 import { serveMetrics } from './http/metrics-server.ts';
 import { listen } from './http/server.ts';
-import type { Delivery } from './inbox/delivery.ts';
 import { Drift } from './inbox/drift.ts';
 import { Inbox } from './inbox/inbox.ts';
 import { Quarantine } from './inbox/quarantine.ts';
 import type { Log } from './log.ts';
 import { createMetrics } from './metrics/index.ts';
 import { prepareDatabase } from './prepare-database.ts';
+import type { QueueBackend } from './queue/backend.ts';
 import { DeliveryQueue } from './queue/delivery-queue.ts';
+import type { FallbackStream } from './queue/fallback-stream.ts';
 import { postgresBackend } from './queue/postgres-backend.ts';
 import { connectRedis } from './queue/redis.ts';
 import { redisBackend } from './queue/redis-backend.ts';
+import type { Circuit } from './store/circuit.ts';
+import { type CircuitParts, databaseCircuit } from './store/circuits.ts';
 import { openDatabase } from './store/database.ts';
 import { startEmbeddedPostgres } from './store/embedded/index.ts';
 import { countDeliveries, replayDeliveries } from './worker/replay.ts';
@@ -35,6 +39,8 @@ export interface Service {
 }
 
 type Closer = () => Promise<void>;
+
+const openingMs = 2_000;
 
 /**
  * Starts what the role needs, and returns when it is ready.
@@ -78,55 +84,63 @@ async function start(
 
   // The stores.
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
-  onStop(await prepareDatabase(databaseUrl, config, log));
+  const preparation = await prepareDatabase(databaseUrl, config, log);
+  onStop(preparation.stop);
   const name = `receiver ${config.role}`;
   const database = openDatabase(databaseUrl, log, { connections: 10, name, queryTimeoutMs: 30_000 });
   onStop(database.close);
   const { db, pool } = database;
-
-  const openBackend = () => (config.redisUrl ? redisBackend(config.redisUrl) : postgresBackend(databaseUrl));
-  const backend = openBackend();
-  onStop(backend.close);
-  await backend.prepare();
-  const queue = await DeliveryQueue.open(backend, log);
-  onStop(() => queue.close());
-  const enqueue = (ids: string[]) => queue.enqueue(ids);
-  void backend.refuge?.durability().then(
-    ({ safe, detail }) =>
-      log[safe ? 'info' : 'warn']({ detail }, 'deliveries wait in Redis while PostgreSQL is away'),
-    (err) => log.warn({ err }, 'what Redis keeps could not be found out'),
-  );
-
-  // What every role shows of itself.
-  const health = healthParts(config, pool, backend);
-  const limits = openLimits(config, onStop);
-  const attempts = countAttempts(limits.signIns, trustProxy);
-  const stores = { pool, queue: () => queue.opened(), queueStore: backend.name, log };
-  const instruments = adminToken ? createMetrics(families, stores, metrics.cacheMs) : undefined;
+  const instruments = adminToken ? createMetrics(families) : undefined;
   const observe = instruments?.observe;
-  const admin: AdminParts | undefined = adminToken
-    ? { require: requireAdmin(adminToken, attempts), scrape: instruments!.scrape, contract }
-    : undefined;
-  onStop(await serveMetrics({ health, admin, log }, config));
+  const circuitParts = { log, observe: observe?.circuit };
+  const circuit = databaseCircuit(pool, circuitParts);
+  onStop(async () => circuit.close());
+  pool.on('error', (error) => void circuit.suspect(error));
+  const backend = openBackend(config, databaseUrl, preparation.databaseId, circuit, circuitParts);
+  onStop(backend.close);
+  const { fallback } = backend;
+  const queue = new DeliveryQueue(backend, log);
+  onStop(() => queue.close());
+  // The first deliveries need not wait for the sweep where the queue's store answers.
+  await Promise.race([queue.opening, sleep(openingMs, undefined, { ref: false })]);
+  const enqueue = (ids: string[]) => queue.enqueue(ids);
 
   const quarantine = new Quarantine({ pool, limits: quarantineLimits, log });
   onStop(() => quarantine.drained());
+  const worker = works ? openWorker() : undefined;
+  if (worker) onStop(worker.stop);
 
-  if (works) {
-    const inbox = new Inbox({ pool, enqueue, log });
+  // What every role shows of itself.
+  const health = healthParts({ config, circuit, backend, queue, worker });
+  const limits = openLimits(config, onStop);
+  const attempts = countAttempts(limits.signIns, trustProxy);
+  const scrape = instruments?.scrape({ pool, queue, backend, log }, metrics.cacheMs);
+  const admin: AdminParts | undefined =
+    adminToken && scrape ? { require: requireAdmin(adminToken, attempts), scrape, contract } : undefined;
+  onStop(await serveMetrics({ health, admin, log }, config));
+  if (fallback) void describeFallback(fallback, log);
+
+  function openWorker() {
+    const inbox = new Inbox({ pool, circuit, enqueue, log });
     onStop(() => inbox.drained());
-    const parts = { config, families, db, backend, queue, quarantine, log };
-    onStop(await startWorker({ ...parts, inbox, observe: observe?.worker }));
+    const parts = { config, families, db, circuit, backend, queue, inbox, quarantine, log };
+    return startWorker({ ...parts, observe: observe?.worker });
   }
+
   if (!receives) return undefined;
 
   // The path of a callback, from its end.
-  const refuge = backend.refuge && {
-    hold: (deliveries: Delivery[]) =>
-      queue.hold(deliveries.map(({ body, ...rest }) => ({ ...rest, json: body.toString() }))),
-    ping: backend.ping,
-  };
-  const inbox = new Inbox({ pool, enqueue, refuge, observe: observe?.inbox, log });
+  const inbox = new Inbox({
+    pool,
+    circuit,
+    enqueue,
+    fallback: fallback && {
+      circuit: backend.circuit,
+      append: (deliveries) => fallback.append(deliveries),
+    },
+    observe: observe?.inbox,
+    log,
+  });
   onStop(() => inbox.drained());
   const drift = new Drift(pool, log, families);
   onStop(() => drift.close());
@@ -152,7 +166,7 @@ async function start(
         count: countDeliveries,
         run: (onDb, filter, options) => replayDeliveries(onDb, families, filter, options),
       },
-      openBackend,
+      queue,
       contract,
       log,
     });
@@ -163,6 +177,27 @@ async function start(
   const server = await listen(app, callbacks, config);
   onStop(server.stop);
   return server.url;
+}
+
+function openBackend(
+  { redisUrl, queuePrefix }: Config,
+  databaseUrl: string,
+  databaseId: Promise<string>,
+  circuit: Circuit,
+  parts: CircuitParts,
+): QueueBackend {
+  if (!redisUrl) return postgresBackend(databaseUrl, circuit);
+  return redisBackend({ url: redisUrl, prefix: queuePrefix, databaseUrl, databaseId }, parts);
+}
+
+/** Says once what the settings of Redis mean for deliveries that wait there. */
+async function describeFallback(fallback: FallbackStream, log: Log): Promise<void> {
+  try {
+    const { safe, detail } = await fallback.readDurability();
+    log[safe ? 'info' : 'warn']({ detail }, 'deliveries wait in Redis while PostgreSQL is away');
+  } catch (error) {
+    log.warn({ err: error }, 'the persistence settings of Redis could not be read');
+  }
 }
 
 /** How often something may happen; receivers count together where there is Redis. */

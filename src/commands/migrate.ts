@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { postgresBackend } from '../queue/postgres-backend.ts';
+import { prepareQueueTables } from '../queue/postgres-backend.ts';
 import { migrate } from '../store/migrate.ts';
 import type { Environment } from './environment.ts';
 import { withDatabase } from './with-database.ts';
@@ -12,7 +12,7 @@ export function addMigrateCommand(program: Command, env: Environment): void {
     .action(() =>
       withDatabase(env, async ({ config, database }) => {
         const names = await migrate(database.db);
-        if (!config.redisUrl) await postgresBackend(database.url).prepare();
+        if (!config.redisUrl) await prepareQueueTables(database.url);
         const done = names.length > 0 ? `Ran ${names.join(', ')}.` : 'Nothing to do.';
         process.stdout.write(`${done}\n`);
       }),

@@ -11,6 +11,7 @@ import {
   type QuarantineFilter,
   readQuarantine,
 } from '../inbox/quarantine-rows.ts';
+import { databaseCircuit } from '../store/circuits.ts';
 import { parseMoment, parseUuid } from './arguments.ts';
 import type { Environment } from './environment.ts';
 import { startProgress } from './progress.ts';
@@ -77,7 +78,8 @@ function replay(
   return withDatabase(env, async ({ config, database, log }) => {
     const { db, pool } = database;
     // No job is made: the worker's sweep finds what was taken in within seconds.
-    const inbox = dryRun ? undefined : new Inbox({ pool, enqueue: async () => {}, log });
+    const circuit = databaseCircuit(pool, { log });
+    const inbox = dryRun ? undefined : new Inbox({ pool, circuit, enqueue: async () => {}, log });
     const door = createDoor({ rules: config.authentication });
     const parts = { families, schema: envelopeSchema(families), door, inbox };
     const progress = startProgress('replayed', await countQuarantine(db, filter));

@@ -44,7 +44,7 @@ export function openConsole(parts: ConsoleParts): OpenConsole {
   addFailed(app, parts, store);
   addQuarantine(app, parts, store);
   addReports(app, parts, store);
-  const closeQueue = addQueue(app, parts);
+  addQueue(app, parts);
   if (contract) app.get('/openapi.json', async (_req, res) => void res.json(await contract()));
 
   app.use(() => {
@@ -54,8 +54,5 @@ export function openConsole(parts: ConsoleParts): OpenConsole {
     if (sendError(res, error) === 500) log.error({ err: error }, 'a page of the console could not be made');
   };
   app.use(onError);
-  const close = async () => {
-    await Promise.all([store.close(), closeQueue()]);
-  };
-  return { app, close };
+  return { app, close: store.close };
 }

@@ -4,7 +4,7 @@ import type { Attempts } from '../http/admin.ts';
 import type { Readiness } from '../http/health.ts';
 import type { ReadmitParts } from '../http/readmit.ts';
 import type { Log } from '../log.ts';
-import type { QueueBackend } from '../queue/backend.ts';
+import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';
 
 /** What the console is made of; the composition root puts it together. */
@@ -21,8 +21,7 @@ export interface ConsoleParts {
   /** Takes bodies of the quarantine in. */
   readmission: ReadmitParts & { inbox: NonNullable<ReadmitParts['inbox']> };
   replay: Replay;
-  /** Connections of the console's own to the queue. */
-  openBackend: () => QueueBackend;
+  queue: Pick<DeliveryQueue, 'opened' | 'store'>;
   contract?: (() => Promise<object>) | undefined;
   log: Log;
 }

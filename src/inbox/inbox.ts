@@ -1,7 +1,8 @@
-import type pg from 'pg';
+import pg from 'pg';
 import type { Log } from '../log.ts';
-import { describeRefusal, isRefusedData } from '../store/faults.ts';
-import { Circuit, StoreAway } from './circuit.ts';
+import { type Circuit, StoreAway } from '../store/circuit.ts';
+import { databaseTimeoutMs } from '../store/circuits.ts';
+import { describeRefusal } from '../store/faults.ts';
 import type { Delivery, Receipt } from './delivery.ts';
 import { GroupCommit, Overloaded } from './group-commit.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
@@ -15,75 +16,47 @@ export class Refused extends Error {
   }
 }
 
-/** A second store that can hold deliveries while PostgreSQL is away. */
-export interface Refuge {
+/** A second store, which holds deliveries while PostgreSQL is away. */
+export interface Fallback {
+  circuit: Circuit;
   /** Resolves once they are durable there. */
-  hold: (deliveries: Delivery[]) => Promise<void>;
-  ping: () => Promise<unknown>;
+  append: (deliveries: readonly Delivery[]) => Promise<void>;
 }
 
-/** Told of what the inbox does with its stores. */
+/** Told of each commit. */
 export interface InboxObserver {
   committed: (store: string, deliveries: number, seconds: number) => void;
-  circuit: (store: string, away: boolean) => void;
 }
 
 export interface InboxOptions {
   pool: pg.Pool;
+  /** Of PostgreSQL. */
+  circuit: Circuit;
   /** Hands the new deliveries of a commit to the queue. */
   enqueue: (ids: string[]) => Promise<void>;
-  refuge?: Refuge | undefined;
+  fallback?: Fallback | undefined;
   observe?: InboxObserver | undefined;
   log: Log;
 }
-
-// Both in a row leave a request waiting for less than two seconds.
-const databaseTimeoutMs = 1_000;
-const refugeTimeoutMs = 800;
 
 /** Where deliveries become durable, before they are acknowledged. */
 export class Inbox {
   private readonly options: InboxOptions;
   private readonly commits: GroupCommit<Delivery, Receipt>;
-  private readonly database: Circuit;
-  private readonly refuge: Circuit | undefined;
   private readonly enqueuing = new Set<Promise<void>>();
 
   constructor(options: InboxOptions) {
     this.options = options;
-    const { pool, refuge, observe, log } = options;
     this.commits = new GroupCommit({
       commit: (deliveries) => this.commit(deliveries),
-      isFaultOfAnItem: isRefusedData,
+      // The circuit turns every outage into StoreAway: what else there is, one delivery has caused.
+      isFaultOfAnItem: (error) => !(error instanceof StoreAway),
       weigh: (delivery) => delivery.body.length,
       maxWeight: 4 * 1024 * 1024,
       maxItems: 500,
       maxWaiting: 5_000,
       maxWaitingWeight: 64 * 1024 * 1024,
     });
-    const report = (store: string) => (away: boolean, err?: unknown) => {
-      observe?.circuit(store, away);
-      if (away) log.error({ err, store }, 'a store is away');
-      else log.warn({ store }, 'a store is back');
-    };
-    observe?.circuit('PostgreSQL', false);
-    if (refuge) observe?.circuit('Redis', false);
-    this.database = new Circuit({
-      store: 'PostgreSQL',
-      timeoutMs: databaseTimeoutMs,
-      probe: () => pool.query({ text: 'select 1', query_timeout: databaseTimeoutMs } as pg.QueryConfig),
-      isOutage: (error) => !isRefusedData(error),
-      onChange: report('PostgreSQL'),
-    });
-    this.refuge =
-      refuge &&
-      new Circuit({
-        store: 'Redis',
-        timeoutMs: refugeTimeoutMs,
-        probe: refuge.ping,
-        isOutage: () => true,
-        onChange: report('Redis'),
-      });
   }
 
   /**
@@ -95,7 +68,7 @@ export class Inbox {
     try {
       return await this.commits.append(delivery);
     } catch (error) {
-      if (isRefusedData(error)) throw new Refused(describeRefusal(error));
+      if (error instanceof pg.DatabaseError) throw new Refused(describeRefusal(error));
       if (!(error instanceof Overloaded || error instanceof StoreAway)) {
         this.options.log.error({ err: error, delivery: delivery.id }, 'a delivery could not be stored');
       }
@@ -107,16 +80,15 @@ export class Inbox {
   async drained(): Promise<void> {
     await this.commits.drained();
     await Promise.all(this.enqueuing);
-    this.database.close();
-    this.refuge?.close();
   }
 
   private async commit(deliveries: Delivery[]): Promise<Receipt[]> {
+    const { circuit, fallback } = this.options;
     try {
-      return await this.database.run(() => this.timed('PostgreSQL', deliveries, this.store));
+      return await circuit.run(() => this.timed('PostgreSQL', deliveries, this.store));
     } catch (error) {
-      if (!(error instanceof StoreAway && this.refuge)) throw error;
-      return await this.refuge.run(() => this.timed('Redis', deliveries, this.shelter));
+      if (!(error instanceof StoreAway && fallback)) throw error;
+      return await fallback.circuit.run(() => this.timed('Redis', deliveries, this.spill));
     }
   }
 
@@ -139,8 +111,8 @@ export class Inbox {
   }
 
   /** Whether they are new is not known there; of copies in one commit the first counts as new. */
-  private async shelter(deliveries: Delivery[]): Promise<Receipt[]> {
-    await this.options.refuge!.hold(deliveries);
+  private async spill(deliveries: Delivery[]): Promise<Receipt[]> {
+    await this.options.fallback!.append(deliveries);
     const seen = new Set<string>();
     return deliveries.map(({ id }) => {
       const isNew = !seen.has(id);
@@ -154,7 +126,7 @@ export class Inbox {
     const enqueued = this.options
       .enqueue(ids)
       .catch((error) => {
-        this.options.log.warn({ err: error, count: ids.length }, 'deliveries wait for the sweep');
+        this.options.log.debug({ err: error, count: ids.length }, 'deliveries wait for the sweep');
       })
       .finally(() => this.enqueuing.delete(enqueued));
     this.enqueuing.add(enqueued);

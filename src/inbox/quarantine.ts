@@ -11,6 +11,8 @@ export interface Misfit {
   reason: string;
   errors: readonly { path: string; message: string }[];
   body: Buffer;
+  /** It was acknowledged: nothing evicts it. */
+  acknowledged?: boolean;
 }
 
 export interface QuarantineOptions {

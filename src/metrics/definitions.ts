@@ -62,7 +62,7 @@ export function defineMetrics(familyNames: readonly string[]) {
     }),
     circuitOpen: new Gauge({
       name: 'receiver_circuit_open',
-      help: '1 while the receiver holds a store for gone and does not ask it. postgresql: deliveries wait in Redis, or are refused with 503',
+      help: '1 while the process considers a store unavailable. postgresql: deliveries wait in Redis, or are refused with 503',
       labelNames: ['store'],
       registers,
     }),
@@ -74,13 +74,13 @@ export function defineMetrics(familyNames: readonly string[]) {
     }),
     jobs: new Gauge({
       name: 'receiver_jobs',
-      help: 'Jobs of the queue by state (one delayed is the next sweep). Waiting ones that grow: start more workers; more delayed: jobs are put back, see receiver_job_retries_total',
+      help: 'Jobs of the queue by state. Waiting ones that grow: start more workers; 1,000 or more: the sweep adds the rest as their turn comes',
       labelNames: ['state'],
       registers,
     }),
-    refuge: new Gauge({
-      name: 'receiver_refuge_deliveries',
-      help: `Deliveries that are held in Redis alone, counted in ${countedAtMost} jobs of each state at most. Keep Redis safe until it is 0 again`,
+    fallback: new Gauge({
+      name: 'receiver_fallback_deliveries',
+      help: 'Deliveries that wait in Redis alone, because PostgreSQL was away when they came. If it does not fall while PostgreSQL answers: is a worker alive? Keep Redis safe until it is 0 again',
       registers,
     }),
     deliveries: new Gauge({
@@ -124,7 +124,7 @@ export function defineMetrics(familyNames: readonly string[]) {
     }),
     retries: new Counter({
       name: 'receiver_job_retries_total',
-      help: 'Jobs that were put back because a store did not do its part, in the worker that serves this. See the log for the reason',
+      help: 'Tries of jobs that met an outage or a table that cannot be written to, in the worker that serves this. See the log for the reason',
       registers,
     }),
   };

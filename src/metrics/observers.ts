@@ -19,9 +19,9 @@ export function observersOf(metrics: Metrics) {
         metrics.commitSize.observe({ store: store.toLowerCase() }, deliveries);
         metrics.commitSeconds.observe({ store: store.toLowerCase() }, seconds);
       },
-      circuit: (store: string, away: boolean) =>
-        metrics.circuitOpen.set({ store: store.toLowerCase() }, away ? 1 : 0),
     },
+    circuit: (store: string, away: boolean) =>
+      metrics.circuitOpen.set({ store: store.toLowerCase() }, away ? 1 : 0),
     worker: {
       applied: (job: {
         applied: number;

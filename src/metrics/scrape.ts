@@ -1,18 +1,16 @@
 import type pg from 'pg';
 import type { Log } from '../log.ts';
-import type { JobQueue } from '../queue/backend.ts';
-import { countHeld } from '../queue/held.ts';
+import type { QueueBackend } from '../queue/backend.ts';
+import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import { within } from '../within.ts';
-import { countedAtMost, type Metrics } from './definitions.ts';
+import type { Metrics } from './definitions.ts';
 import { readTables } from './table-figures.ts';
 
 /** The stores that are asked at a scrape. */
 export interface Stores {
   pool: pg.Pool;
-  /** BullMQ's queue; raises an error where it was never reached. */
-  queue: () => JobQueue;
-  /** Which store the queue is in. */
-  queueStore: 'redis' | 'postgresql';
+  queue: Pick<DeliveryQueue, 'opened'>;
+  backend: Pick<QueueBackend, 'name' | 'fallback'>;
   log: Log;
 }
 
@@ -43,24 +41,25 @@ export function createScrape(metrics: Metrics, stores: Stores, cacheMs: number):
   };
 }
 
-async function refresh(metrics: Metrics, { pool, queue, queueStore, log }: Stores): Promise<void> {
+async function refresh(metrics: Metrics, { pool, queue, backend, log }: Stores): Promise<void> {
   const known = <T>(figures: string, answer: Promise<T>) =>
     within(timeoutMs, answer).catch((err) => {
       log.warn({ err, figures }, 'a scrape did not get all figures');
       return undefined;
     });
-  const [tables, jobs] = await Promise.all([
+  const { fallback } = backend;
+  const [tables, jobs, waiting] = await Promise.all([
     known('tables', readTables(pool)),
-    known('queue', readQueue(queue, queueStore)),
+    known('queue', countJobs(queue)),
+    fallback && known('fallback', fallback.count()),
   ]);
-  const isUp = (store: string) =>
-    (store !== 'postgresql' || tables !== undefined) && (store !== queueStore || jobs !== undefined);
-  for (const store of new Set(['postgresql', queueStore]))
-    metrics.storeUp.set({ store }, isUp(store) ? 1 : 0);
+  metrics.storeUp.set({ store: 'postgresql' }, tables ? 1 : 0);
+  // Of Redis, the fallback tells: until PostgreSQL has answered once, there is no queue to ask for.
+  if (fallback) metrics.storeUp.set({ store: 'redis' }, waiting === undefined ? 0 : 1);
 
   // What is not known now must not look like what was true before.
   for (const gauge of [metrics.deliveries, metrics.quarantine, metrics.jobs]) gauge.reset();
-  for (const gauge of [metrics.oldestWaiting, metrics.refuge]) gauge.remove();
+  for (const gauge of [metrics.oldestWaiting, metrics.fallback]) gauge.remove();
   if (tables) {
     metrics.deliveries.set({ status: 'received' }, tables.received);
     metrics.deliveries.set({ status: 'failed' }, tables.failed);
@@ -69,15 +68,11 @@ async function refresh(metrics: Metrics, { pool, queue, queueStore, log }: Store
       metrics.quarantine.set({ reason }, tables.quarantine.get(reason) ?? 0);
     }
   }
-  if (jobs) {
-    for (const state of jobStates) metrics.jobs.set({ state }, jobs.counts[state] ?? 0);
-    metrics.refuge.set(jobs.held);
-  }
+  if (jobs) for (const state of jobStates) metrics.jobs.set({ state }, jobs[state] ?? 0);
+  if (!fallback) metrics.fallback.set(0);
+  else if (waiting !== undefined) metrics.fallback.set(waiting);
 }
 
-async function readQueue(queue: Stores['queue'], store: Stores['queueStore']) {
-  return {
-    counts: await queue().getJobCounts(...jobStates),
-    held: store === 'redis' ? await countHeld(queue(), countedAtMost) : 0,
-  };
+async function countJobs(queue: Stores['queue']) {
+  return queue.opened().getJobCounts(...jobStates);
 }

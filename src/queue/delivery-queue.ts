@@ -1,9 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import type { JobQueue, QueueBackend } from './backend.ts';
 import { Gathering } from './gathering.ts';
-import { heldJobId } from './held.ts';
-import type { Jobs } from './jobs.ts';
 
 /** Raised where the queue's store has not answered since the start. */
 export class QueueAway extends Error {
@@ -13,39 +10,29 @@ export class QueueAway extends Error {
   }
 }
 
-const watchEveryMs = 1_000;
-const crowd = 1_000;
+const countEveryMs = 1_000;
+const mostWaiting = 1_000;
 const jobEveryMs = 40;
 
-/** The producer's end of the queue. */
+/**
+ * The producer's end of the queue. It opens as soon as its store answers, however late that is; until then, and
+ * whenever the store is away, deliveries are left to the sweep.
+ */
 export class DeliveryQueue {
-  private bullmq: JobQueue | undefined;
+  /** Resolves once the queue is open. */
+  readonly opening: Promise<void>;
   private readonly backend: QueueBackend;
-  private crowded = false;
-  private watching: NodeJS.Timeout | undefined;
-  private readonly opening: Promise<void>;
+  private readonly log: Log;
+  private readonly closing = new AbortController();
+  private bullmq: JobQueue | undefined;
+  private isLong = false;
+  private counting: NodeJS.Timeout | undefined;
   private readonly ids = new Gathering<string>((ids) => this.addJob(ids), jobEveryMs);
 
-  private constructor(backend: QueueBackend, log: Log) {
+  constructor(backend: QueueBackend, log: Log) {
     this.backend = backend;
-    // What became of a delivery stands in its row, so finished jobs need not be kept.
-    const defaultJobOptions = { removeOnComplete: true, removeOnFail: true };
-    this.opening = backend.openQueue({ defaultJobOptions }).then(
-      (bullmq) => {
-        bullmq.on('error', (error) => log.warn({ err: error }, 'the queue does not answer'));
-        this.bullmq = bullmq;
-        this.watching = setInterval(() => void this.watch(bullmq), watchEveryMs).unref();
-      },
-      (error) => log.error({ err: error }, 'the queue could not be opened'),
-    );
-  }
-
-  /** Waits a little for the queue's store, and goes on without it: the sweep makes up for what it misses. */
-  static async open(backend: QueueBackend, log: Log): Promise<DeliveryQueue> {
-    const queue = new DeliveryQueue(backend, log);
-    await Promise.race([queue.opening, sleep(2_000, undefined, { ref: false })]);
-    if (!queue.bullmq) log.warn({ backend: backend.name }, 'the queue is away; work waits until it is back');
-    return queue;
+    this.log = log;
+    this.opening = this.open();
   }
 
   /**
@@ -59,36 +46,57 @@ export class DeliveryQueue {
     return this.ids.add(ids);
   }
 
-  /**
-   * Adds one job that holds these deliveries whole, and resolves once it is durable.
-   *
-   * @throws QueueAway, or the store's error
-   */
-  async hold(deliveries: Jobs['store']['deliveries']): Promise<void> {
-    await this.opened().add('store', { deliveries }, { jobId: heldJobId(deliveries.length) });
-    await this.backend.refuge?.persisted();
+  /** Which store it is in. */
+  get store(): QueueBackend['name'] {
+    return this.backend.name;
   }
 
-  /** BullMQ's own object. */
+  /**
+   * BullMQ's own object.
+   *
+   * @throws QueueAway
+   */
   opened(): JobQueue {
     if (!this.bullmq) throw new QueueAway();
     return this.bullmq;
   }
 
   async close(): Promise<void> {
-    clearInterval(this.watching);
+    this.closing.abort();
+    await this.opening;
+    clearInterval(this.counting);
     await this.bullmq?.close();
   }
 
-  private async addJob(ids: string[]): Promise<void> {
-    if (this.crowded) return;
-    await this.opened().add('apply', { ids });
+  private async open(): Promise<void> {
+    // What became of a delivery stands in its row, so finished jobs need not be kept.
+    const defaultJobOptions = { removeOnComplete: true, removeOnFail: true };
+    try {
+      const bullmq = await this.backend.openQueue({ defaultJobOptions }, this.closing.signal);
+      bullmq.on('error', (error) => void this.backend.circuit.suspect(error));
+      this.bullmq = bullmq;
+      this.counting = setInterval(() => void this.count(bullmq), countEveryMs).unref();
+    } catch (error) {
+      if (!this.closing.signal.aborted) this.log.error({ err: error }, 'the queue could not be opened');
+    }
   }
 
-  private async watch(bullmq: JobQueue): Promise<void> {
+  private async addJob(ids: string[]): Promise<void> {
+    const { circuit } = this.backend;
+    if (this.isLong || circuit.isOpen) return;
+    try {
+      await this.opened().add('apply', { ids });
+    } catch (error) {
+      if (!(error instanceof QueueAway)) void circuit.suspect(error);
+      throw error;
+    }
+  }
+
+  private async count(bullmq: JobQueue): Promise<void> {
+    if (this.backend.circuit.isOpen) return;
     // A queue that does not answer is no reason to stop trying.
-    this.crowded = await bullmq.getJobCountByTypes('waiting').then(
-      (waiting) => waiting > crowd,
+    this.isLong = await bullmq.getJobCountByTypes('waiting', 'delayed', 'prioritized').then(
+      (jobs) => jobs > mostWaiting,
       () => false,
     );
   }

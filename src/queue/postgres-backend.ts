@@ -1,41 +1,52 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPostgresBackend, Queue, runMigrations, Worker } from 'bullmq';
 import type pg from 'pg';
+import type { Circuit } from '../store/circuit.ts';
 import { openPool, withClient } from '../store/pool.ts';
 import { type JobQueue, type JobWorker, type QueueBackend, queueName } from './backend.ts';
 import { PatientPool } from './patient-pool.ts';
 
-/** @param url a PostgreSQL connection string; BullMQ's tables live there in the schema `bullmq` */
-export function postgresBackend(url: string): QueueBackend {
+const retryMs = 500;
+
+/**
+ * @param url a PostgreSQL connection string; BullMQ's tables live there in the schema `bullmq`
+ * @param circuit of PostgreSQL
+ */
+export function postgresBackend(url: string, circuit: Circuit): QueueBackend {
+  const onError = (error: Error) => void circuit.suspect(error);
   const settings = {
     connectionString: url,
     options: '-c search_path=bullmq',
     query_timeout: 10_000,
   };
-  const ignore = () => {}; // BullMQ reports them
-  const producer = openPool({ ...settings, max: 2, application_name: 'receiver queue' }, ignore);
+  const producer = openPool({ ...settings, max: 2, application_name: 'receiver queue' }, onError);
   const consumer = openPool(
     { ...settings, max: 6, application_name: 'receiver worker queue' },
-    ignore,
+    onError,
     PatientPool,
   );
   return {
     name: 'postgresql',
-    prepare: async () => {
-      await withClient(url, (client) => runMigrations(client));
-    },
-    openQueue: (options) =>
-      opened<JobQueue>(() => new Queue(queueName, on(producer, options), createPostgresBackend as never)),
-    openWorker: (process, options) =>
+    circuit,
+    openQueue: (options, signal) =>
+      opened<JobQueue>(
+        () => new Queue(queueName, on(producer, options), createPostgresBackend as never),
+        signal,
+      ),
+    openWorker: (process, options, signal) =>
       opened<JobWorker>(() => {
         const all = on(consumer, { ...options, autorun: false });
         return new Worker(queueName, process, all, createPostgresBackend as never);
-      }),
-    ping: async () => {}, // it is the database, which is asked itself
+      }, signal),
     close: async () => {
       await Promise.all([producer.end(), consumer.end()]);
     },
   };
+}
+
+/** Creates or upgrades what BullMQ needs in PostgreSQL. */
+export async function prepareQueueTables(url: string): Promise<void> {
+  await withClient(url, (client) => runMigrations(client));
 }
 
 // BullMQ's types name the backend; what we use of a queue and of a worker is the same on both.
@@ -51,17 +62,17 @@ interface Openable {
 }
 
 /** BullMQ never forgets that its first look at the schema failed: such an object is thrown away. */
-async function opened<T extends Openable>(open: () => T): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
+async function opened<T extends Openable>(open: () => T, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    signal.throwIfAborted();
     const opening = open();
     opening.on('error', () => {}); // it is raised below
     try {
       await opening.waitUntilReady();
       return opening;
-    } catch (error) {
+    } catch {
       await opening.close();
-      if (tries === 10) throw error;
-      await sleep(500);
+      await sleep(retryMs, undefined, { signal });
     }
   }
 }

@@ -1,49 +1,74 @@
 import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
+import { type CircuitParts, redisCircuit } from '../store/circuits.ts';
 import { type QueueBackend, queueName } from './backend.ts';
-import { connectRedis } from './redis.ts';
-import { type RedisDurability, readDurability } from './redis-durability.ts';
+import { FallbackStream } from './fallback-stream.ts';
+import { connectRedis, type RedisClient } from './redis.ts';
 
-// In braces, so that a Redis Cluster keeps all keys of the queue on one node.
-const prefix = '{receiver}';
+export interface RedisBackendOptions {
+  /** REDIS_URL, see `connectRedis`. */
+  url: string;
+  /** QUEUE_PREFIX. */
+  prefix: string;
+  databaseUrl: string;
+  /** The id of the database whose deliveries are queued. */
+  databaseId: Promise<string>;
+}
 
-/** @param url REDIS_URL, see `connectRedis` */
-export function redisBackend(url: string): QueueBackend {
-  const producer = connectRedis(url, 'producer');
-  const consumer = connectRedis(url, 'consumer');
-  for (const client of [producer, consumer]) client.on('error', () => {}); // BullMQ reports them
-  let durability: RedisDurability | undefined;
-  producer.on('ready', () => {
-    durability = undefined; // it may be another server now
-  });
+/** The key prefix of everything in Redis: in braces, so that a Redis Cluster keeps it on one node. */
+export const keyPrefix = (prefix: string) => `{${prefix}}`;
+
+/** The queue of one database in Redis. Databases that share a Redis have queues of their own. */
+export function redisBackend(options: RedisBackendOptions, parts: CircuitParts): QueueBackend {
+  const { url, databaseUrl, databaseId } = options;
+  const prefix = keyPrefix(options.prefix);
+  const connections = {
+    producer: connectRedis(url, 'producer'),
+    consumer: connectRedis(url, 'consumer'),
+    // Of its own, because a connection that waits for the disk holds up everything behind it.
+    fallback: connectRedis(url, 'producer'),
+  };
+  const fallback = new FallbackStream({ redis: connections.fallback, prefix, databaseUrl, databaseId });
+  const circuit = redisCircuit(() => fallback.probe(), parts);
+  for (const client of Object.values(connections)) {
+    client.on('error', (error) => void circuit.suspect(error));
+  }
+  const name = async () => `${queueName}-${(await databaseId).slice(0, 8)}`;
   return {
     name: 'redis',
-    prepare: async () => {},
-    openQueue: async (options) => {
+    circuit,
+    fallback,
+    openQueue: async (queueOptions, signal) => {
+      const connection = connections.producer;
+      const queue = await untilAborted(name(), signal);
       // BullMQ never forgets that its first look at the server failed.
-      if (producer.status !== 'ready') await once(producer, 'ready');
-      return new Queue(queueName, { ...options, prefix, connection: producer, skipWaitingForReady: true });
+      await untilReady(connection, signal);
+      return new Queue(queue, { ...queueOptions, prefix, connection, skipWaitingForReady: true });
     },
-    openWorker: async (process, options) =>
-      new Worker(queueName, process, { ...options, prefix, connection: consumer, autorun: false }),
-    refuge: {
-      durability: async () => {
-        durability = await readDurability(producer);
-        return durability;
-      },
-      persisted: async () => {
-        durability ??= await readDurability(producer);
-        if (!durability.confirmsDisk) return;
-        const [onDisk] = (await producer.call('WAITAOF', 1, 0, 700)) as [number, number];
-        if (onDisk < 1) throw new Error('Redis did not write to its disk in time.');
-      },
-    },
-    ping: async () => {
-      await producer.ping();
+    openWorker: async (process, workerOptions, signal) => {
+      const connection = connections.consumer;
+      const queue = await untilAborted(name(), signal);
+      await untilReady(connection, signal);
+      return new Worker(queue, process, { ...workerOptions, prefix, connection, autorun: false });
     },
     close: async () => {
-      producer.disconnect();
-      consumer.disconnect();
+      circuit.close();
+      for (const client of Object.values(connections)) client.disconnect();
     },
   };
+}
+
+async function untilReady(client: RedisClient, signal: AbortSignal): Promise<void> {
+  while (client.status !== 'ready') {
+    // An error is not the end: the client tries again.
+    await once(client, 'ready', { signal }).catch(() => signal.throwIfAborted());
+  }
+}
+
+async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = new Promise<never>((_, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+  );
+  return Promise.race([promise, aborted]);
 }

@@ -10,25 +10,32 @@ export interface RedisDurability {
   safe: boolean;
 }
 
-/** Reads the settings that decide what becomes of deliveries that wait in Redis. */
-export async function readDurability(client: RedisClient): Promise<RedisDurability> {
-  const setting = async (name: string): Promise<string | undefined> => {
-    // A managed Redis may forbid CONFIG; then the setting is not known.
-    const answer = (await client.call('CONFIG', 'GET', name).catch(() => [])) as
-      | string[]
-      | Record<string, string>;
-    return Array.isArray(answer) ? answer[1] : answer[name];
-  };
-  const version = /redis_version:(\d+)\.(\d+)/.exec(await client.info('server'));
+/**
+ * Reads the settings that decide what becomes of deliveries that wait in Redis.
+ *
+ * @param key a key of those deliveries: of a Redis Cluster, the node that holds it is asked
+ * @throws Redis's error where it does not answer; a setting that may not be read is unknown
+ */
+export async function readDurability(client: RedisClient, key: string): Promise<RedisDurability> {
+  const names = ['appendonly', 'appendfsync', 'maxmemory-policy'];
+  const pipeline = client.pipeline().exists(key).info('server');
+  for (const name of names) pipeline.call('CONFIG', 'GET', name);
+  const [exists, info, ...settings] = (await pipeline.exec()) ?? [];
+  if (!exists || exists[0]) throw exists?.[0] ?? new Error('Redis dropped the pipeline.');
+  const version = /redis_version:(\d+)\.(\d+)/.exec(String(info?.[1] ?? ''));
   const isNew = version !== null && Number(version[1]) * 100 + Number(version[2]) >= 702;
-  const [appendOnly, sync, policy] = await Promise.all(
-    ['appendonly', 'appendfsync', 'maxmemory-policy'].map(setting),
-  );
+  const [appendOnly, sync, policy] = settings.map(([error, answer], index) => {
+    // A managed Redis may forbid CONFIG.
+    if (error || typeof answer !== 'object' || answer === null) return undefined;
+    return Array.isArray(answer)
+      ? (answer[1] as string | undefined)
+      : (answer as Record<string, string>)[names[index]!];
+  });
   if (appendOnly === undefined) {
     return {
       confirmsDisk: false,
       safe: false,
-      detail: 'its settings cannot be read: see that appendonly is yes',
+      detail: 'its settings cannot be read: see that appendonly is yes and appendfsync is always',
     };
   }
   const faults: string[] = [];
@@ -45,6 +52,7 @@ export async function readDurability(client: RedisClient): Promise<RedisDurabili
   if (policy !== 'noeviction') {
     faults.push(`maxmemory-policy is ${policy}: a full Redis may drop deliveries that wait here`);
   }
-  const good = confirmsDisk ? 'each waits for the disk (WAITAOF)' : 'appendfsync is always';
+  const slow = sync === 'everysec' ? ', up to a second: appendfsync always is faster' : '';
+  const good = confirmsDisk ? `each waits for the disk (WAITAOF)${slow}` : 'appendfsync is always';
   return { confirmsDisk, safe: faults.length === 0, detail: faults.join('; ') || good };
 }

@@ -9,9 +9,13 @@ export interface Applied {
   /** Rows of the families' tables that changed. */
   changed: number;
   failed: { id: string; error: string }[];
+  /** Families of which nothing could be applied for a reason that is not one delivery's data. */
+  broken: { family: string; error: pg.DatabaseError }[];
   /** How long the one that came first had waited when the statement began; null where none did. */
   waitedS?: number | null;
 }
+
+const nothing: Applied = { applied: 0, changed: 0, failed: [], broken: [] };
 
 /**
  * Applies deliveries to their families' tables, each exactly once: in one statement with their marking. Those
@@ -20,7 +24,7 @@ export interface Applied {
  * are applied one by one; the culprit becomes `failed`, with the reason, and the others `applied`.
  *
  * @param statuses `received`, unless something is applied again
- * @throws the database's error when it is not about the data; nothing has changed for those that met it
+ * @throws the driver's error where the connection broke or was late
  */
 export async function applyDeliveries(
   db: Kysely<Tables>,
@@ -35,11 +39,11 @@ export async function applyDeliveries(
     if (families.length > 1) {
       return applyParts(families, (family) => applyDeliveries(db, [family], ids, statuses));
     }
-    if (!isRefusedData(error)) throw error;
+    if (!isRefusedData(error)) return { ...nothing, broken: [{ family: families[0]!.name, error }] };
     if (ids.length > 1) return applyParts(ids, (id) => applyDeliveries(db, families, [id], statuses));
     const reason = describeRefusal(error);
     await markFailed(db, ids[0]!, reason);
-    return { applied: 0, changed: 0, failed: [{ id: ids[0]!, error: reason }] };
+    return { ...nothing, failed: [{ id: ids[0]!, error: reason }] };
   }
 }
 
@@ -58,34 +62,28 @@ export async function applyTogether(
   statuses: readonly DeliveryStatus[],
 ): Promise<Applied> {
   const query = CompiledQuery.raw(applyStatement(families), [ids, statuses]);
-  const { rows } = await db.executeQuery(query as CompiledQuery<Omit<Applied, 'failed'>>);
-  return { ...rows[0]!, failed: [] };
+  const { rows } = await db.executeQuery(query as CompiledQuery<Pick<Applied, 'applied' | 'changed'>>);
+  return { ...nothing, ...rows[0]! };
 }
 
 /**
  * Applies parts one after the other.
  *
- * @throws the first error, once each part has had its turn; at once if PostgreSQL does not answer any more
+ * @throws the error of a part, at once
  */
 export async function applyParts<Part>(
   parts: readonly Part[],
   apply: (part: Part) => Promise<Applied>,
 ): Promise<Applied> {
-  const total: Applied = { applied: 0, changed: 0, failed: [] };
-  const errors: pg.DatabaseError[] = [];
+  const total = { ...nothing };
   for (const part of parts) {
-    try {
-      const { applied, changed, failed, waitedS } = await apply(part);
-      total.applied += applied;
-      total.changed += changed;
-      total.failed.push(...failed);
-      total.waitedS = Math.max(total.waitedS ?? 0, waitedS ?? 0);
-    } catch (error) {
-      if (!(error instanceof pg.DatabaseError)) throw error;
-      errors.push(error);
-    }
+    const { applied, changed, failed, broken, waitedS } = await apply(part);
+    total.applied += applied;
+    total.changed += changed;
+    total.failed = [...total.failed, ...failed];
+    total.broken = [...total.broken, ...broken];
+    total.waitedS = Math.max(total.waitedS ?? 0, waitedS ?? 0);
   }
-  if (errors.length > 0) throw errors[0];
   return total;
 }
 

@@ -50,7 +50,9 @@ export async function* replayDeliveries(
     const ids = (await query.execute()).map(({ id }) => id);
     if (ids.length === 0) return;
     last = ids.at(-1)!;
-    yield await (dryRun ? tryOut(db, families, ids, statuses) : applyDeliveries(db, families, ids, statuses));
+    const result = await (dryRun ? tryOut : applyDeliveries)(db, families, ids, statuses);
+    if (result.broken.length > 0) throw result.broken[0]!.error;
+    yield result;
   }
 }
 
@@ -66,8 +68,10 @@ async function tryOut(
     return await applyTogether(tx, families, ids, statuses);
   } catch (error) {
     if (!isRefusedData(error)) throw error;
-    if (ids.length === 1)
-      return { applied: 0, changed: 0, failed: [{ id: ids[0]!, error: describeRefusal(error) }] };
+    if (ids.length === 1) {
+      const failed = [{ id: ids[0]!, error: describeRefusal(error) }];
+      return { applied: 0, changed: 0, failed, broken: [] };
+    }
   } finally {
     await tx.rollback().execute();
   }

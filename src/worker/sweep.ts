@@ -1,5 +1,4 @@
 import { type Kysely, sql } from 'kysely';
-import type { Family } from '../families/index.ts';
 import type { JobQueue } from '../queue/backend.ts';
 import type { Tables } from '../store/tables.ts';
 
@@ -11,28 +10,29 @@ const jobsPerSweep = 40;
  * never was. It does so in bounded chunks, and only while the queue is short: in a long one they may be
  * waiting. One too many does no harm, for a job passes over what is applied already.
  *
- * @param families those that this version knows: a delivery of another waits for the version that does
- * @param olderThanMs how long ago a delivery must have come
+ * @param families the names of those that can be applied: a delivery of another waits for the version that knows
+ *   it, or for its table
+ * @param olderThanMs how long ago a delivery must have come; by the database's clock, and one that came in its
+ *   future, before that was set back, is as good as old
  * @returns how many were enqueued
  */
 export async function sweep(
   db: Kysely<Tables>,
   queue: JobQueue,
-  families: readonly Family[],
+  families: readonly string[],
   olderThanMs: number,
 ): Promise<number> {
+  if (families.length === 0) return 0;
   const waiting = await queue.getJobCountByTypes('waiting', 'delayed', 'prioritized');
   if (waiting > jobsPerSweep) return 0;
   const overdue = await db
     .selectFrom('deliveries')
     .select('id')
     .where('status', '=', 'received')
+    .where('family', 'in', families)
     .where(
-      'family',
-      'in',
-      families.map((family) => family.name),
+      sql<boolean>`(received_at < now() - ${olderThanMs} * interval '1 millisecond' or received_at > now())`,
     )
-    .where('received_at', '<', sql<Date>`now() - ${olderThanMs} * interval '1 millisecond'`)
     .orderBy('received_at')
     .limit(idsPerJob * jobsPerSweep)
     .execute();

@@ -1,16 +1,19 @@
-import { DelayedError } from 'bullmq';
+import { EventEmitter, once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Family } from '../families/index.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import type { Quarantine } from '../inbox/quarantine.ts';
-import type { Log } from '../log.ts';
-import type { JobProcessor, QueueBackend } from '../queue/backend.ts';
-import type { DeliveryQueue } from '../queue/delivery-queue.ts';
-import type { JobName, Jobs } from '../queue/jobs.ts';
+import { type Log, sparingly } from '../log.ts';
+import type { JobProcessor, JobWorker, QueueBackend } from '../queue/backend.ts';
+import { type DeliveryQueue, QueueAway } from '../queue/delivery-queue.ts';
+import { withAdvisoryLock } from '../store/advisory-lock.ts';
+import type { Circuit } from '../store/circuit.ts';
 import type { Tables } from '../store/tables.ts';
-import { applyDeliveries } from './apply.ts';
-import { moveIn } from './move-in.ts';
+import { type Applied, applyDeliveries } from './apply.ts';
+import { drain } from './drain.ts';
+import { FamilyPauses } from './family-pauses.ts';
 import { sweep } from './sweep.ts';
 
 /** Told of what becomes of jobs. */
@@ -22,101 +25,180 @@ export interface WorkerObserver {
     seconds: number;
     waitedS?: number | null | undefined;
   }) => void;
-  /** A job is tried again later. */
+  /** A job, or a part of it, is tried again later. */
   putBack: () => void;
 }
 
 export interface WorkerParts {
-  config: Pick<Config, 'sweep' | 'paths'>;
+  config: Pick<Config, 'sweep' | 'paths' | 'bodyLimitBytes'>;
   families: readonly Family[];
   db: Kysely<Tables>;
+  /** Of PostgreSQL. */
+  circuit: Circuit;
   backend: QueueBackend;
   queue: DeliveryQueue;
+  /** Without a fallback. */
   inbox: Pick<Inbox, 'append'>;
   quarantine: Pick<Quarantine, 'keep'>;
   observe?: WorkerObserver | undefined;
   log: Log;
 }
 
+export interface RunningWorker {
+  /** Whether it takes jobs from the queue. */
+  takesJobs: () => boolean;
+  /** Finishes the running jobs and takes no more. */
+  stop: () => Promise<void>;
+}
+
 const concurrency = 4;
-const longestPauseMs = 5_000;
+const drainEveryMs = 500;
+const retryMs = 1_000;
 
 /**
- * Takes jobs from the queue and applies their deliveries until it is closed.
- *
- * @returns a function that finishes the running jobs and takes no more
+ * Takes jobs from the queue and applies their deliveries, sweeps, and drains the fallback. Jobs are taken from
+ * when the queue's store answers, however late that is, and only while both stores do. A job that meets an outage
+ * stays with this worker until the outage is over; what a stop leaves undone, the sweep finds.
  */
-export async function startWorker(parts: WorkerParts): Promise<() => Promise<void>> {
-  const { config, families, db, backend, queue, inbox, quarantine, observe, log } = parts;
-  const handlers: { [Name in JobName]: (data: Jobs[Name], job: string) => Promise<void> } = {
-    apply: async ({ ids }, job) => {
+export function startWorker(parts: WorkerParts): RunningWorker {
+  const { config, families, db, circuit, backend, queue, inbox, quarantine, observe, log } = parts;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const pauses = new FamilyPauses(families, log);
+  const report = (message: string) => sparingly((more, err) => log.warn({ err, ...more }, message));
+  const reportJob = report('a job is tried again');
+
+  const apply = async (ids: string[], job: string) => {
+    for (const group of pauses.take()) {
       const started = performance.now();
-      const { applied, failed, waitedS } = await applyDeliveries(db, families, ids);
+      const result = await applyOnceAnswered(() => applyDeliveries(db, group, ids));
+      if (result.broken.length > 0) observe?.putBack();
+      pauses.note(group, result);
+      const { applied, failed, waitedS } = result;
       const seconds = (performance.now() - started) / 1000;
       observe?.applied({ applied, failed: failed.length, seconds, waitedS });
       for (const { id, error } of failed)
         log.error({ job, delivery: id, reason: error }, 'a delivery failed');
       log.debug({ job, applied, failed: failed.length }, 'deliveries applied');
-    },
-    store: async ({ deliveries }, job) => {
-      await moveIn(deliveries, { inbox, quarantine, paths: config.paths });
-      log.info({ job, count: deliveries.length }, 'deliveries that waited for PostgreSQL were moved in');
-    },
-    sweep: async () => {
-      const found = await sweep(db, queue.opened(), families, config.sweep.olderThanMs);
-      if (found > 0) log.warn({ count: found }, 'deliveries without a job were enqueued');
-    },
-  };
-
-  const process: JobProcessor = async (job, token) => {
-    try {
-      await handlers[job.name](job.data as never, job.id ?? '');
-    } catch (error) {
-      // What is not the fault of the data is an outage: the job waits, and no attempt is used up.
-      const pause = Math.min(250 * 2 ** Math.min(job.attemptsStarted, 8), longestPauseMs);
-      observe?.putBack();
-      log.warn({ err: error, job: job.id, pauseMs: pause }, 'a job is tried again later');
-      await job.moveToDelayed(Date.now() + pause, token);
-      throw new DelayedError();
     }
   };
 
-  const worker = await backend.openWorker(process, {
-    concurrency,
-    // A job whose worker died is taken again however often that happens: it is safe to repeat.
-    maxStalledCount: 2 ** 31 - 1,
+  /** Whether an error is an outage or the fault of a table is for the circuit's probe to say. */
+  const applyOnceAnswered = async (attempt: () => Promise<Applied>): Promise<Applied> => {
+    for (;;) {
+      await circuit.whenClosed(signal);
+      try {
+        const result = await attempt();
+        const [first] = result.broken;
+        if (!first || !(await circuit.suspect(first.error))) return result;
+      } catch (error) {
+        if (!(await circuit.suspect(error))) {
+          reportJob(error);
+          await sleep(retryMs, undefined, { signal });
+        }
+      }
+      observe?.putBack();
+    }
+  };
+
+  const process: JobProcessor = async (job) => {
+    // A job of another name is one of another version.
+    if (job.name !== 'apply') return;
+    await apply(job.data.ids, job.id ?? '').catch((error) => {
+      if (!signal.aborted) throw error;
+    });
+  };
+
+  let worker: JobWorker | undefined;
+  const working = (async () => {
+    worker = await backend.openWorker(
+      process,
+      // A job whose worker died is taken again however often that happens: it is safe to repeat.
+      { concurrency, maxStalledCount: 2 ** 31 - 1 },
+      signal,
+    );
+    await takeJobs(worker, circuit, backend.circuit, report('the worker met an error of the queue'), signal);
+  })().catch((error) => {
+    if (!signal.aborted) log.fatal({ err: error }, 'the worker ended');
   });
-  worker.on('error', (error) => log.warn({ err: error }, 'the worker cannot reach the queue'));
-  worker.run().catch((error) => log.fatal({ err: error }, 'the worker ended'));
-  const stopScheduling = keepSweeping(queue, config.sweep.everyMs, log);
-  return async () => {
-    await stopScheduling();
-    await worker.close();
+
+  /** Does a step again and again while PostgreSQL answers, `everyMs` after it has ended. */
+  const repeat = async (name: string, everyMs: number, step: () => Promise<void>) => {
+    const reportStep = report(`${name} failed; it is tried again`);
+    while (!signal.aborted) {
+      try {
+        await circuit.whenClosed(signal);
+        await step();
+      } catch (error) {
+        if (signal.aborted) return;
+        const away = await Promise.all([circuit.suspect(error), backend.circuit.suspect(error)]);
+        if (!away.includes(true) && !(error instanceof QueueAway)) reportStep(error);
+      }
+      await sleep(everyMs, undefined, { signal }).catch(() => {});
+    }
+  };
+
+  const sweeping = repeat('the sweep', config.sweep.everyMs, async () => {
+    if (backend.circuit.isOpen) return;
+    const found = await withAdvisoryLock(db, 'sweep', () =>
+      sweep(db, queue.opened(), pauses.due(), config.sweep.olderThanMs),
+    );
+    if (found) log.debug({ count: found }, 'deliveries without a job were enqueued');
+  });
+
+  const { fallback } = backend;
+  const { paths, bodyLimitBytes } = config;
+  const drainParts = fallback && { fallback, inbox, quarantine, paths, bodyLimitBytes, log };
+  const draining =
+    drainParts &&
+    repeat('the drain', drainEveryMs, async () => {
+      let [total, count] = [0, 1];
+      try {
+        for (; count > 0 && !signal.aborted; total += count) {
+          count = (await withAdvisoryLock(db, 'drain', () => drain(drainParts))) ?? 0;
+        }
+      } finally {
+        if (total > 0) log.info({ count: total }, 'deliveries that waited in Redis are in the database');
+      }
+    });
+
+  return {
+    takesJobs: () => worker?.isRunning() === true && !worker.isPaused(),
+    stop: async () => {
+      stopping.abort();
+      await Promise.all([working, sweeping, draining]);
+      await worker?.close();
+    },
   };
 }
 
-/** The schedule lives in the queue, so a wiped queue forgets it; it is put back as often as it runs. */
-function keepSweeping(queue: DeliveryQueue, everyMs: number, log: Log): () => Promise<void> {
-  const options = { removeOnComplete: true, removeOnFail: true };
-  const schedule = async () => {
-    try {
-      const bullmq = queue.opened();
-      if (await bullmq.getJobScheduler('sweep')) return;
-      await bullmq.upsertJobScheduler(
-        'sweep',
-        { every: everyMs },
-        { name: 'sweep', data: {}, opts: options },
-      );
-    } catch (error) {
-      log.warn({ err: error }, 'the sweep could not be scheduled; it is tried again');
-    }
-  };
-  let running = schedule();
-  const timer = setInterval(() => {
-    running = schedule();
-  }, everyMs);
-  return async () => {
-    clearInterval(timer);
-    await running;
-  };
+/**
+ * Lets a worker run while the stores answer. BullMQ asks again at once after most errors, so after any it is
+ * paused for a moment: it must neither spin nor fill the log.
+ */
+async function takeJobs(
+  worker: JobWorker,
+  database: Circuit,
+  queueStore: Circuit,
+  report: (error: unknown) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const failures = new EventEmitter();
+  worker.on('error', (error) => {
+    failures.emit('failure');
+    void queueStore.suspect(error).then((away) => away || report(error));
+  });
+  for (;;) {
+    for (const circuit of [database, queueStore]) await circuit.whenClosed(signal);
+    void worker.resume();
+    const settled = new AbortController();
+    const either = AbortSignal.any([signal, settled.signal]);
+    await Promise.race([
+      database.whenOpen(either),
+      queueStore.whenOpen(either),
+      once(failures, 'failure', { signal: either }),
+    ]).finally(() => settled.abort());
+    await worker.pause(true);
+    await sleep(retryMs, undefined, { signal });
+  }
 }

@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 interface Readiness {
-  parts: { refuge: { detail: string } };
+  parts: { fallback: { detail: string } };
 }
 
 const answerMs = 2_500; // two seconds is the promise, the rest is the test's own
@@ -156,23 +156,23 @@ it('what waits for PostgreSQL waits for the disk of a Redis that can tell', asyn
   expect(await statuses(3)).toEqual([200, 200, 200]);
   stage.signalDatabase('CONT');
   await until(() => asked.includes('evalsha')); // jobs were added
-  expect(asked.includes('waitaof')).toBe(parts.refuge.detail.includes('WAITAOF'));
+  expect(asked.includes('waitaof')).toBe(parts.fallback.detail.includes('WAITAOF'));
   monitor.disconnect();
 });
 
 it('says at start and at /readyz what Redis would lose', async () => {
   stage = await setStage('redis');
-  const refuge = async () => {
+  const fallback = async () => {
     const { parts } = (await (await fetch(`${stage.url}/readyz`)).json()) as Readiness;
-    return parts.refuge.detail;
+    return parts.fallback.detail;
   };
   const atStart = () => stage.processOf('receiver').output();
   await until(() => /deliveries wait in Redis while PostgreSQL is away/.test(atStart()));
   expect(atStart()).toMatch(/appendfsync is always|WAITAOF/);
-  expect(await refuge()).toMatch(/appendfsync is always|WAITAOF/);
+  expect(await fallback()).toMatch(/appendfsync is always|WAITAOF/);
   await stage.redis!.client().config('SET', 'maxmemory-policy', 'allkeys-lru');
   await stage.redis!.client().config('SET', 'appendonly', 'no');
-  expect(await refuge()).toMatch(/appendonly is off.*maxmemory-policy is allkeys-lru/);
+  expect(await fallback()).toMatch(/appendonly is off.*maxmemory-policy is allkeys-lru/);
 });
 
 it('replay applies failed deliveries again by filter, and a dry run changes nothing', async () => {

@@ -7,6 +7,7 @@ import { createDoor } from '../../src/http/door/door.ts';
 import { Inbox } from '../../src/inbox/inbox.ts';
 import { Quarantine } from '../../src/inbox/quarantine.ts';
 import { createLog } from '../../src/log.ts';
+import { databaseCircuit } from '../../src/store/circuits.ts';
 import {
   consentFormCallback,
   deliveryOf,
@@ -21,7 +22,8 @@ let database: TestDatabase;
 let app: ReturnType<typeof createApp>;
 beforeAll(async () => {
   database = await createDatabase();
-  const inbox = new Inbox({ pool: database.pool, enqueue: async () => {}, log });
+  const { pool } = database;
+  const inbox = new Inbox({ pool, circuit: databaseCircuit(pool, { log }), enqueue: async () => {}, log });
   const parts = {
     config: { bodyLimitBytes: 10_000, paths },
     schema: envelopeSchema(families),

@@ -1,6 +1,7 @@
 import { Inbox, Refused } from '../../src/inbox/inbox.ts';
 import { Unavailable } from '../../src/inbox/unavailable.ts';
 import { createLog } from '../../src/log.ts';
+import { databaseCircuit } from '../../src/store/circuits.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -15,7 +16,7 @@ beforeEach(() => database.pool.query('truncate deliveries'));
 const log = createLog('silent');
 
 function openInbox(pool = database.pool, enqueue = async (_ids: string[]) => {}) {
-  return new Inbox({ pool, enqueue, log });
+  return new Inbox({ pool, circuit: databaseCircuit(pool, { log }), enqueue, log });
 }
 
 const numbered = (count: number) =>

@@ -59,7 +59,7 @@ it('while PostgreSQL is away a scrape says so, leaves out what it does not know,
     expect(away.value('receiver_store_up', { store: 'redis' })).toBe(1);
     expect(away.value('receiver_circuit_open', { store: 'postgresql' })).toBe(1);
     expect(away.value('receiver_circuit_open', { store: 'redis' })).toBe(0);
-    expect(away.value('receiver_refuge_deliveries')).toBe(3);
+    expect(away.value('receiver_fallback_deliveries')).toBe(3);
     expect(away.value('receiver_commit_deliveries_sum', { store: 'redis' })).toBe(3);
     for (const name of [
       'receiver_deliveries',
@@ -79,7 +79,7 @@ it('while PostgreSQL is away a scrape says so, leaves out what it does not know,
   await until(async () => {
     const { value } = await scrape(url);
     const closed = value('receiver_circuit_open', { store: 'postgresql' }) === 0;
-    return closed && value('receiver_refuge_deliveries') === 0;
+    return closed && value('receiver_fallback_deliveries') === 0;
   });
 });
 
@@ -93,7 +93,7 @@ it('while Redis is away a scrape says so, and knows the rest', async () => {
   expect(value('receiver_store_up', { store: 'postgresql' })).toBe(1);
   expect(value('receiver_deliveries', { status: 'received' })).toBe(0);
   expect(metrics.get('receiver_jobs')!.samples).toEqual([]);
-  expect(metrics.get('receiver_refuge_deliveries')!.samples).toEqual([]);
+  expect(metrics.get('receiver_fallback_deliveries')!.samples).toEqual([]);
   await redis.restart();
 });
 
@@ -145,12 +145,14 @@ it('however often it is scraped, the stores are asked once in a while', async ()
       return database.pool.query(text);
     },
   } as unknown as pg.Pool;
-  const queue = () => {
-    throw new Error('not reached');
+  const queue = {
+    opened: () => {
+      throw new Error('not reached');
+    },
   };
   const scrapeOnce = createScrape(
     defineMetrics(families.map(({ name }) => name)),
-    { pool, queue, queueStore: 'redis', log: createLog('silent') },
+    { pool, queue, backend: { name: 'postgresql' }, log: createLog('silent') },
     3_600_000,
   );
   const [first] = await Promise.all(Array.from({ length: 20 }, scrapeOnce));

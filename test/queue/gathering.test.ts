@@ -1,7 +1,6 @@
-import { createLog } from '../../src/log.ts';
-import { DeliveryQueue } from '../../src/queue/delivery-queue.ts';
 import { Gathering } from '../../src/queue/gathering.ts';
-import { redisBackend } from '../../src/queue/redis-backend.ts';
+import { createDatabase } from '../support/database.ts';
+import { openQueue } from '../support/queue.ts';
 import { openRedis } from '../support/redis.ts';
 
 it('the first goes at once, and those that come soon after it go together', async () => {
@@ -32,13 +31,11 @@ it('whoever gave something learns that it could not be sent, and the next is tri
 });
 
 it('the ids of commits in quick succession share a job', async () => {
-  const redis = await openRedis();
-  const backend = redisBackend(redis.url);
-  const queue = await DeliveryQueue.open(backend, createLog('silent'));
+  const [redis, database] = await Promise.all([openRedis(), createDatabase()]);
+  const { queue, close } = await openQueue(database, redis.url);
   await Promise.all([queue.enqueue(['a', 'b']), queue.enqueue(['c']), queue.enqueue(['d'])]);
   const jobs = await queue.opened().getJobs(['waiting']);
   expect(jobs.map(({ data }) => data)).toEqual([{ ids: ['a', 'b', 'c', 'd'] }]);
-  await queue.close();
-  await backend.close();
-  await redis.stop();
+  await close();
+  await Promise.all([redis.stop(), database.close()]);
 });

@@ -7,12 +7,10 @@ import type { JobData } from '../../queue/jobs.ts';
 
 export const boardPath = '/console/queue/board';
 
-/** What a job holds, without what its deliveries say. */
+/** What a job holds, as far as it is ids. */
 export function describeJob(data: Partial<Record<string, unknown>> | JobData | undefined): object {
-  const { ids, deliveries } = (data ?? {}) as { ids?: unknown; deliveries?: unknown };
-  if (Array.isArray(ids)) return { ids };
-  if (!Array.isArray(deliveries)) return {};
-  return { deliveries: deliveries.map(({ id, family }) => ({ id, family, json: 'hidden' })) };
+  const { ids } = (data ?? {}) as { ids?: unknown };
+  return Array.isArray(ids) ? { ids } : {};
 }
 
 /** Bull Board for a queue. It can look and nothing else. */

@@ -1,36 +1,35 @@
-import type { Router } from 'express';
-import { queueName } from '../../queue/backend.ts';
+import type { RequestHandler, Router } from 'express';
+import { within } from '../../within.ts';
 import { NotHere } from '../errors.ts';
 import type { ConsoleParts } from '../parts.ts';
 import { boardHeaders } from '../security-headers.ts';
 import { sendPage } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
 import { formatCount } from '../ui/values.tsx';
-import { boardPath } from './board.ts';
-import { openQueue } from './open-queue.ts';
+import { boardPath, createBoard } from './board.ts';
 
+const timeoutMs = 2_000;
 const states = ['active', 'waiting', 'delayed', 'prioritized', 'completed', 'failed'] as const;
 
 /** The queue: how many jobs there are, and the board of BullMQ's own. */
-export function addQueue(router: Router, parts: ConsoleParts): () => Promise<void> {
-  const queue = openQueue(parts);
+export function addQueue(router: Router, { queue }: Pick<ConsoleParts, 'queue'>): void {
+  let board: RequestHandler | undefined;
 
   router.get('/queue', async (_req, res) => {
-    const opened = await queue.open();
-    const counts = await opened?.queue.getJobCounts(...states).catch(() => undefined);
+    const counts = await within(timeoutMs, readCounts(queue)).catch(() => undefined);
     sendPage(
       res,
       { title: 'Queue', section: 'queue' },
       <>
         <p>
-          {opened && `BullMQ on ${opened.store === 'redis' ? 'Redis' : 'PostgreSQL'}. `}
+          {`BullMQ on ${queue.store === 'redis' ? 'Redis' : 'PostgreSQL'}. `}
           Jobs carry ids of deliveries; finished ones are not kept. What a lost queue held is found again by
           the sweep.
         </p>
         {counts ? <Counts counts={counts} /> : <p class="empty">The queue does not answer.</p>}
         {counts && (
           <p>
-            <a class="button second" href={`${boardPath}/queue/${queueName}`}>
+            <a class="button second" href={`${boardPath}/queue/${queue.opened().name}`}>
               Look into the queue
             </a>
           </p>
@@ -42,11 +41,21 @@ export function addQueue(router: Router, parts: ConsoleParts): () => Promise<voi
   router.use('/queue/board', boardHeaders, async (req, res, next) => {
     if (req.method !== 'GET' && req.method !== 'HEAD')
       throw new NotHere('The board can look and nothing else.');
-    const opened = await queue.open();
-    if (!opened) throw new NotHere('The queue does not answer.');
-    opened.board(req, res, next);
+    board ??= createBoard(opened(queue));
+    board(req, res, next);
   });
-  return queue.close;
+}
+
+async function readCounts(queue: ConsoleParts['queue']) {
+  return queue.opened().getJobCounts(...states);
+}
+
+function opened(queue: ConsoleParts['queue']) {
+  try {
+    return queue.opened();
+  } catch {
+    throw new NotHere('The queue does not answer.');
+  }
 }
 
 function Counts({ counts }: { counts: Record<string, number> }) {

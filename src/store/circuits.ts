@@ -1,0 +1,54 @@
+import type pg from 'pg';
+import type { Log } from '../log.ts';
+import { Circuit } from './circuit.ts';
+import { isOutage } from './faults.ts';
+
+export interface CircuitParts {
+  log: Log;
+  /** Told when a store becomes unavailable and when it is back. */
+  observe?: ((store: string, away: boolean) => void) | undefined;
+}
+
+/** How long PostgreSQL may take for a commit. With Redis's time, a request waits for 2.3 s at most. */
+export const databaseTimeoutMs = 1_000;
+const redisTimeoutMs = 1_300;
+
+// Takes the lock and needs the rights and the writable server that an insert needs.
+const probe = 'insert into deliveries select * from deliveries where false';
+
+/** The circuit of PostgreSQL, which is away unless deliveries can be inserted. */
+export function databaseCircuit(pool: pg.Pool, parts: CircuitParts): Circuit {
+  return new Circuit({
+    store: 'PostgreSQL',
+    timeoutMs: databaseTimeoutMs,
+    probe: () => pool.query({ text: probe, query_timeout: databaseTimeoutMs } as pg.QueryConfig),
+    isOutage,
+    onChange: reportOutage('PostgreSQL', parts),
+  });
+}
+
+/** @param write writes to Redis something that does not matter */
+export function redisCircuit(write: () => Promise<unknown>, parts: CircuitParts): Circuit {
+  return new Circuit({
+    store: 'Redis',
+    timeoutMs: redisTimeoutMs,
+    probe: write,
+    isOutage: () => true,
+    onChange: reportOutage('Redis', parts),
+  });
+}
+
+/** An outage is two lines of the log, however many calls it fails. */
+function reportOutage(store: string, { log, observe }: CircuitParts) {
+  let since = 0;
+  observe?.(store, false);
+  return (away: boolean, cause?: unknown) => {
+    observe?.(store, away);
+    if (away) {
+      since = performance.now();
+      log.error({ err: cause, store }, 'a store is away');
+    } else {
+      log.warn({ store, seconds: Math.round((performance.now() - since) / 1000) }, 'a store is back');
+    }
+  };
+}

@@ -1,0 +1,36 @@
+import { createLog } from '../../src/log.ts';
+import { DeliveryQueue } from '../../src/queue/delivery-queue.ts';
+import { postgresBackend } from '../../src/queue/postgres-backend.ts';
+import { redisBackend } from '../../src/queue/redis-backend.ts';
+import { databaseCircuit } from '../../src/store/circuits.ts';
+import type { TestDatabase } from './database.ts';
+
+const log = createLog('silent');
+
+/** The queue of a test's database, as a receiver has it. */
+export async function openQueue(database: TestDatabase, redisUrl?: string) {
+  const [row] = await database.rows('select id from database_identity');
+  const circuit = databaseCircuit(database.pool, { log });
+  const backend = redisUrl
+    ? redisBackend(
+        {
+          url: redisUrl,
+          prefix: 'receiver',
+          databaseUrl: database.url,
+          databaseId: Promise.resolve(row!.id as string),
+        },
+        { log },
+      )
+    : postgresBackend(database.url, circuit);
+  const queue = new DeliveryQueue(backend, log);
+  await queue.opening;
+  return {
+    backend,
+    queue,
+    close: async () => {
+      await queue.close();
+      await backend.close();
+      circuit.close();
+    },
+  };
+}
