@@ -41,6 +41,7 @@ export interface Service {
 type Closer = () => Promise<void>;
 
 const openingMs = 2_000;
+const describeEveryMs = 500;
 
 /**
  * Starts what the role needs, and returns when it is ready.
@@ -118,7 +119,9 @@ async function start(
   const admin: AdminParts | undefined =
     adminToken && scrape ? { require: requireAdmin(adminToken, attempts), scrape, contract } : undefined;
   onStop(await serveMetrics({ health, admin, log }, config));
-  if (fallback) void describeFallback(fallback, log);
+  const stopping = new AbortController();
+  onStop(async () => stopping.abort());
+  if (fallback) void describeFallback(fallback, log, stopping.signal);
 
   function openWorker() {
     const inbox = new Inbox({ pool, circuit, enqueue, log });
@@ -190,13 +193,17 @@ function openBackend(
   return redisBackend({ url: redisUrl, prefix: queuePrefix, databaseUrl, databaseId }, parts);
 }
 
-/** Says once what the settings of Redis mean for deliveries that wait there. */
-async function describeFallback(fallback: FallbackStream, log: Log): Promise<void> {
-  try {
-    const { safe, detail } = await fallback.readDurability();
-    log[safe ? 'info' : 'warn']({ detail }, 'deliveries wait in Redis while PostgreSQL is away');
-  } catch (error) {
-    log.warn({ err: error }, 'the persistence settings of Redis could not be read');
+/** Says what the settings of Redis mean for deliveries that wait there, once it answers. */
+async function describeFallback(fallback: FallbackStream, log: Log, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const { safe, detail } = await fallback.readDurability();
+      log[safe ? 'info' : 'warn']({ detail }, 'deliveries wait in Redis while PostgreSQL is away');
+      return;
+    } catch {
+      // Redis is away, which its circuit reports.
+      await sleep(describeEveryMs, undefined, { ref: false, signal }).catch(() => {});
+    }
   }
 }
 

@@ -69,7 +69,7 @@ export class FallbackStream {
    */
   async append(deliveries: readonly StreamedDelivery[]): Promise<void> {
     const key = this.databaseId ? this.streamOf(this.databaseId) : await this.streamOfAddress();
-    const { confirmsDisk } = await this.readDurability();
+    const { confirmsDisk } = this.durability ?? (await this.readDurability());
     // One pipeline goes to one node, over one connection: so the node that took the writes confirms them.
     const pipeline = this.redis.pipeline();
     for (const { id, family, body } of deliveries) {
@@ -123,7 +123,7 @@ export class FallbackStream {
 
   /** What the settings of the node that holds the streams mean for deliveries that wait there. */
   async readDurability(): Promise<RedisDurability> {
-    this.durability ??= await readDurability(this.redis, this.databasesKey);
+    this.durability = await readDurability(this.redis, this.databasesKey);
     return this.durability;
   }
 
