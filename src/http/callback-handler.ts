@@ -79,7 +79,11 @@ export function createCallbackHandler(family: Family, parts: CallbackParts): Han
       door.noticeRefusal(req, error);
       status = answerProblem(res, error);
       if (status === 500) log.error({ err: error, family: family.name }, 'a callback could not be handled');
-      else log.info({ status, reason: (error as Error).name, family: family.name }, 'callback refused');
+      else {
+        // An outage is reported once, by its circuit, and counted by a metric.
+        const level = status === 503 ? 'debug' : 'info';
+        log[level]({ status, reason: (error as Error).name, family: family.name }, 'callback refused');
+      }
     } finally {
       observe?.answered(family.name, status, (performance.now() - started) / 1000);
     }

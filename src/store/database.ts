@@ -38,7 +38,8 @@ export function openDatabase(
     ...(options.queryTimeoutMs ? { query_timeout: options.queryTimeoutMs } : {}),
     ...(options.settings ? { options: asOptions(options.settings) } : {}),
   };
-  const pool = openPool(config, (error) => log.warn({ err: error }, 'a connection to PostgreSQL broke'));
+  // What it means is for the circuits and the queries to say.
+  const pool = openPool(config, (error) => log.debug({ err: error }, 'a connection to PostgreSQL broke'));
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   const close = async () => {
     await db.destroy();

@@ -167,7 +167,8 @@ export function startWorker(parts: WorkerParts): RunningWorker {
     stop: async () => {
       stopping.abort();
       await Promise.all([working, sweeping, draining]);
-      await worker?.close();
+      // A queue that is away has nothing to hand back, and would be waited for.
+      await worker?.close(backend.circuit.isOpen);
     },
   };
 }

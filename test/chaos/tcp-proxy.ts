@@ -10,8 +10,12 @@ export interface TcpProxy {
   stop: () => Promise<void>;
 }
 
-/** A link to a server on this machine that can be broken. */
-export async function startTcpProxy(port: number): Promise<TcpProxy> {
+/**
+ * A link to a server on this machine that can be broken.
+ *
+ * @param at the port to listen at; any unless told
+ */
+export async function startTcpProxy(port: number, at = 0): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let delayMs = 0;
   const link = (from: Socket, to: Socket) => {
@@ -30,7 +34,7 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
     const far = connect(port, '127.0.0.1');
     link(near, far);
     link(far, near);
-  }).listen(0, '127.0.0.1');
+  }).listen(at, '127.0.0.1');
   await once(server, 'listening');
   const reset = () => {
     for (const socket of sockets) socket.resetAndDestroy();
