@@ -29,7 +29,7 @@ export async function readmit(
   { families, schema, door, inbox }: ReadmitParts,
 ): Promise<Readmission> {
   try {
-    const envelope = parseCallback(body, schema);
+    const envelope = parseCallback(body, schema, Date.now());
     door.checkParties(envelope);
     const id = identify(envelope);
     if (!inbox) return { outcome: 'would be taken in', id };
