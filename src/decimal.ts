@@ -1,5 +1,6 @@
 // PostgreSQL's numeric keeps no more digits after the point.
 const mostDecimals = 16_383;
+const largestExponent = 400;
 
 // A double holds any fifteen digits, and two more of an exponent.
 const isShort = /^-?[\d.]{1,15}(?:[eE][+-]?\d{1,2})?$/;
@@ -13,7 +14,7 @@ export class Decimal {
   readonly canonical: string;
   /**
    * Whether it may be stored: what PostgreSQL's numeric can hold, in the range of a double, with an exponent of
-   * three digits at most. PostgreSQL writes numbers without an exponent: a few bytes would become thousands.
+   * a double's size. PostgreSQL writes numbers without one: a few bytes would become thousands.
    */
   readonly isStorable: boolean;
 
@@ -28,10 +29,10 @@ export class Decimal {
    */
   static of(literal: string): Decimal | undefined {
     if (isShort.test(literal)) return undefined;
-    const { canonical, decimals, exponentDigits } = partsOf(literal);
+    const { canonical, decimals, exponent } = partsOf(literal);
     const nearest = Number(literal);
     const isInRange = Number.isFinite(nearest) && (nearest !== 0 || canonical === '0');
-    const isStorable = isInRange && exponentDigits <= 3 && decimals <= mostDecimals;
+    const isStorable = isInRange && Math.abs(exponent) <= largestExponent && decimals <= mostDecimals;
     if (isStorable && canonical === partsOf(String(nearest)).canonical) return undefined;
     return new Decimal(canonical, isStorable);
   }
@@ -53,6 +54,6 @@ function partsOf(literal: string) {
       from === to ? '0' : `${sign}${digits.slice(from, to)}e${power - fraction.length + digits.length - to}`,
     /** Digits after the point, written without an exponent. */
     decimals: Math.max(0, fraction.length - power),
-    exponentDigits: String(Math.abs(power)).length,
+    exponent: power,
   };
 }

@@ -70,5 +70,5 @@ function checkText(text: unknown): string | undefined {
 
 function checkDecimal(value: unknown): string | undefined {
   if (!(value instanceof Decimal) || value.isStorable) return undefined;
-  return 'must lie in the range of a 64-bit double, with at most 16383 digits after the point and three in the exponent';
+  return 'must lie in the range of a double, with an exponent from -400 to 400 and at most 16383 digits after the point';
 }

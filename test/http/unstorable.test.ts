@@ -26,7 +26,7 @@ it.each([
   ['a number too large for numeric', '{"data":{"a":[1,1e200000]}}', ['/data/a/1']],
   ['too many digits after the point', `{"a":0.${'0'.repeat(300)}${'1'.repeat(16_084)}}`, ['/a']],
   ['too many zeros after the point', `{"a":1.${'0'.repeat(16_384)}}`, ['/a']],
-  ['zeros that jsonb would write out', '{"a":0e-9999}', ['/a']],
+  ['zeros that jsonb would write out', '{"a":0e-401}', ['/a']],
   ['nesting deeper than 64', `{"data":{"a":${'['.repeat(63)}${']'.repeat(63)}}}`, ['/data/a']],
   ['objects deeper than 64', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`, ['/a/a']],
 ])('names the field that holds %s', (_, json, expected) => {
