@@ -164,7 +164,7 @@ async function start(
       families,
       attempts,
       readiness: () => readiness(health),
-      readmission: { families, schema, door, inbox },
+      readmission: { families, schema, door, inbox, drift },
       replay: {
         count: countDeliveries,
         run: (onDb, filter, options) => replayDeliveries(onDb, families, filter, options),

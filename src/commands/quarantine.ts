@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { envelopeSchema, families } from '../families/index.ts';
 import { createDoor } from '../http/door/door.ts';
 import { readmitRows } from '../http/readmit-rows.ts';
+import { Drift } from '../inbox/drift.ts';
 import { Inbox } from '../inbox/inbox.ts';
 import {
   countQuarantine,
@@ -50,12 +51,21 @@ export function addQuarantineCommand(program: Command, env: Environment): void {
 
 function list(env: Environment, { limit, ...filter }: QuarantineFilter & { limit: number }): Promise<void> {
   return withDatabase(env, async ({ database }) => {
-    const head = ['id', 'came in at', 'reason', 'faults', 'count', 'last received', 'replayed'];
+    const head = [
+      'id',
+      'came in at',
+      'reason',
+      'faults',
+      'count',
+      'last received',
+      'replayed',
+      'acknowledged',
+    ];
     const table = new Table({ head, style: { head: [], border: [] } });
     for (const row of await listQuarantine(database.db, filter, limit)) {
       const faults = row.errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');
       const times = [row.last_received_at, row.replayed_at].map((time) => time?.toISOString() ?? '');
-      table.push([row.id, row.path, row.reason, faults, row.count, ...times]);
+      table.push([row.id, row.path, row.reason, faults, row.count, ...times, row.acknowledged ? 'yes' : '']);
     }
     process.stdout.write(`${table.toString()}\n${await countQuarantine(database.db, filter)} in all\n`);
   });
@@ -81,7 +91,8 @@ function replay(
     const circuit = databaseCircuit(pool, { log });
     const inbox = dryRun ? undefined : new Inbox({ pool, circuit, enqueue: async () => {}, log });
     const door = createDoor({ rules: config.authentication });
-    const parts = { families, schema: envelopeSchema(families), door, inbox };
+    const drift = new Drift(pool, log, families);
+    const parts = { families, schema: envelopeSchema(families), door, inbox, drift };
     const progress = startProgress('replayed', await countQuarantine(db, filter));
     const outcomes: Record<string, number> = {};
     const refusals: string[] = [];
@@ -91,6 +102,7 @@ function replay(
       progress.advance();
     }
     progress.stop();
+    await drift.close();
     for (const refusal of refusals.slice(0, 20)) process.stdout.write(`still refused: ${refusal}\n`);
     if (refusals.length > 20) process.stdout.write(`… and ${refusals.length - 20} more\n`);
     const summary = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);

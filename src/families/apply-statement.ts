@@ -30,12 +30,12 @@ export function applyStatement(families: readonly { name: string; upsert: string
   const changed = families.map(({ name }) => quoted(`changed_${name}`));
   return `
 with locked as materialized (
-  select id, family, status, received_at from deliveries where id = any($1::uuid[]) order by id for update
+  select id, family, status, error, received_at from deliveries where id = any($1::uuid[]) order by id for update
 ), waiting as materialized (
-  select id, family, received_at from locked where status = any($2::text[]) and family in (${names.join(', ')})
+  select id, family, status, error, received_at from locked where status = any($2::text[]) and family in (${names.join(', ')})
 ), ${families.map(({ upsert }) => upsert).join(', ')}, marked as (
   update deliveries d set status = 'applied', applied_at = coalesce(d.applied_at, now()), error = null
-  from waiting where d.id = waiting.id
+  from waiting where d.id = waiting.id and (waiting.status <> 'applied' or waiting.error is not null)
 )
 select (select count(*) from waiting)::int as applied,
   (${changed.map((name) => `(select count(*) from ${name})`).join(' + ')})::int as changed,
@@ -47,8 +47,9 @@ select (select count(*) from waiting)::int as applied,
  *
  * It reads the JSON in PostgreSQL, keeps the newest version of each thing, and changes a row only for a
  * greater version, or when the same is applied again to a table that has changed: (event time, the ordering
- * field, place of the event in a thing's life, delivery id). All four stand in the row, so the order in which
- * deliveries are applied makes no difference. Rows are touched in key order, so that two workers never wait
+ * field, place of the event in a thing's life, delivery id). Where the ordering field is missing, a deletion is
+ * the last of its second, since a thing goes on being deleted, and any other event the first. All four stand in
+ * the row, so the order in which deliveries are applied makes no difference. Rows are touched in key order, so that two workers never wait
  * for each other in a circle.
  *
  * Where the family has a table of versions, each delivery gets its row there too, with the times at which it
@@ -73,9 +74,15 @@ export function upsertStatement(family: Definition): string {
   };
   const own = Object.keys(columns);
   const key = identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
+  const changeTime = (row: string, field: string) => {
+    const orElse = (time: string) => `coalesce(${row}.${quoted(field)}, '${time}')`;
+    if (!deletedBy) return orElse('-infinity');
+    const isDeletion = `${row}.last_event = ${literal(deletedBy)}`;
+    return `case when ${isDeletion} then ${orElse('infinity')} else ${orElse('-infinity')} end`;
+  };
   const version = (row: string) => [
     `${row}.event_time`,
-    ...(orderedBy ? [`coalesce(${row}.${quoted(orderedBy)}, '-infinity')`] : []),
+    ...(orderedBy ? [changeTime(row, orderedBy)] : []),
     `array_position(array[${family.events.map(literal).join(', ')}], ${row}.last_event)`,
     `${row}.delivery_id`,
   ];

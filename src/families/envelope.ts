@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { Family } from './family.ts';
-import { timeSchema } from './field.ts';
+import { timeSchema, wholeNumber } from './field.ts';
 
 const id = z.string().min(1).max(200);
 
 /** The fields that every callback has (service-interface section 2.1). */
 const common = {
-  event_time: timeSchema,
-  timestamp: z.int(),
+  event_time: timeSchema.describe('At most a day ahead of the receiver’s clock'),
+  timestamp: wholeNumber,
   client_id: id,
   business_id: id,
 };

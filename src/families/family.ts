@@ -23,7 +23,7 @@ export interface FamilyDefinition<Name extends string, E extends Events, F exten
   versions?: string;
   /** The field that tells one thing of a business from another; without it each delivery is its own thing. */
   identifiedBy?: keyof F & string;
-  /** The field that orders deliveries whose event times are equal. */
+  /** The field that orders deliveries whose event times are equal: where it is missing, a deletion comes last. */
   orderedBy?: keyof F & string;
 }
 

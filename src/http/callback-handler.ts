@@ -46,7 +46,7 @@ export function createCallbackHandler(family: Family, parts: CallbackParts): Han
   const { config, schema, door, inbox, quarantine, drift, observe, log } = parts;
 
   const takeIn = async (body: Buffer) => {
-    const envelope = parseCallback(body, schema, family);
+    const envelope = parseCallback(body, schema, Date.now(), family);
     door.checkParties(envelope);
     const id = identify(envelope);
     const status = await inbox.append({ id, family: family.name, body });

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { AnyEnvelope, Family } from '../families/index.ts';
+import type { Drift } from '../inbox/drift.ts';
 import { identify } from '../inbox/identity.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { Unavailable } from '../inbox/unavailable.ts';
@@ -12,6 +13,7 @@ export interface ReadmitParts {
   door: Pick<Door, 'checkParties'>;
   /** Left out: nothing is taken in, only looked at. */
   inbox: Pick<Inbox, 'append'> | undefined;
+  drift: Pick<Drift, 'observe'>;
 }
 
 export type Readmission =
@@ -26,15 +28,17 @@ export type Readmission =
  */
 export async function readmit(
   body: Buffer,
-  { families, schema, door, inbox }: ReadmitParts,
+  { families, schema, door, inbox, drift }: ReadmitParts,
 ): Promise<Readmission> {
   try {
-    const envelope = parseCallback(body, schema);
+    const envelope = parseCallback(body, schema, Date.now());
     door.checkParties(envelope);
     const id = identify(envelope);
     if (!inbox) return { outcome: 'would be taken in', id };
     const family = families.find(({ events }) => events.includes(envelope.event))!.name;
-    return { outcome: await inbox.append({ id, family, body }), id };
+    const outcome = await inbox.append({ id, family, body });
+    drift.observe(id, envelope);
+    return { outcome, id };
   } catch (error) {
     if (error instanceof Unavailable || !(error instanceof Error)) throw error;
     const faults = 'errors' in error ? (error.errors as { path: string; message: string }[]) : [];

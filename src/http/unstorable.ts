@@ -1,27 +1,30 @@
+import { Decimal } from '../decimal.ts';
 import type { FieldError } from './errors.ts';
-import { findInexactNumbers } from './inexact-numbers.ts';
 import { pointer } from './pointer.ts';
 
 const deepest = 64;
+// An answer names so many faults of a body and no more: a body may have one in every other byte.
+const mostErrors = 20;
 
 // Cheap looks at the text, which nearly every callback passes; only the others are walked through.
 const mayBreakText = /\\u(?:0000|[dD][89a-fA-F])/;
-const mayBeInexact = /[:,[]\s*-?(?:\d[\d.]{15}|[\d.]+[eE])/;
 
 /**
- * Finds what PostgreSQL's jsonb or a 64-bit number cannot hold exactly, though it is valid JSON: U+0000 and
- * half surrogate pairs in strings, numbers with more digits than a double keeps, and deep nesting.
+ * Finds the strings and the depth that PostgreSQL's jsonb cannot hold, though they are valid JSON: U+0000, half
+ * surrogate pairs, and deep nesting.
  *
  * @param json the text, and the value that it was parsed to
  */
 export function findUnstorable(json: string, value: unknown): FieldError[] {
   const errors: FieldError[] = [];
-  if (mayBeTooDeep(json) || mayBreakText.test(json)) walk(value, [], errors);
-  if (mayBeInexact.test(json) && errors.length === 0) {
-    for (const path of findInexactNumbers(json)) {
-      errors.push({ path, message: 'has more digits than a 64-bit number keeps; send it as a string' });
-    }
-  }
+  if (mayBeTooDeep(json) || mayBreakText.test(json)) walk(value, [], checkText, errors);
+  return errors;
+}
+
+/** Finds the Decimals that must not be stored. */
+export function findUnstorableNumbers(value: unknown): FieldError[] {
+  const errors: FieldError[] = [];
+  walk(value, [], checkDecimal, errors);
   return errors;
 }
 
@@ -36,27 +39,36 @@ function mayBeTooDeep(json: string): boolean {
   return false;
 }
 
-function walk(value: unknown, path: (string | number)[], errors: FieldError[]): void {
-  if (typeof value === 'string') {
-    checkText(value, path, errors);
-  } else if (typeof value === 'object' && value !== null) {
-    if (path.length >= deepest) {
-      errors.push({
-        path: pointer(path.slice(0, 2)),
-        message: `must not nest deeper than ${deepest} levels`,
-      });
-      return;
-    }
+type Check = (value: unknown) => string | undefined;
+
+/** @param path of the value; the same list serves for all of them */
+function walk(value: unknown, path: string[], check: Check, errors: FieldError[]): void {
+  if (typeof value !== 'object' || value === null || value instanceof Decimal) {
+    note(check(value), path, errors);
+  } else if (path.length >= deepest) {
+    note(`must not nest deeper than ${deepest} levels`, path.slice(0, 2), errors);
+  } else {
     for (const [key, inner] of Object.entries(value)) {
-      checkText(key, path, errors);
-      walk(inner, [...path, key], errors);
+      if (errors.length >= mostErrors) return;
+      note(check(key), path, errors);
+      path.push(key);
+      walk(inner, path, check, errors);
+      path.pop();
     }
   }
 }
 
-function checkText(text: string, path: (string | number)[], errors: FieldError[]): void {
-  if (text.includes('\0')) errors.push({ path: pointer(path), message: 'must not hold U+0000' });
-  if (!text.isWellFormed()) {
-    errors.push({ path: pointer(path), message: 'must not hold half of a surrogate pair' });
-  }
+function note(message: string | undefined, path: readonly string[], errors: FieldError[]): void {
+  if (message && errors.length < mostErrors) errors.push({ path: pointer(path), message });
+}
+
+function checkText(text: unknown): string | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (text.includes('\0')) return 'must not hold U+0000';
+  return text.isWellFormed() ? undefined : 'must not hold half of a surrogate pair';
+}
+
+function checkDecimal(value: unknown): string | undefined {
+  if (!(value instanceof Decimal) || value.isStorable) return undefined;
+  return 'must lie in the range of a double, with an exponent from -400 to 400 and at most 16383 digits after the point';
 }

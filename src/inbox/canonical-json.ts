@@ -1,12 +1,16 @@
+import { Decimal } from '../decimal.ts';
+
 /**
  * The one way to write a JSON value (RFC 8785): keys sorted by UTF-16 code units, no white space, numbers
- * and strings as JSON.stringify writes them.
+ * and strings as JSON.stringify writes them. RFC 8785 knows no numbers that a double does not hold: those are
+ * written as Decimal says, with all of their digits.
  *
- * @param value a value that JSON.parse returned
+ * @param value a value that JSON.parse returned, with or without Decimals
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value === 'string') return plain.test(value) ? `"${value}"` : JSON.stringify(value);
   if (typeof value !== 'object' || value === null) return String(value);
+  if (value instanceof Decimal) return value.canonical;
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   const keys = Object.keys(value);
   if (keys.length === 0) return '{}';
@@ -34,9 +38,8 @@ const mostKeys = 100;
 function orderOf(keys: readonly string[]): Order {
   const last = orders[keys.length];
   if (last?.keys.every((key, at) => key === keys[at])) return last;
-  const sorted = keys.toSorted();
-  const places = sorted.map((key) => keys.indexOf(key));
-  const heads = sorted.map((key, at) => `${at === 0 ? '{' : ','}${JSON.stringify(key)}:`);
+  const places = [...keys.keys()].sort((a, b) => (keys[a]! < keys[b]! ? -1 : 1));
+  const heads = places.map((place, at) => `${at === 0 ? '{' : ','}${JSON.stringify(keys[place])}:`);
   const order = { keys, places, heads };
   if (keys.length <= mostKeys) orders[keys.length] = order;
   return order;

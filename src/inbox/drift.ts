@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Log } from '../log.ts';
 
-export type DriftKind = 'unknown' | 'missing' | 'value';
+export type DriftKind = 'unknown' | 'missing' | 'value' | 'other';
 
 /** What the interface documents of a family: its fields, and the values of a few that were seen before. */
 export interface Documented {
@@ -9,42 +9,35 @@ export interface Documented {
   fields: Record<string, { json: string; knownValues?: readonly string[] }>;
 }
 
+/** A row of `schema_drift`, as `record_schema_drift` takes it. */
 interface Note {
   event: string;
   field: string;
   kind: DriftKind;
   value: string;
   count: number;
-  firstSeen: Date;
-  lastSeen: Date;
-  example: string;
+  first_seen: Date;
+  last_seen: Date;
+  example_delivery: string;
 }
 
 const envelopeFields = new Set(['event', 'event_time', 'timestamp', 'client_id', 'business_id', 'data']);
-const maxNotes = 1_000;
+// As many as the table takes.
+const mostNewOfAnEvent = 100;
 const flushEveryMs = 5_000;
-
-const statement = `
-insert into schema_drift (event, field, kind, value, count, first_seen, last_seen, example_delivery)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[],
-                     $6::timestamptz[], $7::timestamptz[], $8::uuid[])
-  as note(event, field, kind, value, count, first_seen, last_seen, example_delivery)
-order by event, field, kind, value
-on conflict (event, field, kind, value) do update set
-  count = schema_drift.count + excluded.count,
-  first_seen = least(schema_drift.first_seen, excluded.first_seen),
-  last_seen = greatest(schema_drift.last_seen, excluded.last_seen),
-  example_delivery = excluded.example_delivery`;
 
 /**
  * Counts where callbacks differ from what the interface documents. It counts in memory and writes every few
- * seconds, so that the path of a callback does not wait for it; a crash loses the last seconds.
+ * seconds, so that the path of a callback does not wait for it; a crash loses the last seconds. What senders
+ * invent is bounded, here and in the table: what is too much for a row of its own is counted in one row an event.
  */
 export class Drift {
   private readonly pool: pg.Pool;
   private readonly log: Log;
   private readonly documented = new Map<string, Documented>();
   private notes = new Map<string, Note>();
+  /** How many notes of each event are about what its sender invented. */
+  private invented = new Map<string, number>();
   private readonly timer: NodeJS.Timeout;
 
   constructor(pool: pg.Pool, log: Log, families: readonly Documented[]) {
@@ -83,21 +76,12 @@ export class Drift {
     const notes = this.notes;
     if (notes.size === 0) return;
     this.notes = new Map();
-    const column = <K extends keyof Note>(name: K) => Array.from(notes.values(), (note) => note[name]);
+    this.invented = new Map();
     try {
-      await this.pool.query(statement, [
-        column('event'),
-        column('field'),
-        column('kind'),
-        column('value'),
-        column('count'),
-        column('firstSeen'),
-        column('lastSeen'),
-        column('example'),
-      ]);
+      await this.pool.query('select record_schema_drift($1::jsonb)', [JSON.stringify([...notes.values()])]);
     } catch (error) {
       this.log.warn({ err: error }, 'the schema drift could not be written; it is tried again');
-      for (const [key, note] of notes) this.add(key, note);
+      for (const note of notes.values()) this.add(note);
     }
   }
 
@@ -108,19 +92,28 @@ export class Drift {
 
   private note(id: string, event: string, field: string, kind: DriftKind, value: string): void {
     const now = new Date();
-    const note = { event, field, kind, value, count: 1, firstSeen: now, lastSeen: now, example: id };
-    this.add(`${event} ${field} ${kind} ${value}`, note);
+    this.add({ event, field, kind, value, count: 1, first_seen: now, last_seen: now, example_delivery: id });
   }
 
-  private add(key: string, note: Note): void {
+  private add(note: Note): void {
+    const { event, field, kind, value } = note;
+    const key = `${event} ${field} ${kind} ${value}`;
     const known = this.notes.get(key);
     if (known) {
       known.count += note.count;
-      known.lastSeen = new Date(Math.max(+known.lastSeen, +note.lastSeen));
-      known.firstSeen = new Date(Math.min(+known.firstSeen, +note.firstSeen));
-    } else if (this.notes.size < maxNotes) {
-      this.notes.set(key, note);
+      known.last_seen = new Date(Math.max(+known.last_seen, +note.last_seen));
+      known.first_seen = new Date(Math.min(+known.first_seen, +note.first_seen));
+      return;
     }
+    if (kind === 'unknown' || kind === 'value') {
+      const invented = this.invented.get(event) ?? 0;
+      if (invented >= mostNewOfAnEvent) {
+        this.add({ ...note, field: '', kind: 'other', value: '' });
+        return;
+      }
+      this.invented.set(event, invented + 1);
+    }
+    this.notes.set(key, note);
   }
 }
 

@@ -20,6 +20,7 @@ export interface QuarantineFilter {
 export function listQuarantine(db: Kysely<Tables>, filter: QuarantineFilter, limit: number) {
   return matching(db, filter)
     .select(['id', 'path', 'reason', 'errors', 'received_at', 'last_received_at', 'count', 'replayed_at'])
+    .select('acknowledged')
     .limit(limit)
     .execute();
 }

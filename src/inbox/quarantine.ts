@@ -11,7 +11,7 @@ export interface Misfit {
   reason: string;
   errors: readonly { path: string; message: string }[];
   body: Buffer;
-  /** It was acknowledged: nothing evicts it. */
+  /** Set for what was answered 200 and refused by PostgreSQL afterwards: it is kept until a person deletes it. */
   acknowledged?: boolean;
 }
 
@@ -22,19 +22,24 @@ export interface QuarantineOptions {
 }
 
 const statement = `
-insert into quarantine (id, path, reason, errors, body, count)
-select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, count(*)
-from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[]) as misfit(id, path, reason, errors, body)
+insert into quarantine (id, path, reason, errors, body, acknowledged, count)
+select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), count(*)
+from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[])
+  as misfit(id, path, reason, errors, body, acknowledged)
 group by id
 order by id
 on conflict (id) do update set
   count = quarantine.count + excluded.count, last_received_at = now(), replayed_at = null,
-  reason = excluded.reason, errors = excluded.errors`;
+  reason = excluded.reason, errors = excluded.errors,
+  acknowledged = quarantine.acknowledged or excluded.acknowledged`;
 
+// What waits is worth more than what was replayed. What was acknowledged stays, and takes nobody's room.
 const eviction = `
 with ranked as (
-  select id, row_number() over newest as rows, sum(length(body)) over newest as bytes
-  from quarantine window newest as (order by last_received_at desc, id)
+  select id, row_number() over worth as rows, sum(length(body)) over worth as bytes
+  from quarantine
+  where not acknowledged
+  window worth as (order by replayed_at is not null, last_received_at desc, id)
 )
 delete from quarantine using ranked
 where quarantine.id = ranked.id and (ranked.rows > $1 or ranked.bytes > $2)`;
@@ -90,6 +95,7 @@ export class Quarantine {
         misfits.map(({ reason }) => reason),
         misfits.map(({ errors }) => JSON.stringify(errors)),
         misfits.map(({ body }) => `\\x${body.toString('hex')}`),
+        misfits.map(({ acknowledged = false }) => acknowledged),
       ],
     });
     if (Date.now() - this.lastEviction > evictEveryMs) {
@@ -104,7 +110,10 @@ export class Quarantine {
     try {
       const { rowCount } = await pool.query(eviction, [limits.rows, limits.bytes]);
       if (rowCount)
-        log.warn({ count: rowCount, limits }, 'the quarantine is full; the oldest bodies were dropped');
+        log.warn(
+          { count: rowCount, limits },
+          'the quarantine is full; bodies were dropped: replayed ones first, then the oldest',
+        );
     } catch (error) {
       log.warn({ err: error }, 'the quarantine could not be trimmed; it is tried again');
     }

@@ -1,5 +1,7 @@
 import { type Callback, callbackOf, type Envelope, type Family } from './history.ts';
 
+const year9999 = 253_402_214_400_000; // in milliseconds
+
 type Breakage = (callback: Callback) => Callback;
 
 const otherFamily: Record<Family, Family> = {
@@ -18,6 +20,7 @@ export const breakages: readonly Breakage[] = [
   changed('no business_id', ({ business_id: _, ...rest }) => rest),
   changed('unknown event', (envelope) => ({ ...envelope, event: 'receipt.exploded' })),
   changed('event_time is text', (envelope) => ({ ...envelope, event_time: `at ${envelope.event_time}` })),
+  changed('event_time lies ahead', (envelope) => ({ ...envelope, event_time: year9999 })),
   changed('data is a list', (envelope) => ({ ...envelope, data: [envelope.data] })),
   (callback) => ({ ...callback, family: otherFamily[callback.family], broken: "another family's path" }),
 ];

@@ -29,5 +29,6 @@ export interface Tables {
     last_received_at: Generated<Date>;
     count: Generated<number>;
     replayed_at: Date | null;
+    acknowledged: Generated<boolean>;
   };
 }

@@ -42,8 +42,8 @@ export async function applyDeliveries(
     if (!isRefusedData(error)) return { ...nothing, broken: [{ family: families[0]!.name, error }] };
     if (ids.length > 1) return applyParts(ids, (id) => applyDeliveries(db, families, [id], statuses));
     const reason = describeRefusal(error);
-    await markFailed(db, ids[0]!, reason);
-    return { ...nothing, failed: [{ id: ids[0]!, error: reason }] };
+    const isMarked = await markFailed(db, ids[0]!, statuses, reason);
+    return { ...nothing, failed: isMarked ? [{ id: ids[0]!, error: reason }] : [] };
   }
 }
 
@@ -87,6 +87,18 @@ export async function applyParts<Part>(
   return total;
 }
 
-async function markFailed(db: Kysely<Tables>, id: string, error: string): Promise<void> {
-  await db.updateTable('deliveries').set({ status: 'failed', error }).where('id', '=', id).execute();
+/** @returns false where another worker has changed its status meanwhile: then that stays */
+async function markFailed(
+  db: Kysely<Tables>,
+  id: string,
+  statuses: readonly DeliveryStatus[],
+  error: string,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('deliveries')
+    .set({ status: 'failed', error })
+    .where('id', '=', id)
+    .where('status', 'in', statuses)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }

@@ -5,10 +5,18 @@ type Version = (string | number)[];
 type Envelope = Callback['envelope'] & { event: string; data: Record<string, unknown> };
 
 const lifecycle = ['created', 'updated', 'deleted'];
-const seconds = (time: unknown) => (typeof time !== 'number' ? -Infinity : time > 1e11 ? time / 1000 : time);
+const seconds = (time: number) => (time > 1e11 ? time / 1000 : time);
+
+/** What orders the versions of a receipt within a second: a deletion that does not say when it was comes last. */
+const changed = ({ event, data }: Envelope) =>
+  typeof data.updated_at === 'number'
+    ? seconds(data.updated_at)
+    : event === 'receipt.deleted'
+      ? Infinity
+      : -Infinity;
 
 /** The newest version of each thing, worked out apart from the service: key -> id of the delivery. */
-export function newestVersions(callbacks: Iterable<Callback>): Map<string, string> {
+export function newestVersions(callbacks: Iterable<Pick<Callback, 'envelope'>>): Map<string, string> {
   const newest = new Map<string, Version>();
   for (const { envelope } of callbacks) {
     const { event, event_time, business_id, data } = envelope as unknown as Envelope;
@@ -19,7 +27,7 @@ export function newestVersions(callbacks: Iterable<Callback>): Map<string, strin
       mcert: `consent_form ${business_id} ${data.id}`,
       google_review: `review_request ${id}`,
     };
-    const updated = family === 'receipt' ? seconds(data.updated_at) : 0;
+    const updated = family === 'receipt' ? changed(envelope as unknown as Envelope) : 0;
     const version = [seconds(event_time), updated, lifecycle.indexOf(action), id];
     const held = newest.get(things[family]!);
     if (!held || isGreater(version, held)) newest.set(things[family]!, version);

@@ -67,6 +67,26 @@ it('replay takes in what fits by now, whatever its path was, and leaves the rest
   expect(await run('replay')).toContain('2 still refused');
 });
 
+it('replay notes where what it takes in differs from the documentation, and a dry run does not', async () => {
+  await database.pool.query('truncate schema_drift');
+  const odd = consentFormCallback({ data: { never_seen: 1 } });
+  expect((await post(service.url + paths.receipt, odd)).status).toBe(422);
+  const drift = `select event, kind from schema_drift where field = '/data/never_seen'`;
+  expect(await run('replay', '--dry-run')).toContain('1 would be taken in');
+  expect(await database.rows(drift)).toEqual([]);
+  expect(await run('replay')).toContain('1 accepted');
+  expect(await database.rows(drift)).toEqual([{ event: 'mcert.created', kind: 'unknown' }]);
+});
+
+it('replay takes in an event that lay too far ahead once it no longer does', async () => {
+  const seconds = Math.floor(Date.now() / 1000) + 86_400 + 3;
+  const early = receiptCallback({ event_time: seconds });
+  expect((await post(service.url + paths.receipt, early)).status).toBe(422);
+  expect(await run('list')).toContain('/event_time must not lie more than a day ahead');
+  await until(async () => (await run('replay')).includes('1 accepted'));
+  expect(await database.rows('select id from deliveries')).toEqual([{ id: deliveryOf(early).id }]);
+});
+
 it('replay lets in only clients that are allowed', async () => {
   await refuse();
   env = { ALLOWED_CLIENT_IDS: 'somebody-else' };

@@ -83,6 +83,77 @@ it('says which field is wrong and why, and never what stood there', async () => 
   expect(answer.text).not.toContain('SECRET');
 });
 
+const raw = (name: string, value: string) =>
+  JSON.stringify(receiptCallback({ data: { receipt_id: 5, added: '#' } }))
+    .replace(new RegExp(`"${name}":(?:[-\\w.]+|"#")`), `"${name}":${value}`)
+    .replace('"#"', '0');
+
+it.each(['net_amount', 'added'])(
+  'takes every digit of a number that is no id and no time: %s',
+  async (name) => {
+    const digits = '12345678901234567.123456789012345678901';
+    const answer = await send(paths.receipt, raw(name, digits));
+    expect(answer.status).toBe(200);
+    const [row] = await database.rows(`select envelope #>> $2 as kept from deliveries where id = $1`, [
+      answer.body.id,
+      ['data', name],
+    ]);
+    expect(row).toEqual({ kept: digits });
+  },
+);
+
+it.each([
+  ['receipt_id', '9007199254740993'],
+  ['receipt_id', '4711.0000000000000000001'],
+  ['archive', '12345678901234567890'],
+  ['created_at', '1700000000.0000000000001'],
+  ['event_time', '1700000000.0000000000001'],
+  ['timestamp', '99999999999999999999'],
+])('says how to mend an id or a time that JavaScript cannot hold: %s %s', async (name, value) => {
+  const answer = await send(paths.receipt, raw(name, value));
+  expect(answer.status).toBe(422);
+  const at = ['event_time', 'timestamp'].includes(name) ? `/${name}` : `/data/${name}`;
+  expect(answer.body.errors).toEqual([
+    { path: at, message: 'must be a whole number from -9007199254740991 to 9007199254740991' },
+  ]);
+  // It says the truth.
+  await send(paths.receipt, raw(name, '4711')).expect(200);
+});
+
+it.each([
+  ['far beyond numeric', '1e200000'],
+  ['too large for a double', '1e400'],
+  ['too large below zero', '-1e400'],
+  ['too small for a double', '1e-400'],
+  ['with too many digits', `0.${'1'.repeat(8_000)}e-9000`],
+])('refuses a number that must not be stored, and keeps the body: %s', async (_, number) => {
+  const body = raw('added', number);
+  const answer = await send(paths.receipt, body);
+  expect(answer.status).toBe(422);
+  expect(answer.body.errors).toEqual([{ path: '/data/added', message: expect.stringContaining('range') }]);
+  const rows = await database.rows('select reason from quarantine where body = $1', [Buffer.from(body)]);
+  expect(rows).toEqual([{ reason: 'invalid' }]);
+});
+
+it('refuses an event more than a day ahead of the clock, in either unit, and keeps the body', async () => {
+  const tomorrow = Date.now() + 86_400_000;
+  for (const [index, ahead] of [
+    tomorrow + 60_000,
+    Math.floor(tomorrow / 1000) + 60,
+    99_999_999_999,
+  ].entries()) {
+    const body = JSON.stringify(receiptCallback({ event_time: ahead, data: { receipt_id: 600 + index } }));
+    const answer = await send(paths.receipt, body);
+    expect(answer.status).toBe(422);
+    expect(answer.body.errors).toEqual([
+      { path: '/event_time', message: 'must not lie more than a day ahead of the present time' },
+    ]);
+    const rows = await database.rows('select reason from quarantine where body = $1', [Buffer.from(body)]);
+    expect(rows).toEqual([{ reason: 'invalid' }]);
+  }
+  await send(paths.receipt, receiptCallback({ event_time: tomorrow - 60_000 })).expect(200);
+});
+
 it('answers 405 with Allow, 415 and 404', async () => {
   const get = await request(app).get(paths.receipt);
   expect([get.status, get.headers.allow]).toEqual([405, 'POST']);

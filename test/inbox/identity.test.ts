@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
+import { envelopeSchema, families } from '../../src/families/index.ts';
+import { parseCallback } from '../../src/http/parse-callback.ts';
 import { canonicalJson } from '../../src/inbox/canonical-json.ts';
 import { identify } from '../../src/inbox/identity.ts';
 import { consentFormCallback, receiptCallback } from '../support/callbacks.ts';
@@ -80,6 +82,45 @@ it('the id of a delivery is the same in every version: databases are full of the
   expect(identify(consentFormCallback({ data: { z: { b: [1, { d: 'ü', c: null }], a: 1e21 } } }))).toBe(
     '018bcfe5-6800-8d70-ad4b-86670f02d9e4',
   );
+});
+
+const idOf = (amount: string) => {
+  const json = JSON.stringify(receiptCallback({ data: { net_amount: 0 } })).replace(
+    '"net_amount":0',
+    `"net_amount":${amount}`,
+  );
+  return identify(parseCallback(Buffer.from(json), envelopeSchema(families), Date.now()) as never);
+};
+
+it('deliveries that differ in a digit beyond those of a double have different ids', () => {
+  const amounts = [
+    '0.1',
+    '0.10000000000000000001',
+    '0.10000000000000000002',
+    '9007199254740992',
+    '9007199254740993',
+  ];
+  expect(new Set(amounts.map(idOf)).size).toBe(amounts.length);
+});
+
+it.each([
+  ['1', ['1.0', '1e0', '10E-1', '1.00000000000000000000000']],
+  ['100', ['1e2', '100.0', '1.0e+2']],
+  ['1.5', ['1.50', '15e-1', '0.0015E3']],
+  ['0', ['-0', '0.0', '0e5', '0.00000000000000000000000']],
+  [
+    '0.10000000000000000001',
+    ['0.100000000000000000010', '10000000000000000001e-20', '1.0000000000000000001E-1'],
+  ],
+  ['-12345678901234567890', ['-1234567890123456789e1', '-12345678901234567890.0']],
+])('a delivery has the same id however the number %s is written', (number, spellings) => {
+  expect(spellings.map(idOf)).toEqual(spellings.map(() => idOf(number)));
+});
+
+it('the id of a delivery whose numbers a double holds is that of its values', () => {
+  for (const amount of ['500.1', '1e21', '1.50E+3', '5e-324', '1.7976931348623157e308']) {
+    expect(idOf(amount)).toBe(identify(receiptCallback({ data: { net_amount: Number(amount) } })));
+  }
 });
 
 it('a delivery keeps its id when it is sent again with another timestamp, and no other change keeps it', () => {

@@ -1,4 +1,5 @@
 import { Quarantine } from '../../src/inbox/quarantine.ts';
+import { dropQuarantine } from '../../src/inbox/quarantine-rows.ts';
 import { Unavailable } from '../../src/inbox/unavailable.ts';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
@@ -56,7 +57,48 @@ it.each([
   expect(rows).toHaveLength(5);
   expect(rows.every(({ young }) => young)).toBe(true);
   expect(rows.map(({ body }) => String(body))).toContain('new..');
-  expect(lines.join()).toContain('the oldest bodies were dropped');
+  expect(lines.join()).toContain('bodies were dropped');
+});
+
+it('what was replayed leaves before anything that waits, however old that is', async () => {
+  await database.pool.query(`insert into quarantine (id, path, reason, body, last_received_at, replayed_at)
+    select gen_random_uuid(), 'receipt', 'invalid', convert_to('old' || n, 'utf8'), now() - n * interval '1 hour',
+           case when n <= 4 then now() end
+    from generate_series(1, 8) n`);
+  const held = async () =>
+    (await database.rows('select body from quarantine order by last_received_at')).map(({ body }) =>
+      String(body),
+    );
+  for (const [body, rows] of [
+    ['new1', 7],
+    ['new2', 4],
+  ] as const) {
+    const quarantine = open({ rows, bytes: 1e6 });
+    await quarantine.keep(misfit(body));
+    await quarantine.drained();
+    expect(await held()).toEqual(
+      body === 'new1'
+        ? ['old8', 'old7', 'old6', 'old5', 'old2', 'old1', 'new1']
+        : ['old6', 'old5', 'new1', 'new2'],
+    );
+  }
+});
+
+it('what was acknowledged is never evicted, takes nobody’s room, and stays marked', async () => {
+  const quarantine = open({ rows: 2, bytes: 100 });
+  await quarantine.keep({ ...misfit('ours'), acknowledged: true });
+  await Promise.all(['ours', 'a', 'b'].map((body) => quarantine.keep(misfit(body))));
+  await quarantine.drained();
+  const next = open({ rows: 1, bytes: 100 });
+  await next.keep(misfit('c'));
+  await next.drained();
+  expect(
+    await database.rows('select body, acknowledged, count from quarantine order by acknowledged'),
+  ).toEqual([
+    { body: Buffer.from('c'), acknowledged: false, count: 1 },
+    { body: Buffer.from('ours'), acknowledged: true, count: 2 },
+  ]);
+  expect(await dropQuarantine(database.db, {})).toBe(2);
 });
 
 it('a body that cannot be kept is not refused for good: the sender has to send it again', async () => {

@@ -38,6 +38,26 @@ it('receipt_history numbers the versions of a receipt in their order, whatever t
   ]);
 });
 
+it('a deletion that does not say when it was is the last version of its second', async () => {
+  const at = 1_700_000_000;
+  await apply(database, [version('deleted', at, { updated_at: null })]);
+  const between = await now();
+  await apply(database, [version('updated', at, { updated_at: at + 9 })]);
+  await apply(database, [version('updated', at + 1, { updated_at: null })]);
+  expect(
+    await database.rows(
+      'select event, deleted_at is not null as deletes from reporting.receipt_history order by version',
+    ),
+  ).toEqual([
+    { event: 'receipt.updated', deletes: false },
+    { event: 'receipt.deleted', deletes: true },
+    { event: 'receipt.updated', deletes: false },
+  ]);
+  expect(await database.rows('select last_event from reporting.receipts_as_of($1)', [between])).toEqual([
+    { last_event: 'receipt.deleted' },
+  ]);
+});
+
 it('receipt_history leaves out what is not applied, so that no data can break it', async () => {
   const [id] = await takeIn(database, [version('created', 1_700_000_000, { archive: 1e30 })]);
   await database.pool.query(`update deliveries set status = 'failed' where id = $1`, [id]);

@@ -53,6 +53,7 @@ it('breaks a callback in ways that no receiver can take for a good one', () => {
     'cut off',
     'data is a list',
     'event_time is text',
+    'event_time lies ahead',
     'no business_id',
     'unknown event',
   ]);

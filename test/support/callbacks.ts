@@ -100,7 +100,10 @@ export const history = fc.array(
         event: event('receipt.created', 'receipt.updated', 'receipt.deleted'),
         event_time: fewTimes,
         receipt_id: fc.integer({ min: 1, max: 3 }),
-        updated_at: fc.option(fewTimes.map((seconds) => seconds * 1000)),
+        updated_at: fc.oneof(
+          fewTimes.map((seconds) => seconds * 1000),
+          fc.constantFrom(null, undefined),
+        ),
         net_amount: fc.option(fc.integer({ min: 0, max: 99 }).map((paise) => paise / 100)),
         business_id: fc.constantFrom('b1', 'b2'),
       })

@@ -4,6 +4,7 @@ import { amount, text } from '../../src/families/field.ts';
 import { defineFamily, envelopeSchema, families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/inbox/insert-deliveries.ts';
 import { applyDeliveries } from '../../src/worker/apply.ts';
+import { newestVersions, versionsInTables } from '../chaos/model.ts';
 import {
   consentFormCallback,
   consentFormData,
@@ -39,17 +40,7 @@ async function contents() {
   return Promise.all(tables.map((table) => database.rows(`select * from ${table} t order by t::text`)));
 }
 
-it('any order, repetition and split of any history ends in the same rows as the history in order', async () => {
-  const version = (callback: { event: string; event_time: number; data: Record<string, unknown> }) => [
-    callback.event_time,
-    (callback.data.updated_at as number | null | undefined) ?? Number.NEGATIVE_INFINITY,
-    ['created', 'updated', 'deleted'].indexOf(callback.event.split('.')[1]!),
-    deliveryOf(callback as never).id,
-  ];
-  const inOrder = (a: (string | number)[], b: (string | number)[]): number => {
-    const at = a.findIndex((part, index) => part !== b[index]);
-    return at < 0 ? 0 : a[at]! < b[at]! ? -1 : 1;
-  };
+it('any order, repetition and split of any history ends in the same rows: those of the newest versions', async () => {
   const shuffledWithRepetitions = history.chain((callbacks) =>
     fc.record({
       callbacks: fc.constant(callbacks),
@@ -65,10 +56,14 @@ it('any order, repetition and split of any history ends in the same rows as the 
   await fc.assert(
     fc.asyncProperty(shuffledWithRepetitions, async ({ callbacks, arrivals, commit, job }) => {
       await clear();
-      for (const callback of callbacks.toSorted((a, b) => inOrder(version(a), version(b)))) {
+      for (const callback of callbacks) {
         await applyDeliveries(database.db, families, await takeIn([callback as never]));
       }
       const expected = await contents();
+      const newest = (await database.rows(versionsInTables)).map(({ key, id }) => [key, id]);
+      expect(Object.fromEntries(newest)).toEqual(
+        Object.fromEntries(newestVersions(callbacks.map((envelope) => ({ envelope: envelope as never })))),
+      );
 
       await clear();
       const ids: string[] = [];
@@ -107,6 +102,50 @@ it('the newest version of a receipt wins: by event time, then update time, then 
   expect(await database.rows('select actor, last_event, deleted_at, delivery_id from receipts')).toEqual([
     { actor: 'last', last_event: 'receipt.updated', deleted_at: null, delivery_id: ids[0] },
   ]);
+});
+
+it.each([undefined, null])(
+  'a deletion whose updated_at is %s is the last of its second, in any order',
+  async (updated_at) => {
+    const at = 1_700_000_002;
+    const callbacks = [
+      receiptCallback({ event_time: at, data: { updated_at: at * 1000 } }),
+      receiptCallback({ event: 'receipt.updated', event_time: at, data: { updated_at: at * 1000 + 999 } }),
+      receiptCallback({ event: 'receipt.deleted', event_time: at, data: { updated_at: at * 1000 } }),
+      receiptCallback({ event: 'receipt.deleted', event_time: at, data: { updated_at } }),
+      receiptCallback({ event: 'receipt.updated', event_time: at, data: { updated_at } }),
+    ];
+    const { id } = deliveryOf(callbacks[3]!);
+    for (const order of [callbacks, callbacks.toReversed()]) {
+      await clear();
+      for (const one of order) await applyDeliveries(database.db, families, await takeIn([one]));
+      expect(await database.rows('select delivery_id, deleted_at from receipts')).toEqual([
+        { delivery_id: id, deleted_at: new Date(at * 1000) },
+      ]);
+    }
+    // What comes in the next second is newer all the same.
+    const back = receiptCallback({ event: 'receipt.updated', event_time: at + 1, data: { updated_at } });
+    await applyDeliveries(database.db, families, await takeIn([back]));
+    expect(await database.rows('select deleted_at from receipts')).toEqual([{ deleted_at: null }]);
+  },
+);
+
+it('of two versions of a consent form in one second the same one stays, whichever is sent again later', async () => {
+  const [one, other] = ['u1', 'u2'].map((url) =>
+    consentFormCallback({ event: 'mcert.updated', data: { url } }),
+  );
+  const resent = [one, other].map((callback) => ({ ...callback!, timestamp: callback!.timestamp + 60 }));
+  const arrivals = fc.shuffledSubarray([one!, other!, ...resent], { minLength: 4 });
+  const newest = [one!, other!].map((callback) => deliveryOf(callback as never).id).toSorted()[1];
+  await fc.assert(
+    fc.asyncProperty(arrivals, async (callbacks) => {
+      await clear();
+      for (const callback of callbacks)
+        await applyDeliveries(database.db, families, await takeIn([callback as never]));
+      expect(await database.rows('select delivery_id from consent_forms')).toEqual([{ delivery_id: newest }]);
+    }),
+    { numRuns: 24 },
+  );
 });
 
 it('a deleted receipt keeps its row with deleted_at, and a later version brings it back', async () => {
@@ -237,6 +276,28 @@ it('a delivery whose data breaks the statement fails alone, with its reason and 
   } finally {
     await database.pool.query('delete from receipts; alter table receipts drop constraint no_secrets');
   }
+});
+
+it('what another worker applied meanwhile does not become failed', async () => {
+  await database.pool.query('alter table receipts add constraint none_yet check (receipt_id < 0)');
+  const [id] = await takeIn([receiptCallback()]);
+  // The other worker is done between the statement that failed here and its mark.
+  const execute = database.db.executeQuery.bind(database.db);
+  const statement = jest.spyOn(database.db, 'executeQuery').mockImplementationOnce(async (query) => {
+    try {
+      return await execute(query as never);
+    } catch (error) {
+      await database.pool.query('alter table receipts drop constraint none_yet');
+      await applyDeliveries(database.db, families, [id!]);
+      throw error;
+    }
+  });
+  const { applied, failed } = await applyDeliveries(database.db, [families[0]], [id!]);
+  statement.mockRestore();
+  expect({ applied, failed }).toEqual({ applied: 0, failed: [] });
+  expect(await database.rows('select status, error from deliveries')).toEqual([
+    { status: 'applied', error: null },
+  ]);
 });
 
 it('two workers that apply overlapping jobs at once neither deadlock nor apply anything twice', async () => {
