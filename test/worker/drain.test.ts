@@ -95,10 +95,16 @@ it('an acknowledged delivery that PostgreSQL refuses is kept where nothing evict
   expect(await stored()).toEqual(idsOf(deliveries.filter((delivery) => delivery !== bad)));
   expect(await fallback.count()).toBe(0);
   // Room for one body only: what was never acknowledged makes way.
-  for (let n = 0; n < 3; n += 1) {
+  const others = async () => {
+    const rows = await database.rows('select 1 from quarantine where not acknowledged');
+    return rows.length;
+  };
+  let n = 0;
+  do {
+    n += 1;
     await quarantine.keep({ path: '/x', reason: 'invalid', errors: [], body: Buffer.from(`${n}`) });
     await quarantine.drained();
-  }
+  } while ((await others()) >= n); // until something was evicted
   const kept = await database.rows(`select body from quarantine where reason = 'refused_by_database'`);
   expect(kept).toEqual([{ body: bad.body }]);
 });
