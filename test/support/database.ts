@@ -9,10 +9,15 @@ export interface TestDatabase extends Database {
   rows: (query: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
 }
 
-/** A new, empty database of this test alone. */
-export async function createEmptyDatabase(): Promise<TestDatabase> {
+/**
+ * A new, empty database of this test alone.
+ *
+ * @param encoding another one than UTF8
+ */
+export async function createEmptyDatabase(encoding?: 'LATIN1' | 'SQL_ASCII'): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await asAdministrator(`create database ${name}`);
+  const other = `encoding '${encoding}' template template0 locale_provider libc locale 'C'`;
+  await asAdministrator(`create database ${name} ${encoding ? other : ''}`);
   const url = new URL(process.env.TEST_POSTGRES_URL!);
   url.pathname = `/${name}`;
   const database = openDatabase(url.href, createLog('silent'), { connections: 5, name: 'test' });

@@ -1,0 +1,231 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import fc from 'fast-check';
+import pg from 'pg';
+import { freePort } from '../../src/store/embedded/free-port.ts';
+import { isOutage } from '../../src/store/faults.ts';
+import { withClient } from '../../src/store/pool.ts';
+import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { until } from '../support/until.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+  await database.pool.query(`
+    create table things (small smallint, word text check (word <> 'bad'), json jsonb, id int primary key);
+    create index on things (word);
+    create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
+    create table refusing (n int);
+    create trigger refuse before insert on refusing for each row execute function refuse()`);
+});
+afterAll(() => database.close());
+
+type Query = string | pg.QueryConfig;
+
+/** What the last of some queries of one session comes to. */
+function errorOf(queries: Query[], url = database.url): Promise<unknown> {
+  return withClient(url, async (client) => {
+    for (const query of queries.slice(0, -1)) await client.query(query as string).catch(() => {});
+    return client.query(queries.at(-1) as string).then(
+      () => 'no error',
+      (error: unknown) => error,
+    );
+  });
+}
+
+/** What a query comes to while another session has made others in a transaction that is still open. */
+async function errorBeside(others: string[], queries: Query[]): Promise<unknown> {
+  const session = await database.pool.connect();
+  try {
+    await session.query('begin');
+    for (const other of others) await session.query(other);
+    return await errorOf(queries);
+  } finally {
+    await session.query('rollback');
+    session.release();
+  }
+}
+
+const withJson = (json: string, id = 1): pg.QueryConfig => ({
+  text: 'insert into things (json, id) values ($1::jsonb, $2)',
+  values: [json, id],
+});
+
+describe('an outage is an error that every delivery would meet:', () => {
+  it.each<[code: string, name: string, queries: Query[]]>([
+    ['25006', 'a transaction that is read-only', ['begin read only', 'delete from things']],
+    ['25006', 'a role that is read-only', ['set default_transaction_read_only = on', 'delete from things']],
+    ['25P02', 'a transaction that is broken', ['begin', 'select 1/0', 'select 1']],
+    ['57014', 'a statement that is late', ['set statement_timeout = 20', 'select pg_sleep(60)']],
+    ['42P01', 'a table that is missing', ['insert into nowhere values (1)']],
+    ['42703', 'a column that is missing', ['insert into things (nothing) values (1)']],
+    ['42501', 'a right that is missing', ['set role pg_monitor', 'insert into things (id) values (1)']],
+    ['3F000', 'a schema that is missing', ['create table nowhere.at_all (n int)']],
+    ['26000', 'a prepared statement that is missing', ['execute nothing']],
+    [
+      '55006',
+      'an object in use',
+      ['begin', 'declare c cursor for select * from things', 'fetch c', 'drop table things'],
+    ],
+  ])('%s, %s', async (code, _name, queries) => {
+    const error = await errorOf(queries);
+    expect(error).toMatchObject({ code });
+    expect(isOutage(error)).toBe(true);
+  });
+
+  it('55P03, a table that is locked', async () => {
+    const error = await errorBeside(
+      ['lock table things'],
+      ['set lock_timeout = 20', 'insert into things (id) values (1)'],
+    );
+    expect(error).toMatchObject({ code: '55P03' });
+    expect(isOutage(error)).toBe(true);
+  });
+
+  it('40001, a conflict of serializable transactions', async () => {
+    await database.pool.query('create table counted as select 1 as n');
+    const session = await database.pool.connect();
+    try {
+      await session.query('begin isolation level repeatable read');
+      await session.query('select * from counted');
+      await database.pool.query('update counted set n = 2');
+      const error = await session.query('update counted set n = 3').catch((e: unknown) => e);
+      expect(error).toMatchObject({ code: '40001' });
+      expect(isOutage(error)).toBe(true);
+    } finally {
+      await session.query('rollback');
+      session.release();
+    }
+  });
+
+  it('57P01, a session that was ended', async () => {
+    const client = new pg.Client({ connectionString: database.url });
+    client.on('error', () => {});
+    await client.connect();
+    const query = client.query('select pg_sleep(60)').catch((error: unknown) => error);
+    await until(async () => {
+      const ended = await database.rows(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and query like 'select pg_sleep%' and state = 'active'`,
+      );
+      return ended.length > 0;
+    });
+    const error = await query;
+    expect(error).toMatchObject({ code: '57P01' });
+    expect(isOutage(error)).toBe(true);
+    const after = await client.query('select 1').catch((e: unknown) => e);
+    expect(isOutage(after)).toBe(true);
+  });
+
+  it.each<[code: string, name: string, change: Partial<URL>]>([
+    ['3D000', 'a database that is missing', { pathname: '/nowhere' }],
+    ['28P01', 'a wrong password', { password: 'wrong' }],
+  ])('%s, %s', async (code, _name, change) => {
+    const url = Object.assign(new URL(database.url), change);
+    const error = await errorOf(['select 1'], url.href).catch((e: unknown) => e);
+    expect(error).toMatchObject({ code });
+    expect(isOutage(error)).toBe(true);
+  });
+
+  it('a server that is not there', async () => {
+    const url = `postgresql://nobody@127.0.0.1:${await freePort()}/none`;
+    const error = await errorOf(['select 1'], url).catch((e: unknown) => e);
+    expect(error).toMatchObject({ code: 'ECONNREFUSED' });
+    expect(isOutage(error)).toBe(true);
+    expect(isOutage(new Error('It could not be stored', { cause: error }))).toBe(true);
+  });
+
+  it('a server that never answers, and one that hangs up', async () => {
+    const sockets: Socket[] = [];
+    let hangUp = false;
+    const server = createServer((socket) => {
+      sockets.push(socket);
+      if (hangUp) socket.once('data', () => socket.destroy());
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const connectionString = `postgresql://nobody@127.0.0.1:${port}/none`;
+    const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 50, max: 1 });
+    try {
+      const silent = await pool.query('select 1').catch((e: unknown) => e);
+      expect(silent).toMatchObject({ message: expect.stringMatching(/timeout/) });
+      expect(isOutage(silent)).toBe(true);
+      hangUp = true;
+      const hungUp = await pool.query('select 1').catch((e: unknown) => e);
+      expect(isOutage(hungUp)).toBe(true);
+    } finally {
+      await pool.end();
+      expect(isOutage(await pool.query('select 1').catch((e: unknown) => e))).toBe(true);
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    }
+  });
+
+  it('a statement that the driver gives up', async () => {
+    const error = await errorOf([{ text: 'select pg_sleep(1)', query_timeout: 20 } as pg.QueryConfig]);
+    expect(error).toMatchObject({ message: 'Query read timeout' });
+    expect(isOutage(error)).toBe(true);
+  });
+});
+
+describe('the fault of one delivery is no outage:', () => {
+  it.each<[code: string, name: string, queries: Query[]]>([
+    ['P0001', 'a trigger that refuses it', ['insert into refusing values (1)']],
+    ['23514', 'a check', [`insert into things (word, id) values ('bad', 1)`]],
+    ['23502', 'a column that must not be null', ['insert into things (word) values (null)']],
+    ['22003', 'a number that is too large', ['insert into things (small, id) values (40000, 1)']],
+    ['22P02', 'text that is no JSON', [withJson('{')]],
+    [
+      '22P05',
+      'a character that cannot be stored',
+      [withJson('"\\u0000"'), `select '{"a":"\\u0000"}'::jsonb ->> 'a'`],
+    ],
+    ['54001', 'JSON that is too deep', ['set max_stack_depth = 100', withJson('['.repeat(200_000))]],
+    ['54000', 'a text that is too long for an index', [longWord()]],
+    [
+      '21000',
+      'a row twice in one statement',
+      ['insert into things (id) values (1), (1) on conflict (id) do update set small = 1'],
+    ],
+  ])('%s, %s', async (code, _name, queries) => {
+    const error = await errorOf(queries);
+    expect(error).toMatchObject({ code });
+    expect(isOutage(error)).toBe(false);
+  });
+
+  it.each(['LATIN1', 'SQL_ASCII'] as const)('a character that a %s database lacks', async (encoding) => {
+    const other = await createEmptyDatabase(encoding);
+    try {
+      await other.pool.query('create table things (json jsonb, id int)');
+      const errors = await Promise.all(
+        [withJson('"रसीद"'), withJson('"\\u0930"')].map((query) => errorOf([query], other.url)),
+      );
+      const codes = errors.map((error) => (error as pg.DatabaseError).code);
+      expect(codes).toEqual(encoding === 'LATIN1' ? ['22P05', '22P05'] : [undefined, '22P05']);
+      expect(errors.filter(isOutage)).toEqual([]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('a mistake in our own code', () => {
+    expect(
+      [new TypeError('x is undefined'), new RangeError('Invalid array length'), 'text', undefined].some(
+        isOutage,
+      ),
+    ).toBe(false);
+  });
+});
+
+/** Random, as PostgreSQL compresses what repeats itself. */
+function longWord(): pg.QueryConfig {
+  const [word] = fc.sample(
+    fc.string({
+      minLength: 20_000,
+      maxLength: 20_000,
+      unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz'),
+    }),
+    { numRuns: 1, seed: 1 },
+  );
+  return { text: 'insert into things (word, id) values ($1, 1)', values: [word] };
+}
