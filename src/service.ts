@@ -14,6 +14,7 @@ import { listen } from './http/server.ts';
 import type { Delivery } from './inbox/delivery.ts';
 import { Drift } from './inbox/drift.ts';
 import { Inbox } from './inbox/inbox.ts';
+import { openInboxDatabase } from './inbox/inbox-database.ts';
 import { Quarantine } from './inbox/quarantine.ts';
 import type { Log } from './log.ts';
 import { createMetrics } from './metrics/index.ts';
@@ -83,6 +84,8 @@ async function start(
   const database = openDatabase(databaseUrl, log, { connections: 10, name, queryTimeoutMs: 30_000 });
   onStop(database.close);
   const { db, pool } = database;
+  const inboxDatabase = openInboxDatabase(databaseUrl, log);
+  onStop(inboxDatabase.close);
 
   const openBackend = () => (config.redisUrl ? redisBackend(config.redisUrl) : postgresBackend(databaseUrl));
   const backend = openBackend();
@@ -113,7 +116,7 @@ async function start(
   onStop(() => quarantine.drained());
 
   if (works) {
-    const inbox = new Inbox({ pool, enqueue, log });
+    const inbox = new Inbox({ pool: inboxDatabase.pool, enqueue, log });
     onStop(() => inbox.drained());
     const parts = { config, families, db, backend, queue, quarantine, log };
     onStop(await startWorker({ ...parts, inbox, observe: observe?.worker }));
@@ -126,7 +129,7 @@ async function start(
       queue.hold(deliveries.map(({ body, ...rest }) => ({ ...rest, json: body.toString() }))),
     ping: backend.ping,
   };
-  const inbox = new Inbox({ pool, enqueue, refuge, observe: observe?.inbox, log });
+  const inbox = new Inbox({ pool: inboxDatabase.pool, enqueue, refuge, observe: observe?.inbox, log });
   onStop(() => inbox.drained());
   const drift = new Drift(pool, log, families);
   onStop(() => drift.close());

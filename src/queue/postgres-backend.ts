@@ -9,8 +9,8 @@ import { PatientPool } from './patient-pool.ts';
 export function postgresBackend(url: string): QueueBackend {
   const settings = {
     connectionString: url,
-    options: '-c search_path=bullmq',
     query_timeout: 10_000,
+    settings: { search_path: 'bullmq', statement_timeout: 9_000 },
   };
   const ignore = () => {}; // BullMQ reports them
   const producer = openPool({ ...settings, max: 2, application_name: 'receiver queue' }, ignore);
