@@ -48,9 +48,9 @@ async function prepareOnceBack(url: string, config: Config, log: Log, signal: Ab
 async function prepare(url: string, config: Config, log: Log): Promise<void> {
   const { db, close } = openDatabase(url, log, { connections: 2, name: 'receiver migration' });
   try {
-    const migrations = await migrate(db);
+    const migrations = await migrate(db, log);
     if (migrations.length > 0) log.info({ migrations }, 'the database was migrated');
-    await applyReportTimezone(db, config.reportTimezone);
+    await applyReportTimezone(db, config.reportTimezone, log);
     await applyReportPaths(db, config.paths);
   } finally {
     await close();

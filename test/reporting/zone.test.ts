@@ -88,3 +88,12 @@ it('two processes that set zones at once leave one of them, with its days', asyn
   );
   expect(row).toEqual({ zone: expect.stringMatching(/UTC|Asia\/Tokyo/), agrees: true });
 });
+
+it('finishes what an interrupted change of the zone left undone', async () => {
+  const file = () => database.rows(`select relfilenode from pg_class where relname = 'receipts_day'`);
+  await database.pool.query(`insert into stale_day_indexes values ('receipts_day'), ('gone')`);
+  const before = await file();
+  expect(await applyReportTimezone(database.db, 'Asia/Kolkata')).toBe(false);
+  expect(await file()).not.toEqual(before);
+  expect(await database.rows('select * from stale_day_indexes')).toEqual([]);
+});
