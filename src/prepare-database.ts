@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from './config.ts';
 import type { Log } from './log.ts';
-import { applyReportPaths, applyReportTimezone } from './reporting/index.ts';
+import { applyReportPaths, applyReportTimezone, checkTimezone } from './reporting/index.ts';
 import { openDatabase } from './store/database.ts';
 import { isAway } from './store/faults.ts';
 import { migrate } from './store/migrate.ts';
@@ -50,6 +50,7 @@ async function prepare(url: string, config: Config, log: Log): Promise<void> {
   try {
     const migrations = await migrate(db, log);
     if (migrations.length > 0) log.info({ migrations }, 'the database was migrated');
+    await checkTimezone(db, config.reportTimezone);
     await applyReportTimezone(db, config.reportTimezone, log);
     await applyReportPaths(db, config.paths);
   } finally {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { createLog, type Log } from '../log.ts';
 import { changeSchema, type SchemaChange } from './change-schema.ts';
+import { requireUtf8 } from './encoding.ts';
 import type { Tables } from './tables.ts';
 
 const ownFolder = join(import.meta.dirname, '../../db/migrations');
@@ -22,13 +23,15 @@ interface Migration {
  *
  * @param db with two connections at least
  * @returns the names of the migrations that were run
- * @throws the database's error, with the name of the migration that failed; those before it are done
+ * @throws InvalidConfiguration where the database's encoding is not UTF8; the database's error, with the name
+ *   of the migration that failed; those before it are done
  */
 export async function migrate(
   db: Kysely<Tables>,
   log: Pick<Log, 'warn'> = createLog('silent'),
   folder = ownFolder,
 ): Promise<string[]> {
+  await requireUtf8(db);
   const migrations = await readMigrations(folder);
   return changeSchema(db, log, async (change) => {
     const done = await change.transaction('the list of migrations', readDone);

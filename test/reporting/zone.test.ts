@@ -1,4 +1,4 @@
-import { applyReportTimezone } from '../../src/reporting/index.ts';
+import { applyReportTimezone, checkTimezone } from '../../src/reporting/index.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { apply, seconds } from './reporting.ts';
@@ -96,4 +96,17 @@ it('finishes what an interrupted change of the zone left undone', async () => {
   expect(await applyReportTimezone(database.db, 'Asia/Kolkata')).toBe(false);
   expect(await file()).not.toEqual(before);
   expect(await database.rows('select * from stale_day_indexes')).toEqual([]);
+});
+
+it('refuses a zone that PostgreSQL reads otherwise than Node, or does not know', async () => {
+  for (const zone of ['Asia/Kolkata', 'UTC', 'Europe/Berlin', 'America/St_Johns', 'Australia/Lord_Howe']) {
+    await checkTimezone(database.db, zone);
+  }
+  const problemsOf = (zone: string) => checkTimezone(database.db, zone).catch((error) => error.problems);
+  expect(await problemsOf('IST')).toEqual([
+    expect.stringMatching(/^REPORT_TIMEZONE is IST, .* 17:30 to Node and at .* 14:00 to PostgreSQL/),
+  ]);
+  expect(await problemsOf('PNT')).toEqual([
+    expect.stringMatching(/^REPORT_TIMEZONE is PNT, which PostgreSQL does not know/),
+  ]);
 });
