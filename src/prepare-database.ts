@@ -3,7 +3,7 @@ import type { Config } from './config.ts';
 import type { Log } from './log.ts';
 import { applyReportPaths, applyReportTimezone, checkTimezone } from './reporting/index.ts';
 import { openDatabase } from './store/database.ts';
-import { isAway } from './store/faults.ts';
+import { isAway, isReadOnly } from './store/faults.ts';
 import { migrate } from './store/migrate.ts';
 
 const pauseMs = 1_000;
@@ -53,6 +53,11 @@ async function prepare(url: string, config: Config, log: Log): Promise<void> {
     await checkTimezone(db, config.reportTimezone);
     await applyReportTimezone(db, config.reportTimezone, log);
     await applyReportPaths(db, config.paths);
+  } catch (error) {
+    if (!isReadOnly(error)) throw error;
+    throw new Error('The server of DATABASE_URL takes no writes: it is a standby, or set read-only', {
+      cause: error,
+    });
   } finally {
     await close();
   }
