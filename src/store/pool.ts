@@ -17,7 +17,30 @@ export function openPool<P extends pg.Pool = pg.Pool>(
   const pool = new Pool({ connectionTimeoutMillis: 2_000, keepAlive: true, onConnect, ...config });
   pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', onError);
+  pool.on('release', (error, client) => {
+    const { processID } = client as { processID?: number | null };
+    if ((error as Error | undefined)?.message === 'Query read timeout' && processID) {
+      void cancel(config, processID);
+    }
+  });
   return pool;
+}
+
+/**
+ * Ends a statement that the driver has given up. A commit that waits for a synchronous standby minds neither
+ * the server's time limits nor that its connection is closed, and would keep its place among them.
+ */
+async function cancel(config: pg.ClientConfig, processId: number): Promise<void> {
+  const client = new pg.Client({ connectionTimeoutMillis: 2_000, ...config, query_timeout: 2_000 });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.query('select pg_cancel_backend($1)', [processId]);
+  } catch {
+    // The server is not to be reached: then it holds nothing for us, or ends it when it comes back.
+  } finally {
+    await client.end().catch(() => {});
+  }
 }
 
 /** Runs something on a connection of its own. */
