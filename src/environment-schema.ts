@@ -50,13 +50,26 @@ const path = z
 
 const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/openapi.json'];
 
-function isTimezone(name: string): boolean {
+// The zone's name in Node's own time zone database.
+function nameOfZone(name: string): string | undefined {
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
   } catch {
-    return false;
+    return undefined; // it knows no such zone
   }
 }
+
+// Abbreviations and offsets are read otherwise by PostgreSQL: IST is India to Node and Israel to PostgreSQL, and
+// +05:30 lies west of Greenwich there. Names with a slash, and UTC, mean the same to both.
+const timezone = z.string().superRefine((name, context) => {
+  const known = nameOfZone(name);
+  if (known && (name.includes('/') || name === 'UTC')) return;
+  const meant = known?.replace('Asia/Calcutta', 'Asia/Kolkata');
+  const message = meant?.includes('/')
+    ? `must be a full name of the IANA time zone database: ${meant} if that is what ${name} means`
+    : 'must be a full name of the IANA time zone database, such as Asia/Kolkata, or UTC';
+  context.addIssue({ code: 'custom', message });
+});
 
 const size = z
   .string()
@@ -105,10 +118,7 @@ export const environmentSchema = (families: readonly FamilyPath[]) =>
     REFUSAL_LIMIT: integer(1, 1_000_000).default(300),
     ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
     METRICS_PORT: integer(0, 65_535).optional(),
-    REPORT_TIMEZONE: z
-      .string()
-      .refine(isTimezone, 'must be a name of the IANA time zone database, such as Asia/Kolkata')
-      .default('Asia/Kolkata'),
+    REPORT_TIMEZONE: timezone.default('Asia/Kolkata'),
     LOG_LEVEL: z
       .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level of pino')
       .default('info'),

@@ -3,9 +3,9 @@ import { sql } from 'kysely';
 import type { Config } from './config.ts';
 import { type Log, sparingly } from './log.ts';
 import { prepareQueueTables } from './queue/postgres-backend.ts';
-import { applyReportPaths, applyReportTimezone } from './reporting/index.ts';
+import { applyReportPaths, applyReportTimezone, checkTimezone } from './reporting/index.ts';
 import { openDatabase } from './store/database.ts';
-import { isAway } from './store/faults.ts';
+import { isAway, isReadOnly } from './store/faults.ts';
 import { migrate } from './store/migrate.ts';
 
 const retryMs = 1_000;
@@ -27,8 +27,9 @@ export async function prepareDatabase(url: string, config: Config, log: Log): Pr
   try {
     return { databaseId: Promise.resolve(await prepare(url, config, log)), stop: async () => {} };
   } catch (error) {
-    if (!config.redisUrl || !isAway(error)) throw error;
-    log.error({ err: error }, 'PostgreSQL is away; its tables are looked after once it is back');
+    // A standby may be promoted any moment.
+    if (!config.redisUrl || !(isAway(error) || isReadOnly(error))) throw error;
+    log.error({ err: error }, 'PostgreSQL cannot be written to; its tables are looked after once it can be');
   }
   const stopping = new AbortController();
   const prepared = prepareOnceBack(url, config, log, stopping.signal);
@@ -67,13 +68,19 @@ async function prepareOnceBack(
 async function prepare(url: string, config: Config, log: Log): Promise<string> {
   const { db, close } = openDatabase(url, log, { connections: 2, name: 'receiver migration' });
   try {
-    const migrations = await migrate(db);
+    const migrations = await migrate(db, log);
     if (migrations.length > 0) log.info({ migrations }, 'the database was migrated');
     if (!config.redisUrl) await prepareQueueTables(url);
-    await applyReportTimezone(db, config.reportTimezone);
+    await checkTimezone(db, config.reportTimezone);
+    await applyReportTimezone(db, config.reportTimezone, log);
     await applyReportPaths(db, config.paths);
     const { rows } = await sql<{ id: string }>`select id from database_identity`.execute(db);
     return rows[0]!.id;
+  } catch (error) {
+    if (!isReadOnly(error)) throw error;
+    throw new Error('The server of DATABASE_URL takes no writes: it is a standby, or set read-only', {
+      cause: error,
+    });
   } finally {
     await close();
   }

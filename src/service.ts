@@ -14,6 +14,7 @@ import { serveMetrics } from './http/metrics-server.ts';
 import { listen } from './http/server.ts';
 import { Drift } from './inbox/drift.ts';
 import { Inbox } from './inbox/inbox.ts';
+import { openInboxDatabase } from './inbox/inbox-database.ts';
 import { Quarantine } from './inbox/quarantine.ts';
 import type { Log } from './log.ts';
 import { createMetrics } from './metrics/index.ts';
@@ -88,15 +89,25 @@ async function start(
   const preparation = await prepareDatabase(databaseUrl, config, log);
   onStop(preparation.stop);
   const name = `receiver ${config.role}`;
-  const database = openDatabase(databaseUrl, log, { connections: 10, name, queryTimeoutMs: 30_000 });
+  const database = openDatabase(databaseUrl, log, {
+    connections: 10,
+    name,
+    queryTimeoutMs: 30_000,
+    // A table that somebody has locked must not hold up the others.
+    settings: { lock_timeout: 5_000 },
+  });
   onStop(database.close);
   const { db, pool } = database;
+  const inboxDatabase = openInboxDatabase(databaseUrl, log);
+  onStop(inboxDatabase.close);
   const instruments = adminToken ? createMetrics(families) : undefined;
   const observe = instruments?.observe;
   const circuitParts = { log, observe: observe?.circuit };
-  const circuit = databaseCircuit(pool, circuitParts);
+  const circuit = databaseCircuit(inboxDatabase.pool, circuitParts);
   onStop(async () => circuit.close());
-  pool.on('error', (error) => void circuit.suspect(error));
+  for (const { pool } of [database, inboxDatabase]) {
+    pool.on('error', (error) => void circuit.suspect(error));
+  }
   const backend = openBackend(config, databaseUrl, preparation.databaseId, circuit, circuitParts);
   onStop(backend.close);
   const { fallback } = backend;
@@ -124,7 +135,7 @@ async function start(
   if (fallback) void describeFallback(fallback, log, stopping.signal);
 
   function openWorker() {
-    const inbox = new Inbox({ pool, circuit, enqueue, log });
+    const inbox = new Inbox({ pool: inboxDatabase.pool, circuit, enqueue, log });
     onStop(() => inbox.drained());
     const parts = { config, families, db, circuit, backend, queue, inbox, quarantine, log };
     return startWorker({ ...parts, observe: observe?.worker });
@@ -134,7 +145,7 @@ async function start(
 
   // The path of a callback, from its end.
   const inbox = new Inbox({
-    pool,
+    pool: inboxDatabase.pool,
     circuit,
     enqueue,
     fallback: fallback && {

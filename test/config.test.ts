@@ -119,3 +119,17 @@ function documented(): Record<string, string> {
   const pairs = lines.map((line) => /^#?([A-Z_]+)=(.*)$/.exec(line)).filter((match) => match !== null);
   return Object.fromEntries(pairs.map(([, name, value]) => [name!, value!]));
 }
+
+it('takes only time zones that Node and PostgreSQL read alike, and says which name to use', () => {
+  const problem = (REPORT_TIMEZONE: string) => problems({ REPORT_TIMEZONE }).join();
+  for (const name of ['Asia/Kolkata', 'Asia/Calcutta', 'UTC', 'America/Argentina/Ushuaia', 'Etc/GMT+5']) {
+    expect(problem(name)).toBe('');
+  }
+  expect(problem('IST')).toBe(
+    'REPORT_TIMEZONE must be a full name of the IANA time zone database: Asia/Kolkata if that is what IST means',
+  );
+  expect(problem('PST')).toContain('America/Los_Angeles');
+  for (const name of ['BST', 'EST', 'EST5EDT', 'GMT', 'Japan', '+05:30', 'India', 'Mars/Olympus']) {
+    expect(problem(name)).toMatch(/^REPORT_TIMEZONE must be a full name/);
+  }
+});

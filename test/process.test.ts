@@ -133,3 +133,26 @@ it('the image starts the service as npm start does', () => {
   const [, command] = /^CMD (\[.*)$/m.exec(readFileSync('Dockerfile', 'utf8'))!;
   expect(JSON.parse(command!)).toEqual(scripts.start.split(' '));
 });
+
+it.each(['SQL_ASCII', 'LATIN1'] as const)(
+  'a database in %s is refused at start, and by migrate',
+  async (encoding) => {
+    const other = await createEmptyDatabase(encoding);
+    try {
+      const commands = ['start', 'migrate'].map((name) =>
+        spawnReceiver([name], { PORT: '0', DATABASE_URL: other.url }),
+      );
+      for (const command of commands) {
+        expect(await command.end()).toBe(78);
+        expect(command.output()).toMatch(
+          new RegExp(
+            `^DATABASE_URL leads to a database whose encoding is ${encoding}; .*encoding 'UTF8' template template0\n$`,
+          ),
+        );
+      }
+      expect(await other.rows('select from pg_tables where schemaname = $1', ['public'])).toEqual([]);
+    } finally {
+      await other.close();
+    }
+  },
+);

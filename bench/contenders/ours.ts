@@ -42,7 +42,7 @@ export const prepare = ({ databaseUrl }: Stores): Promise<void> =>
   withDatabase(databaseUrl, ({ db }) => migrate(db));
 
 async function withDatabase(url: string, run: (database: Database) => Promise<unknown>): Promise<void> {
-  const database = openDatabase(url, createLog('warn'), { connections: 1, name: 'bench' });
+  const database = openDatabase(url, createLog('warn'), { connections: 2, name: 'bench' });
   await run(database);
   await database.close();
 }

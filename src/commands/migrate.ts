@@ -10,8 +10,8 @@ export function addMigrateCommand(program: Command, env: Environment): void {
     .command('migrate')
     .description('bring the database up to date (start does so by itself)')
     .action(() =>
-      withDatabase(env, async ({ config, database }) => {
-        const names = await migrate(database.db);
+      withDatabase(env, async ({ config, database, log }) => {
+        const names = await migrate(database.db, log);
         if (!config.redisUrl) await prepareQueueTables(database.url);
         const done = names.length > 0 ? `Ran ${names.join(', ')}.` : 'Nothing to do.';
         process.stdout.write(`${done}\n`);

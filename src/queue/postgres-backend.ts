@@ -16,8 +16,8 @@ export function postgresBackend(url: string, circuit: Circuit): QueueBackend {
   const onError = (error: Error) => void circuit.suspect(error);
   const settings = {
     connectionString: url,
-    options: '-c search_path=bullmq',
     query_timeout: 10_000,
+    settings: { search_path: 'bullmq', statement_timeout: 9_000 },
   };
   const producer = openPool({ ...settings, max: 2, application_name: 'receiver queue' }, onError);
   const consumer = openPool(

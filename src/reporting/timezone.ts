@@ -1,16 +1,62 @@
 import { type Kysely, sql } from 'kysely';
+import { createLog, type Log } from '../log.ts';
+import { changeSchema } from '../store/change-schema.ts';
 import type { Tables } from '../store/tables.ts';
 
 /**
- * Makes the reports' days and hours those of a time zone. Where that changes the zone, the indexes on days
- * are built anew, and what is taken in meanwhile waits: a minute or two at five million receipts.
+ * Makes the reports' days and hours those of a time zone. Where that changes the zone, the indexes on days are
+ * built anew while callbacks are taken in; until that is done, a report may miss rows near midnight. Where
+ * it was interrupted, it is finished.
  *
+ * @param db with two connections at least
  * @param zone a name of the IANA time zone database, such as Asia/Kolkata
  * @returns whether the zone was another before
  * @throws the database's error (22023) for a zone that it does not know; then nothing has changed
  */
-export async function applyReportTimezone(db: Kysely<Tables>, zone: string): Promise<boolean> {
-  const { rows } = await sql<{ changed: boolean }>`
-    select reporting.set_timezone(${zone}) as changed`.execute(db);
-  return rows[0]!.changed;
+export async function applyReportTimezone(
+  db: Kysely<Tables>,
+  zone: string,
+  log: Pick<Log, 'warn'> = createLog('silent'),
+): Promise<boolean> {
+  const name = 'the time zone of the reports';
+  const { rows } = await sql<{ current: boolean }>`
+    select reporting.timezone() = ${zone} and not exists (select from stale_day_indexes) as current`.execute(
+    db,
+  );
+  if (rows[0]!.current) return false;
+  return changeSchema(db, log, async (change) => {
+    const changed = await change.transaction(name, (trx) => writeZone(trx, zone));
+    // What an interrupted build leaves behind.
+    for (const index of await readIndexes(db, sql`i.indisvalid is false`)) {
+      await change.statement(name, `drop index concurrently if exists ${index.name}`);
+    }
+    const stale = sql`i.indexrelid::regclass::text in (select name from stale_day_indexes)`;
+    for (const index of await readIndexes(db, stale)) {
+      await change.statement(name, `reindex index concurrently ${index.name}`);
+      await change.statement(name, `analyze ${index.table}`);
+      await sql`delete from stale_day_indexes where name = ${index.name}`.execute(db);
+    }
+    await sql`delete from stale_day_indexes`.execute(db); // an index that is gone
+    return changed;
+  });
+}
+
+/** Writes the zone and notes the indexes that are to be built anew. */
+async function writeZone(trx: Kysely<Tables>, zone: string): Promise<boolean> {
+  const { rows } = await sql<{ zone: string }>`select reporting.timezone() as zone`.execute(trx);
+  if (rows[0]!.zone === zone) return false;
+  await sql`select reporting.write_zone(${zone})`.execute(trx);
+  for (const { name } of await readIndexes(trx, sql`true`)) {
+    await sql`insert into stale_day_indexes values (${name}) on conflict do nothing`.execute(trx);
+  }
+  return true;
+}
+
+/** The indexes that are built on days or hours, by whichever migration. */
+async function readIndexes(db: Kysely<Tables>, condition: ReturnType<typeof sql>) {
+  const { rows } = await sql<{ name: string; table: string }>`
+    select i.indexrelid::regclass::text as name, i.indrelid::regclass::text as table from pg_index i
+    where pg_get_indexdef(i.indexrelid) ~ 'reporting\\.(day|hour)\\(' and ${condition}
+    order by 2, 1`.execute(db);
+  return rows;
 }

@@ -2,6 +2,7 @@ import { Kysely, PostgresDialect } from 'kysely';
 import type pg from 'pg';
 import type { Log } from '../log.ts';
 import { openPool } from './pool.ts';
+import type { SessionSettings } from './session-settings.ts';
 import type { Tables } from './tables.ts';
 
 export interface Database {
@@ -18,8 +19,9 @@ export interface Database {
  *
  * @param url a PostgreSQL connection string
  * @param options `connections`: the pool's size; `name`: what `pg_stat_activity` shows; `queryTimeoutMs`:
- *   after which a query counts as lost, for a server that vanishes never says so; `settings`: of the
- *   sessions, such as `statement_timeout`
+ *   after which a query counts as lost, for a server that vanishes never says so, and shortly before which
+ *   the server gives it up, for one that goes on would keep its connection and its locks; `settings`: of
+ *   the sessions
  */
 export function openDatabase(
   url: string,
@@ -28,15 +30,17 @@ export function openDatabase(
     connections: number;
     name: string;
     queryTimeoutMs?: number;
-    settings?: Record<string, string | number>;
+    settings?: SessionSettings;
   },
 ): Database {
+  const { connections, name, queryTimeoutMs, settings } = options;
+  const limits = queryTimeoutMs ? { statement_timeout: Math.floor(queryTimeoutMs * 0.9) } : {};
   const config = {
     connectionString: url,
-    max: options.connections,
-    application_name: options.name,
-    ...(options.queryTimeoutMs ? { query_timeout: options.queryTimeoutMs } : {}),
-    ...(options.settings ? { options: asOptions(options.settings) } : {}),
+    max: connections,
+    application_name: name,
+    ...(queryTimeoutMs ? { query_timeout: queryTimeoutMs } : {}),
+    settings: { ...limits, ...settings },
   };
   // What it means is for the circuits and the queries to say.
   const pool = openPool(config, (error) => log.debug({ err: error }, 'a connection to PostgreSQL broke'));
@@ -47,10 +51,4 @@ export function openDatabase(
     if (!pool.ended) await pool.end();
   };
   return { db, pool, url, close };
-}
-
-function asOptions(settings: Record<string, string | number>): string {
-  return Object.entries(settings)
-    .map(([name, value]) => `-c ${name}=${value}`)
-    .join(' ');
 }

@@ -69,6 +69,12 @@ export function isOutage(error: unknown): boolean {
   return connectionCode.test(code) || connectionMessage.test(message) || isOutage(cause);
 }
 
+/** Whether PostgreSQL takes no writes: it is a standby, or was set read-only. */
+export function isReadOnly(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: string; cause?: unknown };
+  return code === '25006' || (cause !== undefined && isReadOnly(cause));
+}
+
 /** Why PostgreSQL refused it, without the values that its message quotes: they may be a patient's. */
 export function describeRefusal(error: pg.DatabaseError): string {
   const place = [error.table, error.column, error.constraint].filter(Boolean).join('.');

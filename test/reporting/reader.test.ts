@@ -53,7 +53,7 @@ it('the reader changes nothing', async () => {
   for (const statement of [
     'delete from reporting.receipts',
     `update reporting.receipts set name = ''`,
-    `select reporting.set_timezone('UTC')`,
+    `select reporting.write_zone('UTC')`,
     'create table reporting.mine ()',
     'create table public.mine ()',
   ]) {
@@ -69,7 +69,7 @@ it('a user who may not create roles migrates all the same', async () => {
     do $$ begin execute format('grant create on database %I to ${user}', current_database()); end $$`);
   const url = new URL(own.url);
   url.searchParams.set('options', `-c role=${user}`);
-  const limited = openDatabase(url.href, createLog('silent'), { connections: 1, name: 'test' });
+  const limited = openDatabase(url.href, createLog('silent'), { connections: 2, name: 'test' });
   try {
     expect(await migrate(limited.db)).toContain('0013_reporting_reader');
     // Another test may have made the role, so that the migration did not have to try: here nobody has.

@@ -1,4 +1,4 @@
-import { applyReportTimezone } from '../../src/reporting/index.ts';
+import { applyReportTimezone, checkTimezone } from '../../src/reporting/index.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { apply, seconds } from './reporting.ts';
@@ -87,4 +87,26 @@ it('two processes that set zones at once leave one of them, with its days', asyn
             reporting.day('2024-03-01T20:00Z') = ('2024-03-01T20:00Z'::timestamptz at time zone reporting.timezone())::date as agrees`,
   );
   expect(row).toEqual({ zone: expect.stringMatching(/UTC|Asia\/Tokyo/), agrees: true });
+});
+
+it('finishes what an interrupted change of the zone left undone', async () => {
+  const file = () => database.rows(`select relfilenode from pg_class where relname = 'receipts_day'`);
+  await database.pool.query(`insert into stale_day_indexes values ('receipts_day'), ('gone')`);
+  const before = await file();
+  expect(await applyReportTimezone(database.db, 'Asia/Kolkata')).toBe(false);
+  expect(await file()).not.toEqual(before);
+  expect(await database.rows('select * from stale_day_indexes')).toEqual([]);
+});
+
+it('refuses a zone that PostgreSQL reads otherwise than Node, or does not know', async () => {
+  for (const zone of ['Asia/Kolkata', 'UTC', 'Europe/Berlin', 'America/St_Johns', 'Australia/Lord_Howe']) {
+    await checkTimezone(database.db, zone);
+  }
+  const problemsOf = (zone: string) => checkTimezone(database.db, zone).catch((error) => error.problems);
+  expect(await problemsOf('IST')).toEqual([
+    expect.stringMatching(/^REPORT_TIMEZONE is IST, .* 17:30 to Node and at .* 14:00 to PostgreSQL/),
+  ]);
+  expect(await problemsOf('PNT')).toEqual([
+    expect.stringMatching(/^REPORT_TIMEZONE is PNT, which PostgreSQL does not know/),
+  ]);
 });

@@ -1,0 +1,103 @@
+import { isOutage } from '../../src/store/faults.ts';
+import { paths, receiptCallback } from '../support/callbacks.ts';
+import { spawnReceiver } from '../support/process.ts';
+import { post, startTestService } from '../support/service.ts';
+import {
+  type Standby,
+  setSynchronous,
+  startPrimary,
+  startStandby,
+  type TestServer,
+} from '../support/standby.ts';
+import { until } from '../support/until.ts';
+
+jest.setTimeout(120_000);
+
+let primary: TestServer;
+let standby: Standby;
+beforeEach(async () => {
+  primary = await startPrimary();
+  standby = await startStandby(primary);
+});
+afterEach(async () => {
+  await standby.stop();
+  await primary.stop();
+});
+
+const send = async (url: string, receipt_id: number) =>
+  (await post(`${url}${paths.receipt}`, receiptCallback({ data: { receipt_id } }))).status;
+
+it('a standby has what its primary has, and takes writes once it is promoted', async () => {
+  await primary.rows('create table things as select 1 as n');
+  await until(() =>
+    standby.rows('select n from things').then(
+      ([row]) => row?.n === 1,
+      () => false,
+    ),
+  );
+  const error = await standby.rows('insert into things values (2)').catch((e: unknown) => e);
+  expect(error).toMatchObject({ code: '25006' });
+  expect(isOutage(error)).toBe(true);
+  await primary.kill();
+  await standby.promote();
+  await standby.rows('insert into things values (2)');
+  expect(await standby.rows('select n from things order by n')).toEqual([{ n: 1 }, { n: 2 }]);
+});
+
+it('a service on a standby is not ready, and says why', async () => {
+  const start = () => spawnReceiver(['start'], { PORT: '0', DATABASE_URL: standby.url });
+  const refused = async () => {
+    const service = start();
+    expect(await service.end()).toBe(1);
+    expect(service.output()).not.toContain('"msg":"ready"');
+    expect(service.output()).toContain('The server of DATABASE_URL takes no writes');
+  };
+  await refused();
+  // Nor where there is nothing to migrate.
+  await (await startTestService({ databaseUrl: primary.url, role: 'receiver' })).stop();
+  const [row] = await primary.rows('select pg_current_wal_lsn()::text as lsn');
+  await until(
+    async () => (await standby.rows(`select pg_last_wal_replay_lsn() >= '${row!.lsn}' as there`))[0]!.there,
+  );
+  await refused();
+});
+
+it('a synchronous standby has all that was acknowledged when the primary is lost', async () => {
+  const service = await startTestService({ databaseUrl: primary.url, role: 'receiver' });
+  try {
+    await setSynchronous(primary, true);
+    const sent = Array.from({ length: 200 }, (_, index) => index);
+    const statuses = await Promise.all(sent.map((id) => send(service.url, id)));
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    await primary.kill();
+    await standby.promote();
+    expect(await standby.rows('select count(*)::int as n from deliveries')).toEqual([{ n: sent.length }]);
+  } finally {
+    await service.stop();
+  }
+});
+
+it('nothing is acknowledged that a synchronous standby does not have', async () => {
+  const service = await startTestService({ databaseUrl: primary.url, role: 'receiver' });
+  try {
+    await setSynchronous(primary, true);
+    expect(await send(service.url, 1)).toBe(200);
+    await standby.kill();
+    const statuses = new Set<number>();
+    const counts: number[] = [];
+    const waiting = `select count(*)::int as n from pg_stat_activity
+                     where application_name = 'receiver inbox' and wait_event = 'SyncRep'`;
+    // A commit is given up after a second, so that five come one after the other.
+    for (let id = 2, end = Date.now() + 5_000; Date.now() < end; id += 1) {
+      statuses.add(await send(service.url, id));
+      counts.push((await primary.rows(waiting))[0]!.n as number);
+    }
+    expect([...statuses]).toEqual([503]);
+    // Nor do such commits pile up.
+    expect(Math.max(...counts)).toBeLessThanOrEqual(2);
+    await standby.restart();
+    await until(async () => (await send(service.url, 4)) === 200);
+  } finally {
+    await service.stop();
+  }
+});
