@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Kysely, sql, type Transaction } from 'kysely';
+import { InvalidConfiguration } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
 import { changeSchema, type SchemaChange } from './change-schema.ts';
 import { requireUtf8 } from './encoding.ts';
@@ -31,7 +32,10 @@ export async function migrate(
   log: Pick<Log, 'warn'> = createLog('silent'),
   folder = ownFolder,
 ): Promise<string[]> {
-  await requireUtf8(db);
+  await requireUtf8(db).catch((error) => {
+    if (error instanceof InvalidConfiguration) throw error;
+    throw new Error('The database could not be migrated', { cause: error });
+  });
   const migrations = await readMigrations(folder);
   return changeSchema(db, log, async (change) => {
     const done = await change.transaction('the list of migrations', readDone);
