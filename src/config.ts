@@ -25,6 +25,8 @@ export interface Config {
     connections: number;
     /** How long a sender may take for its request. */
     requestMs: number;
+    /** How long a connection may stay open without a request. */
+    keepAliveMs: number;
   };
   quarantine: { rows: number; bytes: number };
   authentication: {
@@ -128,6 +130,8 @@ export function parseConfig(
       refusalsPerMinute: e.REFUSAL_LIMIT,
       connections: 2_000,
       requestMs: 15_000,
+      // Longer than the minute for which proxies keep connections: the side that sends must be the one that closes.
+      keepAliveMs: 65_000,
     },
     quarantine: { rows: 10_000, bytes: 64 * 1024 * 1024 },
     authentication: {
