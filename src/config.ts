@@ -27,6 +27,15 @@ export interface Config {
     requestMs: number;
     /** How long a connection may stay open without a request. */
     keepAliveMs: number;
+    bodies: {
+      /** How many bytes of large bodies may be in memory at once, of all connections together. */
+      bytes: number;
+      /** Up to this many bytes a body is let in at once: connections bound how many of those there are. */
+      smallBytes: number;
+      /** How many large ones may wait for their turn, and for how long. */
+      maxWaiting: number;
+      waitMs: number;
+    };
   };
   quarantine: { rows: number; bytes: number };
   authentication: {
@@ -132,6 +141,7 @@ export function parseConfig(
       requestMs: 15_000,
       // Longer than the minute for which proxies keep connections: the side that sends must be the one that closes.
       keepAliveMs: 65_000,
+      bodies: { bytes: 16 * 1024 * 1024, smallBytes: 16 * 1024, maxWaiting: 500, waitMs: 5_000 },
     },
     quarantine: { rows: 10_000, bytes: 64 * 1024 * 1024 },
     authentication: {

@@ -1,15 +1,23 @@
 import type pg from 'pg';
 import type { Config } from './config.ts';
 import { describeDoor } from './http/door/describe.ts';
+import { type ForwardedWatch, forwardedIgnored } from './http/door/forwarded.ts';
 import type { HealthPart } from './http/health.ts';
 import type { QueueBackend } from './queue/backend.ts';
 import { within } from './within.ts';
 
 /** What /readyz asks: PostgreSQL or else Redis has to answer, the rest is said for whoever looks. */
-export function healthParts(config: Config, pool: pg.Pool, backend: QueueBackend): HealthPart[] {
+export function healthParts(
+  config: Config,
+  pool: pg.Pool,
+  backend: QueueBackend,
+  forwarded: ForwardedWatch,
+): HealthPart[] {
   // Half the time that a part has, so that the other store can still be asked.
   const database = () => within(1_000, pool.query('select 1')).then(() => 'PostgreSQL');
   const refuge = () => backend.ping().then(() => 'Redis, until PostgreSQL is back');
+  const access = () =>
+    [describeDoor(config), ...(forwarded.isIgnored() ? [forwardedIgnored] : [])].join('; ');
   const durability = backend.refuge?.durability;
   return [
     {
@@ -22,6 +30,6 @@ export function healthParts(config: Config, pool: pg.Pool, backend: QueueBackend
     ...(durability
       ? [{ name: 'refuge', required: false, check: () => durability().then(({ detail }) => detail) }]
       : []),
-    { name: 'door', required: false, check: async () => describeDoor(config) },
+    { name: 'access', required: false, check: async () => access() },
   ];
 }

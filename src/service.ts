@@ -2,11 +2,13 @@ import type { Config } from './config.ts';
 import { createConsole } from './console/index.ts';
 import { envelopeSchema, type Family } from './families/index.ts';
 import { healthParts } from './health-parts.ts';
-import { countAttempts, requireAdmin } from './http/admin.ts';
+import { countAttempts, isFromAdmin, requireAdmin } from './http/admin.ts';
 import { type AdminParts, createApp } from './http/app.ts';
+import { BodyBudget } from './http/body-budget.ts';
 import { createCallbackHandler, type Handler } from './http/callback-handler.ts';
 import { describeDoor } from './http/door/describe.ts';
 import { createDoor } from './http/door/door.ts';
+import { watchForwarded } from './http/door/forwarded.ts';
 import { rateLimit } from './http/door/rate-limit.ts';
 import { readiness } from './http/health.ts';
 import { serveMetrics } from './http/metrics-server.ts';
@@ -98,14 +100,20 @@ async function start(
   );
 
   // What every role shows of itself.
-  const health = healthParts(config, pool, backend);
+  const forwarded = watchForwarded(trustProxy, log);
+  const health = healthParts(config, pool, backend, forwarded);
   const limits = openLimits(config, onStop);
   const attempts = countAttempts(limits.signIns, trustProxy);
   const stores = { pool, queue: () => queue.opened(), queueStore: backend.name, log };
   const instruments = adminToken ? createMetrics(families, stores, metrics.cacheMs) : undefined;
   const observe = instruments?.observe;
   const admin: AdminParts | undefined = adminToken
-    ? { require: requireAdmin(adminToken, attempts), scrape: instruments!.scrape, contract }
+    ? {
+        sent: (req) => isFromAdmin(req, adminToken),
+        require: requireAdmin(adminToken, attempts),
+        scrape: instruments!.scrape,
+        contract,
+      }
     : undefined;
   onStop(await serveMetrics({ health, admin, log }, config));
 
@@ -130,9 +138,10 @@ async function start(
   onStop(() => inbox.drained());
   const drift = new Drift(pool, log, families);
   onStop(() => drift.close());
-  const door = createDoor({ rules: authentication, limits });
+  const door = createDoor({ rules: authentication, limits, forwarded });
+  const bodies = new BodyBudget(config.limits.bodies);
   const schema = envelopeSchema(families);
-  const parts = { config, schema, door, inbox, quarantine, drift, observe: observe?.http, log };
+  const parts = { config, schema, door, bodies, inbox, quarantine, drift, observe: observe?.http, log };
   const callbacks = new Map<string, Handler>(
     families.map((family) => [config.paths[family.name]!, createCallbackHandler(family, parts)]),
   );

@@ -1,6 +1,6 @@
 import express from 'express';
 import request from 'supertest';
-import { countAttempts, isSameSecret, requireAdmin } from '../../src/http/admin.ts';
+import { countAttempts, isFromAdmin, isSameSecret, requireAdmin } from '../../src/http/admin.ts';
 import { createApp } from '../../src/http/app.ts';
 import { rateLimit } from '../../src/http/door/rate-limit.ts';
 import { createLog } from '../../src/log.ts';
@@ -14,6 +14,7 @@ function app() {
     callbacks: new Map(),
     health: [],
     admin: {
+      sent: (req) => isFromAdmin(req, token),
       require: requireAdmin(token, attempts),
       scrape: async () => ({ contentType: 'text/plain', text: '' }),
       console: express.Router(),
