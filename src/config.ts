@@ -38,6 +38,8 @@ export interface Config {
     };
   };
   quarantine: { rows: number; bytes: number };
+  /** How long the console's downloads may take, and their readers take nothing. */
+  downloads: { stalledMs: number; totalMs: number };
   authentication: {
     signingKeys: string[];
     signatureHeader: string;
@@ -141,9 +143,10 @@ export function parseConfig(
       requestMs: 15_000,
       // Longer than the minute for which proxies keep connections: the side that sends must be the one that closes.
       keepAliveMs: 65_000,
-      bodies: { bytes: 16 * 1024 * 1024, smallBytes: 16 * 1024, maxWaiting: 500, waitMs: 5_000 },
+      bodies: { bytes: 8 * 1024 * 1024, smallBytes: 16 * 1024, maxWaiting: 500, waitMs: 5_000 },
     },
     quarantine: { rows: 10_000, bytes: 64 * 1024 * 1024 },
+    downloads: { stalledMs: 30_000, totalMs: 15 * 60_000 },
     authentication: {
       signingKeys: e.SIGNING_KEYS,
       signatureHeader: e.SIGNATURE_HEADER,

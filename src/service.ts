@@ -155,6 +155,7 @@ async function start(
       databaseUrl,
       families,
       attempts,
+      downloads: config.downloads,
       readiness: () => readiness(health),
       readmission: { families, schema, door, inbox },
       replay: {
