@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { environmentSchema, type FamilyPath } from './environment-schema.ts';
+import { isUnguessable } from './unguessable.ts';
 
 export type Role = 'all' | 'receiver' | 'worker';
 
@@ -78,7 +79,8 @@ export class InvalidConfiguration extends Error {
 
 const openInProduction =
   'SIGNING_KEYS, ALLOWED_IPS, ALLOWED_CLIENT_IDS or ALLOWED_BUSINESS_IDS must be set in production, or all three ' +
-  'paths must hold a part that nobody can guess; else anybody could send callbacks. ' +
+  'paths must hold a part that nobody can guess, such as the output of `openssl rand -hex 16` (words, dates and ' +
+  'versions can be guessed); else anybody could send callbacks. ' +
   'To take them from anybody all the same, set ALLOW_UNAUTHENTICATED=true';
 
 type Door = Pick<
@@ -90,11 +92,6 @@ function isOpenInProduction(env: Door, paths: Record<string, string>): boolean {
   if (env.NODE_ENV !== 'production' || env.ROLE === 'worker') return false;
   const lists = [env.SIGNING_KEYS, env.ALLOWED_IPS, env.ALLOWED_CLIENT_IDS, env.ALLOWED_BUSINESS_IDS];
   return lists.every((list) => list.length === 0) && !Object.values(paths).every(isUnguessable);
-}
-
-/** Whether a path holds a part that looks as if chance had made it: 16 characters or more, digits among them. */
-export function isUnguessable(path: string): boolean {
-  return path.split('/').some((part) => /^(?=.*\d)(?=.*[A-Za-z])[\w-]{16,}$/.test(part));
 }
 
 /**

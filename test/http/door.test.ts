@@ -250,7 +250,7 @@ it('production refuses to start where nothing tells the sender, and says what to
   const production = { NODE_ENV: 'production', DATABASE_URL: 'postgres://localhost/x' };
   const parse = (env: Record<string, string>) => () => parseConfig({ ...production, ...env }, families);
   expect(parse({})).toThrow(expect.objectContaining({ problems: [expect.stringContaining('SIGNING_KEYS')] }));
-  const unguessable = (name: string) => `/callbacks/${name}-4fZk82mQx0aLw93b`;
+  const unguessable = (name: string) => `/callbacks/${name}-4fZk82mQx0aLw93bT7pYcR`;
   const ways: Record<string, string>[] = [
     { SIGNING_KEYS: 'key' },
     { ALLOWED_IPS: '192.0.2.1' },
@@ -266,4 +266,12 @@ it('production refuses to start where nothing tells the sender, and says what to
   ];
   for (const way of ways) expect(parse(way)).not.toThrow();
   expect(parse({ RECEIPTS_PATH: unguessable('r') })).toThrow();
+  const guessable = {
+    RECEIPTS_PATH: '/hooks/receipt-events-v1',
+    CONSENT_FORMS_PATH: '/hooks/consent-form-events-v1',
+    REVIEW_REQUESTS_PATH: '/hooks/review-request-events-v1',
+  };
+  expect(parse(guessable)).toThrow(
+    expect.objectContaining({ problems: [expect.stringContaining('openssl rand -hex 16')] }),
+  );
 });
