@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { environmentSchema, type FamilyPath } from './environment-schema.ts';
+import { isUnguessable } from './unguessable.ts';
 
 export type Role = 'all' | 'receiver' | 'worker';
 
@@ -27,8 +28,21 @@ export interface Config {
     connections: number;
     /** How long a sender may take for its request. */
     requestMs: number;
+    /** How long a connection may stay open without a request. */
+    keepAliveMs: number;
+    bodies: {
+      /** How many bytes of large bodies may be in memory at once, of all connections together. */
+      bytes: number;
+      /** Up to this many bytes a body is let in at once: connections bound how many of those there are. */
+      smallBytes: number;
+      /** How many large ones may wait for their turn, and for how long. */
+      maxWaiting: number;
+      waitMs: number;
+    };
   };
   quarantine: { rows: number; bytes: number };
+  /** How long the console's downloads may take, and their readers take nothing. */
+  downloads: { stalledMs: number; totalMs: number };
   authentication: {
     signingKeys: string[];
     signatureHeader: string;
@@ -67,7 +81,8 @@ export class InvalidConfiguration extends Error {
 
 const openInProduction =
   'SIGNING_KEYS, ALLOWED_IPS, ALLOWED_CLIENT_IDS or ALLOWED_BUSINESS_IDS must be set in production, or all three ' +
-  'paths must hold a part that nobody can guess; else anybody could send callbacks. ' +
+  'paths must hold a part that nobody can guess, such as the output of `openssl rand -hex 16` (words, dates and ' +
+  'versions can be guessed); else anybody could send callbacks. ' +
   'To take them from anybody all the same, set ALLOW_UNAUTHENTICATED=true';
 
 type Door = Pick<
@@ -79,11 +94,6 @@ function isOpenInProduction(env: Door, paths: Record<string, string>): boolean {
   if (env.NODE_ENV !== 'production' || env.ROLE === 'worker') return false;
   const lists = [env.SIGNING_KEYS, env.ALLOWED_IPS, env.ALLOWED_CLIENT_IDS, env.ALLOWED_BUSINESS_IDS];
   return lists.every((list) => list.length === 0) && !Object.values(paths).every(isUnguessable);
-}
-
-/** Whether a path holds a part that looks as if chance had made it: 16 characters or more, digits among them. */
-export function isUnguessable(path: string): boolean {
-  return path.split('/').some((part) => /^(?=.*\d)(?=.*[A-Za-z])[\w-]{16,}$/.test(part));
 }
 
 /**
@@ -131,8 +141,12 @@ export function parseConfig(
       refusalsPerMinute: e.REFUSAL_LIMIT,
       connections: 2_000,
       requestMs: 15_000,
+      // Longer than the minute for which proxies keep connections: the side that sends must be the one that closes.
+      keepAliveMs: 65_000,
+      bodies: { bytes: 8 * 1024 * 1024, smallBytes: 16 * 1024, maxWaiting: 500, waitMs: 5_000 },
     },
     quarantine: { rows: 10_000, bytes: 64 * 1024 * 1024 },
+    downloads: { stalledMs: 30_000, totalMs: 15 * 60_000 },
     authentication: {
       signingKeys: e.SIGNING_KEYS,
       signatureHeader: e.SIGNATURE_HEADER,

@@ -1,5 +1,6 @@
 import type { Config } from './config.ts';
 import { describeDoor } from './http/door/describe.ts';
+import { type ForwardedWatch, forwardedIgnored } from './http/door/forwarded.ts';
 import type { HealthPart } from './http/health.ts';
 import type { QueueBackend } from './queue/backend.ts';
 import type { DeliveryQueue } from './queue/delivery-queue.ts';
@@ -13,10 +14,12 @@ export interface HealthSources {
   backend: QueueBackend;
   queue: DeliveryQueue;
   worker: Pick<RunningWorker, 'takesJobs'> | undefined;
+  forwarded: ForwardedWatch;
 }
 
 /** What /readyz tells: what this process can do now. One store has to take deliveries; the rest is information. */
-export function healthParts({ config, circuit, backend, queue, worker }: HealthSources): HealthPart[] {
+export function healthParts(sources: HealthSources): HealthPart[] {
+  const { config, circuit, backend, queue, worker, forwarded } = sources;
   const { fallback } = backend;
   const answers = async (store: Circuit, detail: string) => {
     if (store.isOpen || !(await store.answers())) throw new Error('The store is away.');
@@ -24,6 +27,8 @@ export function healthParts({ config, circuit, backend, queue, worker }: HealthS
   };
   const database = () => answers(circuit, 'PostgreSQL');
   const inRedis = () => answers(backend.circuit, 'Redis, until PostgreSQL is back');
+  const access = () =>
+    [describeDoor(config), ...(forwarded.isIgnored() ? [forwardedIgnored] : [])].join('; ');
   return [
     {
       name: 'store',
@@ -60,6 +65,6 @@ export function healthParts({ config, circuit, backend, queue, worker }: HealthS
           },
         ]
       : []),
-    { name: 'door', required: false, check: async () => describeDoor(config) },
+    { name: 'access', required: false, check: async () => access() },
   ];
 }

@@ -3,11 +3,13 @@ import type { Config } from './config.ts';
 import { createConsole } from './console/index.ts';
 import { envelopeSchema, type Family } from './families/index.ts';
 import { healthParts } from './health-parts.ts';
-import { countAttempts, requireAdmin } from './http/admin.ts';
+import { countAttempts, isFromAdmin, requireAdmin } from './http/admin.ts';
 import { type AdminParts, createApp } from './http/app.ts';
+import { BodyBudget } from './http/body-budget.ts';
 import { createCallbackHandler, type Handler } from './http/callback-handler.ts';
 import { describeDoor } from './http/door/describe.ts';
 import { createDoor } from './http/door/door.ts';
+import { watchForwarded } from './http/door/forwarded.ts';
 import { rateLimit } from './http/door/rate-limit.ts';
 import { readiness } from './http/health.ts';
 import { serveMetrics } from './http/metrics-server.ts';
@@ -24,7 +26,7 @@ import { DeliveryQueue } from './queue/delivery-queue.ts';
 import type { FallbackStream } from './queue/fallback-stream.ts';
 import { postgresBackend } from './queue/postgres-backend.ts';
 import { connectRedis } from './queue/redis.ts';
-import { redisBackend } from './queue/redis-backend.ts';
+import { keyPrefix, redisBackend } from './queue/redis-backend.ts';
 import type { Circuit } from './store/circuit.ts';
 import { type CircuitParts, databaseCircuit } from './store/circuits.ts';
 import { openDatabase } from './store/database.ts';
@@ -123,12 +125,19 @@ async function start(
   if (worker) onStop(worker.stop);
 
   // What every role shows of itself.
-  const health = healthParts({ config, circuit, backend, queue, worker });
+  const forwarded = watchForwarded(trustProxy, log);
+  const health = healthParts({ config, circuit, backend, queue, worker, forwarded });
   const limits = openLimits(config, onStop);
   const attempts = countAttempts(limits.signIns, trustProxy);
   const scrape = instruments?.scrape({ pool, queue, backend, log }, metrics.cacheMs);
-  const admin: AdminParts | undefined =
-    adminToken && scrape ? { require: requireAdmin(adminToken, attempts), scrape, contract } : undefined;
+  const admin: AdminParts | undefined = adminToken
+    ? {
+        sent: (req) => isFromAdmin(req, adminToken),
+        require: requireAdmin(adminToken, attempts),
+        scrape: scrape!,
+        contract,
+      }
+    : undefined;
   onStop(await serveMetrics({ health, admin, log }, config));
   const stopping = new AbortController();
   onStop(async () => stopping.abort());
@@ -158,9 +167,10 @@ async function start(
   onStop(() => inbox.drained());
   const drift = new Drift(pool, log, families);
   onStop(() => drift.close());
-  const door = createDoor({ rules: authentication, limits });
+  const door = createDoor({ rules: authentication, limits, forwarded });
+  const bodies = new BodyBudget(config.limits.bodies);
   const schema = envelopeSchema(families);
-  const parts = { config, schema, door, inbox, quarantine, drift, observe: observe?.http, log };
+  const parts = { config, schema, door, bodies, inbox, quarantine, drift, observe: observe?.http, log };
   const callbacks = new Map<string, Handler>(
     families.map((family) => [config.paths[family.name]!, createCallbackHandler(family, parts)]),
   );
@@ -174,6 +184,7 @@ async function start(
       databaseUrl,
       families,
       attempts,
+      downloads: config.downloads,
       readiness: () => readiness(health),
       readmission: { families, schema, door, inbox, drift },
       replay: {
@@ -224,12 +235,13 @@ function openLimits(config: Config, onStop: (closer: Closer) => void) {
   const redis = config.redisUrl ? connectRedis(config.redisUrl, 'producer') : undefined;
   redis?.on('error', () => {}); // the limits go on in memory
   onStop(async () => redis?.disconnect());
+  const prefix = keyPrefix(config.queuePrefix);
   return {
     requests: requestsPerSecond
-      ? rateLimit('requests', { points: requestsPerSecond, durationS: 1 }, redis)
+      ? rateLimit(`${prefix}:requests`, { points: requestsPerSecond, durationS: 1 }, redis)
       : undefined,
-    refusals: rateLimit('refusals', { points: refusalsPerMinute, durationS: 60 }, redis),
-    signIns: rateLimit('sign-ins', { points: 10, durationS: 300 }, redis),
+    refusals: rateLimit(`${prefix}:refusals`, { points: refusalsPerMinute, durationS: 60 }, redis),
+    signIns: rateLimit(`${prefix}:sign-ins`, { points: 10, durationS: 300 }, redis),
   };
 }
 

@@ -78,7 +78,7 @@ export async function call<O extends Operation>(
   }
 
   async function attempts(signal: AbortSignal) {
-    const end = Date.now() + connection.totalTimeoutMs;
+    const end = performance.now() + connection.totalTimeoutMs;
     for (let count = 1; ; count++) {
       try {
         return await attempt(signal);
@@ -86,7 +86,7 @@ export async function call<O extends Operation>(
         signal.throwIfAborted();
         const failure = asServiceError(error, of, sent);
         const pauseMs = pauseBeforeRetry(failure, operation, count, connection.retry);
-        if (pauseMs === undefined || Date.now() + pauseMs >= end) throw failure;
+        if (pauseMs === undefined || performance.now() + pauseMs >= end) throw failure;
         connection.onRetry?.(failure, pauseMs);
         await pause(pauseMs, undefined, { signal });
       }

@@ -18,12 +18,12 @@ export function startProgress(what: string, total: number): Progress {
     return { advance: (by = 1) => bar.increment(by), stop: () => bar.stop() };
   }
   let done = 0;
-  let last = Date.now();
+  let last = performance.now();
   return {
     advance: (by = 1) => {
       done += by;
-      if (Date.now() - last < lineEveryMs) return;
-      last = Date.now();
+      if (performance.now() - last < lineEveryMs) return;
+      last = performance.now();
       process.stderr.write(`${done}/${total} ${what}\n`);
     },
     stop: () => {},

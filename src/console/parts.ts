@@ -6,6 +6,7 @@ import type { ReadmitParts } from '../http/readmit.ts';
 import type { Log } from '../log.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';
+import type { DownloadLimits } from './reports/csv.ts';
 
 /** What the console is made of; the composition root puts it together. */
 export interface ConsoleParts {
@@ -17,6 +18,7 @@ export interface ConsoleParts {
   databaseUrl: string;
   families: readonly Family[];
   attempts: Attempts;
+  downloads: DownloadLimits;
   readiness: () => Promise<Readiness>;
   /** Takes bodies of the quarantine in. */
   readmission: ReadmitParts & { inbox: NonNullable<ReadmitParts['inbox']> };

@@ -31,16 +31,15 @@ export function requireSession({ sessions, timezone }: SignInParts): RequestHand
 /** Begins a session where the token is right. */
 export function signIn({ adminToken, sessions, attempts, log }: SignInParts): RequestHandler {
   return (req, res) => {
-    try {
-      attempts.check(req);
-    } catch (error) {
-      if (!(error instanceof TooManyRequests)) throw error;
-      res.setHeader('Retry-After', String(error.retryAfterS));
-      return sendForm(req, res, 429, `Too many tries. Wait ${error.retryAfterS} seconds.`);
-    }
     const { token, next } = (req.body ?? {}) as Record<string, unknown>;
     if (typeof token !== 'string' || !isSameSecret(token.trim(), adminToken.trim())) {
-      attempts.count(req);
+      try {
+        attempts.wrong(req);
+      } catch (error) {
+        if (!(error instanceof TooManyRequests)) throw error;
+        res.setHeader('Retry-After', String(error.retryAfterS));
+        return sendForm(req, res, 429, `Too many wrong tokens. Wait ${error.retryAfterS} seconds.`);
+      }
       log.warn('a sign-in to the console failed');
       return sendForm(req, res, 401, 'That is not the token.');
     }

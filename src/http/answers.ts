@@ -10,6 +10,7 @@ import {
 } from './door/errors.ts';
 import {
   BodyTooLarge,
+  Busy,
   type FieldError,
   InvalidCallback,
   MethodNotAllowed,
@@ -59,6 +60,7 @@ const table = [
     title: 'Too many requests',
     headers: { 'Retry-After': String(retryAfterS) },
   })),
+  row(Busy, () => ({ status: 503, title: 'Unavailable', headers: { 'Retry-After': '5' } })),
   row(Unavailable, () => ({ status: 503, title: 'Unavailable', headers: { 'Retry-After': '5' } })),
 ];
 

@@ -1,9 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Log } from '../log.ts';
 import { answer, answerProblem } from './answers.ts';
 import type { Handler, HttpObserver } from './callback-handler.ts';
 import { NotFound } from './errors.ts';
-import { type HealthPart, readiness } from './health.ts';
+import { type HealthPart, readiness, withoutDetails } from './health.ts';
 
 export interface AppParts {
   /** The handler of each registered path. */
@@ -16,6 +17,8 @@ export interface AppParts {
 }
 
 export interface AdminParts {
+  /** Whether a request brings the admin token. */
+  sent: (req: IncomingMessage) => boolean;
   /** Lets through who sends the admin token. */
   require: RequestHandler;
   /** What is served at /metrics. */
@@ -33,9 +36,10 @@ export function createApp({ callbacks, health, admin, observe, log }: AppParts):
   for (const [path, handle] of callbacks) app.all(path, handle);
 
   app.get('/healthz', (_req, res) => answer(res, 200, { status: 'alive' }));
-  app.get('/readyz', async (_req, res) => {
+  app.get('/readyz', async (req, res) => {
     const { ready, parts } = await readiness(health);
-    answer(res, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', parts });
+    const shown = admin?.sent(req) ? parts : withoutDetails(parts);
+    answer(res, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', parts: shown });
   });
 
   if (admin) {

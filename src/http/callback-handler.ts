@@ -9,11 +9,12 @@ import type { Inbox } from '../inbox/inbox.ts';
 import type { Quarantine } from '../inbox/quarantine.ts';
 import type { Log } from '../log.ts';
 import { answer, answerProblem } from './answers.ts';
+import type { BodyBudget } from './body-budget.ts';
 import type { Door } from './door/door.ts';
 import { SenderGone } from './errors.ts';
 import { misfitOf } from './misfit.ts';
 import { parseCallback } from './parse-callback.ts';
-import { readBody, requireJson, requirePost } from './read-body.ts';
+import { bodySize, readBody, requireJson, requirePost } from './read-body.ts';
 
 export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
@@ -31,6 +32,7 @@ export interface CallbackParts {
   config: Pick<Config, 'bodyLimitBytes' | 'paths'>;
   schema: z.ZodType<AnyEnvelope>;
   door: Door;
+  bodies: Pick<BodyBudget, 'enter'>;
   inbox: Pick<Inbox, 'append'>;
   quarantine: Pick<Quarantine, 'keep'>;
   drift: Pick<Drift, 'observe'>;
@@ -43,7 +45,7 @@ export interface CallbackParts {
  * durable. It needs nothing of Express, so it can be mounted anywhere that has Node's request and response.
  */
 export function createCallbackHandler(family: Family, parts: CallbackParts): Handler {
-  const { config, schema, door, inbox, quarantine, drift, observe, log } = parts;
+  const { config, schema, door, bodies, inbox, quarantine, drift, observe, log } = parts;
 
   const takeIn = async (body: Buffer) => {
     const envelope = parseCallback(body, schema, Date.now(), family);
@@ -58,10 +60,14 @@ export function createCallbackHandler(family: Family, parts: CallbackParts): Han
   return async (req, res) => {
     const started = performance.now();
     let status: number | 'gone' = 200;
+    let leave = () => {};
     try {
       requirePost(req);
       door.admit(req);
       requireJson(req);
+      // What waits is held by Node meanwhile: a piece of a body, or thousands of chunks of one byte each.
+      const mayWait = req.headers['transfer-encoding'] === undefined;
+      leave = await bodies.enter(bodySize(req, config.bodyLimitBytes), mayWait);
       const body = await readBody(req, config.bodyLimitBytes);
       door.authenticate(req, body);
       const accepted = await takeIn(body).catch(async (error) => {
@@ -71,12 +77,12 @@ export function createCallbackHandler(family: Family, parts: CallbackParts): Han
       });
       answer(res, status, accepted);
       log.debug({ delivery: accepted.id, status: accepted.status }, 'callback taken in');
-    } catch (error) {
-      if (error instanceof SenderGone) {
+    } catch (raised) {
+      if (raised instanceof SenderGone) {
         status = 'gone';
         return;
       }
-      door.noticeRefusal(req, error);
+      const error = door.recordRejection(req, raised);
       status = answerProblem(res, error);
       if (status === 500) log.error({ err: error, family: family.name }, 'a callback could not be handled');
       else {
@@ -85,6 +91,7 @@ export function createCallbackHandler(family: Family, parts: CallbackParts): Han
         log[level]({ status, reason: (error as Error).name, family: family.name }, 'callback refused');
       }
     } finally {
+      leave();
       observe?.answered(family.name, status, (performance.now() - started) / 1000);
     }
   };

@@ -35,6 +35,14 @@ export class BodyTooLarge extends Error {
   }
 }
 
+/** Raised while too many large bodies are under way. */
+export class Busy extends Error {
+  constructor() {
+    super('Too many large bodies are being received now.');
+    this.name = 'Busy';
+  }
+}
+
 export class UnsupportedMedia extends Error {
   constructor(reason: string) {
     super(reason);

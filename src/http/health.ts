@@ -23,6 +23,11 @@ export async function readiness(parts: readonly HealthPart[]): Promise<Readiness
   return { ready, parts: Object.fromEntries(parts.map((part, index) => [part.name, answers[index]!])) };
 }
 
+/** What strangers are told: how the service is set is for administrators. */
+export function withoutDetails(parts: Readiness['parts']): Record<string, { ok: boolean }> {
+  return Object.fromEntries(Object.entries(parts).map(([name, { ok }]) => [name, { ok }]));
+}
+
 async function ask({ check }: HealthPart): Promise<{ ok: boolean; detail: string }> {
   try {
     return { ok: true, detail: await within(timeoutMs, check()) };

@@ -19,29 +19,51 @@ export function requireJson(req: IncomingMessage): void {
 }
 
 /**
+ * How many bytes a request's body may turn out to have: its length where that is given, or else the limit.
+ *
+ * @throws BodyTooLarge
+ */
+export function bodySize(req: IncomingMessage, limit: number): number {
+  const length = req.headers['content-length'];
+  if (Number(length ?? 0) > limit) throw new BodyTooLarge(limit);
+  return length === undefined ? limit : Number(length);
+}
+
+/**
  * Reads a request's bytes.
  *
  * @param limit how many bytes at most
  * @throws BodyTooLarge as soon as that is known; SenderGone
  */
-export function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
-  if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.reject(new BodyTooLarge(limit));
+export async function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
+  const expected = bodySize(req, limit);
+  if (req.destroyed) throw new SenderGone(); // while it waited for its turn
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    let body: Buffer = Buffer.alloc(0);
     let size = 0;
     req.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > limit) {
+      if (size + chunk.length > limit) {
         req.pause();
         reject(new BodyTooLarge(limit));
-      } else {
-        chunks.push(chunk);
+        return;
       }
+      // Chunks are not kept: each costs more than its bytes, and a sender may make them as small as one byte.
+      if (size === 0) body = chunk;
+      else body = append(body, size, chunk, expected);
+      size += chunk.length;
     });
-    req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    req.on('end', () => resolve(body.subarray(0, size)));
     req.on('error', () => reject(new SenderGone()));
     req.on('close', () => {
       if (!req.complete) reject(new SenderGone());
     });
   });
+}
+
+function append(body: Buffer, size: number, chunk: Buffer, expected: number): Buffer {
+  const needed = size + chunk.length;
+  const roomy = needed <= body.length ? body : Buffer.alloc(Math.max(needed, Math.min(expected, 2 * needed)));
+  if (roomy !== body) roomy.set(body);
+  roomy.set(chunk, size);
+  return roomy;
 }

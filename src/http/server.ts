@@ -3,19 +3,23 @@ import { createServer } from 'node:http';
 import { type AddressInfo, Server as Listener } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import type { Express } from 'express';
 import type { Config } from '../config.ts';
 import type { Handler } from './callback-handler.ts';
+import { cutOffStalled } from './cut-off.ts';
 
 export interface HttpServer {
   /** The address that it listens on, such as http://127.0.0.1:8080. */
   url: string;
+  /** How many connections are open. */
+  connections: () => Promise<number>;
   /** Takes no more connections, answers what is in flight, and closes them all. */
   stop: () => Promise<void>;
 }
 
-// Longer than the minute for which proxies keep connections: the side that sends must be the one that closes.
-const keepAliveMs = 65_000;
+// So that an answer is read before the connection goes: bytes of the sender that nobody reads would reset it.
+const lingerMs = 1_000;
 const patienceMs = 10_000;
 
 /**
@@ -31,11 +35,12 @@ export async function listen(
   { host, port, drainMs, limits }: Pick<Config, 'host' | 'port' | 'drainMs' | 'limits'>,
 ): Promise<HttpServer> {
   let stopping = false;
+  const checkEveryMs = Math.min(limits.requestMs, 1_000);
   const timeouts = {
-    keepAliveTimeout: keepAliveMs,
+    keepAliveTimeout: limits.keepAliveMs,
     headersTimeout: limits.requestMs,
     requestTimeout: limits.requestMs,
-    connectionsCheckingInterval: Math.min(limits.requestMs, 1_000),
+    connectionsCheckingInterval: checkEveryMs,
   };
   const server = createServer(timeouts, (req, res) => {
     if (stopping) res.shouldKeepAlive = false;
@@ -45,6 +50,7 @@ export async function listen(
   });
   server.maxConnections = limits.connections;
   server.on('clientError', answerBrokenRequest);
+  cutOffStalled(server, limits, checkEveryMs);
   server.listen(port, host);
   await once(server, 'listening');
   const address = server.address() as AddressInfo;
@@ -62,7 +68,8 @@ export async function listen(
     clearInterval(closing);
     clearTimeout(giveUp);
   };
-  return { url: `http://${name}:${address.port}`, stop };
+  const connections = promisify(server.getConnections.bind(server));
+  return { url: `http://${name}:${address.port}`, connections, stop };
 }
 
 const brokenRequests: Record<string, string> = {
@@ -70,7 +77,10 @@ const brokenRequests: Record<string, string> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
 };
 
-/** What never became a request for Node gets an answer like all others, and its connection is closed. */
+/**
+ * What never became a request for Node gets an answer like all others, and its connection is closed: by us
+ * in the end, for a sender that neither reads nor leaves would keep it.
+ */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -83,4 +93,6 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
     `HTTP/1.1 ${line}\r\nContent-Type: application/problem+json\r\nConnection: close\r\n` +
       `Content-Length: ${body.length}\r\n\r\n${body}`,
   );
+  const lingering = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once('close', () => clearTimeout(lingering));
 }

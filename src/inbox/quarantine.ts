@@ -51,7 +51,7 @@ export class Quarantine {
   private readonly options: QuarantineOptions;
   private readonly commits: GroupCommit<Misfit, undefined>;
   private evicting: Promise<void> | undefined;
-  private lastEviction = 0;
+  private lastEviction = Number.NEGATIVE_INFINITY;
 
   constructor(options: QuarantineOptions) {
     this.options = options;
@@ -98,8 +98,8 @@ export class Quarantine {
         misfits.map(({ acknowledged = false }) => acknowledged),
       ],
     });
-    if (Date.now() - this.lastEviction > evictEveryMs) {
-      this.lastEviction = Date.now();
+    if (performance.now() - this.lastEviction > evictEveryMs) {
+      this.lastEviction = performance.now();
       this.evicting = this.evict();
     }
     return misfits.map(() => undefined);

@@ -40,7 +40,7 @@ const problems: [status: number, description: string, headers?: object][] = [
     'Not a callback, or one of another address; it is kept, and taken in later if it turns out to be right',
   ],
   [429, 'Too many requests', retryAfter],
-  [503, 'No store can hold the delivery now', retryAfter],
+  [503, 'No store can hold the delivery now, or too many large bodies are under way', retryAfter],
 ];
 
 /** The receiver's answers to a callback. The interface shows none (section 6): these are the receiver's own. */

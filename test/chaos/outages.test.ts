@@ -17,10 +17,6 @@ afterEach(async () => {
   group = undefined;
 });
 
-interface Readiness {
-  parts: { fallback: { detail: string } };
-}
-
 const answerMs = 2_500; // two seconds is the promise, the rest is the test's own
 
 function send() {
@@ -148,7 +144,7 @@ it('a Redis failover loses nothing, and the promoted replica holds what waits fo
 
 it('what waits for PostgreSQL waits for the disk of a Redis that can tell', async () => {
   stage = await setStage('redis');
-  const { parts } = (await (await fetch(`${stage.url}/readyz`)).json()) as Readiness;
+  const parts = await stage.parts();
   const monitor = await stage.redis!.client().monitor();
   const asked: string[] = [];
   monitor.on('monitor', (_time: string, [command]: string[]) => asked.push(command!.toLowerCase()));
@@ -156,16 +152,13 @@ it('what waits for PostgreSQL waits for the disk of a Redis that can tell', asyn
   expect(await statuses(3)).toEqual([200, 200, 200]);
   stage.signalDatabase('CONT');
   await until(() => asked.includes('evalsha')); // jobs were added
-  expect(asked.includes('waitaof')).toBe(parts.fallback.detail.includes('WAITAOF'));
+  expect(asked.includes('waitaof')).toBe(parts.fallback!.detail.includes('WAITAOF'));
   monitor.disconnect();
 });
 
 it('says at start and at /readyz what Redis would lose', async () => {
   stage = await setStage('redis');
-  const fallback = async () => {
-    const { parts } = (await (await fetch(`${stage.url}/readyz`)).json()) as Readiness;
-    return parts.fallback.detail;
-  };
+  const fallback = async () => (await stage.parts()).fallback!.detail;
   const atStart = () => stage.processOf('receiver').output();
   await until(() => /deliveries wait in Redis while PostgreSQL is away/.test(atStart()));
   expect(atStart()).toMatch(/appendfsync is always|WAITAOF/);

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import type { Readiness } from '../../src/http/health.ts';
 import { createLog } from '../../src/log.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
@@ -31,6 +32,8 @@ export interface Stage {
   /** Sends a signal to the database server and all its processes. */
   signalDatabase: (signal: 'STOP' | 'CONT' | 'KILL') => void;
   rows: (query: string) => Promise<Record<string, unknown>[]>;
+  /** What the first receiver says of its parts, details included. */
+  parts: () => Promise<Readiness['parts']>;
   stop: () => Promise<void>;
 }
 
@@ -42,6 +45,8 @@ export interface StageOptions {
   /** Where the database's files are to lie. */
   folder?: string;
 }
+
+const adminToken = 'an-admin-token-of-tests';
 
 // Log files of a database on a small disk must not fill it.
 const settings = ['max_wal_size=96MB', 'min_wal_size=32MB'];
@@ -65,6 +70,7 @@ export async function setStage(backend: Backend, options: StageOptions = {}): Pr
       DATABASE_URL: address.href,
       PORT: String(ports[index]),
       ROLE: role,
+      ADMIN_TOKEN: adminToken,
       ...(redisUrl ? { REDIS_URL: redisUrl } : {}),
     };
     processes.set(`${role} ${index}`, await spawnService(env));
@@ -94,6 +100,10 @@ export async function setStage(backend: Backend, options: StageOptions = {}): Pr
     start,
     processOf: (role, index = 0) => processes.get(`${role} ${index}`)!,
     signalDatabase,
+    parts: async () => {
+      const headers = { Authorization: `Bearer ${adminToken}` };
+      return ((await (await fetch(`${urls[0]}/readyz`, { headers })).json()) as Readiness).parts;
+    },
     rows: async (query) => (await pool.query(query)).rows,
     stop: async () => {
       redis?.process.kill('SIGCONT');

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
@@ -10,7 +11,8 @@ import { type Service, startService } from '../../src/service.ts';
 import { apply, clear } from '../reporting/reporting.ts';
 import { consentFormCallback, paths, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { post, testConfig } from '../support/service.ts';
+import { post, startTestService, testConfig } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { adminToken, signInTo, type Visitor } from './visitor.ts';
 
 let database: TestDatabase;
@@ -24,6 +26,8 @@ beforeAll(async () => {
   service = (await startService(config, families, log)) as typeof service;
   visitor = await signInTo(service.url);
 });
+const others: (Service & { url: string })[] = [];
+afterEach(() => Promise.all(others.splice(0).map((other) => other.stop())));
 afterAll(async () => {
   await service.stop();
   await database.close();
@@ -32,6 +36,39 @@ beforeEach(() => clear(database));
 
 const now = () => Math.floor(Date.now() / 1000);
 const today = () => ({ event_time: now(), data: { created_at: Date.now() } });
+
+it('a download whose reader stalls is cut off, and holds neither a connection nor vacuum back', async () => {
+  others.push(
+    await startTestService({
+      databaseUrl: database.url,
+      role: 'receiver',
+      adminToken,
+      downloads: { stalledMs: 400, totalMs: 60_000 },
+    }),
+  );
+  const { url } = others[0]!;
+  const { cookie, get } = await signInTo(url);
+  await database.pool.query(
+    `insert into review_requests (business_id, doctor_id, client_id, last_event, event_time, extra, delivery_id)
+     select 'b', lpad(n::text, 2000, 'd'), 'c', 'e', now(), '{}', gen_random_uuid() from generate_series(1, 20000) as n`,
+  );
+  const connections = (condition = 'true') =>
+    database.rows(
+      `select 1 from pg_stat_activity where datname = current_database() and application_name = 'receiver download'
+       and ${condition}`,
+    );
+  const stalled = [1, 2].map(() => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
+    const path = '/console/reports/review_requests/csv';
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`);
+    return socket;
+  });
+  await until(async () => (await connections('backend_xmin is not null')).length === 2);
+  await until(async () => (await connections()).length === 0);
+  const answer = await get('/reports/review_requests/csv');
+  expect([answer.status, (await answer.text()).split('\r\n').length]).toEqual([200, 20_002]);
+  for (const socket of stalled) socket.destroy();
+});
 
 /** Rows of CSV as RFC 4180 has it, written apart from the code that writes it. */
 function parseCsv(csv: string): string[][] {

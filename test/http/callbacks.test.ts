@@ -2,6 +2,7 @@ import request from 'supertest';
 import { parseConfig } from '../../src/config.ts';
 import { envelopeSchema, families } from '../../src/families/index.ts';
 import { createApp } from '../../src/http/app.ts';
+import { BodyBudget } from '../../src/http/body-budget.ts';
 import { createCallbackHandler } from '../../src/http/callback-handler.ts';
 import { createDoor } from '../../src/http/door/door.ts';
 import { Inbox } from '../../src/inbox/inbox.ts';
@@ -22,12 +23,14 @@ let database: TestDatabase;
 let app: ReturnType<typeof createApp>;
 beforeAll(async () => {
   database = await createDatabase();
+  const { authentication, limits } = parseConfig({}, families);
   const { pool } = database;
   const inbox = new Inbox({ pool, circuit: databaseCircuit(pool, { log }), enqueue: async () => {}, log });
   const parts = {
     config: { bodyLimitBytes: 10_000, paths },
     schema: envelopeSchema(families),
-    door: createDoor({ rules: parseConfig({}, families).authentication }),
+    door: createDoor({ rules: authentication }),
+    bodies: new BodyBudget(limits.bodies),
     inbox,
     quarantine: new Quarantine({ pool: database.pool, limits: { rows: 100, bytes: 1e6 }, log }),
     drift: { observe: () => {} },

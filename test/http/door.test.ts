@@ -2,11 +2,12 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { parseConfig } from '../../src/config.ts';
 import { families } from '../../src/families/index.ts';
-import type { Service } from '../../src/service.ts';
+import { createLog } from '../../src/log.ts';
+import { type Service, startService } from '../../src/service.ts';
 import { consentFormCallback, paths, receiptCallback } from '../support/callbacks.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { openRedis } from '../support/redis.ts';
-import { post, type ServiceOptions, startTestService } from '../support/service.ts';
+import { post, type ServiceOptions, startTestService, testConfig } from '../support/service.ts';
 import { sign } from '../support/sign.ts';
 import { until } from '../support/until.ts';
 
@@ -132,14 +133,67 @@ it('answers 400 to what is not HTTP, and goes on', async () => {
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });
 
-it('answers 429 with Retry-After to a source that is turned away again and again, and to no other', async () => {
+it('answers 429 with Retry-After to guesses of a source, to no other source, and never to a right signature', async () => {
   const { url } = await start({ SIGNING_KEYS: 'key', REFUSAL_LIMIT: '3', TRUST_PROXY: '1' });
   const from = (address: string, key: string) =>
     post(url + paths.receipt, body, { 'X-Forwarded-For': address, ...signed(key) });
   await until(async () => (await from('192.0.2.1', 'guess')).status === 429);
-  const answer = await from('192.0.2.1', 'key');
+  const answer = await from('192.0.2.1', 'guess');
   expect([answer.status, Number(answer.headers.get('retry-after')) > 0]).toEqual([429, true]);
-  expect((await from('192.0.2.2', 'key')).status).toBe(200);
+  expect((await from('192.0.2.2', 'guess')).status).toBe(401);
+  expect((await from('192.0.2.1', 'key')).status).toBe(200);
+});
+
+it.each<[string, Record<string, string>]>([
+  ['signature', { SIGNING_KEYS: 'key' }],
+  ['address', { ALLOWED_IPS: '127.0.0.1' }],
+])(
+  'a sender that is known by its %s does not lock itself out with a business that is not on the list',
+  async (_, env) => {
+    const { business_id } = receiptCallback();
+    const { url } = await start({ ...env, ALLOWED_BUSINESS_IDS: business_id, REFUSAL_LIMIT: '3' });
+    const other = JSON.stringify({ ...receiptCallback(), business_id: 'other' });
+    for (let time = 0; time < 10; time += 1) {
+      expect((await post(url + paths.receipt, other, signed('key', other))).status).toBe(403);
+    }
+    expect((await post(url + paths.receipt, body, signed('key'))).status).toBe(200);
+    const guess = { ...signed('guess') };
+    expect((await post(url + paths.receipt, body, guess)).status).toBe(env.SIGNING_KEYS ? 401 : 200);
+  },
+);
+
+it('who is known by nothing may guess a few businesses, and then has to wait', async () => {
+  const { business_id } = receiptCallback();
+  const { url } = await start({ ALLOWED_BUSINESS_IDS: business_id, REFUSAL_LIMIT: '3' });
+  const other = { ...receiptCallback(), business_id: 'other' };
+  await until(async () => (await post(url + paths.receipt, other)).status === 429);
+  expect((await post(url + paths.receipt, body)).status).toBe(429);
+});
+
+it('refuses a signature that no body could match before it reads the body', async () => {
+  const { url } = await start({ SIGNING_KEYS: 'key' });
+  const head = `POST ${paths.receipt} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n`;
+  const stale = sign('key', body, 1_700_000_000);
+  for (const header of ['', 'X-Webhook-Signature: v1=0\r\n', `X-Webhook-Signature: ${stale}\r\n`]) {
+    expect(await raw(url, `${head}${header}Content-Length: 99\r\n\r\n`)).toContain(' 401 ');
+  }
+});
+
+it('X-Forwarded-For that no setting trusts is warned of once, and at /readyz to administrators', async () => {
+  const lines: string[] = [];
+  const log = createLog('warn', { write: (line) => lines.push(line) });
+  const config = testConfig({ databaseUrl: database.url, role: 'receiver', adminToken });
+  const service = (await startService(config, families, log)) as Service & { url: string };
+  services.push(service);
+  const warnings = () => lines.filter((line) => line.includes('TRUST_PROXY'));
+  await post(service.url + paths.receipt, body);
+  expect([warnings(), await accessOf(service.url)]).toEqual([[], expect.not.stringContaining('TRUST_PROXY')]);
+  for (let time = 0; time < 3; time += 1) {
+    await post(service.url + paths.receipt, body, { 'X-Forwarded-For': '192.0.2.1' });
+  }
+  expect(warnings()).toHaveLength(1);
+  expect(warnings()[0]).not.toContain('192.0.2.1');
+  expect(await accessOf(service.url)).toContain('TRUST_PROXY is 0');
 });
 
 it('receivers share the count of a source through Redis', async () => {
@@ -160,10 +214,30 @@ it('receivers share the count of a source through Redis', async () => {
   await redis.stop();
 });
 
-it('says at /readyz what is asked of a sender', async () => {
-  const { url } = await start({ SIGNING_KEYS: 'key', ALLOWED_IPS: '127.0.0.1' });
-  const { parts } = (await (await fetch(`${url}/readyz`)).json()) as { parts: { door: { detail: string } } };
-  expect(parts.door.detail).toBe('signature, address list');
+const adminToken = 'an-admin-token-of-tests';
+const readyz = async (url: string, authorization?: string) => {
+  const headers = authorization ? { Authorization: authorization } : {};
+  return (await fetch(`${url}/readyz`, { headers })).json() as Promise<{
+    status: string;
+    parts: Record<string, { ok: boolean; detail?: string }>;
+  }>;
+};
+const accessOf = async (url: string) => (await readyz(url, `Bearer ${adminToken}`)).parts.access!.detail;
+
+it('says at /readyz to administrators what is asked of a sender', async () => {
+  const { url } = await start({ SIGNING_KEYS: 'key', ALLOWED_IPS: '127.0.0.1' }, { adminToken });
+  expect(await accessOf(url)).toBe('signature, address list');
+});
+
+it('/readyz tells strangers what answers, and nothing of how the service is set', async () => {
+  const { url } = await start({}, { adminToken });
+  const ok = { ok: true };
+  const plain = { status: 'ready', parts: { store: ok, database: ok, queue: ok, access: ok } };
+  for (const wrong of [undefined, 'Bearer wrong', `Basic ${adminToken}`]) {
+    expect(await readyz(url, wrong)).toEqual(plain);
+  }
+  const open = await start();
+  expect(await readyz(open.url, `Bearer ${adminToken}`)).toEqual(plain);
 });
 
 it('a callback of another family is refused where it does not belong', async () => {
@@ -176,7 +250,7 @@ it('production refuses to start where nothing tells the sender, and says what to
   const production = { NODE_ENV: 'production', DATABASE_URL: 'postgres://localhost/x' };
   const parse = (env: Record<string, string>) => () => parseConfig({ ...production, ...env }, families);
   expect(parse({})).toThrow(expect.objectContaining({ problems: [expect.stringContaining('SIGNING_KEYS')] }));
-  const unguessable = (name: string) => `/callbacks/${name}-4fZk82mQx0aLw93b`;
+  const unguessable = (name: string) => `/callbacks/${name}-4fZk82mQx0aLw93bT7pYcR`;
   const ways: Record<string, string>[] = [
     { SIGNING_KEYS: 'key' },
     { ALLOWED_IPS: '192.0.2.1' },
@@ -192,4 +266,12 @@ it('production refuses to start where nothing tells the sender, and says what to
   ];
   for (const way of ways) expect(parse(way)).not.toThrow();
   expect(parse({ RECEIPTS_PATH: unguessable('r') })).toThrow();
+  const guessable = {
+    RECEIPTS_PATH: '/hooks/receipt-events-v1',
+    CONSENT_FORMS_PATH: '/hooks/consent-form-events-v1',
+    REVIEW_REQUESTS_PATH: '/hooks/review-request-events-v1',
+  };
+  expect(parse(guessable)).toThrow(
+    expect.objectContaining({ problems: [expect.stringContaining('openssl rand -hex 16')] }),
+  );
 });

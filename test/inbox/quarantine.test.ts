@@ -4,6 +4,7 @@ import { Unavailable } from '../../src/inbox/unavailable.ts';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { until } from '../support/until.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -106,4 +107,22 @@ it('a body that cannot be kept is not refused for good: the sender has to send i
   const quarantine = new Quarantine({ pool: away.pool, limits: { rows: 1, bytes: 1 }, log });
   await expect(quarantine.keep(misfit('x'))).rejects.toThrow(Unavailable);
   await away.close();
+});
+
+it('goes on dropping the oldest after the clock was ahead for a moment', async () => {
+  const quarantine = open({ rows: 1, bytes: 1e6 });
+  const wallTime = Date.now;
+  try {
+    Date.now = () => wallTime() + 600_000;
+    await quarantine.keep(misfit('0'));
+  } finally {
+    Date.now = wallTime;
+  }
+  let kept = 0;
+  await until(async () => {
+    kept += 1;
+    await quarantine.keep(misfit(String(kept)));
+    await quarantine.drained();
+    return kept > 1 && (await database.rows('select 1 from quarantine')).length === 1;
+  });
 });

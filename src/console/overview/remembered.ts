@@ -9,10 +9,12 @@ const keepMs = 30_000;
  */
 export function remembered<T>(ask: () => Promise<T>): () => Promise<Answer<T>> {
   let last: { value: T; at: Date } | undefined;
+  let lastMs = 0; // by the clock that nobody sets
   let asking: Promise<Answer<T>> | undefined;
   const askAgain = async (): Promise<Answer<T>> => {
     try {
       last = { value: await ask(), at: new Date() };
+      lastMs = performance.now();
       return last;
     } catch {
       return 'failed';
@@ -21,7 +23,7 @@ export function remembered<T>(ask: () => Promise<T>): () => Promise<Answer<T>> {
     }
   };
   return async () => {
-    if (last && Date.now() - last.at.getTime() < keepMs) return last;
+    if (last && performance.now() - lastMs < keepMs) return last;
     asking ??= askAgain();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<Answer<T>>((resolve) => {

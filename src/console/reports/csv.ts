@@ -28,8 +28,16 @@ export function csvWriter(columns: readonly string[]) {
   });
 }
 
+/** When a download is cut off: its connection is one of a few, and its transaction holds vacuum back. */
+export interface DownloadLimits {
+  /** After which its reader has taken nothing. */
+  stalledMs: number;
+  totalMs: number;
+}
+
 /**
- * Streams a query's rows as CSV: they are read with a cursor as fast as the other side takes them.
+ * Streams a query's rows as CSV: they are read with a cursor as fast as the other side takes them. A download
+ * that is cut off ends in the middle, which the reader sees.
  *
  * @throws Busy where no connection is free; the database's error before anything was sent
  */
@@ -39,10 +47,12 @@ export async function sendCsv(
   { sql, parameters }: CompiledQuery,
   columns: readonly string[],
   name: string,
+  limits: DownloadLimits,
 ): Promise<void> {
   const client = await pool.connect().catch(() => {
     throw new Busy('Other downloads are under way. Try again when they are done.');
   });
+  const watch = cutOff(res, limits);
   let broken: Error | undefined;
   try {
     const rows = client.query(new QueryStream(sql, [...parameters], { batchSize }));
@@ -54,6 +64,21 @@ export async function sendCsv(
     // Who went away in the middle needs no answer.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   } finally {
+    clearInterval(watch);
     client.release(broken);
   }
+}
+
+function cutOff(res: Response, { stalledMs, totalMs }: DownloadLimits): NodeJS.Timeout {
+  const began = performance.now();
+  let moved = began;
+  res.on('drain', () => {
+    moved = performance.now();
+  });
+  return setInterval(() => {
+    const now = performance.now();
+    // Otherwise it is the database that is waited for.
+    if (!res.writableNeedDrain) moved = now;
+    if (now - moved > stalledMs || now - began > totalMs) res.destroy();
+  }, stalledMs / 4);
 }

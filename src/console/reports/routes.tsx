@@ -12,7 +12,8 @@ import { reports } from './reports.ts';
 const section = 'reports';
 
 /** The reporting views, as tables, charts and downloads. */
-export function addReports(router: Router, { timezone, log }: ConsoleParts, store: ConsoleStore): void {
+export function addReports(router: Router, parts: ConsoleParts, store: ConsoleStore): void {
+  const { timezone, downloads, log } = parts;
   const { db } = store.pages;
 
   router.get('/reports', (_req, res) => sendPage(res, { title: 'Reports', section }, <ReportList />));
@@ -47,7 +48,7 @@ export function addReports(router: Router, { timezone, log }: ConsoleParts, stor
       log.info({ report: report.view, ...filter }, 'the console gave out personal data of a report');
     const name = report.dated ? `${report.view}_${filter.from}_${filter.to}` : report.view;
     const names = columns.map((column) => column.name);
-    await sendCsv(res, store.downloads.pool, query, names, name);
+    await sendCsv(res, store.downloads.pool, query, names, name, downloads);
   };
   router.get('/reports/:view/csv', (req, res) => download(req, res, false));
   router.post('/reports/:view/csv', (req, res) => download(req, res, true));

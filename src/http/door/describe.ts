@@ -1,4 +1,5 @@
-import { type Config, isUnguessable } from '../../config.ts';
+import type { Config } from '../../config.ts';
+import { isUnguessable } from '../../unguessable.ts';
 
 /** Which of the ways to tell the rightful sender are in force, in words; never a key, an id or a path. */
 export function describeDoor({ authentication, paths }: Pick<Config, 'authentication' | 'paths'>): string {

@@ -20,9 +20,11 @@ export class SignatureStale extends Error {
 }
 
 export class NotAllowed extends Error {
+  readonly what: string;
   constructor(what: string) {
     super(`This ${what} is not on the list of those that are allowed.`);
     this.name = 'NotAllowed';
+    this.what = what;
   }
 }
 

@@ -39,7 +39,7 @@ export async function startEmbeddedPostgres(
   const bin = await provideBinaries(place.home);
   const cluster = await provideCluster(place, bin);
   const owner = join(place.home, 'owner');
-  const began = Date.now();
+  const began = performance.now();
 
   for (;;) {
     const port = await choosePort(place.home);
@@ -70,8 +70,9 @@ export async function startEmbeddedPostgres(
         };
       }
     }
-    if (running.state === 'leaving' && Date.now() - began > leavingMs) process.kill(running.pid, 'SIGINT');
-    if (Date.now() - began > patienceMs) {
+    if (running.state === 'leaving' && performance.now() - began > leavingMs)
+      process.kill(running.pid, 'SIGINT');
+    if (performance.now() - began > patienceMs) {
       throw new Error(`The PostgreSQL server on ${cluster.database} neither answers nor ends.`);
     }
     await sleep(50);
@@ -103,10 +104,10 @@ async function untilReady(server: ServerProcess, cluster: Cluster, port: number)
   void server.exited.then(() => {
     ended = true;
   });
-  const deadline = Date.now() + patienceMs;
+  const deadline = performance.now() + patienceMs;
   while (!(await answers(urlOf(cluster, port, 'postgres')))) {
     if (ended) throw new Error(`The embedded PostgreSQL did not start: ${server.lastWords()}`);
-    if (Date.now() > deadline) throw new Error('The embedded PostgreSQL started but does not answer.');
+    if (performance.now() > deadline) throw new Error('The embedded PostgreSQL started but does not answer.');
     await sleep(25);
   }
   return server;
