@@ -32,25 +32,25 @@ export async function migrate(
   log: Pick<Log, 'warn'> = createLog('silent'),
   folder = ownFolder,
 ): Promise<string[]> {
-  await requireUtf8(db).catch((error) => {
-    if (error instanceof InvalidConfiguration) throw error;
-    throw new Error('The database could not be migrated', { cause: error });
-  });
   const migrations = await readMigrations(folder);
-  return changeSchema(db, log, async (change) => {
-    const done = await change.transaction('the list of migrations', readDone);
-    const unknown = [...done].filter((name) => !migrations.some((migration) => migration.name === name));
-    if (unknown.length > 0) {
-      throw new Error(`The database was migrated by another version, which has ${unknown.join(', ')}.`);
-    }
-    const due = migrations.filter(({ name }) => !done.has(name));
-    for (const migration of due) {
-      await run(change, migration).catch((error) => {
-        throw new Error(`The database could not be migrated (${migration.name})`, { cause: error });
-      });
-    }
-    return due.map(({ name }) => name);
-  });
+  let at = '';
+  try {
+    await requireUtf8(db);
+    return await changeSchema(db, log, async (change) => {
+      const done = await change.transaction('the list of migrations', readDone);
+      const unknown = [...done].filter((name) => !migrations.some((migration) => migration.name === name));
+      if (unknown.length > 0) throw new Error(`another version has already run ${unknown.join(', ')}`);
+      const due = migrations.filter(({ name }) => !done.has(name));
+      for (const migration of due) {
+        at = ` (${migration.name})`;
+        await run(change, migration);
+      }
+      return due.map(({ name }) => name);
+    });
+  } catch (error) {
+    if (error instanceof InvalidConfiguration) throw error;
+    throw new Error(`The database could not be migrated${at}`, { cause: error });
+  }
 }
 
 async function run(change: SchemaChange, { name, text }: Migration): Promise<void> {

@@ -232,11 +232,13 @@ it('says at /readyz to administrators what is asked of a sender', async () => {
 it('/readyz tells strangers what answers, and nothing of how the service is set', async () => {
   const { url } = await start({}, { adminToken });
   const ok = { ok: true };
-  const plain = { status: 'ready', parts: { store: ok, database: ok, queue: ok, access: ok } };
+  const plain = { status: 'ready', parts: { store: ok, database: ok, queue: ok, worker: ok, access: ok } };
+  await until(async () => (await readyz(url)).parts.worker!.ok);
   for (const wrong of [undefined, 'Bearer wrong', `Basic ${adminToken}`]) {
     expect(await readyz(url, wrong)).toEqual(plain);
   }
   const open = await start();
+  await until(async () => (await readyz(open.url)).parts.worker!.ok);
   expect(await readyz(open.url, `Bearer ${adminToken}`)).toEqual(plain);
 });
 

@@ -55,7 +55,7 @@ it.each([10, -10])('a limit does not end early when the clock is stepped by %i m
 it('a limit that is shared through Redis lasts no longer than its period, whatever Redis says', async () => {
   const redis = await openRedis();
   const client = redis.client();
-  const limits = [1, 2].map(() => rateLimit('shared', { points: 2, durationS: 1 }, client));
+  const limits = [1, 2].map(() => rateLimit('{receiver}:shared', { points: 2, durationS: 1 }, client));
   await client.set('{receiver}:shared:a', 7, 'PX', 600_000);
   for (const limit of limits) limit.count('a');
   await until(() => limits.every((limit) => isStopped(limit)));
