@@ -13,6 +13,8 @@ export interface Config {
   databaseUrl: string | undefined;
   /** Redis for the queue; undefined: the queue lives in PostgreSQL. */
   redisUrl: string | undefined;
+  /** What the names of the queue's keys begin with: it keeps two deployments on one Redis apart. */
+  queuePrefix: string;
   dataDir: string;
   /** The registered path of each family, by the family's name. */
   paths: Record<string, string>;
@@ -120,6 +122,7 @@ export function parseConfig(
     logLevel: e.LOG_LEVEL,
     databaseUrl: e.DATABASE_URL,
     redisUrl: e.REDIS_URL,
+    queuePrefix: e.QUEUE_PREFIX,
     dataDir: e.DATA_DIR,
     paths,
     bodyLimitBytes: e.BODY_LIMIT,

@@ -83,6 +83,10 @@ export const environmentSchema = (families: readonly FamilyPath[]) =>
       'redis+cluster',
       'rediss+cluster',
     ).optional(),
+    QUEUE_PREFIX: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,50}$/, 'must have 1 to 50 letters, digits, - and _')
+      .default('receiver'),
     DATA_DIR: z.string().default('.data'),
     ROLE: z.enum(['all', 'receiver', 'worker'], 'must be all, receiver or worker').default('all'),
     SIGNING_KEYS: list,

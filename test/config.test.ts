@@ -19,6 +19,7 @@ it('an empty environment is the documented default', () => {
     role: 'all',
     databaseUrl: undefined,
     redisUrl: undefined,
+    queuePrefix: 'receiver',
     dataDir: '.data',
     bodyLimitBytes: 256 * 1024,
     logLevel: 'info',
@@ -76,6 +77,20 @@ it('any text in any variable is either taken or named in an error', () => {
 it('an empty value counts as unset', () => {
   const empty = Object.fromEntries(Object.keys(documented()).map((name) => [name, '']));
   expect(parseConfig(empty, families)).toEqual(parseConfig({}, families));
+});
+
+it.each([
+  ['x', true],
+  ['clinic-2_EU', true],
+  ['a'.repeat(50), true],
+  ['a'.repeat(51), false],
+  ['{receiver}', false],
+  ['a:b', false],
+  ['a b', false],
+])('QUEUE_PREFIX %p is taken: %p', (QUEUE_PREFIX, taken) => {
+  expect(problems({ QUEUE_PREFIX })).toEqual(
+    taken ? [] : ['QUEUE_PREFIX must have 1 to 50 letters, digits, - and _'],
+  );
 });
 
 it('two families cannot share a path', () => {
