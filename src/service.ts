@@ -18,6 +18,7 @@ import { Quarantine } from './inbox/quarantine.ts';
 import type { Log } from './log.ts';
 import { createMetrics } from './metrics/index.ts';
 import { prepareDatabase } from './prepare-database.ts';
+import { checkRedis } from './queue/check-redis.ts';
 import { DeliveryQueue } from './queue/delivery-queue.ts';
 import { postgresBackend } from './queue/postgres-backend.ts';
 import { connectRedis } from './queue/redis.ts';
@@ -77,6 +78,7 @@ async function start(
   const { trustProxy } = authentication;
 
   // The stores.
+  if (config.redisUrl) await checkRedis(config.redisUrl, config.queuePrefix, log);
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
   onStop(await prepareDatabase(databaseUrl, config, log));
   const name = `receiver ${config.role}`;
