@@ -4,6 +4,7 @@ import { type Family, families } from '../families/index.ts';
 import { createLog, type Log } from '../log.ts';
 import { type Service, startService } from '../service.ts';
 import { provideAdminToken } from './admin-token.ts';
+import { consoleToLog } from './console-to-log.ts';
 import type { Environment } from './environment.ts';
 import { greeting } from './greeting.ts';
 
@@ -22,6 +23,7 @@ export function addStartCommand(program: Command, env: Environment, contract: Co
       const made = provideAdminToken(given);
       const config = made ? { ...given, adminToken: made.token } : given;
       const log = createLog(config.logLevel);
+      consoleToLog(log);
       process.on('uncaughtException', (error) => {
         log.fatal({ err: error }, 'an unforeseen error; the service ends');
         process.exit(1);

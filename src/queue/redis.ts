@@ -105,7 +105,8 @@ function boundRefusals<Client extends RedisClient>(client: Client, patience: Pat
     bounded.sendCommand = (...args) => {
       const answer = Reflect.apply(sendCommand, client, args) as Promise<unknown>;
       const late = answer.catch(async (error: Error) => {
-        if (isRefusal(error)) await sleep(refusedPauseMs);
+        // Until then it is ioredis that asks, and takes its own pauses.
+        if (client.status === 'ready' && isRefusal(error)) await sleep(refusedPauseMs);
         throw error;
       });
       late.catch(() => {}); // ioredis does not look at the answers of its own commands
