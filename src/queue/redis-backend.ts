@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
-import { type QueueBackend, queueName } from './backend.ts';
+import { type JobWorker, type QueueBackend, queueName } from './backend.ts';
 import { connectRedis } from './redis.ts';
 import { type RedisDurability, readDurability } from './redis-durability.ts';
 
@@ -24,8 +24,18 @@ export function redisBackend(url: string): QueueBackend {
       if (producer.status !== 'ready') await once(producer, 'ready');
       return new Queue(queueName, { ...options, prefix, connection: producer, skipWaitingForReady: true });
     },
-    openWorker: async (process, options) =>
-      new Worker(queueName, process, { ...options, prefix, connection: consumer, autorun: false }),
+    openWorker: async (process, options) => {
+      const worker: JobWorker = new Worker(queueName, process, {
+        ...options,
+        prefix,
+        connection: consumer,
+        autorun: false,
+      });
+      const close = worker.close.bind(worker);
+      // BullMQ waits for a Redis that is away to come back, though no job can be finished there.
+      worker.close = (force = consumer.status !== 'ready') => close(force);
+      return worker;
+    },
     refuge: {
       durability: async () => {
         durability = await readDurability(producer);
