@@ -34,12 +34,17 @@ const integer = (min: number, max: number) =>
     .min(min, `must be at least ${min}`)
     .max(max, `must be at most ${max}`);
 
-/** An address that every parser reads alike: what a password holds as it is, such as @ or /, is encoded. */
+/**
+ * An address that every parser reads alike: what a password holds as it is, such as @ or /, is encoded. The
+ * password ends at the last @ before a query; with a raw ? in it, at the last @ of what is no URL yet.
+ */
 function encodeCredentials(address: string): string {
-  const parts = URL.canParse(address) ? /^([a-z+]+:\/\/)([^/?#]*)@(.*)$/s : /^([a-z+]+:\/\/)(.*)@(.*)$/s;
-  const [, scheme, credentials, rest] = parts.exec(address) ?? [];
-  if (credentials === undefined) return address;
-  const encoded = credentials.split(/:(.*)/s, 2).map((part) => encodeURIComponent(decode(part)));
+  const parts =
+    /^([a-z+]+:\/\/)([^?]*)@([^@?]*(?:\?.*)?)$/s.exec(address) ??
+    (URL.canParse(address) ? undefined : /^([a-z+]+:\/\/)(.*)@(.*)$/s.exec(address));
+  if (!parts) return address;
+  const [, scheme, credentials, rest] = parts;
+  const encoded = credentials!.split(/:(.*)/s, 2).map((part) => encodeURIComponent(decode(part)));
   return `${scheme}${encoded.join(':')}@${rest}`;
 }
 
