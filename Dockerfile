@@ -5,7 +5,7 @@ COPY src src
 RUN npm ci --ignore-scripts && npm run build
 
 FROM node:24-slim
-ENV NODE_ENV=production HOST=0.0.0.0
+ENV NODE_ENV=production HOST=0.0.0.0 METRICS_PORT=9464
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
@@ -15,7 +15,8 @@ COPY db db
 COPY --from=build /app/dist dist
 USER node
 EXPOSE 8080
-HEALTHCHECK --interval=10s --timeout=3s \
-  CMD ["node", "-e", "process.env.ROLE === 'worker' || fetch('http://127.0.0.1:' + (process.env.PORT || 8080) + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# A worker listens at METRICS_PORT alone.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
+  CMD ["node", "-e", "const { ROLE, PORT, METRICS_PORT } = process.env; fetch(`http://127.0.0.1:${(ROLE === 'worker' ? METRICS_PORT : PORT) || 8080}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # The options of `npm start`: garbage is collected seldom, and what is new in small steps.
 CMD ["node", "--max-semi-space-size=8", "--heap-growing-percent=120", "--v8-pool-size=1", "bin/receiver.js", "start"]

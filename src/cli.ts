@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import { addClientCommands } from './client/commands.ts';
 import { addServiceCommands } from './commands/index.ts';
+import { printable } from './commands/printable.ts';
 import { InvalidConfiguration } from './config.ts';
 import { addSandboxCommands } from './sandbox/commands.ts';
 
@@ -29,7 +30,7 @@ try {
     process.stderr.write(`${error.problems.map((problem) => `${problem}\n`).join('')}`);
     process.exitCode = EX_CONFIG;
   } else {
-    process.stderr.write(`receiver: ${explain(error)}\n`);
+    process.stderr.write(`receiver: ${printable(explain(error))}\n`);
     process.exitCode = 1;
   }
 }

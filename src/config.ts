@@ -119,9 +119,6 @@ export function parseConfig(
   if (parsed.success && !parsed.data.ALLOW_UNAUTHENTICATED && isOpenInProduction(parsed.data, paths)) {
     problems.push(openInProduction);
   }
-  if (parsed.success && parsed.data.METRICS_PORT !== undefined && !parsed.data.ADMIN_TOKEN) {
-    problems.push('METRICS_PORT needs ADMIN_TOKEN, which opens the metrics');
-  }
   if (!parsed.success || problems.length > 0) throw new InvalidConfiguration(problems);
   const e = parsed.data;
   return {

@@ -34,14 +34,49 @@ const integer = (min: number, max: number) =>
     .min(min, `must be at least ${min}`)
     .max(max, `must be at most ${max}`);
 
-const url = (...protocols: string[]) =>
-  z.string().refine(
-    (text) => {
-      const scheme = /^([a-z+-]+):\/\/./.exec(text)?.[1];
-      return scheme !== undefined && protocols.includes(scheme);
-    },
-    `must be an address that starts with ${protocols.map((p) => `${p}://`).join(' or ')}`,
-  );
+/**
+ * An address that every parser reads alike: what a password holds as it is, such as @ or /, is encoded. The
+ * password ends at the last @ before a query; with a raw ? in it, at the last @ of what is no URL yet.
+ */
+function encodeCredentials(address: string): string {
+  const parts =
+    /^([a-z+]+:\/\/)([^?]*)@([^@?]*(?:\?.*)?)$/s.exec(address) ??
+    (URL.canParse(address) ? undefined : /^([a-z+]+:\/\/)(.*)@(.*)$/s.exec(address));
+  if (!parts) return address;
+  const [, scheme, credentials, rest] = parts;
+  const encoded = credentials!.split(/:(.*)/s, 2).map((part) => encodeURIComponent(decode(part)));
+  return `${scheme}${encoded.join(':')}@${rest}`;
+}
+
+/** A % that stands for itself is left as it is. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const url = (example: string, pattern: RegExp) =>
+  z
+    .string()
+    .transform(encodeCredentials)
+    .refine(
+      (address) => pattern.test(address),
+      `must be an address such as ${example}; in a password, write % as %25, / as %2F, ? as %3F and # as %23`,
+    );
+
+const databaseUrl = url('postgresql://user:password@host:5432/database', /^postgres(ql)?:\/\/./);
+
+const host = '(\\[[\\da-fA-F:.]+\\]|[^\\s/?#@,:[\\]]+)(:\\d{1,5})?';
+const redisUrl = url(
+  'redis://:password@host:6379/0, redis+sentinel://host,host/name or redis+cluster://host,host',
+  new RegExp(
+    `^rediss?(:\\/\\/([^/?#]*@)?${host}(\\/\\d*)?|` +
+      `\\+sentinel:\\/\\/([^/?#]*@)?${host}(,${host})*\\/[^/?#]+(\\/\\d*)?|` +
+      `\\+cluster:\\/\\/([^/?#]*@)?${host}(,${host})*\\/?)$`,
+  ),
+);
 
 const path = z
   .string()
@@ -87,15 +122,8 @@ export const environmentSchema = (families: readonly FamilyPath[]) =>
     NODE_ENV: z.string().optional(),
     HOST: z.string().default('127.0.0.1'),
     PORT: integer(0, 65_535).default(8080),
-    DATABASE_URL: url('postgres', 'postgresql').optional(),
-    REDIS_URL: url(
-      'redis',
-      'rediss',
-      'redis+sentinel',
-      'rediss+sentinel',
-      'redis+cluster',
-      'rediss+cluster',
-    ).optional(),
+    DATABASE_URL: databaseUrl.optional(),
+    REDIS_URL: redisUrl.optional(),
     QUEUE_PREFIX: z
       .string()
       .regex(/^[A-Za-z0-9_-]{1,50}$/, 'must have 1 to 50 letters, digits, - and _')

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import type { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from './config.ts';
 import { createConsole } from './console/index.ts';
@@ -22,6 +24,7 @@ import type { Log } from './log.ts';
 import { createMetrics } from './metrics/index.ts';
 import { prepareDatabase } from './prepare-database.ts';
 import type { QueueBackend } from './queue/backend.ts';
+import { checkRedis } from './queue/check-redis.ts';
 import { DeliveryQueue } from './queue/delivery-queue.ts';
 import type { FallbackStream } from './queue/fallback-stream.ts';
 import { postgresBackend } from './queue/postgres-backend.ts';
@@ -46,18 +49,26 @@ type Closer = () => Promise<void>;
 const openingMs = 2_000;
 const describeEveryMs = 500;
 
+export interface StartOptions {
+  /** Makes what is served at /openapi.json, if anything. */
+  contract?: () => Promise<object>;
+  /** The port of HOST that was taken before; left out: it is taken at the end. */
+  reserved?: Server | undefined;
+  /** Ends the start, whatever it waits for. */
+  signal?: AbortSignal;
+}
+
 /**
  * Starts what the role needs, and returns when it is ready.
  *
  * @param families the event families to take in
- * @param contract makes what is served at /openapi.json, if anything
- * @throws the error of what could not be started; what was started by then is stopped
+ * @throws the error of what could not be started, or the signal's reason; what was started by then is stopped
  */
 export async function startService(
   config: Config,
   families: readonly [Family, ...Family[]],
   log: Log,
-  contract?: () => Promise<object>,
+  options: StartOptions = {},
 ): Promise<Service> {
   const closers: Closer[] = [];
   const stop = async () => {
@@ -65,12 +76,27 @@ export async function startService(
     while (closers.length > 0) await closers.pop()!().catch((error) => errors.push(error));
     if (errors.length > 0) throw new AggregateError(errors, 'Not everything could be closed.');
   };
+  const { signal } = options;
+  const onStop = (closer: Closer) => {
+    closers.push(closer);
+    // What it waited for came after the stop had begun.
+    if (signal?.aborted)
+      void stop().catch((error) => log.error({ err: error }, 'not everything could be closed'));
+    signal?.throwIfAborted();
+  };
   try {
-    return { url: await start(config, families, log, contract, (closer) => closers.push(closer)), stop };
+    const started = start(config, families, log, options, onStop);
+    return { url: await (signal ? Promise.race([started, aborted(signal)]) : started), stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+/** @throws the signal's reason, once there is one */
+async function aborted(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort');
+  throw signal.reason;
 }
 
 /** What is opened last is closed first. */
@@ -78,7 +104,7 @@ async function start(
   config: Config,
   families: readonly [Family, ...Family[]],
   log: Log,
-  contract: (() => Promise<object>) | undefined,
+  { contract, reserved }: StartOptions,
   onStop: (closer: Closer) => void,
 ): Promise<string | undefined> {
   const receives = config.role !== 'worker';
@@ -87,6 +113,7 @@ async function start(
   const { trustProxy } = authentication;
 
   // The stores.
+  if (config.redisUrl) await checkRedis(config.redisUrl, config.queuePrefix, log);
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
   const preparation = await prepareDatabase(databaseUrl, config, log);
   onStop(preparation.stop);
@@ -199,7 +226,7 @@ async function start(
     admin.console = handle;
   }
   const app = createApp({ callbacks, health, admin, observe: observe?.http, log });
-  const server = await listen(app, callbacks, config);
+  const server = await listen(app, callbacks, config, reserved);
   onStop(server.stop);
   return server.url;
 }
@@ -246,7 +273,15 @@ function openLimits(config: Config, onStop: (closer: Closer) => void) {
 }
 
 async function startEmbedded(config: Config, log: Log, onStop: (closer: Closer) => void): Promise<string> {
-  const embedded = await startEmbeddedPostgres(config.dataDir, log);
-  onStop(embedded.stop);
-  return embedded.url;
+  const stopping = new AbortController();
+  const starting = startEmbeddedPostgres(config.dataDir, log, [], stopping.signal);
+  // Before it is there: a stop while it is made leaves no process behind.
+  onStop(async () => {
+    stopping.abort();
+    await starting.then(
+      ({ stop }) => stop(),
+      () => {}, // raised below
+    );
+  });
+  return (await starting).url;
 }

@@ -58,13 +58,6 @@ it('tells every error at once, each with the name of its variable and without it
   expect(found.join()).not.toContain('SECRET');
 });
 
-it('a port for the metrics needs the token that opens them', () => {
-  expect(problems({ METRICS_PORT: '9464' })).toEqual([
-    expect.stringContaining('METRICS_PORT needs ADMIN_TOKEN'),
-  ]);
-  expect(problems({ METRICS_PORT: '9464', ADMIN_TOKEN: 'a-token-of-16-chars' })).toEqual([]);
-});
-
 it('any text in any variable is either taken or named in an error', () => {
   const names = Object.keys(documented());
   fc.assert(
@@ -106,7 +99,7 @@ it('lists are separated by commas', () => {
 
 it('.env.example lists every variable, with its default', () => {
   const variables = documented();
-  const source = readFileSync('src/config.ts', 'utf8');
+  const source = readFileSync('src/environment-schema.ts', 'utf8');
   const known = [...source.matchAll(/^ {4}([A-Z_]{4,}):/gm)].map(([, name]) => name!);
   const expected = [...known, ...families.map((family) => family.path.variable)];
   for (const name of expected) if (name !== 'NODE_ENV') expect(variables).toHaveProperty(name);

@@ -10,11 +10,15 @@ export function addMigrateCommand(program: Command, env: Environment): void {
     .command('migrate')
     .description('bring the database up to date (start does so by itself)')
     .action(() =>
-      withDatabase(env, async ({ config, database, log }) => {
-        const names = await migrate(database.db, log);
-        if (!config.redisUrl) await prepareQueueTables(database.url);
-        const done = names.length > 0 ? `Ran ${names.join(', ')}.` : 'Nothing to do.';
-        process.stdout.write(`${done}\n`);
-      }),
+      withDatabase(
+        env,
+        async ({ config, database, log }) => {
+          const names = await migrate(database.db, log);
+          if (!config.redisUrl) await prepareQueueTables(database.url);
+          const done = names.length > 0 ? `Ran ${names.join(', ')}.` : 'Nothing to do.';
+          process.stdout.write(`${done}\n`);
+        },
+        { create: true },
+      ),
     );
 }

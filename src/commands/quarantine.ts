@@ -15,6 +15,7 @@ import {
 import { databaseCircuit } from '../store/circuits.ts';
 import { parseMoment, parseUuid } from './arguments.ts';
 import type { Environment } from './environment.ts';
+import { printable } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -37,9 +38,10 @@ export function addQuarantineCommand(program: Command, env: Environment): void {
     .option('--limit <n>', 'how many at most', Number, 100)
     .option('--replayed', 'also those that were taken in after all')
     .action((filter: QuarantineFilter & { limit: number }) => list(env, filter));
-  sub('show', 'print their bodies as received, which hold personal data')
+  sub('show', 'print their bodies, which hold personal data; control characters are escaped')
     .option('--replayed', 'also those that were taken in after all')
-    .action((filter: QuarantineFilter) => show(env, filter));
+    .option('--raw', 'their bytes as received, for a file and not for a terminal')
+    .action((filter: QuarantineFilter & { raw?: true }) => show(env, filter));
   sub('replay', 'check them again with today’s schemas, and take in those that fit')
     .option('--dry-run', 'only say what would happen')
     .action((filter: QuarantineFilter & { dryRun?: true }) => replay(env, filter));
@@ -65,17 +67,18 @@ function list(env: Environment, { limit, ...filter }: QuarantineFilter & { limit
     for (const row of await listQuarantine(database.db, filter, limit)) {
       const faults = row.errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');
       const times = [row.last_received_at, row.replayed_at].map((time) => time?.toISOString() ?? '');
-      table.push([row.id, row.path, row.reason, faults, row.count, ...times, row.acknowledged ? 'yes' : '']);
+      const said = [row.path, row.reason, faults].map(printable);
+      table.push([row.id, ...said, row.count, ...times, row.acknowledged ? 'yes' : '']);
     }
     process.stdout.write(`${table.toString()}\n${await countQuarantine(database.db, filter)} in all\n`);
   });
 }
 
-function show(env: Environment, filter: QuarantineFilter): Promise<void> {
+function show(env: Environment, { raw, ...filter }: QuarantineFilter & { raw?: true }): Promise<void> {
   return withDatabase(env, async ({ database }) => {
     for await (const row of readQuarantine(database.db, filter)) {
-      process.stdout.write(`# ${row.id} ${row.path} ${row.reason}\n`);
-      process.stdout.write(row.body);
+      process.stdout.write(printable(`# ${row.id} ${row.path} ${row.reason}\n`));
+      process.stdout.write(raw ? row.body : printable(row.body.toString()));
       process.stdout.write('\n');
     }
   });
@@ -103,7 +106,8 @@ function replay(
     }
     progress.stop();
     await drift.close();
-    for (const refusal of refusals.slice(0, 20)) process.stdout.write(`still refused: ${refusal}\n`);
+    for (const refusal of refusals.slice(0, 20))
+      process.stdout.write(`still refused: ${printable(refusal)}\n`);
     if (refusals.length > 20) process.stdout.write(`… and ${refusals.length - 20} more\n`);
     const summary = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);
     process.stdout.write(`${summary.join(', ') || 'nothing to replay'}\n`);

@@ -3,6 +3,7 @@ import { families } from '../families/index.ts';
 import { countDeliveries, type ReplayFilter, replayDeliveries } from '../worker/replay.ts';
 import { parseMoment, parseUuid } from './arguments.ts';
 import type { Environment } from './environment.ts';
+import { printable } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -33,7 +34,8 @@ export function addReplayCommand(program: Command, env: Environment): void {
           applied += part.applied;
           changed += part.changed;
           failed += part.failed.length;
-          for (const { id, error } of part.failed.slice(0, 20)) process.stderr.write(`${id} ${error}\n`);
+          for (const { id, error } of part.failed.slice(0, 20))
+            process.stderr.write(`${id} ${printable(error)}\n`);
           progress.advance(part.applied + part.failed.length);
         }
         progress.stop();

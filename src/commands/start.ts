@@ -1,9 +1,12 @@
+import { once } from 'node:events';
 import type { Command } from 'commander';
-import { parseConfig } from '../config.ts';
+import { type Config, parseConfig } from '../config.ts';
 import { type Family, families } from '../families/index.ts';
+import { reservePort } from '../http/reserve-port.ts';
 import { createLog, type Log } from '../log.ts';
-import { type Service, startService } from '../service.ts';
+import { startService } from '../service.ts';
 import { provideAdminToken } from './admin-token.ts';
+import { consoleToLog } from './console-to-log.ts';
 import type { Environment } from './environment.ts';
 import { greeting } from './greeting.ts';
 
@@ -12,54 +15,70 @@ export type Contract = (options: { families: readonly Family[]; signatureHeader:
 
 const patienceMs = 20_000;
 
-/** `receiver start`: runs the service until SIGTERM or SIGINT. */
+/** `receiver start`: runs the service until SIGTERM, SIGINT or SIGHUP. */
 export function addStartCommand(program: Command, env: Environment, contract: Contract): void {
   program
     .command('start')
     .description('run the service (ROLE: all, receiver or worker)')
     .action(async () => {
       const given = parseConfig(env, families);
-      const made = provideAdminToken(given);
-      const config = made ? { ...given, adminToken: made.token } : given;
-      const log = createLog(config.logLevel);
+      const log = createLog(given.logLevel);
+      consoleToLog(log);
       process.on('uncaughtException', (error) => {
         log.fatal({ err: error }, 'an unforeseen error; the service ends');
         process.exit(1);
       });
-      const { signatureHeader } = config.authentication;
-      const document = () => contract({ families, signatureHeader });
-      const service = await startService(config, families, log, document);
-      stopOnSignal(service, log);
-      log.info({ role: config.role, url: service.url }, 'ready');
-      // In production the paths may hold a secret part, and the output is kept.
-      if (service.url && !config.production) {
-        process.stdout.write(greeting(service.url, config, families, made));
-      } else if (made?.isNew) {
-        log.info({ file: made.file }, 'an admin token was made, which opens the console');
+      const signal = abortOnSignal(log);
+      try {
+        await run(given, log, contract, signal);
+        log.info('stopped');
+        process.exit(0);
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        log.error({ err: error }, 'stopped, but not cleanly');
+        process.exit(1);
       }
     });
 }
 
-function stopOnSignal(service: Service, log: Log): void {
-  let stopping = false;
-  const stop = async (signal: string) => {
-    if (stopping) return;
-    stopping = true;
+/** Starts the service and stops it when the signal says so, which may be before it is ready. */
+async function run(given: Config, log: Log, contract: Contract, signal: AbortSignal): Promise<void> {
+  const reserved = given.role === 'worker' ? undefined : await reservePort(given);
+  const made = provideAdminToken(given);
+  const config = made ? { ...given, adminToken: made.token } : given;
+  const { signatureHeader } = config.authentication;
+  const service = await startService(config, families, log, {
+    contract: () => contract({ families, signatureHeader }),
+    reserved,
+    signal,
+  }).catch((error) => {
+    if (error !== signal.reason) throw error;
+  });
+  if (!service) return;
+  log.info({ role: config.role, url: service.url }, 'ready');
+  // In production the paths may hold a secret part, and the output is kept.
+  if (service.url && !config.production) {
+    process.stdout.write(greeting(service.url, config, families, made));
+  } else if (made?.isNew) {
+    log.info({ file: made.file }, 'an admin token was made, which opens the console');
+  }
+  if (!signal.aborted) await once(signal, 'abort');
+  await service.stop();
+}
+
+/** Aborted at the first signal that asks the process to end. */
+function abortOnSignal(log: Log): AbortSignal {
+  const stopping = new AbortController();
+  const stop = (signal: string) => {
+    if (stopping.signal.aborted) return;
     log.info({ signal }, 'stopping');
     // A store that is gone must not keep the process: what was acknowledged is safe without it.
     setTimeout(() => {
       log.error({ afterMs: patienceMs }, 'stopped without waiting any longer');
       process.exit(1);
     }, patienceMs).unref();
-    try {
-      await service.stop();
-      log.info('stopped');
-      process.exit(0);
-    } catch (error) {
-      log.error({ err: error }, 'stopped, but not cleanly');
-      process.exit(1);
-    }
+    stopping.abort();
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, stop);
+  return stopping.signal;
 }

@@ -1,20 +1,32 @@
+import { resolve } from 'node:path';
 import { type Config, parseConfig } from '../config.ts';
 import { families } from '../families/index.ts';
 import { createLog, type Log } from '../log.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { startEmbeddedPostgres } from '../store/embedded/index.ts';
+import { hasDatabase } from '../store/embedded/place.ts';
 import type { Environment } from './environment.ts';
 
 /**
  * Runs a command on the service's database: the one of DATABASE_URL, or the embedded one, which is started
  * for as long as the command runs unless the service has it running already.
+ *
+ * @param options `create`: makes the embedded one where there is none
+ * @throws Error where there is none
  */
 export async function withDatabase<T>(
   env: Environment,
   run: (parts: { config: Config; database: Database; log: Log }) => Promise<T>,
+  options: { create?: boolean } = {},
 ): Promise<T> {
   const config = parseConfig({ LOG_LEVEL: 'warn', ...env }, families);
   const log = createLog(config.logLevel);
+  if (!config.databaseUrl && !options.create && !hasDatabase(config.dataDir)) {
+    throw new Error(
+      `There is no database in ${resolve(config.dataDir)}. Go to the folder where the service was started, or set ` +
+        'DATA_DIR or DATABASE_URL; `receiver start` creates one here',
+    );
+  }
   const embedded = config.databaseUrl ? undefined : await startEmbeddedPostgres(config.dataDir, log);
   const database = openDatabase(embedded?.url ?? config.databaseUrl!, log, {
     connections: 2,

@@ -8,6 +8,7 @@ import type { Express } from 'express';
 import type { Config } from '../config.ts';
 import type { Handler } from './callback-handler.ts';
 import { cutOffStalled } from './cut-off.ts';
+import { reservePort } from './reserve-port.ts';
 
 export interface HttpServer {
   /** The address that it listens on, such as http://127.0.0.1:8080. */
@@ -28,12 +29,17 @@ const patienceMs = 10_000;
  *
  * To stop without failing a request, the server first asks the senders to leave: each answer closes its
  * connection, while those that say nothing are closed only after `drainMs`.
+ *
+ * @param reserved the port, where it was taken before
+ * @throws PortUnavailable
  */
 export async function listen(
   app: Express,
   callbacks: ReadonlyMap<string, Handler>,
-  { host, port, drainMs, limits }: Pick<Config, 'host' | 'port' | 'drainMs' | 'limits'>,
+  config: Pick<Config, 'host' | 'port' | 'drainMs' | 'limits'>,
+  reserved?: Listener,
 ): Promise<HttpServer> {
+  const { drainMs, limits } = config;
   let stopping = false;
   const checkEveryMs = Math.min(limits.requestMs, 1_000);
   const timeouts = {
@@ -51,8 +57,9 @@ export async function listen(
   server.maxConnections = limits.connections;
   server.on('clientError', answerBrokenRequest);
   cutOffStalled(server, limits, checkEveryMs);
-  server.listen(port, host);
+  server.listen(reserved ?? (await reservePort(config)));
   await once(server, 'listening');
+  server.ref();
   const address = server.address() as AddressInfo;
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
 

@@ -15,7 +15,7 @@ beforeAll(async () => {
   database = await createDatabase();
   const config = testConfig({ databaseUrl: database.url, role: 'receiver', adminToken });
   const contract = async () => openApiDocument({ families, signatureHeader: 'X', version: '1' });
-  service = (await startService(config, families, createLog('silent'), contract)) as typeof service;
+  service = (await startService(config, families, createLog('silent'), { contract })) as typeof service;
   visitor = await signInTo(service.url);
 });
 const others: Service[] = [];

@@ -93,7 +93,7 @@ it('of two services that start at once on a new folder one runs the database and
 });
 
 it('the service says what to do where the binaries are not installed', async () => {
-  const command = spawnReceiver(['sql', 'select 1'], {
+  const command = spawnReceiver(['migrate'], {
     DATA_DIR: dataDir(),
     NODE_OPTIONS: withoutBinaries(),
   });

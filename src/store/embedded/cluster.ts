@@ -14,8 +14,15 @@ export interface Cluster {
 /**
  * Makes the database folder where there is none yet. It is made beside its place and then renamed, so that
  * an interrupted start leaves nothing half made, and of two starts at once one wins.
+ *
+ * @param signal ends initdb; this returns when it is gone
+ * @throws the signal's reason, or Error with what initdb says
  */
-export async function provideCluster({ home, user }: Place, bin: string): Promise<Cluster> {
+export async function provideCluster(
+  { home, user }: Place,
+  bin: string,
+  signal?: AbortSignal,
+): Promise<Cluster> {
   const database = join(home, 'database');
   const passwordFile = join(home, 'password');
   writeOnce(passwordFile, randomBytes(24).toString('hex'));
@@ -25,10 +32,22 @@ export async function provideCluster({ home, user }: Place, bin: string): Promis
     rmSync(draft, { recursive: true, force: true });
     const options = ['--username=receiver', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
     const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
-    await promisify(execFile)(join(bin, 'initdb'), [`--pgdata=${draft}`, ...options, ...locale], {
+    signal?.throwIfAborted();
+    const running = promisify(execFile)(join(bin, 'initdb'), [`--pgdata=${draft}`, ...options, ...locale], {
       ...user,
       cwd: home,
     });
+    const end = () => running.child.kill();
+    signal?.addEventListener('abort', end);
+    try {
+      await running;
+    } catch (error) {
+      rmSync(draft, { recursive: true, force: true });
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', end);
+    }
     try {
       renameSync(draft, database);
     } catch (error) {

@@ -28,26 +28,31 @@ const leavingMs = 5_000;
  * out; it is waited for, and told to end if it lingers.
  *
  * @param settings settings of PostgreSQL, `name=value`
+ * @param signal ends the start: no process of it is left once this has raised the signal's reason
  * @throws NoEmbeddedPostgres where its binaries are not installed; Error with the server's own reason
  */
 export async function startEmbeddedPostgres(
   dataDir: string,
   log: Log,
   settings: readonly string[] = [],
+  signal?: AbortSignal,
 ): Promise<EmbeddedPostgres> {
   const place = findPlace(dataDir);
   const bin = await provideBinaries(place.home);
-  const cluster = await provideCluster(place, bin);
+  const cluster = await provideCluster(place, bin, signal);
   const owner = join(place.home, 'owner');
   const began = performance.now();
 
   for (;;) {
+    signal?.throwIfAborted();
     const port = await choosePort(place.home);
-    const start = () => untilReady(spawnServer(place, bin, cluster.database, port, settings), cluster, port);
+    const start = () =>
+      untilReady(spawnServer(place, bin, cluster.database, port, settings), cluster, port, signal);
     const running = await findRunning(cluster, owner);
     if (running.state === 'answers') return { url: running.url, stop: async () => {} };
     if (running.state === 'none') {
       const server = await start().catch((error) => {
+        signal?.throwIfAborted();
         if (!readLockFile(cluster.database)) throw error;
         return undefined; // another process was faster
       });
@@ -99,16 +104,28 @@ async function findRunning(cluster: Cluster, owner: string): Promise<Running> {
   return (await answers(url)) ? { state: 'answers', url } : { state: 'starting' };
 }
 
-async function untilReady(server: ServerProcess, cluster: Cluster, port: number): Promise<ServerProcess> {
+async function untilReady(
+  server: ServerProcess,
+  cluster: Cluster,
+  port: number,
+  signal?: AbortSignal,
+): Promise<ServerProcess> {
   let ended = false;
   void server.exited.then(() => {
     ended = true;
   });
   const deadline = performance.now() + patienceMs;
-  while (!(await answers(urlOf(cluster, port, 'postgres')))) {
-    if (ended) throw new Error(`The embedded PostgreSQL did not start: ${server.lastWords()}`);
-    if (performance.now() > deadline) throw new Error('The embedded PostgreSQL started but does not answer.');
-    await sleep(25);
+  try {
+    while (!(await answers(urlOf(cluster, port, 'postgres')))) {
+      signal?.throwIfAborted();
+      if (ended) throw new Error(`The embedded PostgreSQL did not start: ${server.lastWords()}`);
+      if (performance.now() > deadline)
+        throw new Error('The embedded PostgreSQL started but does not answer.');
+      await sleep(25);
+    }
+    return server;
+  } catch (error) {
+    await server.stop();
+    throw error;
   }
-  return server;
 }

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chownSync, mkdirSync, readlinkSync, statSync, symlinkSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readlinkSync, statSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
 export interface ServerUser {
@@ -37,6 +37,11 @@ export function findPlace(dataDir: string): Place {
   mkdirSync(home, { recursive: true });
   chownSync(home, user.uid, user.gid);
   return { home, user };
+}
+
+/** Whether an embedded database was made for this DATA_DIR. Creates nothing. */
+export function hasDatabase(dataDir: string): boolean {
+  return ['database', 'elsewhere/database'].some((path) => existsSync(join(dataDir, path)));
 }
 
 /** The folder that a link leads to; a new link leads to a new name. */

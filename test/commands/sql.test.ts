@@ -1,0 +1,122 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { printable } from '../../src/commands/printable.ts';
+import { receiptCallback } from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { spawnReceiver } from '../support/process.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+  await database.pool.query('create table notes (note text); create sequence numbers');
+});
+afterAll(() => database.close());
+beforeEach(() => database.pool.query(`truncate notes; insert into notes values ('kept')`));
+
+async function run(args: string[], env: Record<string, string> = { DATABASE_URL: database.url }) {
+  const command = spawnReceiver(args, env);
+  const code = await command.end();
+  return { code, output: command.output() };
+}
+
+const notes = async () => (await database.rows('select note from notes')).map(({ note }) => note);
+
+it.each([
+  'delete from notes',
+  'truncate notes',
+  'drop table notes',
+  'with gone as (delete from notes returning *) select * from gone',
+  `select nextval('numbers')`,
+  `select setval('numbers', 9)`,
+  `do $$ begin delete from notes; end $$`,
+  `do $$ begin set transaction read write; delete from notes; end $$`,
+  `do $$ begin commit; delete from notes; end $$`,
+  `select set_config('transaction_read_only', 'off', false), (select 1 from notes for update)`,
+  'set transaction read write',
+  'commit; delete from notes',
+  'rollback; begin; delete from notes; commit',
+  'select 1; delete from notes',
+])('sql without --write changes nothing: %s', async (statement) => {
+  const { code } = await run(['sql', statement]);
+  expect([code, await notes()]).toEqual([1, ['kept']]);
+  expect(await database.rows('select is_called from numbers')).toEqual([{ is_called: false }]);
+});
+
+it.each(['commit', 'set default_transaction_read_only = off', 'begin'])(
+  'sql carries nothing from one statement to the next: %s',
+  async (statement) => {
+    await run(['sql', statement]);
+    expect((await run(['sql', 'delete from notes'])).output).toContain('--write');
+    expect(await notes()).toEqual(['kept']);
+  },
+);
+
+it('sql --write changes data, one statement at a time', async () => {
+  expect((await run(['sql', '--write', `insert into notes values ('new')`])).code).toBe(0);
+  expect(await notes()).toEqual(['kept', 'new']);
+  expect((await run(['sql', '--write', 'delete from notes; select 1'])).code).toBe(1);
+  expect(await notes()).toEqual(['kept', 'new']);
+});
+
+/** Whether a text holds a control character besides new lines, or one that turns the direction of writing. */
+const actsOnTerminal = (text: string) =>
+  Array.from(text, (character) => character.codePointAt(0)!).some(
+    (code) =>
+      (code < 32 && code !== 10) ||
+      (code >= 127 && code < 160) ||
+      [0x61c, 0x200e, 0x200f].includes(code) ||
+      (code >= 0x2028 && code <= 0x202e) ||
+      (code >= 0x2066 && code <= 0x2069),
+  );
+
+it('what is printed holds nothing that acts on a terminal, and loses nothing else', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const shown = printable(text);
+      expect(actsOnTerminal(shown)).toBe(false);
+      expect(JSON.parse(printable(JSON.stringify(text)))).toBe(text);
+    }),
+  );
+  expect(printable('आशा \u200d राव\n')).toBe('आशा \u200d राव\n');
+});
+
+// Clears the screen, sets the title of the window, turns the direction of writing.
+const hostile = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u007f\u202e';
+const shown = '\\u001b[2J\\u001b]0;owned\\u0007\\u009b31m\\u007f\\u202e';
+
+it('no command prints what a callback says to the terminal', async () => {
+  await database.pool.query('insert into notes values ($1)', [`${hostile}\nnext`]);
+  await database.pool.query(
+    `insert into quarantine (id, path, reason, body) values (gen_random_uuid(), $1, 'invalid', $2)`,
+    [hostile, Buffer.from(JSON.stringify(receiptCallback()).replace('receipt.created', hostile))],
+  );
+  const outputs = await Promise.all([
+    run(['sql', 'select note from notes']),
+    run(['sql', '--json', 'select note from notes']),
+    run(['sql', `select note::int from notes where note <> 'kept'`]),
+    run(['sql', `select 1 as "${hostile}"`]),
+    run(['quarantine', 'list']),
+    run(['quarantine', 'show']),
+  ]);
+  for (const { output } of outputs) {
+    expect(output).toContain(shown);
+    expect(actsOnTerminal(output)).toBe(false);
+  }
+  expect(outputs[0]!.output).toMatch(/owned.*\n.*next/);
+  expect(JSON.parse(outputs[1]!.output.trim().split('\n').at(-1)!)).toEqual({ note: `${hostile}\nnext` });
+  expect((await run(['quarantine', 'show', '--raw'])).output).toContain(hostile);
+});
+
+it.each([['sql', 'select 1'], ['replay'], ['quarantine', 'list'], ['quarantine', 'drop', '--all']])(
+  '%s says that there is no database here, and makes none',
+  async (...args) => {
+    const folder = mkdtempSync(join(tmpdir(), 'receiver-nothing-'));
+    const { code, output } = await run(args, { DATA_DIR: join(folder, 'data') });
+    expect([code, readdirSync(folder)]).toEqual([1, []]);
+    expect(output).toContain(`There is no database in ${join(folder, 'data')}`);
+    expect(output).toContain('DATABASE_URL');
+    rmSync(folder, { recursive: true });
+  },
+);

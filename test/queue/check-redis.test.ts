@@ -1,0 +1,183 @@
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type AddressInfo, connect } from 'node:net';
+import { dirname, join } from 'node:path';
+import { createServer } from 'node:tls';
+import fc from 'fast-check';
+import type { Redis } from 'ioredis';
+import { createLog } from '../../src/log.ts';
+import { checkRedis, neededCommands } from '../../src/queue/check-redis.ts';
+import { freePort } from '../../src/store/embedded/free-port.ts';
+import { startSentinelGroup } from '../chaos/sentinel.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { selfSigned } from '../support/self-signed.ts';
+import { until } from '../support/until.ts';
+
+let redis: TestRedis;
+let admin: Redis;
+beforeAll(async () => {
+  redis = await startRedis();
+  admin = redis.client();
+});
+afterAll(() => redis.stop());
+const opened: { stop: () => Promise<void> }[] = [];
+afterEach(() => Promise.all(opened.splice(0).map(({ stop }) => stop())));
+beforeEach(() => allow('+@all', '~*', '&*'));
+
+const allow = (...rights: string[]) =>
+  admin.call('ACL', 'SETUSER', 'app', 'reset', 'on', '>secret', ...rights);
+const urlOf = (user: string, path = '') => `redis://${user}@127.0.0.1:${redis.port}${path}`;
+
+/** What the check says: its error, else what it logs. */
+async function check(url: string): Promise<string> {
+  const lines: string[] = [];
+  const log = createLog('warn', { write: (line) => void lines.push(line) });
+  return checkRedis(url, 'receiver', log).then(
+    () => lines.map((line) => `${JSON.parse(line).msg}: ${JSON.parse(line).err.message}`).join(),
+    (error) => String(error.message),
+  );
+}
+
+it('says nothing of a Redis that allows what is needed, and leaves nothing behind there', async () => {
+  await allow('+@all', '-@admin', '-keys', '~{receiver}:*');
+  expect(await check(urlOf('app:secret'))).toBe('');
+  expect(await admin.dbsize()).toBe(0);
+});
+
+it('names every right that is missing, and the line that it gives is enough', async () => {
+  const names = [...new Set(neededCommands('').map(([name]) => name))];
+  const everything = [...names, 'multi', 'exec', 'discard', 'select'];
+  await fc.assert(
+    fc.asyncProperty(fc.subarray(names, { minLength: 1 }), fc.boolean(), async (denied, otherKeys) => {
+      await allow(...everything.map((name) => `+${name}`), ...denied.map((name) => `-${name}`));
+      await admin.call('ACL', 'SETUSER', 'app', otherKeys ? '~other:*' : '~{receiver}:*');
+      const said = await check(urlOf('app:secret', '/3'));
+      expect(said).toMatch(/^REDIS_URL: Redis does not allow the user app /);
+      const [, rights] = /ACL SETUSER app (.*)$/.exec(said)!;
+      expect(rights!.split(' ').filter((right) => right.startsWith('+'))).toEqual(
+        expect.arrayContaining(denied.map((name) => `+${name}`)),
+      );
+      await admin.call('ACL', 'SETUSER', 'app', ...rights!.split(' '));
+      expect(await check(urlOf('app:secret', '/3'))).toBe('');
+    }),
+    { numRuns: 25 },
+  );
+});
+
+it('carries out nothing where it may not begin a transaction', async () => {
+  await allow('+@all', '~*', '-multi');
+  await admin.lpush('{receiver}:check', 'held');
+  expect(await check(urlOf('app:secret'))).toContain('ACL SETUSER app +multi');
+  expect(await admin.lrange('{receiver}:check', 0, -1)).toEqual(['held']);
+  await admin.del('{receiver}:check');
+});
+
+it('knows every command that the scripts of BullMQ call', () => {
+  const folder = join(dirname(createRequire(__filename).resolve('bullmq')), '../esm/scripts');
+  const scripts = readdirSync(folder).filter((name) => name.endsWith('.js'));
+  const text = scripts.map((name) => readFileSync(join(folder, name), 'utf8')).join();
+  const called = text.matchAll(/(?:rcall|redis\.p?call)\(\s*['"](\w+)['"]/g);
+  const names = new Set(Array.from(called, ([, name]) => name!.toLowerCase()));
+  expect(names.size).toBeGreaterThan(30);
+  expect(neededCommands('k').map(([name]) => name)).toEqual(expect.arrayContaining([...names]));
+});
+
+it.each([
+  ['a wrong password', () => urlOf('app:wrong'), 'refuses the password of the user app'],
+  ['an unknown user', () => urlOf('nobody:secret'), 'refuses the password of the user nobody'],
+  ['a database that is not there', () => urlOf('app:secret', '/99'), 'does not give the database 99'],
+])('%s is an error that names REDIS_URL and the cause', async (_, url, cause) => {
+  expect(await check(url())).toMatch(new RegExp(`^REDIS_URL: Redis ${cause}`));
+});
+
+it('a password that is missing is an error', async () => {
+  await admin.call('ACL', 'SETUSER', 'default', '>own');
+  const said = await check(redis.url);
+  await admin.call('ACL', 'SETUSER', 'default', 'nopass');
+  expect(said).toBe('REDIS_URL: Redis asks for a password');
+});
+
+it('a certificate that nobody trusts is an error', async () => {
+  const server = createServer(selfSigned, (near) => {
+    const far = connect(redis.port, '127.0.0.1');
+    near.pipe(far).pipe(near);
+    for (const socket of [near, far]) socket.on('error', () => {});
+  }).listen(0, '127.0.0.1');
+  server.on('tlsClientError', () => {});
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  expect(await check(`rediss://127.0.0.1:${port}`)).toBe(
+    'REDIS_URL: the encrypted connection failed, see the certificates',
+  );
+  server.close();
+});
+
+describe('a Redis that is away is no error:', () => {
+  it.each([
+    ['nothing listens', async () => `redis://127.0.0.1:${await freePort()}`],
+    ['its name is not found', async () => 'redis://nowhere.invalid'],
+    ['no sentinel answers', async () => `redis+sentinel://127.0.0.1:${await freePort()}/mymaster`],
+    ['no node of a cluster answers', async () => `redis+cluster://127.0.0.1:${await freePort()}`],
+  ])('%s', async (_, url) => {
+    expect(await check(await url())).toMatch(
+      /^Redis cannot be used yet; the service starts and waits for it/,
+    );
+  });
+
+  it('it hangs', async () => {
+    redis.process.kill('SIGSTOP');
+    const said = await check(redis.url);
+    redis.process.kill('SIGCONT');
+    expect(said).toContain('Redis cannot be used yet');
+  });
+
+  it('it takes no writes', async () => {
+    const replica = await startRedis(['--replicaof', '127.0.0.1', String(redis.port)]);
+    expect(await check(replica.url)).toContain('READONLY');
+    await replica.stop();
+  });
+});
+
+it('checks the master that the sentinels name, and their name for it', async () => {
+  const group = await startSentinelGroup();
+  opened.push(group);
+  const user = ['ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '+@all', '-hset'] as const;
+  await group.primary.client().call(...user);
+  expect(await check(group.url)).toBe('');
+  expect(await check(group.url.replace('//', '//app:secret@'))).toContain('the command hset');
+  expect(await check(group.url.replace('mymaster', 'other'))).toContain('by the name other');
+  expect(await check(group.url.replace('//', `//127.0.0.1:${await freePort()},`))).toBe('');
+});
+
+it('checks each node of a cluster, and tells a cluster from a server', async () => {
+  const nodes = [
+    await startRedis(['--cluster-enabled', 'yes']),
+    await startRedis(['--cluster-enabled', 'yes']),
+  ];
+  opened.push(...nodes);
+  const [one, two] = nodes.map((node) => node.client()) as [Redis, Redis];
+  await one.call('CLUSTER', 'ADDSLOTSRANGE', 0, 8_191);
+  await two.call('CLUSTER', 'ADDSLOTSRANGE', 8_192, 16_383);
+  await one.call('CLUSTER', 'MEET', '127.0.0.1', nodes[1]!.port);
+  const ok = async (node: Redis) => String(await node.call('CLUSTER', 'INFO')).includes('cluster_state:ok');
+  await until(async () => (await ok(one)) && (await ok(two)));
+
+  const cluster = `redis+cluster://127.0.0.1:${nodes[0]!.port},127.0.0.1:${nodes[1]!.port}`;
+  expect(await check(cluster)).toBe('');
+  for (const node of [one, two]) {
+    await node.call(
+      'ACL',
+      'SETUSER',
+      'app',
+      'on',
+      '>secret',
+      '~*',
+      '+@all',
+      ...(node === two ? ['-xadd'] : []),
+    );
+  }
+  expect(await check(cluster.replace('//', '//app:secret@'))).toContain('the command xadd');
+  const said = await Promise.all(nodes.map((node) => check(node.url)));
+  expect(said.filter((text) => text.includes('redis+cluster://'))).toHaveLength(1);
+});

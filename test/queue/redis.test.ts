@@ -1,0 +1,150 @@
+import fc from 'fast-check';
+import { parseConfig } from '../../src/config.ts';
+import { families } from '../../src/families/index.ts';
+import { connectRedis, parseRedisUrl } from '../../src/queue/redis.ts';
+import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { spawnReceiver, spawnService, type TestProcess } from '../support/process.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
+
+let database: TestDatabase;
+let redis: TestRedis;
+const processes: TestProcess[] = [];
+beforeAll(async () => {
+  database = await createEmptyDatabase();
+  redis = await startRedis(['--user', 'app', 'on', '>secret', '~*', '&*', '+@all', '-info']);
+});
+afterEach(() => {
+  for (const { child } of processes.splice(0)) child.kill('SIGKILL');
+});
+afterAll(async () => {
+  await redis.stop();
+  await database.close();
+});
+
+const asApp = () => redis.url.replace('//', '//app:secret@');
+const environment = () => ({ DATABASE_URL: database.url, REDIS_URL: asApp() });
+const configured = (REDIS_URL: string) => parseConfig({ REDIS_URL }, families).redisUrl!;
+
+/** The entries of a process's log with this message. */
+const logged = (process: TestProcess, message: string) =>
+  process
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.includes(message))
+    .map((line) => JSON.parse(line) as { time: number; said?: string });
+
+it('a start without a right that is needed ends, and says how to give it', async () => {
+  const service = spawnReceiver(['start'], environment());
+  processes.push(service);
+  expect(await service.end()).toBe(1);
+  expect(service.output()).toContain('ACL SETUSER app +info');
+});
+
+it('a Redis that comes up later and does not allow INFO neither spins nor outlives SIGTERM', async () => {
+  redis.process.kill('SIGKILL');
+  const service = await spawnService(environment());
+  processes.push(service);
+  await redis.restart();
+  const admin = redis.client();
+  // The queue's connections are there, and the worker waits for a job in its own way.
+  await until(async () => String(await admin.call('CLIENT', 'LIST')).includes('cmd=bzpopmin'));
+  expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+  expect(await service.end('SIGTERM')).toBe(0);
+});
+
+it('a right that is taken away is asked for once a second and not more', async () => {
+  const admin = redis.client();
+  await admin.call('ACL', 'SETUSER', 'app', '+info');
+  const service = await spawnService(environment());
+  processes.push(service);
+  await until(async () => String(await admin.call('CLIENT', 'LIST')).includes('cmd=bzpopmin'));
+  await admin.call('ACL', 'SETUSER', 'app', '-eval', '-evalsha', '-bzpopmin');
+  const refusals = await until(() => {
+    const lines = logged(service, 'the worker cannot reach the queue');
+    return lines.length >= 6 ? lines : undefined;
+  });
+  // The worker has a connection that waits and one that does not, each with its own second.
+  expect(refusals[5]!.time - refusals[0]!.time).toBeGreaterThan(1_900);
+  await admin.call('ACL', 'SETUSER', 'app', '+@all');
+  expect(await service.end('SIGTERM')).toBe(0);
+});
+
+it('what libraries print is a line of the log', async () => {
+  const admin = redis.client();
+  await admin.call('ACL', 'SETUSER', 'app', '+@all');
+  await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
+  const service = await spawnService(environment());
+  processes.push(service);
+  const advice = await until(() => logged(service, 'Eviction policy')[0]);
+  expect(advice.said).toContain('Eviction policy is allkeys-lru');
+  const lines = service.output().split('\n');
+  expect(lines.filter((line) => line.includes('Eviction') && !line.startsWith('{'))).toEqual([]);
+  expect(await service.end('SIGTERM')).toBe(0);
+});
+
+describe('a password', () => {
+  const connects = async (url: string) => {
+    const client = connectRedis(configured(url), 'consumer');
+    client.on('error', () => {});
+    const who = await client.call('ACL', 'WHOAMI');
+    client.disconnect();
+    return who;
+  };
+
+  it('with any characters works where it is encoded', async () => {
+    const admin = redis.client();
+    await fc.assert(
+      fc.asyncProperty(fc.string({ minLength: 1, unit: 'grapheme' }), async (password) => {
+        await admin.call('ACL', 'SETUSER', 'any', 'reset', 'on', `>${password}`, '+@all');
+        const url = redis.url.replace('//', `//any:${encodeURIComponent(password)}@`);
+        expect(await connects(url)).toBe('any');
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it.each(['a@b', 'a/b', 'a:b', '@/:', 'a%b', 'a%zz', '100%', 'a#b', 'a?b', ':@'])(
+    '%s works as it is',
+    async (password) => {
+      await redis.client().call('ACL', 'SETUSER', 'any', 'reset', 'on', `>${password}`, '+@all');
+      expect(await connects(redis.url.replace('//', `//any:${password}@`))).toBe('any');
+      const [sentinel, cluster] = ['redis+sentinel://', 'rediss+cluster://'].map((scheme) =>
+        parseRedisUrl(
+          configured(`${scheme}any:${password}@one:1,two:2${scheme.includes('s+c') ? '' : '/name'}`),
+        ),
+      );
+      for (const address of [sentinel, cluster]) {
+        expect(address).toMatchObject({
+          access: { username: 'any', password },
+          nodes: [{ port: 1 }, { port: 2 }],
+        });
+      }
+    },
+  );
+
+  it.each(['a@b', 'a/b', 'a:b', '@/:', 'a%b', 'a#b'])('of the database may be %s', async (password) => {
+    const url = new URL(database.url);
+    const user = `user_${Buffer.from(password).toString('hex')}`;
+    await database.pool.query(`create role ${user} login password '${password}'`);
+    const DATABASE_URL = `postgresql://${user}:${password}@${url.host}${url.pathname}`;
+    const command = spawnReceiver(['sql', '--json', 'select current_user'], { DATABASE_URL });
+    expect(await command.end()).toBe(0);
+    expect(command.output()).toContain(user);
+    await database.pool.query(`drop role ${user}`);
+  });
+});
+
+it.each([
+  'redis://127.0.0.1:6379/0?family=4',
+  'redis://127.0.0.1:6379/zero',
+  'redis://127.0.0.1:port',
+  'redis://127.0.0.1/0#x',
+  'redis+sentinel://127.0.0.1',
+  'redis+cluster://a:1,b:2/3',
+  'redis://127.0.0.1/0?user=a@b',
+])('REDIS_URL cannot be %s, which is told before anything starts', (REDIS_URL) => {
+  expect(() => configured(REDIS_URL)).toThrow(
+    expect.objectContaining({ problems: [expect.stringMatching(/^REDIS_URL must be an address such as/)] }),
+  );
+});
