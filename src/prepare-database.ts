@@ -29,7 +29,7 @@ export async function prepareDatabase(url: string, config: Config, log: Log): Pr
   } catch (error) {
     // A standby may be promoted any moment.
     if (!config.redisUrl || !(isAway(error) || isReadOnly(error))) throw error;
-    log.error({ err: error }, 'PostgreSQL cannot be written to; its tables are looked after once it can be');
+    log.error({ err: error }, 'PostgreSQL is away; its tables are looked after once it is back');
   }
   const stopping = new AbortController();
   const prepared = prepareOnceBack(url, config, log, stopping.signal);

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
 
 export type RedisClient = Redis | Cluster;
@@ -15,7 +14,6 @@ const options = {
 };
 
 const connectTimeout = 2_000;
-const refusedPauseMs = 1_000;
 const retryStrategy = (attempt: number) => Math.min(attempt * 100, 2_000);
 
 /** What REDIS_URL says. */
@@ -60,7 +58,7 @@ export function connectRedis(url: string, patience: Patience): RedisClient {
     address.kind === 'cluster'
       ? openCluster(address, options[patience])
       : openSingle(address, options[patience], retryStrategy);
-  return boundRefusals(client, patience);
+  return withoutInfo(client);
 }
 
 /** A client for one server, or for the master that the sentinels name. */
@@ -86,37 +84,17 @@ function openCluster(
 }
 
 /**
- * Bounds what BullMQ does when Redis refuses a command, as it does when a right is taken away.
- *
- * BullMQ asks INFO once, and its worker spins for ever, without a turn of the event loop, if that fails: an
- * INFO that is not allowed says nothing instead, which BullMQ takes for its oldest version. Any other refused
- * command is asked again at once: a consumer learns of it a second later.
+ * Answers INFO with nothing where it is not allowed, which BullMQ takes for its oldest version: its worker
+ * would ask again and again for ever, without a turn of the event loop.
  */
-function boundRefusals<Client extends RedisClient>(client: Client, patience: Patience): Client {
-  const { info, sendCommand, duplicate } = client as Redis;
-  const bounded: Partial<Redis> = {
+function withoutInfo<Client extends RedisClient>(client: Client): Client {
+  const { info, duplicate } = client as Redis;
+  const own: Partial<Redis> = {
     info: (...args: unknown[]) =>
       Reflect.apply(info, client, args).catch((error: Error) =>
-        isRefusal(error) ? '' : Promise.reject(error),
+        error.name === 'ReplyError' ? '' : Promise.reject(error),
       ),
-    duplicate: (...args) => boundRefusals(Reflect.apply(duplicate, client, args), patience),
+    duplicate: (...args) => withoutInfo(Reflect.apply(duplicate, client, args)),
   };
-  if (patience === 'consumer') {
-    bounded.sendCommand = (...args) => {
-      const answer = Reflect.apply(sendCommand, client, args) as Promise<unknown>;
-      const late = answer.catch(async (error: Error) => {
-        // Until then it is ioredis that asks, and takes its own pauses.
-        if (client.status === 'ready' && isRefusal(error)) await sleep(refusedPauseMs);
-        throw error;
-      });
-      late.catch(() => {}); // ioredis does not look at the answers of its own commands
-      return late;
-    };
-  }
-  return Object.assign(client, bounded);
-}
-
-/** Whether Redis answered that it will not do it; what a script says to itself is not meant. */
-function isRefusal(error: Error): boolean {
-  return error.name === 'ReplyError' && !error.message.startsWith('NOSCRIPT');
+  return Object.assign(client, own);
 }
