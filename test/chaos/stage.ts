@@ -39,8 +39,8 @@ export interface Stage {
   failOver: () => Promise<void>;
   /** Puts the wall clock of all receivers and workers so many seconds off. */
   setClock: (seconds: number) => void;
-  /** How many lines all processes have written so far. */
-  logLines: () => number;
+  /** What all processes have written so far. */
+  logLines: () => string[];
   stop: () => Promise<void>;
 }
 
@@ -133,7 +133,7 @@ export async function setStage(backend: Backend, options: StageOptions = {}): Pr
       for (const { child } of processes.values()) child.kill('SIGUSR2');
     },
     logLines: () =>
-      [...ended, ...processes.values()].reduce((sum, one) => sum + one.output().split('\n').length - 1, 0),
+      [...ended, ...processes.values()].flatMap((one) => one.output().split('\n').filter(Boolean)),
     stop: async () => {
       redis?.process.kill('SIGCONT');
       if (!options.standby) signalDatabase('CONT');

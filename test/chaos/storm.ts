@@ -47,7 +47,7 @@ export async function storm(stage: Stage, fault: Fault, options: StormOptions): 
   const giveUp = new AbortController();
   setMaxListeners(0, giveUp.signal);
   const before = await countDeliveries(stage);
-  const linesBefore = stage.logLines();
+  const linesBefore = stage.logLines().length;
   const random = seededRandom(seed, 7);
   let struck = false;
   let jobs = 0;
@@ -95,7 +95,7 @@ export async function storm(stage: Stage, fault: Fault, options: StormOptions): 
     waiting,
     failed: await countDeliveries(stage, 'failed'),
     jobs,
-    logLines: stage.logLines() - linesBefore,
+    logLines: stage.logLines().length - linesBefore,
     secondsUntilCaughtUp,
   };
 }
