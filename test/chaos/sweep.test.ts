@@ -29,6 +29,8 @@ it('the sweep finds deliveries again whose swept job was lost with its worker, a
   await until(async () => (await redis.keys('*swept-*:lock')).length > 0);
   await stage.processOf('worker').end('SIGKILL');
   await deleteLists();
+  // Its statement would go on without it.
+  await other.query(`select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock'`);
   await other.end();
   await stage.start('worker');
   await applied(stage, [id], 100_000);
