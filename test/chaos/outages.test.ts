@@ -157,6 +157,20 @@ it('with both stores away nothing is acknowledged, with Retry-After, and all is 
   await until(async () => (await send().catch(() => undefined))?.response.status === 200);
 });
 
+it.each(['redis', 'postgresql'] as const)(
+  'with every store on %s away the log stays short, however many callbacks are refused',
+  async (backend) => {
+    stage = await setStage(backend);
+    const before = stage.logLines().length;
+    stage.link.cut();
+    stage.redisLink?.cut();
+    for (let round = 0; round < 20; round += 1) expect(await statuses(20)).toEqual(Array(20).fill(503));
+    await Promise.all([stage.link.mend(), stage.redisLink?.mend()]);
+    await until(async () => (await send()).status === 200);
+    expect(stage.logLines().length - before).toBeLessThan(40);
+  },
+);
+
 it('with PostgreSQL away and the queue in PostgreSQL nothing is acknowledged', async () => {
   stage = await setStage('postgresql');
   stage.signalDatabase('STOP');
