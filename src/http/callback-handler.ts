@@ -7,7 +7,7 @@ import type { Drift } from '../inbox/drift.ts';
 import { identify, milliseconds } from '../inbox/identity.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import type { Quarantine } from '../inbox/quarantine.ts';
-import { type Log, sparingly } from '../log.ts';
+import type { Log } from '../log.ts';
 import { answer, answerProblem } from './answers.ts';
 import type { Door } from './door/door.ts';
 import { SenderGone } from './errors.ts';
@@ -44,10 +44,6 @@ export interface CallbackParts {
  */
 export function createCallbackHandler(family: Family, parts: CallbackParts): Handler {
   const { config, schema, door, inbox, quarantine, drift, observe, log } = parts;
-  // An outage is for the circuits to report, however many callbacks it refuses.
-  const reportUnavailable = sparingly((more) =>
-    log.warn({ status: 503, family: family.name, ...more }, 'callbacks are refused: they cannot be stored'),
-  );
 
   const takeIn = async (body: Buffer) => {
     const envelope = parseCallback(body, schema, family);
@@ -83,7 +79,6 @@ export function createCallbackHandler(family: Family, parts: CallbackParts): Han
       door.noticeRefusal(req, error);
       status = answerProblem(res, error);
       if (status === 500) log.error({ err: error, family: family.name }, 'a callback could not be handled');
-      else if (status === 503) reportUnavailable();
       else log.info({ status, reason: (error as Error).name, family: family.name }, 'callback refused');
     } finally {
       observe?.answered(family.name, status, (performance.now() - started) / 1000);

@@ -27,10 +27,8 @@ it('in a Redis Cluster, the node that holds what waits for PostgreSQL is the one
 
   stage.signalDatabase('STOP');
   const ids = await sendUntilAcknowledged(stage, 50);
-  const { parts } = (await (await fetch(`${stage.url}/readyz`)).json()) as {
-    parts: { fallback: { detail: string } };
-  };
-  expect(parts.fallback.detail).toMatch(/^(appendfsync is always|each waits for the disk \(WAITAOF\))$/);
+  const parts = await stage.parts();
+  expect(parts.fallback!.detail).toMatch(/^(appendfsync is always|each waits for the disk \(WAITAOF\))$/);
   expect(await countInFallback(owner.client())).toBeGreaterThanOrEqual(50);
   const asked = (commands: string[]) =>
     commands.filter((one) => /^(config get|waitaof|xadd)/.test(one)).length;

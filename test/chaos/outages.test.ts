@@ -19,10 +19,6 @@ afterEach(async () => {
   group = undefined;
 });
 
-interface Readiness {
-  parts: { fallback: { detail: string } };
-}
-
 const send = () => sendTo(stage);
 
 const statuses = async (count: number) => {
@@ -201,7 +197,7 @@ it('a Redis failover loses nothing, and the promoted replica holds what waits fo
 
 it('what waits for PostgreSQL waits for the disk of a Redis that can tell', async () => {
   stage = await setStage('redis');
-  const { parts } = (await (await fetch(`${stage.url}/readyz`)).json()) as Readiness;
+  const parts = await stage.parts();
   const { seen, end } = await watchCommands(stage.redis!);
   stage.signalDatabase('STOP');
   expect(await statuses(3)).toEqual([200, 200, 200]);
@@ -209,16 +205,13 @@ it('what waits for PostgreSQL waits for the disk of a Redis that can tell', asyn
   await until(() => seen.some((command) => command.startsWith('evalsha'))); // jobs were added
   end();
   expect(seen.some((command) => command.startsWith('waitaof'))).toBe(
-    parts.fallback.detail.includes('WAITAOF'),
+    parts.fallback!.detail.includes('WAITAOF'),
   );
 });
 
 it('says at start and at /readyz what Redis would lose', async () => {
   stage = await setStage('redis');
-  const fallback = async () => {
-    const { parts } = (await (await fetch(`${stage.url}/readyz`)).json()) as Readiness;
-    return parts.fallback.detail;
-  };
+  const fallback = async () => (await stage.parts()).fallback!.detail;
   const atStart = () => stage.processOf('receiver').output();
   await until(() => /deliveries wait in Redis while PostgreSQL is away/.test(atStart()));
   expect(atStart()).toMatch(/appendfsync is always|WAITAOF/);

@@ -35,6 +35,8 @@ export interface Stage {
   /** Sends a signal to the database server and all its processes. */
   signalDatabase: (signal: 'STOP' | 'CONT' | 'KILL') => void;
   rows: (query: string) => Promise<Record<string, unknown>[]>;
+  /** What the first receiver says of its parts, details included. */
+  parts: () => Promise<Record<string, { detail: string }>>;
   /** Where the stage has a standby: kills the primary, and promotes the standby at the primary's address. */
   failOver: () => Promise<void>;
   /** Puts the wall clock of all receivers and workers so many seconds off. */
@@ -56,6 +58,8 @@ export interface StageOptions {
   /** Variables of the processes. */
   env?: Record<string, string>;
 }
+
+const adminToken = 'an-admin-token-of-tests';
 
 // Log files of a database on a small disk must not fill it.
 const settings = ['max_wal_size=96MB', 'min_wal_size=32MB'];
@@ -83,6 +87,7 @@ export async function setStage(backend: Backend, options: StageOptions = {}): Pr
       DATABASE_URL: address.href,
       PORT: String(ports[index]),
       ROLE: role,
+      ADMIN_TOKEN: adminToken,
       NODE_OPTIONS: `--require ${JSON.stringify(join(process.cwd(), 'test/chaos/clock.cjs'))}`,
       CLOCK_FILE: clockFile,
       ...(redisUrl ? { REDIS_URL: redisUrl } : {}),
@@ -119,6 +124,11 @@ export async function setStage(backend: Backend, options: StageOptions = {}): Pr
     start,
     processOf: (role, index = 0) => processes.get(`${role} ${index}`)!,
     signalDatabase,
+    parts: async () => {
+      const headers = { Authorization: `Bearer ${adminToken}` };
+      const answer = await fetch(`${urls[0]}/readyz`, { headers });
+      return ((await answer.json()) as { parts: Record<string, { detail: string }> }).parts;
+    },
     rows: async (query) => (await pool.query(query)).rows,
     failOver: async () => {
       link.cut();

@@ -16,10 +16,14 @@ export interface TcpProxy {
   stop: () => Promise<void>;
 }
 
-/** A link to a server on this machine that can be broken. */
-export async function startTcpProxy(port: number): Promise<TcpProxy> {
+/**
+ * A link to a server on this machine that can be broken.
+ *
+ * @param at the port to listen at; any unless told
+ */
+export async function startTcpProxy(port: number, at = 0): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
-  const ownPort = await freePort();
+  const ownPort = at || (await freePort());
   let target = port;
   let delayMs = 0;
   const link = (from: Socket, to: Socket) => {
