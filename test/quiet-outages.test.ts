@@ -77,12 +77,12 @@ it.each(['redis', 'postgresql'])(
     await start(backend === 'redis' ? redis.url : undefined);
     expect(await send(20)).toEqual(Array(20).fill(200));
     await applied(20);
-    await link.stop();
+    link.cut();
     await sendFor(3_000);
     const outage = lines.filter(({ level }) => level > 30);
     expect(outage.map(({ msg, store }) => [msg, store])).toEqual([['a store is away', 'PostgreSQL']]);
     expect(lines.length).toBeLessThan(10);
-    link = await startTcpProxy(Number(new URL(database.url).port), link.port);
+    await link.mend();
     await until(() => lines.some(({ msg }) => msg === 'a store is back'));
     expect(await send(20)).toEqual(Array(20).fill(200));
     await until(

@@ -4,6 +4,7 @@ import type { Tables } from '../store/tables.ts';
 
 const idsPerJob = 500;
 const jobsPerSweep = 40;
+const sameNameMs = 10_000;
 
 /**
  * Enqueues deliveries that are still `received` though they came some time ago: their job was lost, or
@@ -38,10 +39,13 @@ export async function sweep(
     .execute();
   const ids = overdue.map((delivery) => delivery.id);
   const jobs = [];
+  const period = Math.floor(Date.now() / sameNameMs);
   for (let at = 0; at < ids.length; at += idsPerJob) {
     const chunk = ids.slice(at, at + idsPerJob);
-    // Named after its first delivery, so that the next sweep does not add it while it waits.
-    jobs.push({ name: 'apply' as const, data: { ids: chunk }, opts: { jobId: `swept-${chunk[0]}` } });
+    // Named after its first delivery, so that the next sweep does not add it while it waits; and for some seconds
+    // only, for a job that is in no list any more keeps its name for ever.
+    const jobId = `swept-${period}-${chunk[0]}`;
+    jobs.push({ name: 'apply' as const, data: { ids: chunk }, opts: { jobId } });
   }
   if (jobs.length > 0) await queue.addBulk(jobs);
   return ids.length;

@@ -1,4 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Random } from '../../src/sandbox/random.ts';
+import { awayFaults, longMs } from './faults/away.ts';
+import { clockFaults } from './faults/clock.ts';
+import { queueFaults } from './faults/queue.ts';
+import { refusalFaults } from './faults/refusals.ts';
+import { tableFaults } from './faults/tables.ts';
 import { fillDisk } from './small-disk.ts';
 import type { Backend, Stage } from './stage.ts';
 
@@ -6,80 +12,32 @@ export interface Fault {
   name: string;
   backends: Backend[];
   /** Breaks something, and mends it. */
-  strike: (stage: Stage) => Promise<void>;
-}
-
-const both: Backend[] = ['redis', 'postgresql'];
-
-// Longer than any time-out of the service.
-const longMs = 3_000;
-
-async function killAndStart(stage: Stage, role: 'receiver' | 'worker'): Promise<void> {
-  await stage.processOf(role).end('SIGKILL');
-  await stage.start(role);
-}
-
-async function stopDatabase(stage: Stage): Promise<void> {
-  stage.signalDatabase('STOP');
-  await pause(longMs);
-  stage.signalDatabase('CONT');
-}
-
-async function killRedis({ redis }: Stage): Promise<void> {
-  redis!.process.kill('SIGKILL');
-  await pause(500);
-  await redis!.restart();
+  strike: (stage: Stage, random: Random) => Promise<void>;
 }
 
 /** What can happen to the machines, at a moment that nobody chose. */
 export const faults: Fault[] = [
-  { name: 'receiver killed', backends: both, strike: (stage) => killAndStart(stage, 'receiver') },
-  { name: 'worker killed', backends: both, strike: (stage) => killAndStart(stage, 'worker') },
-  { name: 'PostgreSQL killed', backends: both, strike: async (stage) => stage.signalDatabase('KILL') },
-  { name: 'PostgreSQL stopped for 3 s', backends: both, strike: stopDatabase },
-  { name: 'Redis killed', backends: ['redis'], strike: killRedis },
-  {
-    name: 'Redis stopped for 3 s',
-    backends: ['redis'],
-    strike: async ({ redis }) => {
-      redis!.process.kill('SIGSTOP');
-      await pause(longMs);
-      redis!.process.kill('SIGCONT');
-    },
-  },
-  {
-    name: 'Redis wiped',
-    backends: ['redis'],
-    strike: async ({ redis }) => {
-      await redis!.client().flushall();
-    },
-  },
-  {
-    name: 'PostgreSQL stopped, Redis killed',
-    backends: ['redis'],
-    strike: async (stage) => {
-      await Promise.all([stopDatabase(stage), killRedis(stage)]);
-    },
-  },
-  { name: 'connections reset', backends: both, strike: async ({ link }) => link.reset() },
-  {
-    name: 'slow link',
-    backends: both,
-    strike: async ({ link }) => {
-      link.slow(60);
-      await pause(longMs);
-      link.slow(0);
-    },
-  },
+  ...awayFaults,
+  ...refusalFaults,
+  ...tableFaults,
+  ...queueFaults,
+  ...clockFaults,
 ];
 
 /** Needs a stage whose database is on a small disk. */
 export const fullDisk: Fault = {
   name: 'disk full for 3 s',
-  backends: both,
+  backends: ['redis', 'postgresql'],
   strike: async ({ folder }) => {
     const makeRoom = await fillDisk(folder);
     await pause(longMs);
     await makeRoom();
   },
+};
+
+/** Needs a stage with a synchronous standby, and strikes it once. */
+export const failover: Fault = {
+  name: 'standby promoted',
+  backends: ['redis', 'postgresql'],
+  strike: ({ failOver }) => failOver(),
 };

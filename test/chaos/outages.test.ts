@@ -1,15 +1,17 @@
-import { identify } from '../../src/inbox/identity.ts';
-import { paths, receiptCallback } from '../support/callbacks.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { consentFormCallback } from '../support/callbacks.ts';
 import { spawnReceiver } from '../support/process.ts';
 import { contentsOf } from '../support/redis.ts';
 import { until } from '../support/until.ts';
+import { watchCommands } from './redis-cluster.ts';
+import { applied as appliedIds, send as sendTo, sendUntilAcknowledged } from './sending.ts';
 import { type SentinelGroup, startSentinelGroup } from './sentinel.ts';
 import { type Stage, setStage } from './stage.ts';
+import { countJobs, countWaiting } from './stores.ts';
 
 jest.setTimeout(180_000);
 
 let stage: Stage;
-let next = 0;
 let group: SentinelGroup | undefined;
 afterEach(async () => {
   await stage.stop();
@@ -17,19 +19,7 @@ afterEach(async () => {
   group = undefined;
 });
 
-const answerMs = 2_500; // two seconds is the promise, the rest is the test's own
-
-function send() {
-  next += 1;
-  const callback = receiptCallback({ data: { receipt_id: next } });
-  const answer = fetch(stage.url + paths.receipt, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(callback),
-    signal: AbortSignal.timeout(answerMs),
-  });
-  return answer.then(async (response) => ({ response, id: identify(callback) }));
-}
+const send = () => sendTo(stage);
 
 const statuses = async (count: number) => {
   const answers = await Promise.all(Array.from({ length: count }, send));
@@ -79,24 +69,73 @@ it('while Redis is away the sender notices nothing, and work goes on within seco
   await applied(40);
 });
 
-it('a receiver that starts while PostgreSQL is away takes callbacks, and they are applied once it is back', async () => {
+const restart = async () => {
+  const roles = ['receiver', 'worker'] as const;
+  await Promise.all(roles.map((role) => stage.processOf(role).end('SIGKILL')));
+  await Promise.all(roles.map((role) => stage.start(role)));
+};
+
+it('what starts while PostgreSQL is away takes callbacks, and applies them once it is back', async () => {
   stage = await setStage('redis');
   stage.signalDatabase('STOP');
-  await stage.processOf('receiver').end('SIGKILL');
-  await stage.start('receiver');
-  expect(await statuses(3)).toEqual([200, 200, 200]);
+  await restart();
+  expect(await statuses(20)).toEqual(Array(20).fill(200));
   stage.signalDatabase('CONT');
-  await applied(3);
+  await applied(20);
+  await until(async () => (await countWaiting(stage)) === 0);
 });
 
-it('a receiver that starts while Redis is away takes callbacks, and finds it when it is back', async () => {
+it('what starts while Redis is away takes callbacks, applies them once it is back, and can rely on it then', async () => {
   stage = await setStage('redis');
   stage.redis!.process.kill('SIGKILL');
-  await stage.processOf('receiver').end('SIGKILL');
-  await stage.start('receiver');
-  expect(await statuses(3)).toEqual([200, 200, 200]);
+  await restart();
+  expect(await statuses(20)).toEqual(Array(20).fill(200));
   await stage.redis!.restart();
-  await applied(3);
+  await applied(20);
+  stage.signalDatabase('STOP');
+  expect(await statuses(20)).toEqual(Array(20).fill(200));
+  stage.signalDatabase('CONT');
+  await applied(40);
+});
+
+it('what is acknowledged from a Redis that refuses writes now and then is applied once PostgreSQL is back', async () => {
+  stage = await setStage('redis');
+  stage.link.cut(); // it is soon started again, and stays away all the same
+  stage.signalDatabase('KILL');
+  const redis = stage.redis!.client();
+  let toggling = true;
+  const toggled = (async () => {
+    for (let on = true; toggling; on = !on) {
+      await redis.config('SET', 'min-replicas-to-write', on ? '1' : '0');
+      await pause(300);
+    }
+    await redis.config('SET', 'min-replicas-to-write', '0');
+  })();
+  const ids = await sendUntilAcknowledged(stage, 200);
+  await pause(3_000); // what waits is left alone meanwhile
+  await stage.link.mend();
+  await pause(3_000); // it refuses some of what the drain asks for, too
+  toggling = false;
+  await toggled;
+  await appliedIds(stage, ids);
+  await until(async () => (await countWaiting(stage)) === 0);
+});
+
+it("while a family's table is broken the other families are applied, and no jobs pile up", async () => {
+  stage = await setStage('redis');
+  await stage.rows('alter table receipts rename to receipts_elsewhere');
+  const ids: string[] = [];
+  for (let form = 0; form < 20; form += 1) {
+    ids.push((await send()).id);
+    const { id } = await sendTo(stage, 'consent_form', consentFormCallback({ data: { id: `form-${form}` } }));
+    await appliedIds(stage, [id]);
+    ids.push(id);
+  }
+  const pending = await stage.rows(`select family from deliveries where status <> 'applied'`);
+  expect(pending).toEqual(Array(20).fill({ family: 'receipt' }));
+  expect(await countJobs(stage)).toBeLessThan(50);
+  await stage.rows('alter table receipts_elsewhere rename to receipts');
+  await appliedIds(stage, ids);
 });
 
 it('with both stores away nothing is acknowledged, with Retry-After, and all is ready again by itself', async () => {
@@ -113,6 +152,20 @@ it('with both stores away nothing is acknowledged, with Retry-After, and all is 
   await until(async () => (await fetch(`${stage.url}/readyz`)).status === 200);
   await until(async () => (await send().catch(() => undefined))?.response.status === 200);
 });
+
+it.each(['redis', 'postgresql'] as const)(
+  'with every store on %s away the log stays short, however many callbacks are refused',
+  async (backend) => {
+    stage = await setStage(backend);
+    const before = stage.logLines().length;
+    stage.link.cut();
+    stage.redisLink?.cut();
+    for (let round = 0; round < 20; round += 1) expect(await statuses(20)).toEqual(Array(20).fill(503));
+    await Promise.all([stage.link.mend(), stage.redisLink?.mend()]);
+    await until(async () => (await send()).status === 200);
+    expect(stage.logLines().length - before).toBeLessThan(40);
+  },
+);
 
 it('with PostgreSQL away and the queue in PostgreSQL nothing is acknowledged', async () => {
   stage = await setStage('postgresql');
@@ -145,15 +198,15 @@ it('a Redis failover loses nothing, and the promoted replica holds what waits fo
 it('what waits for PostgreSQL waits for the disk of a Redis that can tell', async () => {
   stage = await setStage('redis');
   const parts = await stage.parts();
-  const monitor = await stage.redis!.client().monitor();
-  const asked: string[] = [];
-  monitor.on('monitor', (_time: string, [command]: string[]) => asked.push(command!.toLowerCase()));
+  const { seen, end } = await watchCommands(stage.redis!);
   stage.signalDatabase('STOP');
   expect(await statuses(3)).toEqual([200, 200, 200]);
   stage.signalDatabase('CONT');
-  await until(() => asked.includes('evalsha')); // jobs were added
-  expect(asked.includes('waitaof')).toBe(parts.fallback!.detail.includes('WAITAOF'));
-  monitor.disconnect();
+  await until(() => seen.some((command) => command.startsWith('evalsha'))); // jobs were added
+  end();
+  expect(seen.some((command) => command.startsWith('waitaof'))).toBe(
+    parts.fallback!.detail.includes('WAITAOF'),
+  );
 });
 
 it('says at start and at /readyz what Redis would lose', async () => {

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { identify } from '../../src/inbox/identity.ts';
 import type { Callback } from '../../src/sandbox/history.ts';
+import { seededRandom } from '../../src/sandbox/random.ts';
 import { sendCallbacks } from '../../src/sandbox/sender.ts';
 import { callbacks } from '../../src/sandbox/variations.ts';
 import { paths } from '../support/callbacks.ts';
@@ -10,6 +11,7 @@ import type { Fault } from './faults.ts';
 import { Ledger } from './ledger.ts';
 import { newestVersions, versionsInTables } from './model.ts';
 import type { Stage } from './stage.ts';
+import { countJobs, countWaiting } from './stores.ts';
 
 export interface Outcome {
   fault: string;
@@ -21,6 +23,13 @@ export interface Outcome {
   wrong: number;
   /** In `deliveries`, but never sent. */
   invented: number;
+  /** Still `received`, or still in Redis, though all that was acknowledged is applied. */
+  waiting: number;
+  failed: number;
+  /** In the queue when the last strike was over, whatever their state. */
+  jobs: number;
+  /** That all processes wrote. */
+  logLines: number;
   secondsUntilCaughtUp: number;
 }
 
@@ -38,26 +47,35 @@ export async function storm(stage: Stage, fault: Fault, options: StormOptions): 
   const giveUp = new AbortController();
   setMaxListeners(0, giveUp.signal);
   const before = await countDeliveries(stage);
+  const linesBefore = stage.logLines().length;
+  const random = seededRandom(seed, 7);
+  let struck = false;
+  let jobs = 0;
   const end = Date.now() + seconds * 1000;
   const at = (path: string) => stage.url + path;
-  const sending = sendCallbacks(untilTime(end, seed), {
-    urls: {
-      receipt: at(paths.receipt),
-      consent_form: at(paths.consent_form),
-      review_request: at(paths.review_request),
+  const sending = sendCallbacks(
+    callbacksWhile(() => !struck || Date.now() < end, seed),
+    {
+      urls: {
+        receipt: at(paths.receipt),
+        consent_form: at(paths.consent_form),
+        review_request: at(paths.review_request),
+      },
+      connections: 24,
+      rate,
+      resendOnFailure: true,
+      timeoutMs: 5_000,
+      onAttempt: (attempt) => ledger.note(attempt),
+      signal: giveUp.signal,
     },
-    connections: 24,
-    rate,
-    resendOnFailure: true,
-    timeoutMs: 5_000,
-    onAttempt: (attempt) => ledger.note(attempt),
-    signal: giveUp.signal,
-  });
+  );
   try {
     for (const share of moments(strikes, seed)) {
       await pause(Math.max(0, end - seconds * 1000 * (1 - share) - Date.now()));
-      await fault.strike(stage);
+      await fault.strike(stage, random);
     }
+    jobs = await countJobs(stage);
+    struck = true;
   } catch (error) {
     giveUp.abort(); // a stage that could not be mended takes no more
     await sending;
@@ -65,7 +83,8 @@ export async function storm(stage: Stage, fault: Fault, options: StormOptions): 
   }
   await sending;
   const mended = Date.now();
-  const { n: lost } = await caughtUp(stage, ledger);
+  const lost = await caughtUp(stage, ledger);
+  const waiting = await noneWaiting(stage);
   const secondsUntilCaughtUp = (Date.now() - mended) / 1000;
   return {
     fault: fault.name,
@@ -73,13 +92,17 @@ export async function storm(stage: Stage, fault: Fault, options: StormOptions): 
     refused: ledger.refused,
     lost,
     ...(await compare(stage, ledger, before)),
+    waiting,
+    failed: await countDeliveries(stage, 'failed'),
+    jobs,
+    logLines: stage.logLines().length - linesBefore,
     secondsUntilCaughtUp,
   };
 }
 
-function* untilTime(end: number, seed: number): Generator<Callback> {
+function* callbacksWhile(goesOn: () => boolean, seed: number): Generator<Callback> {
   for (const callback of callbacks({ seed, duplicates: 0.05, shuffle: true })) {
-    if (Date.now() > end) return;
+    if (!goesOn()) return;
     yield callback;
   }
 }
@@ -91,7 +114,7 @@ function moments(count: number, seed: number): number[] {
 }
 
 /** Waits until every acknowledged delivery is applied; how many are not, if that does not come about. */
-async function caughtUp(stage: Stage, ledger: Ledger): Promise<{ n: number }> {
+async function caughtUp(stage: Stage, ledger: Ledger): Promise<number> {
   const acknowledged = [...ledger.sent.values()].filter((sent) => sent.acknowledged);
   const ids = new Set(acknowledged.map(({ callback }) => identify(callback.envelope as never)));
   const missing = async () => {
@@ -105,7 +128,18 @@ async function caughtUp(stage: Stage, ledger: Ledger): Promise<{ n: number }> {
     if (n > 0) await pause(250);
     return n === 0;
   }, 60_000).catch(() => {});
-  return { n };
+  return n;
+}
+
+/** Waits until no delivery waits; how many do, if that does not come about. */
+async function noneWaiting(stage: Stage): Promise<number> {
+  let n = 0;
+  await until(async () => {
+    n = await countWaiting(stage);
+    if (n > 0) await pause(250);
+    return n === 0;
+  }).catch(() => {});
+  return n;
 }
 
 async function compare(
@@ -125,7 +159,8 @@ async function compare(
   return { wrong, invented: rows.length - held.length - before };
 }
 
-async function countDeliveries(stage: Stage): Promise<number> {
-  const [row] = await stage.rows('select count(*)::int as n from deliveries');
+async function countDeliveries(stage: Stage, status?: string): Promise<number> {
+  const where = status ? `where status = '${status}'` : '';
+  const [row] = await stage.rows(`select count(*)::int as n from deliveries ${where}`);
   return row!.n as number;
 }

@@ -9,6 +9,8 @@ import { freePort } from '../../src/store/embedded/free-port.ts';
 export interface TestRedis {
   url: string;
   port: number;
+  /** Where its files lie. */
+  folder: string;
   process: ChildProcess;
   /** Starts it again on the same port and files after it was killed. */
   restart: () => Promise<void>;
@@ -36,6 +38,7 @@ export async function startRedis(options: string[] = []): Promise<TestRedis> {
   const redis: TestRedis = {
     url: `redis://127.0.0.1:${port}`,
     port,
+    folder,
     process: undefined as unknown as ChildProcess,
     restart: start,
     client: () => {

@@ -1,0 +1,20 @@
+// Preloaded into receivers and workers: a wall clock that is off by as many seconds as a file says, which is read
+// at start and at each SIGUSR2. Timers and performance.now() go on as before, as they do when a clock is stepped.
+const { readFileSync } = require('node:fs');
+
+const RealDate = Date;
+const realNow = Date.now;
+let offsetMs = 0;
+const now = () => realNow() + offsetMs;
+const read = () => {
+  offsetMs = Number(readFileSync(process.env.CLOCK_FILE, 'utf8')) * 1000;
+};
+read();
+process.on('SIGUSR2', read);
+
+RealDate.now = now;
+globalThis.Date = new Proxy(RealDate, {
+  apply: () => new RealDate(now()).toString(),
+  construct: (target, args, newTarget) =>
+    Reflect.construct(target, args.length > 0 ? args : [now()], newTarget),
+});
