@@ -45,21 +45,25 @@ it('says nothing of a Redis that allows what is needed, and leaves nothing behin
   expect(await admin.dbsize()).toBe(0);
 });
 
-it('names every right that is missing, and the line that it gives is enough', async () => {
+it('names the rights that are missing, and those of its lines are enough', async () => {
   const names = [...new Set(neededCommands('').map(([name]) => name))];
   const everything = [...names, 'multi', 'exec', 'discard', 'select'];
   await fc.assert(
     fc.asyncProperty(fc.subarray(names, { minLength: 1 }), fc.boolean(), async (denied, otherKeys) => {
       await allow(...everything.map((name) => `+${name}`), ...denied.map((name) => `-${name}`));
       await admin.call('ACL', 'SETUSER', 'app', otherKeys ? '~other:*' : '~{receiver}:*');
-      const said = await check(urlOf('app:secret', '/3'));
-      expect(said).toMatch(/^REDIS_URL: Redis does not allow the user app /);
-      const [, rights] = /ACL SETUSER app (.*)$/.exec(said)!;
-      expect(rights!.split(' ').filter((right) => right.startsWith('+'))).toEqual(
-        expect.arrayContaining(denied.map((name) => `+${name}`)),
-      );
-      await admin.call('ACL', 'SETUSER', 'app', ...rights!.split(' '));
+      const given: string[] = [];
+      // Where no command may be run, the keys are found to be missing afterwards.
+      for (let round = 0; round < 2; round += 1) {
+        const [, rights] =
+          /^REDIS_URL: .* ACL SETUSER app (.*)$/.exec(await check(urlOf('app:secret', '/3'))) ?? [];
+        if (!rights) break;
+        given.push(...rights.split(' '));
+        await admin.call('ACL', 'SETUSER', 'app', ...rights.split(' '));
+      }
       expect(await check(urlOf('app:secret', '/3'))).toBe('');
+      const missing = [...denied.map((name) => `+${name}`), ...(otherKeys ? ['~{receiver}:*'] : [])];
+      expect(given.toSorted()).toEqual(missing.toSorted());
     }),
     { numRuns: 25 },
   );
@@ -151,17 +155,15 @@ it('checks the master that the sentinels name, and their name for it', async () 
 });
 
 it('checks each node of a cluster, and tells a cluster from a server', async () => {
-  const nodes = [
-    await startRedis(['--cluster-enabled', 'yes']),
-    await startRedis(['--cluster-enabled', 'yes']),
-  ];
+  const options = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000'];
+  const nodes = [await startRedis(options), await startRedis(options)];
   opened.push(...nodes);
   const [one, two] = nodes.map((node) => node.client()) as [Redis, Redis];
   await one.call('CLUSTER', 'ADDSLOTSRANGE', 0, 8_191);
   await two.call('CLUSTER', 'ADDSLOTSRANGE', 8_192, 16_383);
   await one.call('CLUSTER', 'MEET', '127.0.0.1', nodes[1]!.port);
   const ok = async (node: Redis) => String(await node.call('CLUSTER', 'INFO')).includes('cluster_state:ok');
-  await until(async () => (await ok(one)) && (await ok(two)));
+  await until(async () => (await ok(one)) && (await ok(two)), 50_000);
 
   const cluster = `redis+cluster://127.0.0.1:${nodes[0]!.port},127.0.0.1:${nodes[1]!.port}`;
   expect(await check(cluster)).toBe('');
