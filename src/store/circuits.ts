@@ -12,6 +12,7 @@ export interface CircuitParts {
 /** How long PostgreSQL may take for a commit. With Redis's time, a request waits for 2.3 s at most. */
 export const databaseTimeoutMs = 1_000;
 const redisTimeoutMs = 1_300;
+const backAfterMs = 5_000;
 
 // Takes the lock and needs the rights and the writable server that an insert needs.
 const probe = 'insert into deliveries select * from deliveries where false';
@@ -38,17 +39,28 @@ export function redisCircuit(write: () => Promise<unknown>, parts: CircuitParts)
   });
 }
 
-/** An outage is two lines of the log, however many calls it fails. */
+/**
+ * An outage is two lines of the log, however many calls it fails. One that follows another within seconds, as where a
+ * link comes and goes, belongs to it.
+ */
 function reportOutage(store: string, { log, observe }: CircuitParts) {
   let since = 0;
+  let ending: NodeJS.Timeout | undefined;
   observe?.(store, false);
   return (away: boolean, cause?: unknown) => {
     observe?.(store, away);
-    if (away) {
+    if (!away) {
+      const seconds = Math.round((performance.now() - since) / 1000);
+      ending = setTimeout(() => {
+        ending = undefined;
+        log.warn({ store, seconds }, 'a store is back');
+      }, backAfterMs).unref();
+    } else if (ending) {
+      clearTimeout(ending);
+      ending = undefined;
+    } else {
       since = performance.now();
       log.error({ err: cause, store }, 'a store is away');
-    } else {
-      log.warn({ store, seconds: Math.round((performance.now() - since) / 1000) }, 'a store is back');
     }
   };
 }

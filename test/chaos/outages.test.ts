@@ -167,6 +167,25 @@ it.each(['redis', 'postgresql'] as const)(
   },
 );
 
+it('a link that comes and goes is one outage in the log of each process', async () => {
+  stage = await setStage('redis');
+  const reports = () => stage.logLines().filter((line) => line.includes('a store is'));
+  let flapping = true;
+  const sending = (async () => {
+    while (flapping) await statuses(5);
+  })();
+  for (let times = 0; times < 12; times += 1) {
+    stage.link.cut();
+    await pause(250);
+    await stage.link.mend();
+    await pause(350);
+  }
+  flapping = false;
+  await sending;
+  await until(() => reports().some((line) => line.includes('is back')));
+  expect(reports().length).toBeLessThanOrEqual(4);
+});
+
 it('with PostgreSQL away and the queue in PostgreSQL nothing is acknowledged', async () => {
   stage = await setStage('postgresql');
   stage.signalDatabase('STOP');

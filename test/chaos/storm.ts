@@ -61,7 +61,7 @@ export async function storm(stage: Stage, fault: Fault, options: StormOptions): 
         consent_form: at(paths.consent_form),
         review_request: at(paths.review_request),
       },
-      connections: 24,
+      connections: 256, // those that were told to come again rest, and others are to take their place
       rate,
       resendOnFailure: true,
       timeoutMs: 5_000,
