@@ -71,11 +71,11 @@ function report(backend: Backend, outcomes: readonly Outcome[]): void {
   const totals = `${sum('acknowledged')} acknowledged, ${sum('logLines')} log lines`;
   const lines = [
     `\n## ${backend}, ${minutes} minutes, seed ${seed}: ${totals}\n`,
-    '| fault | acknowledged | refused | lost | wrong or repeated | made up | jobs | log lines | s until caught up |',
-    '|---|---:|---:|---:|---:|---:|---:|---:|---:|',
+    '| fault | acknowledged | refused | slowest answer, ms | lost | wrong or repeated | made up | jobs | log lines | s until caught up |',
+    '|---|---:|---|---:|---:|---:|---:|---:|---:|---:|',
     ...outcomes.map(
       (o) =>
-        `| ${o.fault} | ${o.acknowledged} | ${o.refused} | ${o.lost} | ${o.wrong} | ${o.invented} | ${o.jobs} | ${o.logLines} | ${o.secondsUntilCaughtUp.toFixed(1)} |`,
+        `| ${o.fault} | ${o.acknowledged} | ${o.refusals || '–'} | ${o.slowestMs} | ${o.lost} | ${o.wrong} | ${o.invented} | ${o.jobs} | ${o.logLines} | ${o.secondsUntilCaughtUp.toFixed(1)} |`,
     ),
   ];
   process.stderr.write(`${lines.join('\n')}\n`);

@@ -17,6 +17,10 @@ export interface Outcome {
   fault: string;
   acknowledged: number;
   refused: number;
+  /** What the sender saw of those: a status, or why no answer came. */
+  refusals: string;
+  /** The longest that an answer took. */
+  slowestMs: number;
   /** Acknowledged, but not in `deliveries`, or not applied. */
   lost: number;
   /** Rows that are not the newest version that was sent of their thing. */
@@ -90,6 +94,8 @@ export async function storm(stage: Stage, fault: Fault, options: StormOptions): 
     fault: fault.name,
     acknowledged: ledger.acknowledged,
     refused: ledger.refused,
+    refusals: [...ledger.refusals].map(([what, count]) => `${count} × ${what}`).join(', '),
+    slowestMs: Math.round(ledger.slowestMs),
     lost,
     ...(await compare(stage, ledger, before)),
     waiting,
