@@ -152,7 +152,8 @@ export function startWorker(parts: WorkerParts): RunningWorker {
   const draining =
     drainParts &&
     repeat('the drain', drainEveryMs, async () => {
-      let [total, count] = [0, 1];
+      if (backend.circuit.isOpen) return;
+      let [total, count] = [0, await drainParts.fallback.count()];
       try {
         for (; count > 0 && !signal.aborted; total += count) {
           count = (await withAdvisoryLock(db, 'drain', () => drain(drainParts))) ?? 0;
