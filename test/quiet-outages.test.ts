@@ -31,16 +31,18 @@ afterEach(async () => {
 });
 
 async function start(redisUrl: string | undefined) {
-  lines = [];
+  const own: Line[] = [];
+  lines = own;
   const url = Object.assign(new URL(database.url), { port: String(link.port) });
   const config = testConfig({
     databaseUrl: url.href,
     redisUrl,
     sweep: { everyMs: 100, olderThanMs: 100 },
   });
-  const log = createLog('info', { write: (line: string) => lines.push(JSON.parse(line) as Line) });
+  const log = createLog('info', { write: (line: string) => own.push(JSON.parse(line) as Line) });
   service = (await startService(config, families, log)) as Service & { url: string };
   if (redisUrl) await until(() => lines.some(({ msg }) => msg.startsWith('deliveries wait in Redis')));
+  expect(lines.filter(({ level }) => level > 40)).toEqual([]);
   lines.length = 0;
 }
 

@@ -41,8 +41,9 @@ export function redisBackend(options: RedisBackendOptions, parts: CircuitParts):
     openQueue: async (queueOptions, signal) => {
       const connection = connections.producer;
       const queue = await untilAborted(name(), signal);
-      // BullMQ never forgets that its first look at the server failed.
-      await untilReady(connection, signal);
+      // BullMQ never forgets that its first look at the server failed; and who waits for the queue to open finds the
+      // fallback there too.
+      for (const client of [connection, connections.fallback]) await untilReady(client, signal);
       return new Queue(queue, { ...queueOptions, prefix, connection, skipWaitingForReady: true });
     },
     openWorker: async (process, workerOptions, signal) => {
