@@ -26,17 +26,19 @@ export interface FallbackStreamOptions {
 
 // A disk that Redis syncs every second (appendfsync everysec) takes up to a second to confirm.
 const diskTimeoutMs = 1_200;
-const twoDatabases = 'several';
+const noteEveryMs = 10_000;
 const retryMs = 1_000;
+// A database that no process has been seen with for so long has left its address to another.
+const knownForS = 300;
 
 /**
  * Deliveries that wait in Redis until PostgreSQL is back: one stream a database, one entry a delivery, and no
  * consumer, no attempt and no time limit that could end its stay. An entry is removed once it is a row.
  *
  * A process that has not reached its database since its start does not know the database's id. It uses a stream
- * named after the address of the database instead. Which database an address leads to is noted in a hash as soon
- * as it is known, so that any worker of that database drains the stream. Where two databases are known by one
- * address, as in two networks that share a Redis, such a stream is neither written nor drained.
+ * named after the address of the database instead. Every process that knows both keeps noting in Redis which
+ * database its address leads to, so that any worker of that database drains the stream. While one address leads to
+ * two databases, as in two networks that share a Redis, such a stream is neither written nor drained.
  */
 export class FallbackStream {
   private readonly redis: RedisClient;
@@ -53,7 +55,7 @@ export class FallbackStream {
     databaseId.then(
       (id) => {
         this.databaseId = id;
-        void this.noteAddressAtLast(id);
+        void this.keepNotingAddress(id);
       },
       () => {}, // who prepares the database reports it
     );
@@ -84,14 +86,13 @@ export class FallbackStream {
     if (onDisk < 1) throw new Error('Redis did not write to its disk in time.');
   }
 
-  /** The streams that hold deliveries of this database. */
+  /** The streams that hold deliveries of this database and of no other. */
   async streams(): Promise<string[]> {
-    if (!this.databaseId) return [];
-    const databases = await this.redis.hgetall(this.databasesKey);
-    const addresses = Object.keys(databases).filter((address) => databases[address] === this.databaseId);
-    // A Redis that was wiped has forgotten what this process knows.
-    if (databases[this.address] === undefined) addresses.push(this.address);
-    return [this.databaseId, ...addresses].map((name) => this.streamOf(name));
+    const id = this.databaseId;
+    if (!id) return [];
+    const databases = await this.readAddresses();
+    const own = [...databases].filter(([, ids]) => ids.size === 1 && ids.has(id)).map(([address]) => address);
+    return [id, ...own].map((name) => this.streamOf(name));
   }
 
   /** The oldest entries of a stream. */
@@ -109,10 +110,15 @@ export class FallbackStream {
     await this.redis.xdel(stream, ...entries.map(({ entryId }) => entryId));
   }
 
-  /** How many deliveries wait, those of a database that has not answered yet included. */
+  /** How many deliveries wait, those included that cannot be drained yet. */
   async count(): Promise<number> {
-    const streams = this.databaseId ? await this.streams() : [this.streamOf(this.address)];
-    const counts = await Promise.all(streams.map((stream) => this.redis.xlen(stream)));
+    const names = new Set([this.address]);
+    if (this.databaseId) {
+      names.add(this.databaseId);
+      for (const [address, ids] of await this.readAddresses())
+        if (ids.has(this.databaseId)) names.add(address);
+    }
+    const counts = await Promise.all([...names].map((name) => this.redis.xlen(this.streamOf(name))));
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
@@ -127,18 +133,30 @@ export class FallbackStream {
     return this.durability;
   }
 
-  private async noteAddressAtLast(databaseId: string): Promise<void> {
+  private async keepNotingAddress(databaseId: string): Promise<void> {
     while (this.redis.status !== 'end') {
       try {
-        if (await this.redis.hsetnx(this.databasesKey, this.address, databaseId)) return;
-        const known = await this.redis.hget(this.databasesKey, this.address);
-        if (known !== databaseId) await this.redis.hset(this.databasesKey, this.address, twoDatabases);
-        return;
+        const now = Number((await this.redis.time())[0]);
+        await this.redis.zadd(this.databasesKey, now, `${this.address} ${databaseId}`);
+        await this.redis.zremrangebyscore(this.databasesKey, '-inf', now - knownForS);
+        await sleep(noteEveryMs, undefined, { ref: false });
       } catch {
         // Redis is away, which its circuit reports.
         await sleep(retryMs, undefined, { ref: false });
       }
     }
+  }
+
+  /** The databases that each address leads to, as far as they were noted of late. */
+  private async readAddresses(): Promise<Map<string, Set<string>>> {
+    const [now] = await this.redis.time();
+    const notes = await this.redis.zrangebyscore(this.databasesKey, Number(now) - knownForS, '+inf');
+    const databases = new Map<string, Set<string>>();
+    for (const note of notes) {
+      const [address, id] = note.split(' ') as [string, string];
+      databases.set(address, (databases.get(address) ?? new Set()).add(id));
+    }
+    return databases;
   }
 
   private get databasesKey(): string {
@@ -150,7 +168,8 @@ export class FallbackStream {
   }
 
   private async streamOfAddress(): Promise<string> {
-    if ((await this.redis.hget(this.databasesKey, this.address)) === twoDatabases) {
+    const databases = await this.readAddresses();
+    if ((databases.get(this.address)?.size ?? 0) > 1) {
       throw new Error('Two databases are known by this address: set QUEUE_PREFIX.');
     }
     return this.streamOf(this.address);

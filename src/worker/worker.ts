@@ -149,14 +149,20 @@ export function startWorker(parts: WorkerParts): RunningWorker {
   const { fallback } = backend;
   const { paths, bodyLimitBytes } = config;
   const drainParts = fallback && { fallback, inbox, quarantine, paths, bodyLimitBytes, log };
+  const reportStuck = report(
+    'deliveries wait in Redis for a database that shares its address: set QUEUE_PREFIX',
+  );
   const draining =
     drainParts &&
     repeat('the drain', drainEveryMs, async () => {
       if (backend.circuit.isOpen) return;
-      let [total, count] = [0, await drainParts.fallback.count()];
+      if ((await drainParts.fallback.count()) === 0) return;
+      let total = 0;
       try {
-        for (; count > 0 && !signal.aborted; total += count) {
-          count = (await withAdvisoryLock(db, 'drain', () => drain(drainParts))) ?? 0;
+        for (let count: number | undefined; count !== 0 && !signal.aborted; total += count) {
+          count = await withAdvisoryLock(db, 'drain', () => drain(drainParts));
+          if (count === undefined) return;
+          if (count + total === 0) reportStuck();
         }
       } finally {
         if (total > 0) log.info({ count: total }, 'deliveries that waited in Redis are in the database');

@@ -133,10 +133,31 @@ it('what came before a process knew its database is drained by whoever knows it,
 
 it('where one address leads to two databases, nothing is taken for a database that is not known', async () => {
   const address = 'postgresql://postgres:5432/receiver';
-  const databases = [randomUUID(), randomUUID()].map((id) => streamOf(address, Promise.resolve(id)));
-  for (const known of databases) await (await known).count();
-  const marked = async () => Object.values(await redis.client().hgetall('{receiver}:databases'));
-  await until(async () => (await marked()).includes('several'));
+  const client = redis.client();
   const unknown = await streamOf(address);
+  await unknown.append(numbered(1));
+  const [one] = await Promise.all(
+    [randomUUID(), randomUUID()].map((id) => streamOf(address, Promise.resolve(id))),
+  );
+  await until(async () => (await client.zcard('{receiver}:databases')) === 2);
   await expect(unknown.append(numbered(1))).rejects.toThrow('QUEUE_PREFIX');
+  expect(await drainOf(one!).step()).toBe(0);
+  expect(await one!.count()).toBe(1);
+});
+
+it('a database that took over the address of another drains what came before its processes knew it', async () => {
+  const deliveries = numbered(3);
+  const client = redis.client();
+  const [now] = await client.time();
+  const unknown = await streamOf(database.url);
+  await unknown.append(deliveries);
+  const worker = await streamOf(database.url, Promise.resolve(randomUUID()));
+  await until(async () => (await client.zcard('{receiver}:databases')) === 1);
+  const [note] = await client.zrange('{receiver}:databases', '0', '0');
+  const former = `${note!.split(' ')[0]} ${randomUUID()}`;
+  await client.zadd('{receiver}:databases', Number(now) - 10, former);
+  expect(await drainOf(worker).step()).toBe(0);
+  await client.zadd('{receiver}:databases', Number(now) - 1_000, former);
+  expect(await drainOf(worker).step()).toBe(3);
+  expect(await stored()).toEqual(idsOf(deliveries));
 });
