@@ -1,8 +1,9 @@
 import { once } from 'node:events';
+import type { Server } from 'node:net';
 import type { Command } from 'commander';
 import { type Config, parseConfig } from '../config.ts';
 import { type Family, families } from '../families/index.ts';
-import { reservePort } from '../http/reserve-port.ts';
+import { requireFreePort, reservePort } from '../http/reserve-port.ts';
 import { createLog, type Log } from '../log.ts';
 import { startService } from '../service.ts';
 import { provideAdminToken } from './admin-token.ts';
@@ -43,7 +44,7 @@ export function addStartCommand(program: Command, env: Environment, contract: Co
 
 /** Starts the service and stops it when the signal says so, which may be before it is ready. */
 async function run(given: Config, log: Log, contract: Contract, signal: AbortSignal): Promise<void> {
-  const reserved = given.role === 'worker' ? undefined : await reservePort(given);
+  const reserved = given.role === 'worker' ? undefined : await preparePort(given);
   const made = provideAdminToken(given);
   const config = made ? { ...given, adminToken: made.token } : given;
   const { signatureHeader } = config.authentication;
@@ -64,6 +65,13 @@ async function run(given: Config, log: Log, contract: Contract, signal: AbortSig
   }
   if (!signal.aborted) await once(signal, 'abort');
   await service.stop();
+}
+
+/** The embedded database has one service. On another, receivers are restarted in turn, and the others take over. */
+async function preparePort(config: Config): Promise<Server | undefined> {
+  if (!config.databaseUrl) return reservePort(config);
+  await requireFreePort(config);
+  return undefined;
 }
 
 /** Aborted at the first signal that asks the process to end. */

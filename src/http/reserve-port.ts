@@ -1,6 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:net';
+import { connect, createServer, type Server } from 'node:net';
 import type { Config } from '../config.ts';
+
+const timeoutMs = 1_000;
 
 /** Raised where the service cannot listen; the message names the variable to change. */
 export class PortUnavailable extends Error {
@@ -16,16 +18,49 @@ export class PortUnavailable extends Error {
 
 /**
  * Takes the port before anything is created, so that a second start in the same folder ends without a trace.
- * Until the service is ready, who connects is turned away, as where nobody listens.
+ * Until the service is ready, connections are accepted and closed.
  *
  * @returns what an HTTP server's `listen` takes over; it keeps no process alive
  * @throws PortUnavailable
  */
 export async function reservePort(config: Pick<Config, 'host' | 'port'>): Promise<Server> {
   const server = createServer((socket) => socket.destroy()).unref();
+  await listening(server.listen(config.port, config.host), config);
+  return server;
+}
+
+/**
+ * Looks whether somebody listens at the port, and does not take it: while one of several receivers starts,
+ * connections to it have to be refused, so that a proxy tries another.
+ *
+ * @throws PortUnavailable
+ */
+export async function requireFreePort(config: Pick<Config, 'host' | 'port'>): Promise<void> {
+  if (config.port === 0) return;
+  const socket = connect({ host: config.host, port: config.port, timeout: timeoutMs });
+  // Whatever else is wrong with the address is told when the service listens.
+  const isTaken = await Promise.race([
+    once(socket, 'connect').then(
+      () => true,
+      () => false,
+    ),
+    once(socket, 'timeout').then(
+      () => false,
+      () => false,
+    ),
+  ]);
+  socket.destroy();
+  if (isTaken) throw new PortUnavailable(config, Object.assign(new Error('in use'), { code: 'EADDRINUSE' }));
+}
+
+/**
+ * Resolves once a server listens.
+ *
+ * @throws PortUnavailable
+ */
+export async function listening(server: Server, config: Pick<Config, 'host' | 'port'>): Promise<void> {
   try {
-    await once(server.listen(config.port, config.host), 'listening');
-    return server;
+    await once(server, 'listening');
   } catch (error) {
     throw new PortUnavailable(config, error as NodeJS.ErrnoException);
   }

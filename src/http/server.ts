@@ -8,7 +8,7 @@ import type { Express } from 'express';
 import type { Config } from '../config.ts';
 import type { Handler } from './callback-handler.ts';
 import { cutOffStalled } from './cut-off.ts';
-import { reservePort } from './reserve-port.ts';
+import { listening } from './reserve-port.ts';
 
 export interface HttpServer {
   /** The address that it listens on, such as http://127.0.0.1:8080. */
@@ -57,8 +57,9 @@ export async function listen(
   server.maxConnections = limits.connections;
   server.on('clientError', answerBrokenRequest);
   cutOffStalled(server, limits, checkEveryMs);
-  server.listen(reserved ?? (await reservePort(config)));
-  await once(server, 'listening');
+  if (reserved) server.listen(reserved);
+  else server.listen(config.port, config.host);
+  await listening(server, config);
   server.ref();
   const address = server.address() as AddressInfo;
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;

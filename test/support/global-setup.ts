@@ -1,4 +1,5 @@
 import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../src/log.ts';
@@ -18,5 +19,8 @@ export default async function setup(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'receiver-test-'));
   const server = await startEmbeddedPostgres(folder, createLog('error'), settings);
   process.env.TEST_POSTGRES_URL = server.url;
-  globalThis.stopTestDatabase = server.stop;
+  globalThis.stopTestDatabase = async () => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
 }
