@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { type Config, parseConfig } from '../config.ts';
+import { type Config, type Environment, parseConfig } from '../config.ts';
 import { type Family, families } from '../families/index.ts';
 import { reservePort } from '../http/reserve-port.ts';
 import { createLog, type Log } from '../log.ts';
 import { startService } from '../service.ts';
 import { provideAdminToken } from './admin-token.ts';
 import { consoleToLog } from './console-to-log.ts';
-import type { Environment } from './environment.ts';
 import { greeting } from './greeting.ts';
 
 /** Makes the OpenAPI document. */
