@@ -67,7 +67,6 @@ await withSession(async (session) => {
     name: `growth-${setting.date}-${setting.commit!.split(' ')[0]}`,
     setting: { ...setting, load: `${options.rounds} rounds, ${options.seconds} s each` },
     tables: [table],
-    data: { options, rounds },
   });
   session.say(`written to ${file}`);
 });

@@ -17,7 +17,6 @@ await withSession(async (session) => {
     name: `side-by-side-${setting.date}-${setting.commit!.split(' ')[0]}`,
     setting: { ...setting, load },
     tables: [figuresTable(rounds), goalsTable(rounds)],
-    data: { options, rounds },
   });
   session.say(`written to ${file}`);
 });

@@ -2,6 +2,9 @@ import type { z } from 'zod';
 import { environmentSchema, type FamilyPath } from './environment-schema.ts';
 import { isUnguessable } from './unguessable.ts';
 
+/** Environment variables by their names. */
+export type Environment = Record<string, string | undefined>;
+
 export type Role = 'all' | 'receiver' | 'worker';
 
 export interface Config {
@@ -103,10 +106,7 @@ function isOpenInProduction(env: Door, paths: Record<string, string>): boolean {
  * @param families the event families, each of which brings the variable of its path
  * @throws InvalidConfiguration with every error
  */
-export function parseConfig(
-  env: Record<string, string | undefined>,
-  families: readonly FamilyPath[],
-): Config {
+export function parseConfig(env: Environment, families: readonly FamilyPath[]): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const parsed = environmentSchema(families).safeParse(given);
   const problems = parsed.success

@@ -219,7 +219,6 @@ async function start(
         run: (onDb, filter, options) => replayDeliveries(onDb, families, filter, options),
       },
       queue,
-      contract,
       log,
     });
     onStop(close);

@@ -7,12 +7,10 @@ export interface Report {
   name: string;
   setting: Setting;
   tables: string[][][];
-  /** What the tables were made from. */
-  data: object;
 }
 
-/** Prints the tables and writes them, as Markdown and with their data as JSON. @returns the Markdown's path */
-export function writeReport(folder: string, { name, setting, tables, data }: Report): string {
+/** Prints the tables and writes them as Markdown. @returns the file's path */
+export function writeReport(folder: string, { name, setting, tables }: Report): string {
   for (const [head, ...rows] of tables) {
     const table = new Table({ head: head!, style: { head: [], border: [] }, wordWrap: true });
     table.push(...rows);
@@ -23,7 +21,6 @@ export function writeReport(folder: string, { name, setting, tables, data }: Rep
   const markdown = [`# ${name}`, facts.join('\n'), ...tables.map(asMarkdown)].join('\n\n');
   const file = join(folder, `${name}.md`);
   writeFileSync(file, `${markdown}\n`);
-  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify({ setting, ...data }, null, 2)}\n`);
   return file;
 }
 

@@ -58,7 +58,6 @@ try {
     name: 'reports',
     setting: { ...setting, 'load average after': load() },
     tables: [tableOf(reports), ...intake],
-    data: { reports },
   });
   print(`Written to ${file} after ${Math.round((Date.now() - began) / 1000)} s`);
 } finally {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Environment } from './environment.ts';
+import type { Environment } from '../config.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addQuarantineCommand } from './quarantine.ts';
 import { addReplayCommand } from './replay.ts';

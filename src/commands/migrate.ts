@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import type { Environment } from '../config.ts';
 import { prepareQueueTables } from '../queue/postgres-backend.ts';
 import { migrate } from '../store/migrate.ts';
-import type { Environment } from './environment.ts';
 import { withDatabase } from './with-database.ts';
 
 /** `receiver migrate`: brings the database's tables up to date, as `start` does by itself. */

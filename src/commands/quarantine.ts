@@ -1,5 +1,6 @@
 import Table from 'cli-table3';
 import type { Command } from 'commander';
+import type { Environment } from '../config.ts';
 import { envelopeSchema, families } from '../families/index.ts';
 import { createDoor } from '../http/door/door.ts';
 import { readmitRows } from '../http/readmit-rows.ts';
@@ -14,7 +15,6 @@ import {
 } from '../inbox/quarantine-rows.ts';
 import { databaseCircuit } from '../store/circuits.ts';
 import { parseMoment, parseUuid } from './arguments.ts';
-import type { Environment } from './environment.ts';
 import { printable } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';

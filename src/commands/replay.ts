@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
+import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
 import { countDeliveries, type ReplayFilter, replayDeliveries } from '../worker/replay.ts';
 import { parseMoment, parseUuid } from './arguments.ts';
-import type { Environment } from './environment.ts';
 import { printable } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';

@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
 import type { Command } from 'commander';
 import pg from 'pg';
-import type { Environment } from './environment.ts';
+import type { Environment } from '../config.ts';
 import { printable } from './printable.ts';
 import { withDatabase } from './with-database.ts';
 

@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import type { Server } from 'node:net';
 import type { Command } from 'commander';
-import { type Config, parseConfig } from '../config.ts';
+import { type Config, type Environment, parseConfig } from '../config.ts';
 import { type Family, families } from '../families/index.ts';
 import { requireFreePort, reservePort } from '../http/reserve-port.ts';
 import { createLog, type Log } from '../log.ts';
 import { startService } from '../service.ts';
 import { provideAdminToken } from './admin-token.ts';
 import { consoleToLog } from './console-to-log.ts';
-import type { Environment } from './environment.ts';
 import { greeting } from './greeting.ts';
 
 /** Makes the OpenAPI document. */

@@ -1,11 +1,10 @@
 import { resolve } from 'node:path';
-import { type Config, parseConfig } from '../config.ts';
+import { type Config, type Environment, parseConfig } from '../config.ts';
 import { families } from '../families/index.ts';
 import { createLog, type Log } from '../log.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { startEmbeddedPostgres } from '../store/embedded/index.ts';
 import { hasDatabase } from '../store/embedded/place.ts';
-import type { Environment } from './environment.ts';
 
 /**
  * Runs a command on the service's database: the one of DATABASE_URL, or the embedded one, which is started

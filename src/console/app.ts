@@ -22,7 +22,7 @@ export interface OpenConsole {
 
 /** Everything below /console. */
 export function openConsole(parts: ConsoleParts): OpenConsole {
-  const { adminToken, attempts, contract, log, timezone, trustProxy, databaseUrl } = parts;
+  const { adminToken, attempts, log, timezone, trustProxy, databaseUrl } = parts;
   const store = openStore(databaseUrl, timezone, log);
   const guard = { adminToken, sessions: createSessions(adminToken), attempts, timezone, log };
 
@@ -45,7 +45,6 @@ export function openConsole(parts: ConsoleParts): OpenConsole {
   addQuarantine(app, parts, store);
   addReports(app, parts, store);
   addQueue(app, parts);
-  if (contract) app.get('/openapi.json', async (_req, res) => void res.json(await contract()));
 
   app.use(() => {
     throw new NotHere('There is no such page.');

@@ -24,7 +24,6 @@ export interface ConsoleParts {
   readmission: ReadmitParts & { inbox: NonNullable<ReadmitParts['inbox']> };
   replay: Replay;
   queue: Pick<DeliveryQueue, 'opened' | 'store'>;
-  contract?: (() => Promise<object>) | undefined;
   log: Log;
 }
 

@@ -1,7 +1,10 @@
 import type { Processor, Queue, QueueOptions, Worker, WorkerOptions } from 'bullmq';
 import type { Circuit } from '../store/circuit.ts';
 import type { FallbackStream } from './fallback-stream.ts';
-import type { JobData, JobName } from './jobs.ts';
+
+/** What a job carries: the ids of the deliveries to apply, never what they say. */
+type JobData = { ids: string[] };
+type JobName = 'apply';
 
 export type JobQueue = Queue<JobData, void, JobName>;
 export type JobWorker = Worker<JobData, void, JobName>;

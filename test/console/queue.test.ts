@@ -1,9 +1,12 @@
-import { describeJob } from '../../src/console/queue/board.ts';
-import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
+import { randomUUID } from 'node:crypto';
+import type { JobsOptions } from 'bullmq';
+import { listLimit } from '../../src/console/queue/jobs.ts';
+import type { JobWorker } from '../../src/queue/backend.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { openQueue } from '../support/queue.ts';
 import { openRedis, type TestRedis } from '../support/redis.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { adminToken, postForm, signInTo, type Visitor } from './visitor.ts';
 
 describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
@@ -11,82 +14,109 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
   let redis: Pick<TestRedis, 'url' | 'client' | 'stop'> | undefined;
   let service: Awaited<ReturnType<typeof startTestService>>;
   let visitor: Visitor;
-  let name: string;
-  const delivery = deliveryOf(receiptCallback({ data: { name: 'CANARY' } }));
+  let opened: Awaited<ReturnType<typeof openQueue>>;
+  const workers: JobWorker[] = [];
 
   beforeAll(async () => {
     redis = backend === 'redis' ? await openRedis() : undefined;
     await redis?.client().flushdb();
     database = await createDatabase();
-    const options = {
-      databaseUrl: database.url,
-      redisUrl: redis?.url,
-      role: 'receiver',
-      adminToken,
-    } as const;
-    service = await startTestService(options);
+    const stores = { databaseUrl: database.url, redisUrl: redis?.url };
+    service = await startTestService({ ...stores, role: 'receiver', adminToken });
     visitor = await signInTo(service.url);
-    const { queue, close } = await openQueue(database, redis?.url);
-    await queue.enqueue([delivery.id]);
-    name = queue.opened().name;
-    await close();
+    opened = await openQueue(database, redis?.url);
+  });
+  afterEach(async () => {
+    await Promise.all(workers.splice(0).map((worker) => worker.close(true)));
+    await opened.queue.opened().obliterate({ force: true });
+    await opened.queue.opened().resume();
   });
   afterAll(async () => {
+    await opened.close();
     await service.stop();
     await database.close();
     await redis?.stop();
   });
 
-  it('says how many jobs there are, and where', async () => {
-    const page = await visitor.read('/queue');
-    expect(page).toContain(backend === 'redis' ? 'BullMQ on Redis' : 'BullMQ on PostgreSQL');
-    expect(page).toMatch(/<td>waiting<\/td><td class="number">1<\/td>/);
-  });
-
-  it('the board shows jobs without what their deliveries say', async () => {
-    const answer = await visitor.get(`/queue/board/api/queues?activeQueue=${name}&status=waiting&page=1`);
-    const text = await answer.text();
-    const { queues } = JSON.parse(text) as { queues: { jobs: { name: string; data: unknown }[] }[] };
-    const { jobs } = queues[0]!;
-    expect(jobs.map(({ name, data }) => ({ name, data }))).toEqual([
-      { name: 'apply', data: { ids: [delivery.id] } },
-    ]);
-    const one = await visitor.read(
-      `/queue/board/api/queues/${name}/${(queues[0] as { jobs: { id?: string }[] }).jobs[0]!.id}`,
+  const add = async (data: object, options?: JobsOptions) =>
+    opened.queue.opened().add('apply', data as { ids: string[] }, options);
+  const work = async (process: () => Promise<void>) => {
+    const worker = await opened.backend.openWorker(process, {}, new AbortController().signal);
+    worker.on('error', () => {});
+    worker.run().catch(() => {});
+    workers.push(worker);
+  };
+  const readCount = async (state: string) =>
+    Number(
+      new RegExp(`<a href="/console/queue/${state}">${state}</a></td><td class="number">(\\d+)<`).exec(
+        await visitor.read('/queue'),
+      )?.[1],
     );
-    expect(text + one).not.toContain('CANARY');
+  const readIds = (page: string) =>
+    Array.from(page.matchAll(/href="\/console\/deliveries\/([^"]+)"/g), ([, id]) => id);
+
+  it('says how many jobs are in each state, and where', async () => {
+    await add({ ids: [randomUUID()] });
+    await add({ ids: [randomUUID()] }, { delay: 600_000 });
+    expect(await visitor.read('/queue')).toContain(
+      backend === 'redis' ? 'BullMQ on Redis' : 'BullMQ on PostgreSQL',
+    );
+    const counts = await Promise.all(['active', 'waiting', 'delayed', 'failed'].map(readCount));
+    expect(counts).toEqual([0, 1, 1, 0]);
   });
 
-  it('the board’s page asks no other host, and may not', async () => {
-    const answer = await visitor.get('/queue/board');
-    const policy = answer.headers.get('content-security-policy')!;
-    expect(policy).toContain("script-src 'self';");
-    expect(policy).toContain("connect-src 'self'");
-    expect(policy).not.toMatch(/https?:|\*/);
-    expect(await answer.text()).not.toMatch(/(href|src)="https?:/);
+  it('lists the newest hundred jobs of a state, with the way to their deliveries', async () => {
+    const ids = Array.from({ length: listLimit + 1 }, () => randomUUID());
+    for (const id of ids) await add({ ids: [id, randomUUID()] });
+    const page = await visitor.read('/queue/waiting');
+    expect(readIds(page)).toEqual(ids.slice(1).reverse());
+    expect(page).toContain(`The newest ${listLimit} jobs.`);
+    expect(page).toMatch(/<td class="number">0<\/td><td class="number">2<\/td>/);
   });
 
-  it('the board can change nothing, not even with the session’s token', async () => {
-    const csrf = /name="csrf" value="([^"]+)"/.exec(await visitor.read('/queue'))![1]!;
-    const board = `${service.url}/console/queue/board/api/queues`;
-    const before = await visitor.read('/queue');
-    for (const path of [
-      '/pause',
-      `/${name}/pause`,
-      `/${name}/empty`,
-      `/${name}/obliterate`,
-      `/${name}/add`,
-    ]) {
-      const answer = await postForm(board + path, { csrf }, { cookie: visitor.cookie });
+  it.each([
+    ['active', {}, () => new Promise<void>(() => {}), 1],
+    ['delayed', { delay: 600_000 }, undefined, 0],
+    ['failed', { removeOnFail: false }, () => Promise.reject(new Error('CANARY')), 1],
+  ] as const)(
+    'lists the jobs that are %s, without their errors',
+    async (state, options, process, attempts) => {
+      const id = randomUUID();
+      const { timestamp } = await add({ ids: [id] }, options);
+      if (process) await work(process);
+      await until(async () => (await readCount(state)) === 1);
+      const page = await visitor.read(`/queue/${state}`);
+      expect(readIds(page)).toEqual([id]);
+      expect(page).toContain(`datetime="${new Date(timestamp).toISOString()}"`);
+      expect(page).toContain(`<td class="number">${attempts}</td><td class="number">1</td>`);
+      expect(page).not.toContain('CANARY');
+    },
+  );
+
+  it.each([{ ids: ['CANARY'] }, { ids: 'CANARY' }, { anything: 'CANARY' }])(
+    'shows nothing of a job but ids of deliveries: %j',
+    async (data) => {
+      await add(data);
+      const page = await visitor.read('/queue/waiting');
+      expect(page).toMatch(/<td class="number">0<\/td><td class="number">0<\/td>/);
+      expect(page).not.toContain('CANARY');
+    },
+  );
+
+  it('can change nothing, not even with the session’s token', async () => {
+    await add({ ids: [randomUUID()] });
+    const before = await visitor.read('/queue/waiting');
+    const csrf = /name="csrf" value="([^"]+)"/.exec(before)![1]!;
+    for (const path of ['/queue', '/queue/waiting', '/queue/waiting/1']) {
+      const answer = await postForm(`${service.url}/console${path}`, { csrf }, { cookie: visitor.cookie });
       expect([path, answer.status]).toEqual([path, 404]);
-      const put = await fetch(board + path, { method: 'PUT', headers: { cookie: visitor.cookie } });
-      expect([path, put.status]).toEqual([path, 403]);
     }
-    expect(await visitor.read('/queue')).toBe(before);
+    expect(await visitor.read('/queue/waiting')).toBe(before);
   });
-});
 
-it('a job of a kind that is not known is shown without its data', () => {
-  expect(describeJob({ anything: 'CANARY' })).toEqual({});
-  expect(describeJob(undefined)).toEqual({});
+  it('knows no page of a state that is none', async () => {
+    for (const state of ['board', 'wait', 'constructor']) {
+      expect((await visitor.get(`/queue/${state}`)).status).toBe(404);
+    }
+  });
 });

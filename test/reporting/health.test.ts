@@ -1,4 +1,4 @@
-import { applyReportPaths } from '../../src/reporting/index.ts';
+import { applyReportPaths } from '../../src/reporting/paths.ts';
 import { consentFormCallback, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { apply, clear, seconds, takeIn } from './reporting.ts';

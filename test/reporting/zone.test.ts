@@ -1,4 +1,5 @@
-import { applyReportTimezone, checkTimezone } from '../../src/reporting/index.ts';
+import { checkTimezone } from '../../src/reporting/check-timezone.ts';
+import { applyReportTimezone } from '../../src/reporting/timezone.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { apply, seconds } from './reporting.ts';

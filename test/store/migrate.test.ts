@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
-import { applyReportTimezone } from '../../src/reporting/index.ts';
+import { applyReportTimezone } from '../../src/reporting/timezone.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';

@@ -1,22 +1,19 @@
-import type { RequestHandler, Router } from 'express';
+import type { Router } from 'express';
+import type { JobQueue } from '../../queue/backend.ts';
 import { within } from '../../within.ts';
 import { NotHere } from '../errors.ts';
 import type { ConsoleParts } from '../parts.ts';
-import { boardHeaders } from '../security-headers.ts';
 import { sendPage } from '../ui/page.tsx';
-import { Table } from '../ui/table.tsx';
-import { formatCount } from '../ui/values.tsx';
-import { boardPath, createBoard } from './board.ts';
+import { jobStates, listJobs } from './jobs.ts';
+import { JobCounts, JobList } from './pages.tsx';
 
 const timeoutMs = 2_000;
-const states = ['active', 'waiting', 'delayed', 'prioritized', 'completed', 'failed'] as const;
+const away = <p class="empty">The queue does not answer.</p>;
 
-/** The queue: how many jobs there are, and the board of BullMQ's own. */
+/** The queue, read-only: how many jobs are in each state, and which. */
 export function addQueue(router: Router, { queue }: Pick<ConsoleParts, 'queue'>): void {
-  let board: RequestHandler | undefined;
-
   router.get('/queue', async (_req, res) => {
-    const counts = await within(timeoutMs, readCounts(queue)).catch(() => undefined);
+    const counts = await ask(queue, (opened) => opened.getJobCounts(...jobStates));
     sendPage(
       res,
       { title: 'Queue', section: 'queue' },
@@ -26,49 +23,28 @@ export function addQueue(router: Router, { queue }: Pick<ConsoleParts, 'queue'>)
           Jobs carry ids of deliveries; finished ones are not kept. What a lost queue held is found again by
           the sweep.
         </p>
-        {counts ? <Counts counts={counts} /> : <p class="empty">The queue does not answer.</p>}
-        {counts && (
-          <p>
-            <a class="button second" href={`${boardPath}/queue/${queue.opened().name}`}>
-              Look into the queue
-            </a>
-          </p>
-        )}
+        {counts ? <JobCounts counts={counts} /> : away}
       </>,
     );
   });
 
-  router.use('/queue/board', boardHeaders, async (req, res, next) => {
-    if (req.method !== 'GET' && req.method !== 'HEAD')
-      throw new NotHere('The board can look and nothing else.');
-    board ??= createBoard(opened(queue));
-    board(req, res, next);
+  router.get('/queue/:state', async (req, res) => {
+    const state = jobStates.find((name) => name === req.params.state);
+    if (!state) throw new NotHere('There is no such state of a job.');
+    const jobs = await ask(queue, (opened) => listJobs(opened, state));
+    sendPage(
+      res,
+      { title: `Jobs: ${state}`, section: 'queue', trail: [{ name: 'Queue', href: '/console/queue' }] },
+      jobs ? <JobList state={state} jobs={jobs} /> : away,
+    );
   });
 }
 
-async function readCounts(queue: ConsoleParts['queue']) {
-  return queue.opened().getJobCounts(...states);
-}
-
-function opened(queue: ConsoleParts['queue']) {
+/** @returns undefined if the queue does not answer in time */
+async function ask<T>(queue: ConsoleParts['queue'], question: (opened: JobQueue) => Promise<T>) {
   try {
-    return queue.opened();
+    return await within(timeoutMs, question(queue.opened()));
   } catch {
-    throw new NotHere('The queue does not answer.');
+    return undefined;
   }
-}
-
-function Counts({ counts }: { counts: Record<string, number> }) {
-  return (
-    <Table
-      label="Jobs by state"
-      small
-      rows={states.map((state) => ({ state, count: counts[state] ?? 0 }))}
-      empty=""
-      columns={[
-        { head: 'State', cell: ({ state }) => state },
-        { head: 'Jobs', cell: ({ count }) => formatCount(count), numeric: true },
-      ]}
-    />
-  );
 }

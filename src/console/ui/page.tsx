@@ -66,9 +66,7 @@ export function sendPage(res: Response, options: PageOptions, children: Componen
           {children}
         </main>
         <footer>
-          <p>
-            Times are those of {visit.timezone}. <a href="/console/openapi.json">The contract (OpenAPI)</a>
-          </p>
+          <p>Times are those of {visit.timezone}.</p>
         </footer>
       </Document>
     </VisitContext.Provider>,

@@ -1,1 +1,0 @@
-export type Environment = Record<string, string | undefined>;

@@ -1,0 +1,41 @@
+import { Table } from '../ui/table.tsx';
+import { DeliveryLink, formatCount, Moment, Nothing } from '../ui/values.tsx';
+import { type JobState, jobStates, type ListedJob, listLimit } from './jobs.ts';
+
+export function JobCounts({ counts }: { counts: Record<string, number> }) {
+  return (
+    <Table
+      label="Jobs by state"
+      small
+      rows={jobStates.map((state) => ({ state, count: counts[state] ?? 0 }))}
+      empty=""
+      columns={[
+        { head: 'State', cell: ({ state }) => <a href={`/console/queue/${state}`}>{state}</a> },
+        { head: 'Jobs', cell: ({ count }) => formatCount(count), numeric: true },
+      ]}
+    />
+  );
+}
+
+export function JobList({ state, jobs }: { state: JobState; jobs: readonly ListedJob[] }) {
+  return (
+    <>
+      {jobs.length === listLimit && <p>The newest {listLimit} jobs.</p>}
+      <Table
+        label={`Jobs in state ${state}, newest first`}
+        rows={jobs}
+        empty="No jobs."
+        columns={[
+          { head: 'Job', cell: ({ id }) => id },
+          { head: 'Added', cell: ({ added }) => <Moment at={added} /> },
+          { head: 'Attempts', cell: ({ attempts }) => attempts, numeric: true },
+          { head: 'Deliveries', cell: ({ deliveries }) => formatCount(deliveries.length), numeric: true },
+          {
+            head: 'First delivery',
+            cell: ({ deliveries: [first] }) => (first ? <DeliveryLink id={first} /> : <Nothing />),
+          },
+        ]}
+      />
+    </>
+  );
+}
