@@ -135,7 +135,7 @@ it.each([
   `new Worker(new URL('../http/a.ts', import.meta.url));`,
 ])('counts as an import: %s', (text) => {
   expect(findForbidden(parseImports([['families/b.ts', text]]))).toEqual([
-    'src/families/b.ts imports src/http/a.ts; families may import: decimal.ts',
+    expect.stringMatching(/^src\/families\/b.ts imports src\/http\/a.ts; /),
   ]);
 });
 
