@@ -2,17 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startTestService } from '../support/service.ts';
 import { openBrowser, signIn } from './browser.ts';
 import { type MadeUp, makeUp } from './made-up.ts';
+import { useConsole } from './use-console.ts';
 import { adminToken } from './visitor.ts';
 
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const minute = 60_000;
 
-let database: TestDatabase;
-let service: Awaited<ReturnType<typeof startTestService>>;
 let browser: Browser;
 let context: BrowserContext;
 let page: Page;
@@ -23,20 +20,20 @@ const complaints: string[] = [];
 /** Addresses where the tests provoke an answer that is no 200. */
 const answeredOnPurpose = ['/favicon.ico', '/console', '/console/deliveries', '/console/nothing'];
 
+// Before the service stops: hooks run in the order in which they are written.
+afterAll(() => browser?.close());
+const { database, service } = useConsole({
+  prepare: async (empty) => {
+    madeUp = await makeUp(empty, 10, 60);
+    return { role: 'all' };
+  },
+});
 beforeAll(async () => {
-  database = await createDatabase();
-  madeUp = await makeUp(database, 10, 60);
-  service = await startTestService({ databaseUrl: database.url, adminToken });
   browser = await openBrowser();
   context = await open();
   page = await context.newPage();
   await signIn(page, service.url, adminToken);
 }, 10 * minute);
-afterAll(async () => {
-  await browser?.close();
-  await service.stop();
-  await database.close();
-});
 
 async function open(options: Parameters<Browser['newContext']>[0] = {}): Promise<BrowserContext> {
   const opened = await browser.newContext({ acceptDownloads: true, ...options });

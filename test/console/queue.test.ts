@@ -1,41 +1,28 @@
 import { describeJob } from '../../src/console/queue/board.ts';
 import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { openQueue } from '../support/queue.ts';
 import { openRedis, type TestRedis } from '../support/redis.ts';
-import { startTestService } from '../support/service.ts';
-import { adminToken, postForm, signInTo, type Visitor } from './visitor.ts';
+import { useConsole } from './use-console.ts';
+import { postForm } from './visitor.ts';
 
 describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
-  let database: TestDatabase;
   let redis: Pick<TestRedis, 'url' | 'client' | 'stop'> | undefined;
-  let service: Awaited<ReturnType<typeof startTestService>>;
-  let visitor: Visitor;
   let name: string;
   const delivery = deliveryOf(receiptCallback({ data: { name: 'CANARY' } }));
-
+  const { database, service, visitor } = useConsole({
+    prepare: async () => {
+      redis = backend === 'redis' ? await openRedis() : undefined;
+      await redis?.client().flushdb();
+      return { redisUrl: redis?.url };
+    },
+  });
   beforeAll(async () => {
-    redis = backend === 'redis' ? await openRedis() : undefined;
-    await redis?.client().flushdb();
-    database = await createDatabase();
-    const options = {
-      databaseUrl: database.url,
-      redisUrl: redis?.url,
-      role: 'receiver',
-      adminToken,
-    } as const;
-    service = await startTestService(options);
-    visitor = await signInTo(service.url);
     const { queue, close } = await openQueue(database, redis?.url);
     await queue.enqueue([delivery.id]);
     name = queue.opened().name;
     await close();
   });
-  afterAll(async () => {
-    await service.stop();
-    await database.close();
-    await redis?.stop();
-  });
+  afterAll(() => redis?.stop());
 
   it('says how many jobs there are, and where', async () => {
     const page = await visitor.read('/queue');
