@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
+import type { z } from 'zod';
+import { settingsFrom } from '../src/client/settings.ts';
 import { type InvalidConfiguration, parseConfig } from '../src/config.ts';
+import { environmentSchema } from '../src/environment-schema.ts';
 import { families } from '../src/families/index.ts';
 
 const problems = (env: Record<string, string>): string[] => {
@@ -97,13 +100,36 @@ it('lists are separated by commas', () => {
   expect(authentication).toMatchObject({ signingKeys: ['old', 'new'], allowedClientIds: ['a', 'b'] });
 });
 
-it('.env.example lists every variable, with its default', () => {
+/** What the outbound client cannot do without. */
+const clientSettings: Record<string, string> = {
+  SERVICE_BASE_URL: 'http://service.invalid',
+  SERVICE_TOKEN: 'x',
+};
+
+it('.env.example lists every variable, and no other', () => {
+  const known = new Set(Object.keys(environmentSchema(families).shape));
+  const get = (env: Record<string, string>, name: string) => {
+    known.add(name);
+    return env[name];
+  };
+  settingsFrom(new Proxy(clientSettings, { get }));
+  known.delete('NODE_ENV');
+  expect(Object.keys(documented()).toSorted()).toEqual([...known].toSorted());
+});
+
+it('.env.example gives every default, and leaves empty what has none', () => {
   const variables = documented();
-  const source = readFileSync('src/environment-schema.ts', 'utf8');
-  const known = [...source.matchAll(/^ {4}([A-Z_]{4,}):/gm)].map(([, name]) => name!);
-  const expected = [...known, ...families.map((family) => family.path.variable)];
-  for (const name of expected) if (name !== 'NODE_ENV') expect(variables).toHaveProperty(name);
+  for (const [name, schema] of Object.entries<z.ZodType>(environmentSchema(families).shape)) {
+    if (name === 'NODE_ENV') continue;
+    const isUnset = String(schema.parse(undefined) ?? '') === '';
+    expect([name, variables[name] === '']).toEqual([name, isUnset]);
+  }
   expect(parseConfig(variables, families)).toEqual(parseConfig({}, families));
+  const client = settingsFrom(clientSettings);
+  expect(variables).toMatchObject({
+    SERVICE_TIMEOUT_MS: String(client.timeoutMs),
+    SERVICE_IDENTIFIER_FIELD: client.serviceIdentifierField,
+  });
 });
 
 /** The variables of .env.example with the values that stand there. */

@@ -4,8 +4,6 @@ import type { DeliveryFilter } from '../../src/console/deliveries/filter.ts';
 import { listDeliveries, type Place, pageQuery } from '../../src/console/deliveries/list.ts';
 import { formatDuration, formatMoment, parseLocal } from '../../src/console/ui/time.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
-import { type Service, startService } from '../../src/service.ts';
 import { apply, clear, takeIn } from '../reporting/reporting.ts';
 import {
   consentFormCallback,
@@ -14,26 +12,10 @@ import {
   receiptCallback,
   reviewRequestCallback,
 } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { adminToken, signInTo, type Visitor } from './visitor.ts';
+import { useConsole } from './use-console.ts';
 
-let database: TestDatabase;
-let service: Service & { url: string };
-let visitor: Visitor;
-const logged: string[] = [];
-beforeAll(async () => {
-  database = await createDatabase();
-  const config = testConfig({ databaseUrl: database.url, role: 'receiver', adminToken });
-  const log = createLog('info', { write: (line) => void logged.push(line) });
-  service = (await startService(config, families, log)) as typeof service;
-  visitor = await signInTo(service.url);
-});
-afterAll(async () => {
-  await service.stop();
-  await database.close();
-});
+const { database, visitor, logged } = useConsole();
 beforeEach(() => clear(database));
 
 /** The ids of a filter's deliveries, page by page in one direction. */

@@ -2,22 +2,10 @@ import { families } from '../../src/families/index.ts';
 import { applyDeliveries } from '../../src/worker/apply.ts';
 import { clear, takeIn } from '../reporting/reporting.ts';
 import { consentFormCallback, paths, receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { post, startTestService } from '../support/service.ts';
-import { adminToken, signInTo, type Visitor } from './visitor.ts';
+import { post } from '../support/service.ts';
+import { useConsole } from './use-console.ts';
 
-let database: TestDatabase;
-let service: Awaited<ReturnType<typeof startTestService>>;
-let visitor: Visitor;
-beforeAll(async () => {
-  database = await createDatabase();
-  service = await startTestService({ databaseUrl: database.url, role: 'receiver', adminToken });
-  visitor = await signInTo(service.url);
-});
-afterAll(async () => {
-  await service.stop();
-  await database.close();
-});
+const { database, service, visitor } = useConsole();
 beforeEach(() => clear(database));
 
 const receipts = (...remarks: string[]) =>

@@ -5,48 +5,21 @@ import fc from 'fast-check';
 import { csvWriter } from '../../src/console/reports/csv.ts';
 import { isPersonal } from '../../src/console/reports/query.ts';
 import { reports } from '../../src/console/reports/reports.ts';
-import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
-import { type Service, startService } from '../../src/service.ts';
 import { apply, clear } from '../reporting/reporting.ts';
 import { consentFormCallback, paths, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { post, startTestService, testConfig } from '../support/service.ts';
+import { post } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { adminToken, signInTo, type Visitor } from './visitor.ts';
+import { useConsole } from './use-console.ts';
+import { adminToken, signInTo } from './visitor.ts';
 
-let database: TestDatabase;
-let service: Service & { url: string };
-let visitor: Visitor;
-const logged: string[] = [];
-beforeAll(async () => {
-  database = await createDatabase();
-  const config = testConfig({ databaseUrl: database.url, role: 'receiver', adminToken });
-  const log = createLog('info', { write: (line) => void logged.push(line) });
-  service = (await startService(config, families, log)) as typeof service;
-  visitor = await signInTo(service.url);
-});
-const others: (Service & { url: string })[] = [];
-afterEach(() => Promise.all(others.splice(0).map((other) => other.stop())));
-afterAll(async () => {
-  await service.stop();
-  await database.close();
-});
+const { database, service, visitor, logged, startAnother } = useConsole();
 beforeEach(() => clear(database));
 
 const now = () => Math.floor(Date.now() / 1000);
 const today = () => ({ event_time: now(), data: { created_at: Date.now() } });
 
 it('a download whose reader stalls is cut off, and holds neither a connection nor vacuum back', async () => {
-  others.push(
-    await startTestService({
-      databaseUrl: database.url,
-      role: 'receiver',
-      adminToken,
-      downloads: { stalledMs: 400, totalMs: 60_000 },
-    }),
-  );
-  const { url } = others[0]!;
+  const { url } = await startAnother({ adminToken, downloads: { stalledMs: 400, totalMs: 60_000 } });
   const { cookie, get } = await signInTo(url);
   await database.pool.query(
     `insert into review_requests (business_id, doctor_id, client_id, last_event, event_time, extra, delivery_id)

@@ -1,34 +1,13 @@
 import { createSessions, sessionS } from '../../src/console/session.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
-import { type Service, startService } from '../../src/service.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { type ServiceOptions, startTestService, testConfig } from '../support/service.ts';
+import { testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { adminToken, postForm, signInTo, type Visitor } from './visitor.ts';
+import { useConsole } from './use-console.ts';
+import { adminToken, postForm, signInTo } from './visitor.ts';
 
-let database: TestDatabase;
-let service: Service & { url: string };
-let visitor: Visitor;
-beforeAll(async () => {
-  database = await createDatabase();
-  const config = testConfig({ databaseUrl: database.url, role: 'receiver', adminToken });
-  const contract = async () => openApiDocument({ families, signatureHeader: 'X', version: '1' });
-  service = (await startService(config, families, createLog('silent'), { contract })) as typeof service;
-  visitor = await signInTo(service.url);
-});
-const others: Service[] = [];
-/** Another service on the same database, for one test. */
-async function startAnother(options: ServiceOptions) {
-  const other = await startTestService({ databaseUrl: database.url, role: 'receiver', ...options });
-  others.push(other);
-  return other;
-}
-afterEach(() => Promise.all(others.splice(0).map((other) => other.stop())));
-afterAll(async () => {
-  await service.stop();
-  await database.close();
+const { service, visitor, startAnother } = useConsole({
+  contract: async () => openApiDocument({ families, signatureHeader: 'X', version: '1' }),
 });
 
 const id = '018bcfe5-6800-8a3c-9f10-0123456789ab';

@@ -1,0 +1,54 @@
+import type { Config } from '../../src/config.ts';
+import { families } from '../../src/families/index.ts';
+import { createLog } from '../../src/log.ts';
+import { type Service, type StartOptions, startService } from '../../src/service.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { type ServiceOptions, startTestService, testConfig } from '../support/service.ts';
+import { adminToken, signInTo, type Visitor } from './visitor.ts';
+
+type Running = Service & { url: string };
+
+export interface TestConsole {
+  database: TestDatabase;
+  service: Running;
+  /** Has signed in to the service. */
+  visitor: Visitor;
+  /** The lines of the service's log. */
+  logged: string[];
+  /** Another receiver on the same database, for one test. */
+  startAnother: (options: ServiceOptions) => Promise<Running>;
+}
+
+export interface ConsoleOptions extends Pick<StartOptions, 'contract'> {
+  /** What the service finds when it starts; returns what its configuration has besides the admin token. */
+  prepare?: (database: TestDatabase) => Promise<Partial<Config>>;
+}
+
+/**
+ * A receiver with a console on a database of its own, for all tests of a file or a `describe`. What is returned is
+ * filled before the first test, and closed after the last.
+ */
+export function useConsole({ prepare, ...options }: ConsoleOptions = {}): TestConsole {
+  const [database, service, visitor] = [{} as TestDatabase, {} as Running, {} as Visitor];
+  const logged: string[] = [];
+  const others: Running[] = [];
+  beforeAll(async () => {
+    Object.assign(database, await createDatabase());
+    const own = await prepare?.(database);
+    const config = testConfig({ databaseUrl: database.url, role: 'receiver', adminToken, ...own });
+    const log = createLog('info', { write: (line) => void logged.push(line) });
+    Object.assign(service, await startService(config, families, log, options));
+    Object.assign(visitor, await signInTo(service.url));
+  });
+  afterEach(() => Promise.all(others.splice(0).map((other) => other.stop())));
+  afterAll(async () => {
+    await service.stop();
+    await database.close();
+  });
+  const startAnother = async (another: ServiceOptions) => {
+    const other = await startTestService({ databaseUrl: database.url, role: 'receiver', ...another });
+    others.push(other);
+    return other;
+  };
+  return { database, service, visitor, logged, startAnother };
+}

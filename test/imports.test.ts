@@ -1,0 +1,151 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/**
+ * What each folder of src, and each file at its top, may import of the others; `../` is what lies beside src. Imports
+ * point one way: a line names only what stands above it. The files of one folder may always import each other.
+ */
+const allowed: Record<string, string[]> = {
+  'decimal.ts': [],
+  'log.ts': [],
+  'within.ts': [],
+  'unguessable.ts': [],
+  'environment-schema.ts': [],
+  'config.ts': ['environment-schema.ts', 'unguessable.ts'],
+
+  families: ['decimal.ts'],
+  store: ['config.ts', 'log.ts', 'within.ts', '../db'],
+  queue: ['log.ts', 'store', 'within.ts'],
+  inbox: ['decimal.ts', 'log.ts', 'store'],
+  reporting: ['config.ts', 'log.ts', 'store'],
+  metrics: ['log.ts', 'queue', 'within.ts'],
+
+  // They stand alone: a mistake of the service must not be mirrored in what is tested against it.
+  client: [],
+  sandbox: [],
+  openapi: ['client', 'families'],
+
+  http: ['config.ts', 'decimal.ts', 'families', 'inbox', 'log.ts', 'store', 'unguessable.ts', 'within.ts'],
+  worker: ['config.ts', 'families', 'inbox', 'log.ts', 'queue', 'store'],
+  console: ['families', 'http', 'inbox', 'log.ts', 'queue', 'store', 'within.ts', '../assets'],
+
+  'health-parts.ts': ['config.ts', 'http', 'queue', 'store', 'worker'],
+  'prepare-database.ts': ['config.ts', 'log.ts', 'queue', 'reporting', 'store'],
+  'service.ts': [
+    ...['config.ts', 'console', 'families', 'health-parts.ts', 'http', 'inbox', 'log.ts', 'metrics'],
+    ...['prepare-database.ts', 'queue', 'store', 'worker'],
+  ],
+  commands: ['config.ts', 'families', 'http', 'inbox', 'log.ts', 'queue', 'service.ts', 'store', 'worker'],
+  'cli.ts': ['client', 'commands', 'config.ts', 'openapi', 'sandbox', '../package.json'],
+};
+
+/** Files of src, each with what it imports; paths are relative to src. */
+type Imports = Map<string, string[]>;
+
+/** Every quoted relative path counts, so that no form of an import is overlooked: of types, dynamic, `require`, a URL. */
+function parseImports(files: [path: string, text: string][]): Imports {
+  const quoted = /(['"`])(\.\.?\/[^'"`\n]*)\1/g;
+  return new Map(
+    files.map(([path, text]) => [
+      path,
+      Array.from(text.matchAll(quoted), ([, , to]) => join(dirname(path), to!)),
+    ]),
+  );
+}
+
+/** The line of the table that a path belongs to. */
+const partOf = (path: string) => /^(\.\.\/)?[^/]*/.exec(path)![0];
+
+/** A line for each import that the table does not allow. */
+function findForbidden(imports: Imports): string[] {
+  return Array.from(imports, ([file, targets]) => {
+    const part = partOf(file);
+    const list = allowed[part];
+    if (!list) return [`src/${file}: say in test/imports.test.ts what ${part} may import`];
+    return targets
+      .filter((target) => ![part, ...list].includes(partOf(target)))
+      .map((target) => `src/${file} imports ${join('src', target)}; ${part} may import: ${list.join(', ')}`);
+  }).flat();
+}
+
+/** The first circle of files that import each other, types included. */
+function findCircle(imports: Imports): string[] | undefined {
+  const done = new Set<string>();
+  const follow = (file: string, trail: string[]): string[] | undefined => {
+    if (trail.includes(file)) return [...trail.slice(trail.indexOf(file)), file];
+    if (done.has(file)) return undefined;
+    for (const target of imports.get(file) ?? []) {
+      const circle = follow(target, [...trail, file]);
+      if (circle) return circle;
+    }
+    done.add(file);
+    return undefined;
+  };
+  for (const file of imports.keys()) {
+    const circle = follow(file, []);
+    if (circle) return circle;
+  }
+  return undefined;
+}
+
+const paths = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((path) =>
+  /\.[cm]?[jt]sx?$/.test(path),
+);
+const src = parseImports(paths.map((path) => [path, readFileSync(join('src', path), 'utf8')]));
+
+it('every import of src is one that the table allows', () => {
+  expect(findForbidden(src)).toEqual([]);
+});
+
+it('the table allows no import that src does not have', () => {
+  const used = new Set(
+    Array.from(src, ([file, targets]) =>
+      targets.map((target) => `${partOf(file)} → ${partOf(target)}`),
+    ).flat(),
+  );
+  const listed = Object.entries(allowed).flatMap(([part, list]) => list.map((name) => `${part} → ${name}`));
+  expect(listed.filter((arrow) => !used.has(arrow))).toEqual([]);
+  expect(Object.keys(allowed).toSorted()).toEqual([...new Set(paths.map(partOf))].toSorted());
+});
+
+it('a line of the table names only what stands above it', () => {
+  const order = Object.keys(allowed);
+  for (const [part, list] of Object.entries(allowed)) {
+    const below = list.filter(
+      (name) => !name.startsWith('../') && !order.slice(0, order.indexOf(part)).includes(name),
+    );
+    expect([part, below]).toEqual([part, []]);
+  }
+});
+
+it('no files of src import each other in a circle', () => {
+  expect(findCircle(src)).toBeUndefined();
+});
+
+it.each([
+  `import { a } from '../http/a.ts';`,
+  `import type { A } from '../http/a.ts';`,
+  `import '../http/a.ts';`,
+  `export * from "../http/a.ts";`,
+  `export type { A } from '../http/a.ts';`,
+  `const { a } = await import('../http/a.ts');`,
+  'const { a } = await import(`../http/a.ts`);',
+  `type A = import('../http/a.ts').A;`,
+  `const { a } = createRequire(import.meta.url)('../http/a.ts');`,
+  `new Worker(new URL('../http/a.ts', import.meta.url));`,
+])('counts as an import: %s', (text) => {
+  expect(findForbidden(parseImports([['families/b.ts', text]]))).toEqual([
+    expect.stringMatching(/^src\/families\/b.ts imports src\/http\/a.ts; /),
+  ]);
+});
+
+it('finds a circle, a folder without a line, and an import from outside src', () => {
+  const circle: [string, string][] = [
+    ['http/a.ts', `import type { B } from './b.ts';`],
+    ['http/b.ts', `const { c } = await import('./door/c.ts');`],
+    ['http/door/c.ts', `import { a } from '../a.ts';`],
+  ];
+  expect(findCircle(parseImports(circle))).toEqual(['http/a.ts', 'http/b.ts', 'http/door/c.ts', 'http/a.ts']);
+  expect(findForbidden(parseImports([['new/a.ts', '']]))).toHaveLength(1);
+  expect(findForbidden(parseImports([['client/a.ts', `import '../../test/b.ts';`]]))).toHaveLength(1);
+});
