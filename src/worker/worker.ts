@@ -1,4 +1,3 @@
-import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { Config } from '../config.ts';
@@ -15,6 +14,7 @@ import { type Applied, applyDeliveries } from './apply.ts';
 import { drain } from './drain.ts';
 import { FamilyPauses } from './family-pauses.ts';
 import { sweep } from './sweep.ts';
+import { takeJobs } from './take-jobs.ts';
 
 /** Told of what becomes of jobs. */
 export interface WorkerObserver {
@@ -178,35 +178,4 @@ export function startWorker(parts: WorkerParts): RunningWorker {
       await worker?.close(backend.circuit.isOpen);
     },
   };
-}
-
-/**
- * Lets a worker run while the stores answer. BullMQ asks again at once after most errors, so after any it is
- * paused for a moment: it must neither spin nor fill the log.
- */
-async function takeJobs(
-  worker: JobWorker,
-  database: Circuit,
-  queueStore: Circuit,
-  report: (error: unknown) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const failures = new EventEmitter();
-  worker.on('error', (error) => {
-    failures.emit('failure');
-    void queueStore.suspect(error).then((away) => away || report(error));
-  });
-  for (;;) {
-    for (const circuit of [database, queueStore]) await circuit.whenClosed(signal);
-    void worker.resume();
-    const settled = new AbortController();
-    const either = AbortSignal.any([signal, settled.signal]);
-    await Promise.race([
-      database.whenOpen(either),
-      queueStore.whenOpen(either),
-      once(failures, 'failure', { signal: either }),
-    ]).finally(() => settled.abort());
-    await worker.pause(true);
-    await sleep(retryMs, undefined, { signal });
-  }
 }
