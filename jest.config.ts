@@ -25,6 +25,8 @@ const config: Config = {
   // Preact is written in modules only.
   transformIgnorePatterns: ['/node_modules/(?!preact/)'],
   testTimeout: 60_000,
+  // Most tests wait for processes of their own: one more than jest would use on two cores.
+  maxWorkers: '100%',
   // Node 20 now and then spins for ever in its own clean-up when a process that had many children ends by itself.
   forceExit: true,
 };
