@@ -1,4 +1,6 @@
+import { type EventEmitter, once } from 'node:events';
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { within } from './within.ts';
 
 export type Log = Logger;
 
@@ -11,6 +13,21 @@ export type Log = Logger;
 export function createLog(level: string, destination?: DestinationStream): Log {
   const options = { level, base: { pid: process.pid }, serializers: { err: describeError } };
   return destination ? pino(options, destination) : pino(options);
+}
+
+/**
+ * Writes what is left of the log, as far as its reader takes it within a second. After this the process may exit:
+ * pino's own hook would wait for ever where the reader is gone.
+ */
+export async function endLog(log: Log): Promise<void> {
+  const stream = (log as unknown as Record<symbol, unknown>)[pino.symbols.streamSym] as EventEmitter & {
+    end: () => void;
+    flushSync: () => void;
+  };
+  const ended = Promise.race([once(stream, 'close'), once(stream, 'error')]);
+  stream.end();
+  await within(1_000, ended).catch(() => {});
+  stream.flushSync = () => {};
 }
 
 /**

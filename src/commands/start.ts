@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { type Config, type Environment, parseConfig } from '../config.ts';
 import { type Family, families } from '../families/index.ts';
 import { requireFreePort, reservePort } from '../http/reserve-port.ts';
-import { createLog, type Log } from '../log.ts';
+import { createLog, endLog, type Log } from '../log.ts';
 import { startService } from '../service.ts';
 import { provideAdminToken } from './admin-token.ts';
 import { consoleToLog } from './console-to-log.ts';
@@ -25,18 +25,18 @@ export function addStartCommand(program: Command, env: Environment, contract: Co
       const log = createLog(given.logLevel);
       consoleToLog(log);
       process.on('uncaughtException', (error) => {
-        log.fatal({ err: error }, 'an unforeseen error; the service ends');
-        process.exit(1);
+        log.error({ err: error }, 'an unforeseen error; the service ends');
+        void exit(log, 1);
       });
       const signal = abortOnSignal(log);
       try {
         await run(given, log, contract, signal);
         log.info('stopped');
-        process.exit(0);
+        await exit(log, 0);
       } catch (error) {
         if (!signal.aborted) throw error;
         log.error({ err: error }, 'stopped, but not cleanly');
-        process.exit(1);
+        await exit(log, 1);
       }
     });
 }
@@ -73,6 +73,11 @@ async function preparePort(config: Config): Promise<Server | undefined> {
   return undefined;
 }
 
+async function exit(log: Log, code: number): Promise<never> {
+  await endLog(log);
+  process.exit(code);
+}
+
 /** Aborted at the first signal that asks the process to end. */
 function abortOnSignal(log: Log): AbortSignal {
   const stopping = new AbortController();
@@ -82,7 +87,7 @@ function abortOnSignal(log: Log): AbortSignal {
     // A store that is gone must not keep the process: what was acknowledged is safe without it.
     setTimeout(() => {
       log.error({ afterMs: patienceMs }, 'stopped without waiting any longer');
-      process.exit(1);
+      void exit(log, 1);
     }, patienceMs).unref();
     stopping.abort();
   };

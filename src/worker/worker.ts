@@ -119,7 +119,7 @@ export function startWorker(parts: WorkerParts): RunningWorker {
     );
     await takeJobs(worker, circuit, backend.circuit, report('the worker met an error of the queue'), signal);
   })().catch((error) => {
-    if (!signal.aborted) log.fatal({ err: error }, 'the worker ended');
+    if (!signal.aborted) log.error({ err: error }, 'the worker ended');
   });
 
   /** Does a step again and again while PostgreSQL answers, `everyMs` after it has ended. */

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+const program = `
+  const { createLog, endLog } = await import(process.argv[1]);
+  const log = createLog('info');
+  process.on('SIGTERM', async () => {
+    log.info('stopping');
+    log.info('stopped');
+    await endLog(log);
+    process.exit(0);
+  });
+  setInterval(() => {}, 1_000);
+  log.info('ready');`;
+
+function start() {
+  const args = ['--input-type=module', '-e', program, `${process.cwd()}/dist/log.js`];
+  return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+it('a process whose log has lost its reader ends all the same', async () => {
+  const child = start();
+  try {
+    await once(child.stdout, 'data');
+    const exited = once(child, 'exit', { signal: AbortSignal.timeout(20_000) });
+    child.stdout.destroy();
+    await once(child.stdout, 'close');
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});
+
+it('the last lines of a log are written before the process ends', async () => {
+  const child = start();
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  await once(child.stdout, 'data');
+  child.kill('SIGTERM');
+  await once(child, 'close');
+  expect(text.match(/ready|stopping|stopped/g)).toEqual(['ready', 'stopping', 'stopped']);
+});
