@@ -1,6 +1,6 @@
 import { type EventEmitter, once } from 'node:events';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { within } from './within.ts';
+import { within } from './with-timeout.ts';
 
 export type Log = Logger;
 

@@ -1,4 +1,4 @@
-import { upsertStatement } from '../../src/families/apply-statement.ts';
+import { upsertStatement } from '../../src/apply/apply-statement.ts';
 import { type Family, families } from '../../src/families/index.ts';
 import type { Database } from '../../src/store/database.ts';
 

@@ -2,17 +2,17 @@ import Table from 'cli-table3';
 import type { Command } from 'commander';
 import type { Environment } from '../config.ts';
 import { envelopeSchema, families } from '../families/index.ts';
-import { createDoor } from '../http/door/door.ts';
-import { readmitRows } from '../http/readmit-rows.ts';
-import { Drift } from '../inbox/drift.ts';
-import { Inbox } from '../inbox/inbox.ts';
+import { createDoor } from '../http/access/access-checks.ts';
+import { readmitRows } from '../intake/replay-quarantine.ts';
+import { Drift } from '../intake/drift.ts';
+import { Inbox } from '../intake/inbox.ts';
 import {
   countQuarantine,
   dropQuarantine,
   listQuarantine,
   type QuarantineFilter,
   readQuarantine,
-} from '../inbox/quarantine-rows.ts';
+} from '../intake/quarantine-rows.ts';
 import { databaseCircuit } from '../store/circuits.ts';
 import { parseMoment, parseUuid } from './arguments.ts';
 import { printable } from './printable.ts';

@@ -5,7 +5,7 @@ import { NotHere } from './errors.ts';
 import { addFailed } from './failed/routes.tsx';
 import { requireFormToken, requireSameSite } from './guard.ts';
 import { addOverview } from './overview/routes.tsx';
-import type { ConsoleParts } from './parts.ts';
+import type { ConsoleParts } from './dependencies.ts';
 import { addQuarantine } from './quarantine/routes.tsx';
 import { addQueue } from './queue/routes.tsx';
 import { addReports } from './reports/routes.tsx';

@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express';
 import type { OpenConsole } from './app.ts';
-import type { ConsoleParts } from './parts.ts';
+import type { ConsoleParts } from './dependencies.ts';
 
-export type { ConsoleParts } from './parts.ts';
+export type { ConsoleParts } from './dependencies.ts';
 
 export interface Console {
   /** Serves what lies below /console. */

@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { type Attempts, isSameSecret } from '../http/admin.ts';
-import { TooManyRequests } from '../http/door/errors.ts';
+import { TooManyRequests } from '../http/access/errors.ts';
 import type { Log } from '../log.ts';
 import { cookieName, readCookie, type Sessions, sessionS } from './session.ts';
 import { Submit } from './ui/forms.tsx';

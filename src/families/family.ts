@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { upsertStatement } from './apply-statement.ts';
+import { upsertStatement } from '../apply/apply-statement.ts';
 import type { Field } from './field.ts';
 
 type Fields = Record<string, Field>;

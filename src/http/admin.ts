@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import { addressOf } from './door/address.ts';
-import type { RateLimit } from './door/rate-limit.ts';
+import { addressOf } from './access/address.ts';
+import type { RateLimit } from '../rate-limit.ts';
 import { NotAdmin } from './errors.ts';
 
 /** How often an address may try tokens. */

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Log } from '../log.ts';
-import { answer, answerProblem } from './answers.ts';
+import { answer, answerProblem } from './responses.ts';
 import type { Handler, HttpObserver } from './callback-handler.ts';
 import { NotFound } from './errors.ts';
-import { type HealthPart, readiness, withoutDetails } from './health.ts';
+import { type HealthPart, readiness, withoutDetails } from '../readiness.ts';
 
 export interface AppParts {
   /** The handler of each registered path. */

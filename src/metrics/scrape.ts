@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Log } from '../log.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
-import { within } from '../within.ts';
+import { within } from '../with-timeout.ts';
 import type { Metrics } from './definitions.ts';
 import { readTables } from './table-figures.ts';
 

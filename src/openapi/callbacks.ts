@@ -1,5 +1,5 @@
 import type { Family } from '../families/index.ts';
-import { callbackAnswers } from './answers.ts';
+import { callbackAnswers } from './responses.ts';
 import { callbackOf, schemaRef } from './names.ts';
 
 /** The callbacks of each family (service-interface section 4.5), which come to a path that is registered. */

@@ -9,7 +9,7 @@ import {
   serviceIdentifier,
 } from '../client/index.ts';
 import { envelopeSchema, type Family } from '../families/index.ts';
-import { acknowledgement, problem } from './answers.ts';
+import { acknowledgement, problem } from './responses.ts';
 import { callbackOf, dataOf, requestOf, responseOf, schemaRef } from './names.ts';
 
 /** Every schema of the document, by its name: what zod checks, as JSON Schema of what is sent. */

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Log } from '../log.ts';
-import { within } from '../within.ts';
+import { within } from '../with-timeout.ts';
 import { openSingle, parseRedisUrl, type RedisAddress } from './redis.ts';
 
 /** Raised where Redis answers but cannot be used as REDIS_URL says; the message says what to change. */

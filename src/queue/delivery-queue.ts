@@ -1,6 +1,6 @@
 import type { Log } from '../log.ts';
 import type { JobQueue, QueueBackend } from './backend.ts';
-import { Gathering } from './gathering.ts';
+import { Gathering } from './batcher.ts';
 
 /** Raised where the queue's store has not answered since the start. */
 export class QueueAway extends Error {

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import type { Circuit } from '../store/circuit.ts';
 import { openPool, withClient } from '../store/pool.ts';
 import { type JobQueue, type JobWorker, type QueueBackend, queueName } from './backend.ts';
-import { PatientPool } from './patient-pool.ts';
+import { PatientPool } from './reconnecting-pool.ts';
 
 const retryMs = 500;
 

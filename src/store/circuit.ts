@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../within.ts';
+import { within } from '../with-timeout.ts';
 
 /** Raised at once while a store is known to be unavailable, and when it did not answer in time. */
 export class StoreAway extends Error {

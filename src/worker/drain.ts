@@ -1,5 +1,5 @@
-import { type Inbox, Refused } from '../inbox/inbox.ts';
-import type { Quarantine } from '../inbox/quarantine.ts';
+import { type Inbox, Refused } from '../intake/inbox.ts';
+import type { Quarantine } from '../intake/quarantine.ts';
 import type { Log } from '../log.ts';
 import type { FallbackStream, StreamEntry } from '../queue/fallback-stream.ts';
 

@@ -2,7 +2,7 @@ import express from 'express';
 import request from 'supertest';
 import { countAttempts, isFromAdmin, isSameSecret, requireAdmin } from '../../src/http/admin.ts';
 import { createApp } from '../../src/http/app.ts';
-import { rateLimit } from '../../src/http/door/rate-limit.ts';
+import { rateLimit } from '../../src/rate-limit.ts';
 import { createLog } from '../../src/log.ts';
 import { until } from '../support/until.ts';
 

@@ -4,9 +4,9 @@ import { envelopeSchema, families } from '../../src/families/index.ts';
 import { createApp } from '../../src/http/app.ts';
 import { BodyBudget } from '../../src/http/body-budget.ts';
 import { createCallbackHandler } from '../../src/http/callback-handler.ts';
-import { createDoor } from '../../src/http/door/door.ts';
-import { Inbox } from '../../src/inbox/inbox.ts';
-import { Quarantine } from '../../src/inbox/quarantine.ts';
+import { createDoor } from '../../src/http/access/access-checks.ts';
+import { Inbox } from '../../src/intake/inbox.ts';
+import { Quarantine } from '../../src/intake/quarantine.ts';
 import { createLog } from '../../src/log.ts';
 import { databaseCircuit } from '../../src/store/circuits.ts';
 import {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { parseConfig } from '../../src/config.ts';
 import { families } from '../../src/families/index.ts';
-import { answer, answerProblem } from '../../src/http/answers.ts';
+import { answer, answerProblem } from '../../src/http/responses.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { Handler } from '../../src/http/callback-handler.ts';
 import { readBody } from '../../src/http/read-body.ts';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { families } from '../../src/families/index.ts';
-import { applyDeliveries } from '../../src/worker/apply.ts';
+import { applyDeliveries } from '../../src/apply/apply.ts';
 import { consentFormCallback, history, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { apply, clear, takeIn } from './reporting.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { Inbox } from '../../src/inbox/inbox.ts';
-import { Quarantine } from '../../src/inbox/quarantine.ts';
-import { Unavailable } from '../../src/inbox/unavailable.ts';
+import { Inbox } from '../../src/intake/inbox.ts';
+import { Quarantine } from '../../src/intake/quarantine.ts';
+import { Unavailable } from '../../src/intake/unavailable.ts';
 import { createLog } from '../../src/log.ts';
 import { FallbackStream } from '../../src/queue/fallback-stream.ts';
 import { connectRedis, type RedisClient } from '../../src/queue/redis.ts';

@@ -1,6 +1,6 @@
 import { Fragment } from 'preact';
 import type { Family } from '../../families/index.ts';
-import { concealEnvelope, concealRow } from '../personal.ts';
+import { concealEnvelope, concealRow } from '../redact.ts';
 import { PostForm, Submit } from '../ui/forms.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { DeliveryLink, formatCount, Moment, Status, Verbatim } from '../ui/values.tsx';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Family } from '../../families/index.ts';
 import type { Tables } from '../../store/tables.ts';
 import { BadInput } from '../errors.ts';
-import type { Replay, ReplayFilter } from '../parts.ts';
+import type { Replay, ReplayFilter } from '../dependencies.ts';
 import { parseLocal } from '../ui/time.ts';
 
 /** No more than this at once: who waits for a page, and the proxy in between, have only so much time. */

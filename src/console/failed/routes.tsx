@@ -1,5 +1,5 @@
 import type { Router } from 'express';
-import type { ConsoleParts } from '../parts.ts';
+import type { ConsoleParts } from '../dependencies.ts';
 import type { ConsoleStore } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { readFailedGroups } from './groups.ts';

@@ -1,10 +1,10 @@
 import type { Router } from 'express';
-import type { ConsoleParts } from '../parts.ts';
+import type { ConsoleParts } from '../dependencies.ts';
 import { type ConsoleStore, isTimeout } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { readArrivals, readBacklog, readDays, readHours, readSilences } from './figures.ts';
 import { Overview } from './page.tsx';
-import { remembered } from './remembered.ts';
+import { remembered } from './cached.ts';
 
 /** The first page: are we receiving, are we keeping up, is anything failing. */
 export function addOverview(

@@ -2,7 +2,7 @@ import { PostForm, Submit } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
 import { formatCount } from '../ui/values.tsx';
 import { BodyLink } from './pages.tsx';
-import { atOnce, type Readmitted } from './readmit.ts';
+import { atOnce, type Readmitted } from './replay.ts';
 
 type Values = Record<string, string | undefined>;
 

@@ -1,14 +1,14 @@
 import type { Request, Response, Router } from 'express';
-import { countQuarantine, dropQuarantine } from '../../inbox/quarantine-rows.ts';
+import { countQuarantine, dropQuarantine } from '../../intake/quarantine-rows.ts';
 import { uuid } from '../deliveries/routes.tsx';
 import { NotHere } from '../errors.ts';
-import type { ConsoleParts } from '../parts.ts';
+import type { ConsoleParts } from '../dependencies.ts';
 import type { ConsoleStore } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { BodyPage } from './body-page.tsx';
 import { ConfirmDrop, ConfirmReadmit, DropDone, ReadmitDone } from './confirm-pages.tsx';
 import { QuarantinePage } from './pages.tsx';
-import { readmitNow, readQuarantineForm } from './readmit.ts';
+import { readmitNow, readQuarantineForm } from './replay.ts';
 import { listBodies, readBody, readQuarantineGroups } from './rows.ts';
 
 const section = 'quarantine';

@@ -1,8 +1,8 @@
 import type { Router } from 'express';
 import type { JobQueue } from '../../queue/backend.ts';
-import { within } from '../../within.ts';
+import { within } from '../../with-timeout.ts';
 import { NotHere } from '../errors.ts';
-import type { ConsoleParts } from '../parts.ts';
+import type { ConsoleParts } from '../dependencies.ts';
 import { sendPage } from '../ui/page.tsx';
 import { jobStates, listJobs } from './jobs.ts';
 import { JobCounts, JobList } from './pages.tsx';

@@ -1,6 +1,6 @@
 import type { Request, Response, Router } from 'express';
 import { NotHere } from '../errors.ts';
-import type { ConsoleParts } from '../parts.ts';
+import type { ConsoleParts } from '../dependencies.ts';
 import type { ConsoleStore } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { sendCsv } from './csv.ts';

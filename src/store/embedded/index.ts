@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import { provideBinaries } from './binaries.ts';
 import { type Cluster, provideCluster } from './cluster.ts';
 import { answers, choosePort, createDatabase, urlOf } from './connection.ts';
-import { layOutLog } from './lay-out-log.ts';
+import { layOutLog } from './preallocate-wal.ts';
 import { isAlive, isPostgres, readLockFile } from './lock-file.ts';
 import { findPlace } from './place.ts';
 import { type ServerProcess, spawnServer } from './server-process.ts';

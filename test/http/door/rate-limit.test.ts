@@ -1,5 +1,5 @@
-import { TooManyRequests } from '../../../src/http/door/errors.ts';
-import { rateLimit } from '../../../src/http/door/rate-limit.ts';
+import { TooManyRequests } from '../../../src/http/access/errors.ts';
+import { rateLimit } from '../../../src/rate-limit.ts';
 import { openRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { SignatureMissing, SignatureStale, SignatureWrong } from '../../../src/http/door/errors.ts';
-import { verifySignature } from '../../../src/http/door/signature.ts';
+import { SignatureMissing, SignatureStale, SignatureWrong } from '../../../src/http/access/errors.ts';
+import { verifySignature } from '../../../src/http/access/signature.ts';
 import { sign } from '../../support/sign.ts';
 
 const now = 1_700_000_000;

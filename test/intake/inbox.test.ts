@@ -1,5 +1,5 @@
-import { Inbox, Refused } from '../../src/inbox/inbox.ts';
-import { Unavailable } from '../../src/inbox/unavailable.ts';
+import { Inbox, Refused } from '../../src/intake/inbox.ts';
+import { Unavailable } from '../../src/intake/unavailable.ts';
 import { createLog } from '../../src/log.ts';
 import { databaseCircuit } from '../../src/store/circuits.ts';
 import { openDatabase } from '../../src/store/database.ts';

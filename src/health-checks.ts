@@ -1,7 +1,7 @@
 import type { Config } from './config.ts';
-import { describeDoor } from './http/door/describe.ts';
-import { type ForwardedWatch, forwardedIgnored } from './http/door/forwarded.ts';
-import type { HealthPart } from './http/health.ts';
+import { describeDoor } from './http/access/describe-access.ts';
+import { type ForwardedWatch, forwardedIgnored } from './http/access/forwarded.ts';
+import type { HealthPart } from './readiness.ts';
 import type { QueueBackend } from './queue/backend.ts';
 import type { DeliveryQueue } from './queue/delivery-queue.ts';
 import type { Circuit } from './store/circuit.ts';

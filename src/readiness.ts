@@ -1,4 +1,4 @@
-import { within } from '../within.ts';
+import { within } from './with-timeout.ts';
 
 /** Something that the service needs, and how to find out whether it answers. */
 export interface HealthPart {

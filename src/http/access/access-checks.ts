@@ -4,7 +4,7 @@ import type { AnyEnvelope } from '../../families/index.ts';
 import { addressOf, networkList } from './address.ts';
 import { NotAllowed, SignatureMissing, SignatureStale, SignatureWrong, TooManyRequests } from './errors.ts';
 import type { ForwardedWatch } from './forwarded.ts';
-import type { RateLimit } from './rate-limit.ts';
+import type { RateLimit } from '../../rate-limit.ts';
 import { readSignature, verifySignature } from './signature.ts';
 
 export interface DoorParts {

@@ -1,6 +1,6 @@
-import { Quarantine } from '../../src/inbox/quarantine.ts';
-import { dropQuarantine } from '../../src/inbox/quarantine-rows.ts';
-import { Unavailable } from '../../src/inbox/unavailable.ts';
+import { Quarantine } from '../../src/intake/quarantine.ts';
+import { dropQuarantine } from '../../src/intake/quarantine-rows.ts';
+import { Unavailable } from '../../src/intake/unavailable.ts';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

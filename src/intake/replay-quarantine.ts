@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
-import { markReplayed, type QuarantineFilter, readQuarantine } from '../inbox/quarantine-rows.ts';
+import { markReplayed, type QuarantineFilter, readQuarantine } from './quarantine-rows.ts';
 import type { Tables } from '../store/tables.ts';
-import { type Readmission, type ReadmitParts, readmit } from './readmit.ts';
+import { type Readmission, type ReadmitParts, readmit } from './intake.ts';
 
 /**
  * Tries rows of the quarantine again, one after the other, and notes those that were taken in.

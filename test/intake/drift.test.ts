@@ -1,5 +1,5 @@
 import { families } from '../../src/families/index.ts';
-import { Drift } from '../../src/inbox/drift.ts';
+import { Drift } from '../../src/intake/drift.ts';
 import { createLog } from '../../src/log.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { deliveryOf, receiptCallback, receiptData } from '../support/callbacks.ts';

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import type { AnyEnvelope, Family } from '../families/index.ts';
-import { milliseconds } from '../inbox/identity.ts';
+import { milliseconds } from './identity.ts';
 import { withDecimals } from './decimals.ts';
-import { type FieldError, InvalidCallback, NotJson, WrongFamily } from './errors.ts';
+import { type FieldError, InvalidCallback, NotJson, WrongFamily } from '../http/errors.ts';
 import { pointer } from './pointer.ts';
 import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
 

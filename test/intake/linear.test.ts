@@ -1,10 +1,10 @@
 import { envelopeSchema, families } from '../../src/families/index.ts';
-import { addressOf } from '../../src/http/door/address.ts';
-import { verifySignature } from '../../src/http/door/signature.ts';
+import { addressOf } from '../../src/http/access/address.ts';
+import { verifySignature } from '../../src/http/access/signature.ts';
 import { InvalidCallback, NotJson } from '../../src/http/errors.ts';
-import { parseCallback } from '../../src/http/parse-callback.ts';
-import { Drift } from '../../src/inbox/drift.ts';
-import { identify } from '../../src/inbox/identity.ts';
+import { parseCallback } from '../../src/intake/parse-callback.ts';
+import { Drift } from '../../src/intake/drift.ts';
+import { identify } from '../../src/intake/identity.ts';
 import { createLog } from '../../src/log.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

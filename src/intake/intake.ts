@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import type { AnyEnvelope, Family } from '../families/index.ts';
-import type { Drift } from '../inbox/drift.ts';
-import { identify } from '../inbox/identity.ts';
-import type { Inbox } from '../inbox/inbox.ts';
-import { Unavailable } from '../inbox/unavailable.ts';
-import type { Door } from './door/door.ts';
+import type { Drift } from './drift.ts';
+import { identify } from './identity.ts';
+import type { Inbox } from './inbox.ts';
+import { Unavailable } from './unavailable.ts';
+import type { Door } from '../http/access/access-checks.ts';
 import { parseCallback } from './parse-callback.ts';
 
 export interface ReadmitParts {

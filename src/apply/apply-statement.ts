@@ -1,4 +1,4 @@
-import type { Field } from './field.ts';
+import type { Field } from '../families/field.ts';
 
 /** What the statement needs to know of a family. */
 interface Definition {

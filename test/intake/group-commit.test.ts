@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { GroupCommit, Overloaded } from '../../src/inbox/group-commit.ts';
+import { GroupCommit, Overloaded } from '../../src/intake/group-commit.ts';
 import { until } from '../support/until.ts';
 
 const isFaultOfAnItem = (error: unknown) => error instanceof RangeError;

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { amount, text } from '../../src/families/field.ts';
 import { defineFamily, envelopeSchema, families } from '../../src/families/index.ts';
-import { insertDeliveries } from '../../src/inbox/insert-deliveries.ts';
-import { applyDeliveries } from '../../src/worker/apply.ts';
+import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
+import { applyDeliveries } from '../../src/apply/apply.ts';
 import { newestVersions, versionsInTables } from '../chaos/model.ts';
 import {
   consentFormCallback,

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
-import { Refused } from '../inbox/inbox.ts';
-import { Unavailable } from '../inbox/unavailable.ts';
+import { Refused } from '../intake/inbox.ts';
+import { Unavailable } from '../intake/unavailable.ts';
 import {
   NotAllowed,
   SignatureMissing,
   SignatureStale,
   SignatureWrong,
   TooManyRequests,
-} from './door/errors.ts';
+} from './access/errors.ts';
 import {
   BodyTooLarge,
   Busy,

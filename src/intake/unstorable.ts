@@ -1,5 +1,5 @@
 import { Decimal } from '../decimal.ts';
-import type { FieldError } from './errors.ts';
+import type { FieldError } from '../http/errors.ts';
 import { pointer } from './pointer.ts';
 
 const deepest = 64;

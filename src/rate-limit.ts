@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import { TooManyRequests } from './errors.ts';
+import { TooManyRequests } from './http/access/errors.ts';
 
 export interface RateLimit {
   /** @throws TooManyRequests if the source has used up what it may */

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { Family } from '../families/index.ts';
 import type { Attempts } from '../http/admin.ts';
-import type { Readiness } from '../http/health.ts';
-import type { ReadmitParts } from '../http/readmit.ts';
+import type { Readiness } from '../readiness.ts';
+import type { ReadmitParts } from '../intake/intake.ts';
 import type { Log } from '../log.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';

@@ -1,4 +1,4 @@
-import { remembered } from '../../src/console/overview/remembered.ts';
+import { remembered } from '../../src/console/overview/cached.ts';
 
 const wallTime = Date.now;
 afterEach(() => {

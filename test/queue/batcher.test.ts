@@ -1,4 +1,4 @@
-import { Gathering } from '../../src/queue/gathering.ts';
+import { Gathering } from '../../src/queue/batcher.ts';
 import { createDatabase } from '../support/database.ts';
 import { openQueue } from '../support/queue.ts';
 import { openRedis } from '../support/redis.ts';

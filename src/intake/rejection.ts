@@ -1,6 +1,6 @@
-import { Refused } from '../inbox/inbox.ts';
-import type { Misfit } from '../inbox/quarantine.ts';
-import { InvalidCallback, NotJson, WrongFamily } from './errors.ts';
+import { Refused } from './inbox.ts';
+import type { Misfit } from './quarantine.ts';
+import { InvalidCallback, NotJson, WrongFamily } from '../http/errors.ts';
 
 /** How an error is noted in the quarantine; undefined if it is not the fault of the body. */
 export function misfitOf(error: unknown): Pick<Misfit, 'reason' | 'errors'> | undefined {

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
-import type { ReadmitParts } from '../../http/readmit.ts';
-import { readmitRows } from '../../http/readmit-rows.ts';
-import { countQuarantine, type QuarantineFilter } from '../../inbox/quarantine-rows.ts';
+import type { ReadmitParts } from '../../intake/intake.ts';
+import { readmitRows } from '../../intake/replay-quarantine.ts';
+import { countQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
 import type { Tables } from '../../store/tables.ts';
 import { BadInput } from '../errors.ts';
 import { parseLocal } from '../ui/time.ts';
