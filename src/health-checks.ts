@@ -1,9 +1,9 @@
 import type { Config } from './config.ts';
-import { describeDoor } from './http/access/describe-access.ts';
+import { describeAccess } from './http/access/describe-access.ts';
 import { type ForwardedWatch, forwardedIgnored } from './http/access/forwarded.ts';
-import type { HealthPart } from './readiness.ts';
 import type { QueueBackend } from './queue/backend.ts';
 import type { DeliveryQueue } from './queue/delivery-queue.ts';
+import type { HealthCheck } from './readiness.ts';
 import type { Circuit } from './store/circuit.ts';
 import type { RunningWorker } from './worker/worker.ts';
 
@@ -18,7 +18,7 @@ export interface HealthSources {
 }
 
 /** What /readyz tells: what this process can do now. One store has to take deliveries; the rest is information. */
-export function healthParts(sources: HealthSources): HealthPart[] {
+export function healthChecks(sources: HealthSources): HealthCheck[] {
   const { config, circuit, backend, queue, worker, forwarded } = sources;
   const { fallback } = backend;
   const answers = async (store: Circuit, detail: string) => {
@@ -28,7 +28,7 @@ export function healthParts(sources: HealthSources): HealthPart[] {
   const database = () => answers(circuit, 'PostgreSQL');
   const inRedis = () => answers(backend.circuit, 'Redis, until PostgreSQL is back');
   const access = () =>
-    [describeDoor(config), ...(forwarded.isIgnored() ? [forwardedIgnored] : [])].join('; ');
+    [describeAccess(config), ...(forwarded.isIgnored() ? [forwardedIgnored] : [])].join('; ');
   return [
     {
       name: 'store',

@@ -1,5 +1,14 @@
 import type { Cluster, Redis } from 'ioredis';
-import { TooManyRequests } from './http/access/errors.ts';
+
+/** Raised where a source has used up what it may. */
+export class TooManyRequests extends Error {
+  readonly retryAfterS: number;
+  constructor(retryAfterS: number) {
+    super('Too many requests came from this address.');
+    this.name = 'TooManyRequests';
+    this.retryAfterS = retryAfterS;
+  }
+}
 
 export interface RateLimit {
   /** @throws TooManyRequests if the source has used up what it may */

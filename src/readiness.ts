@@ -1,7 +1,7 @@
-import { within } from './with-timeout.ts';
+import { withTimeout } from './with-timeout.ts';
 
 /** Something that the service needs, and how to find out whether it answers. */
-export interface HealthPart {
+export interface HealthCheck {
   name: string;
   /** Whether the service cannot do its work without it. */
   required: boolean;
@@ -17,7 +17,7 @@ export interface Readiness {
 const timeoutMs = 2_000;
 
 /** Asks every part, for two seconds at most. */
-export async function readiness(parts: readonly HealthPart[]): Promise<Readiness> {
+export async function readiness(parts: readonly HealthCheck[]): Promise<Readiness> {
   const answers = await Promise.all(parts.map(ask));
   const ready = parts.every((part, index) => !part.required || answers[index]!.ok);
   return { ready, parts: Object.fromEntries(parts.map((part, index) => [part.name, answers[index]!])) };
@@ -28,9 +28,9 @@ export function withoutDetails(parts: Readiness['parts']): Record<string, { ok: 
   return Object.fromEntries(Object.entries(parts).map(([name, { ok }]) => [name, { ok }]));
 }
 
-async function ask({ check }: HealthPart): Promise<{ ok: boolean; detail: string }> {
+async function ask({ check }: HealthCheck): Promise<{ ok: boolean; detail: string }> {
   try {
-    return { ok: true, detail: await within(timeoutMs, check()) };
+    return { ok: true, detail: await withTimeout(timeoutMs, check()) };
   } catch {
     return { ok: false, detail: 'does not answer' };
   }

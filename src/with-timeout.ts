@@ -1,20 +1,20 @@
 /**
- * Waits for an answer, for so many milliseconds at most.
+ * Waits for a promise, for so many milliseconds at most.
  *
- * @param late makes the error that is raised when it is late
- * @throws that error, or the answer's own
+ * @param late makes the error of the time-out
+ * @throws that error, or the promise's own
  */
-export async function within<T>(
-  milliseconds: number,
-  answer: Promise<T>,
-  late: () => Error = () => new Error('late'),
+export async function withTimeout<T>(
+  timeoutMs: number,
+  promise: Promise<T>,
+  late: () => Error = () => new Error(`No response within ${timeoutMs} ms.`),
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), milliseconds);
+    timer = setTimeout(() => reject(late()), timeoutMs);
   });
   try {
-    return await Promise.race([answer, timeout]);
+    return await Promise.race([promise, timeout]);
   } finally {
     clearTimeout(timer);
   }

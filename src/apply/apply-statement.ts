@@ -1,7 +1,7 @@
 import type { Field } from '../families/field.ts';
 
 /** What the statement needs to know of a family. */
-interface Definition {
+export interface FamilyTable {
   name: string;
   table: string;
   events: readonly string[];
@@ -17,15 +17,15 @@ const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
 
 /**
  * The statement that applies those deliveries ($1, ids) whose status is one of $2 to their families' tables,
- * and marks them: all in one, so that it takes one round trip and needs no transaction around it. It answers
- * with one row: how many deliveries were `applied`, and how many rows `changed`.
+ * and marks them: all in one, so that it takes one round trip and needs no transaction around it. It returns
+ * one row: how many deliveries were `applied`, and how many rows `changed`.
  *
  * They are locked in the order of their ids, as the inbox touches them, and all of them before the first row
- * of a table, because those are sorted first; the tables are touched in the order of the list. So nobody waits
- * in a circle. By their ids alone: asked for the status too, PostgreSQL would read the index of all that is
- * still to do. The status is looked at once they are locked, so that another's work of the meantime is seen.
+ * of a table, because those are sorted first; the tables are touched in the order of the list. This prevents
+ * deadlocks. They are looked up by id alone: asked for the status too, PostgreSQL would read the index of all that
+ * is still to do. The status is read once they are locked, so that another worker's changes are seen.
  */
-export function applyStatement(families: readonly { name: string; upsert: string }[]): string {
+export function applyStatement(families: readonly FamilyTable[]): string {
   const names = families.map(({ name }) => literal(name));
   const changed = families.map(({ name }) => quoted(`changed_${name}`));
   return `
@@ -33,13 +33,21 @@ with locked as materialized (
   select id, family, status, error, received_at from deliveries where id = any($1::uuid[]) order by id for update
 ), waiting as materialized (
   select id, family, status, error, received_at from locked where status = any($2::text[]) and family in (${names.join(', ')})
-), ${families.map(({ upsert }) => upsert).join(', ')}, marked as (
+), ${families.map(upsertOf).join(', ')}, marked as (
   update deliveries d set status = 'applied', applied_at = coalesce(d.applied_at, now()), error = null
   from waiting where d.id = waiting.id and (waiting.status <> 'applied' or waiting.error is not null)
 )
 select (select count(*) from waiting)::int as applied,
   (${changed.map((name) => `(select count(*) from ${name})`).join(' + ')})::int as changed,
   (select extract(epoch from now() - min(received_at))::float8 from waiting) as "waitedS"`;
+}
+
+const upserts = new WeakMap<FamilyTable, string>();
+
+function upsertOf(family: FamilyTable): string {
+  const upsert = upserts.get(family) ?? upsertStatement(family);
+  upserts.set(family, upsert);
+  return upsert;
 }
 
 /**
@@ -49,14 +57,14 @@ select (select count(*) from waiting)::int as applied,
  * greater version, or when the same is applied again to a table that has changed: (event time, the ordering
  * field, place of the event in a thing's life, delivery id). Where the ordering field is missing, a deletion is
  * the last of its second, since a thing goes on being deleted, and any other event the first. All four stand in
- * the row, so the order in which deliveries are applied makes no difference. Rows are touched in key order, so that two workers never wait
- * for each other in a circle.
+ * the row, so the order in which deliveries are applied makes no difference. Rows are touched in key order, which
+ * prevents deadlocks between workers.
  *
  * Where the family has a table of versions, each delivery gets its row there too, with the times at which it
  * came and was first applied. Who holds the lock of a delivery is the only one to write it, so this is a plain
  * insert, without the cost of a conflict; what was applied before is looked up.
  */
-export function upsertStatement(family: Definition): string {
+function upsertStatement(family: FamilyTable): string {
   const { name, fields, identifiedBy, orderedBy, deletedBy, versions } = family;
   const names = Object.keys(fields);
   const unpacked = names.map((field) => `${quoted(field)} ${fields[field]!.json}`);
@@ -100,15 +108,15 @@ export function upsertStatement(family: Definition): string {
   where waiting.family = ${literal(name)}
 )`,
     `${quoted(`changed_${name}`)} as (
-  insert into ${quoted(family.table)} as held (${list(own)})
+  insert into ${quoted(family.table)} as existing (${list(own)})
   select distinct on (${list(key)}) ${list(own)}
   from ${incoming}
   order by ${[list(key), ...version(incoming).map((value) => `${value} desc`)].join(', ')}
   on conflict (${list(key)}) do update set
     ${own.map((column) => `${quoted(column)} = excluded.${quoted(column)}`).join(',\n    ')}
   where (${version('excluded').join(', ')})
-     >= (${version('held').join(', ')})
-    and held.* is distinct from excluded.*
+     >= (${version('existing').join(', ')})
+    and existing.* is distinct from excluded.*
   returning 1
 )`,
   ];

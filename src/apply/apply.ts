@@ -1,8 +1,9 @@
 import { CompiledQuery, type Kysely } from 'kysely';
 import pg from 'pg';
-import { applyStatement, type Family } from '../families/index.ts';
+import type { Family } from '../families/index.ts';
 import { describeRefusal, isRefusedData } from '../store/faults.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';
+import { applyStatement } from './apply-statement.ts';
 
 export interface Applied {
   applied: number;

@@ -50,14 +50,14 @@ export async function* replayDeliveries(
     const ids = (await query.execute()).map(({ id }) => id);
     if (ids.length === 0) return;
     last = ids.at(-1)!;
-    const result = await (dryRun ? tryOut : applyDeliveries)(db, families, ids, statuses);
+    const result = await (dryRun ? preview : applyDeliveries)(db, families, ids, statuses);
     if (result.broken.length > 0) throw result.broken[0]!.error;
     yield result;
   }
 }
 
 /** What applying would do. */
-async function tryOut(
+async function preview(
   db: Kysely<Tables>,
   families: readonly Family[],
   ids: readonly string[],
@@ -75,7 +75,7 @@ async function tryOut(
   } finally {
     await tx.rollback().execute();
   }
-  return applyParts(ids, (id) => tryOut(db, families, [id], statuses));
+  return applyParts(ids, (id) => preview(db, families, [id], statuses));
 }
 
 function matching(db: Kysely<Tables>, filter: ReplayFilter) {

@@ -25,23 +25,23 @@ function isOpen(family: Family | undefined, name: string): boolean {
   );
 }
 
-const conceal = (value: unknown) => (value === null || value === '' ? value : hidden);
+const redact = (value: unknown) => (value === null || value === '' ? value : hidden);
 
-function concealAll(values: Record<string, unknown>, isShown: (name: string) => boolean) {
+function redactAll(values: Record<string, unknown>, isShown: (name: string) => boolean) {
   const entries = Object.entries(values);
-  return Object.fromEntries(entries.map(([name, value]) => [name, isShown(name) ? value : conceal(value)]));
+  return Object.fromEntries(entries.map(([name, value]) => [name, isShown(name) ? value : redact(value)]));
 }
 
 /** A callback without what may be personal. Fields that nobody documented are concealed too. */
-export function concealEnvelope(envelope: Record<string, unknown>, family: Family | undefined): object {
+export function redactEnvelope(envelope: Record<string, unknown>, family: Family | undefined): object {
   const data = (envelope.data ?? {}) as Record<string, unknown>;
   return {
-    ...concealAll(envelope, (name) => openOfEnvelope.has(name)),
-    data: concealAll(data, (name) => isOpen(family, name)),
+    ...redactAll(envelope, (name) => openOfEnvelope.has(name)),
+    data: redactAll(data, (name) => isOpen(family, name)),
   };
 }
 
 /** A row of a family's table without what may be personal. */
-export function concealRow(row: Record<string, unknown>, family: Family): Record<string, unknown> {
-  return concealAll(row, (name) => openColumns.has(name) || isOpen(family, name));
+export function redactRow(row: Record<string, unknown>, family: Family): Record<string, unknown> {
+  return redactAll(row, (name) => openColumns.has(name) || isOpen(family, name));
 }

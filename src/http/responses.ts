@@ -1,30 +1,15 @@
 import type { ServerResponse } from 'node:http';
-import { Refused } from '../intake/inbox.ts';
-import { Unavailable } from '../intake/unavailable.ts';
-import {
-  NotAllowed,
-  SignatureMissing,
-  SignatureStale,
-  SignatureWrong,
-  TooManyRequests,
-} from './access/errors.ts';
-import {
-  BodyTooLarge,
-  Busy,
-  type FieldError,
-  InvalidCallback,
-  MethodNotAllowed,
-  NotAdmin,
-  NotFound,
-  NotJson,
-  UnsupportedMedia,
-} from './errors.ts';
+import { Unavailable } from '../intake/delivery.ts';
+import { DataRefused, type FieldError, NotJson, Rejection, TenantNotAllowed } from '../intake/rejection.ts';
+import { TooManyRequests } from '../rate-limit.ts';
+import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from './access/errors.ts';
+import { BodyTooLarge, Busy, MethodNotAllowed, NotAdmin, NotFound, UnsupportedMedia } from './errors.ts';
 
 interface Problem {
   status: number;
   title: string;
   headers?: Record<string, string>;
-  errors?: FieldError[];
+  errors?: readonly FieldError[];
 }
 
 type Row<E extends Error> = [type: abstract new (...args: never[]) => E, problem: (error: E) => Problem];
@@ -36,14 +21,15 @@ const unauthorized = (scheme: string) => (): Problem => ({
   headers: { 'WWW-Authenticate': scheme },
 });
 
-/** The one place that decides which error is which answer. */
+/** The one place that decides which error is which response. */
 const table = [
   row(NotJson, () => ({ status: 400, title: 'Not JSON' })),
   row(SignatureMissing, unauthorized('Signature')),
   row(SignatureWrong, unauthorized('Signature')),
   row(SignatureStale, unauthorized('Signature')),
   row(NotAdmin, unauthorized('Bearer')),
-  row(NotAllowed, () => ({ status: 403, title: 'Not allowed' })),
+  row(AddressNotAllowed, () => ({ status: 403, title: 'Not allowed' })),
+  row(TenantNotAllowed, () => ({ status: 403, title: 'Not allowed' })),
   row(NotFound, () => ({ status: 404, title: 'Not found' })),
   row(MethodNotAllowed, ({ allow }) => ({
     status: 405,
@@ -53,8 +39,8 @@ const table = [
   // The rest of the body is not read, so the connection is of no more use.
   row(BodyTooLarge, () => ({ status: 413, title: 'Body too large', headers: { Connection: 'close' } })),
   row(UnsupportedMedia, () => ({ status: 415, title: 'Unsupported media type' })),
-  row(InvalidCallback, ({ errors }) => ({ status: 422, title: 'Invalid callback', errors })),
-  row(Refused, () => ({ status: 422, title: 'Invalid callback', errors: [] })),
+  row(DataRefused, () => ({ status: 422, title: 'Invalid callback', errors: [] })),
+  row(Rejection, ({ errors }) => ({ status: 422, title: 'Invalid callback', errors })),
   row(TooManyRequests, ({ retryAfterS }) => ({
     status: 429,
     title: 'Too many requests',
@@ -64,17 +50,17 @@ const table = [
   row(Unavailable, () => ({ status: 503, title: 'Unavailable', headers: { 'Retry-After': '5' } })),
 ];
 
-/** Writes a JSON answer. */
-export function answer(res: ServerResponse, status: number, body: object): void {
+/** Sends a JSON response. */
+export function sendJson(res: ServerResponse, status: number, body: object): void {
   send(res, status, 'application/json', body);
 }
 
 /**
- * Writes an error as RFC 9457 says. An error that the table does not know is "internal error" and no more.
+ * Sends an error as RFC 9457 says. An error that the table does not know is "internal error" and no more.
  *
  * @returns the status
  */
-export function answerProblem(res: ServerResponse, error: unknown): number {
+export function sendProblem(res: ServerResponse, error: unknown): number {
   const known = table.find(([type]) => error instanceof type);
   const { status, title, headers, errors }: Problem = known
     ? known[1](error as Error)

@@ -6,4 +6,13 @@ export interface Delivery {
   body: Buffer;
 }
 
-export type Receipt = 'accepted' | 'duplicate';
+/** Whether a delivery is new. */
+export type AppendResult = 'accepted' | 'duplicate';
+
+/** Raised while no store can make something durable: the sender has to send it again. */
+export class Unavailable extends Error {
+  constructor(cause: unknown) {
+    super('No store can hold the delivery now.', { cause });
+    this.name = 'Unavailable';
+  }
+}

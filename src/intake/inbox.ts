@@ -3,20 +3,12 @@ import type { Log } from '../log.ts';
 import { type Circuit, StoreAway } from '../store/circuit.ts';
 import { databaseTimeoutMs } from '../store/circuits.ts';
 import { describeRefusal } from '../store/faults.ts';
-import type { Delivery, Receipt } from './delivery.ts';
+import { type AppendResult, type Delivery, Unavailable } from './delivery.ts';
 import { GroupCommit, Overloaded } from './group-commit.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
-import { Unavailable } from './unavailable.ts';
+import { DataRefused } from './rejection.ts';
 
-/** Raised when PostgreSQL refuses a delivery's own data. */
-export class Refused extends Error {
-  constructor(reason: string) {
-    super(reason);
-    this.name = 'Refused';
-  }
-}
-
-/** A second store, which holds deliveries while PostgreSQL is away. */
+/** A second store, which holds deliveries while PostgreSQL is unavailable. */
 export interface Fallback {
   circuit: Circuit;
   /** Resolves once they are durable there. */
@@ -42,7 +34,7 @@ export interface InboxOptions {
 /** Where deliveries become durable, before they are acknowledged. */
 export class Inbox {
   private readonly options: InboxOptions;
-  private readonly commits: GroupCommit<Delivery, Receipt>;
+  private readonly commits: GroupCommit<Delivery, AppendResult>;
   private readonly enqueuing = new Set<Promise<void>>();
 
   constructor(options: InboxOptions) {
@@ -62,13 +54,13 @@ export class Inbox {
   /**
    * Resolves once the delivery is durable, with whether it is new.
    *
-   * @throws Unavailable when it is not durable; Refused when it never can be
+   * @throws Unavailable while no store can hold it; DataRefused if PostgreSQL never will
    */
-  async append(delivery: Delivery): Promise<Receipt> {
+  async append(delivery: Delivery): Promise<AppendResult> {
     try {
       return await this.commits.append(delivery);
     } catch (error) {
-      if (error instanceof pg.DatabaseError) throw new Refused(describeRefusal(error));
+      if (error instanceof pg.DatabaseError) throw new DataRefused(describeRefusal(error));
       if (!(error instanceof Overloaded || error instanceof StoreAway)) {
         this.options.log.error({ err: error, delivery: delivery.id }, 'a delivery could not be stored');
       }
@@ -82,7 +74,7 @@ export class Inbox {
     await Promise.all(this.enqueuing);
   }
 
-  private async commit(deliveries: Delivery[]): Promise<Receipt[]> {
+  private async commit(deliveries: Delivery[]): Promise<AppendResult[]> {
     const { circuit, fallback } = this.options;
     try {
       return await circuit.run(() => this.timed('PostgreSQL', deliveries, this.store));
@@ -95,23 +87,23 @@ export class Inbox {
   private async timed(
     store: string,
     deliveries: Delivery[],
-    commit: (deliveries: Delivery[]) => Promise<Receipt[]>,
-  ): Promise<Receipt[]> {
+    commit: (deliveries: Delivery[]) => Promise<AppendResult[]>,
+  ): Promise<AppendResult[]> {
     const started = performance.now();
-    const receipts = await commit.call(this, deliveries);
+    const results = await commit.call(this, deliveries);
     this.options.observe?.committed(store, deliveries.length, (performance.now() - started) / 1000);
-    return receipts;
+    return results;
   }
 
-  private async store(deliveries: Delivery[]): Promise<Receipt[]> {
-    const receipts = await insertDeliveries(this.options.pool, deliveries, databaseTimeoutMs);
-    const fresh = deliveries.filter((_, index) => receipts[index] === 'accepted');
+  private async store(deliveries: Delivery[]): Promise<AppendResult[]> {
+    const results = await insertDeliveries(this.options.pool, deliveries, databaseTimeoutMs);
+    const fresh = deliveries.filter((_, index) => results[index] === 'accepted');
     if (fresh.length > 0) this.handOn(fresh.map((delivery) => delivery.id));
-    return receipts;
+    return results;
   }
 
   /** Whether they are new is not known there; of copies in one commit the first counts as new. */
-  private async spill(deliveries: Delivery[]): Promise<Receipt[]> {
+  private async spill(deliveries: Delivery[]): Promise<AppendResult[]> {
     await this.options.fallback!.append(deliveries);
     const seen = new Set<string>();
     return deliveries.map(({ id }) => {

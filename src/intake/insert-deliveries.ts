@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import type { Delivery, Receipt } from './delivery.ts';
+import type { AppendResult, Delivery } from './delivery.ts';
 
-// All travel as one JSON array. Rows are inserted in the order of their ids, so that two receivers never wait
-// for each other in a circle. Of what came for the first time, and once, nothing is told.
+// All travel as one JSON array. Rows are inserted in the order of their ids, which prevents deadlocks
+// between receivers. First-time deliveries are not returned.
 const statement = `
 with stored as (
   insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, delivery_count)
@@ -21,13 +21,13 @@ select id, delivery_count from stored where delivery_count > 1`;
  *
  * @param timeoutMs after which the connection is given up
  * @returns for each delivery, in order, whether it is new
- * @throws the database's error; then none of them is held
+ * @throws the database's error; then none of them is stored
  */
 export async function insertDeliveries(
   pool: pg.Pool,
   deliveries: readonly Delivery[],
   timeoutMs = 30_000,
-): Promise<Receipt[]> {
+): Promise<AppendResult[]> {
   const counts = new Map<string, number>();
   const distinct: Delivery[] = [];
   for (const delivery of deliveries) {
@@ -43,10 +43,12 @@ export async function insertDeliveries(
   };
   const { rows } = await pool.query<{ id: string; delivery_count: number }>(query);
   // A row that holds no more than this commit's own copies was made by it.
-  const held = new Set(rows.filter((row) => row.delivery_count > counts.get(row.id)!).map((row) => row.id));
+  const existing = new Set(
+    rows.filter((row) => row.delivery_count > counts.get(row.id)!).map((row) => row.id),
+  );
   return deliveries.map(({ id }) => {
-    if (held.has(id)) return 'duplicate';
-    held.add(id);
+    if (existing.has(id)) return 'duplicate';
+    existing.add(id);
     return 'accepted';
   });
 }

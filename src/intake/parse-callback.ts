@@ -1,10 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import type { AnyEnvelope, Family } from '../families/index.ts';
-import { milliseconds } from './identity.ts';
 import { withDecimals } from './decimals.ts';
-import { type FieldError, InvalidCallback, NotJson, WrongFamily } from '../http/errors.ts';
-import { pointer } from './pointer.ts';
+import { milliseconds } from './identity.ts';
+import { type FieldError, InvalidCallback, NotJson, pointer, WrongFamily } from './rejection.ts';
 import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;

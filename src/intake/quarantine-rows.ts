@@ -1,5 +1,5 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
-import type { Tables } from '../store/tables.ts';
+import type { QuarantineReason, Tables } from '../store/tables.ts';
 
 export type QuarantineRow = Selectable<Tables['quarantine']>;
 
@@ -7,12 +7,12 @@ export type QuarantineRow = Selectable<Tables['quarantine']>;
 export interface QuarantineFilter {
   id?: string | undefined;
   path?: string | undefined;
-  reason?: string | undefined;
+  reason?: QuarantineReason | undefined;
   /** The faults, as `faultsKey` has them. */
   faults?: string | undefined;
   since?: Date | undefined;
   until?: Date | undefined;
-  /** Also those that were taken in after all. */
+  /** Also those that were replayed. */
   replayed?: boolean | undefined;
 }
 
@@ -50,7 +50,7 @@ export async function* readQuarantine(
   } while (last);
 }
 
-/** Notes that rows were taken in after all. */
+/** Marks a row as replayed. */
 export async function markReplayed(db: Kysely<Tables>, id: string): Promise<void> {
   await db.updateTable('quarantine').set({ replayed_at: new Date() }).where('id', '=', id).execute();
 }

@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Log } from '../log.ts';
+import { Unavailable } from './delivery.ts';
 import { GroupCommit } from './group-commit.ts';
-import { Unavailable } from './unavailable.ts';
+import type { Rejection } from './rejection.ts';
 
-/** A body that came in through the door, and why it was refused all the same. */
-export interface Misfit {
-  /** The registered path that it came in at. */
+/** A body that passed the access checks and was rejected. */
+export interface RejectedBody extends Pick<Rejection, 'reason' | 'errors'> {
+  /** The registered path that it was sent to. */
   path: string;
-  reason: string;
-  errors: readonly { path: string; message: string }[];
   body: Buffer;
-  /** Set for what was answered 200 and refused by PostgreSQL afterwards: it is kept until a person deletes it. */
+  /** Whether it was answered 200 and refused by PostgreSQL afterwards: it is kept until a person deletes it. */
   acknowledged?: boolean;
 }
 
@@ -25,7 +24,7 @@ const statement = `
 insert into quarantine (id, path, reason, errors, body, acknowledged, count)
 select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), count(*)
 from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[])
-  as misfit(id, path, reason, errors, body, acknowledged)
+  as rejected(id, path, reason, errors, body, acknowledged)
 group by id
 order by id
 on conflict (id) do update set
@@ -33,7 +32,7 @@ on conflict (id) do update set
   reason = excluded.reason, errors = excluded.errors,
   acknowledged = quarantine.acknowledged or excluded.acknowledged`;
 
-// What waits is worth more than what was replayed. What was acknowledged stays, and takes nobody's room.
+// Replayed bodies go first, then the oldest. Acknowledged bodies stay and do not count.
 const eviction = `
 with ranked as (
   select id, row_number() over worth as rows, sum(length(body)) over worth as bytes
@@ -46,17 +45,17 @@ where quarantine.id = ranked.id and (ranked.rows > $1 or ranked.bytes > $2)`;
 
 const evictEveryMs = 1_000;
 
-/** Keeps what was refused, once per content, so that after a fix it can be taken in. */
+/** Keeps rejected bodies, once per content, to be replayed after a fix. */
 export class Quarantine {
   private readonly options: QuarantineOptions;
-  private readonly commits: GroupCommit<Misfit, undefined>;
+  private readonly commits: GroupCommit<RejectedBody, undefined>;
   private evicting: Promise<void> | undefined;
   private lastEviction = Number.NEGATIVE_INFINITY;
 
   constructor(options: QuarantineOptions) {
     this.options = options;
     this.commits = new GroupCommit({
-      commit: (misfits) => this.commit(misfits),
+      commit: (rejected) => this.commit(rejected),
       isFaultOfAnItem: () => false,
       weigh: ({ body }) => body.length,
       maxWeight: 4 * 1024 * 1024,
@@ -69,11 +68,11 @@ export class Quarantine {
   /**
    * Resolves once the body is durable.
    *
-   * @throws Unavailable where it cannot be kept now: the sender has to send it again
+   * @throws Unavailable
    */
-  async keep(misfit: Misfit): Promise<void> {
+  async keep(rejected: RejectedBody): Promise<void> {
     try {
-      await this.commits.append(misfit);
+      await this.commits.append(rejected);
     } catch (error) {
       throw new Unavailable(error);
     }
@@ -85,24 +84,24 @@ export class Quarantine {
     await this.evicting;
   }
 
-  private async commit(misfits: Misfit[]): Promise<undefined[]> {
+  private async commit(rejected: RejectedBody[]): Promise<undefined[]> {
     await this.options.pool.query({
       name: 'quarantine',
       text: statement,
       values: [
-        misfits.map(contentId),
-        misfits.map(({ path }) => path),
-        misfits.map(({ reason }) => reason),
-        misfits.map(({ errors }) => JSON.stringify(errors)),
-        misfits.map(({ body }) => `\\x${body.toString('hex')}`),
-        misfits.map(({ acknowledged = false }) => acknowledged),
+        rejected.map(contentId),
+        rejected.map(({ path }) => path),
+        rejected.map(({ reason }) => reason),
+        rejected.map(({ errors }) => JSON.stringify(errors)),
+        rejected.map(({ body }) => `\\x${body.toString('hex')}`),
+        rejected.map(({ acknowledged = false }) => acknowledged),
       ],
     });
     if (performance.now() - this.lastEviction > evictEveryMs) {
       this.lastEviction = performance.now();
       this.evicting = this.evict();
     }
-    return misfits.map(() => undefined);
+    return rejected.map(() => undefined);
   }
 
   private async evict(): Promise<void> {
@@ -121,7 +120,7 @@ export class Quarantine {
 }
 
 /** The same body at the same path is the same row: a UUID (version 8) of both. */
-function contentId({ path, body }: Misfit): string {
+function contentId({ path, body }: RejectedBody): string {
   const hash = createHash('sha256').update(`${path}\n`).update(body).digest('hex');
   const variant = (8 + (Number.parseInt(hash[16]!, 16) & 3)).toString(16);
   return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-${variant}${hash.slice(17, 20)}-${hash.slice(20, 32)}`;

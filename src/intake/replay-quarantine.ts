@@ -1,23 +1,24 @@
 import type { Kysely } from 'kysely';
-import { markReplayed, type QuarantineFilter, readQuarantine } from './quarantine-rows.ts';
 import type { Tables } from '../store/tables.ts';
-import { type Readmission, type ReadmitParts, readmit } from './intake.ts';
+import type { Intake, Reassessment } from './intake.ts';
+import { markReplayed, type QuarantineFilter, readQuarantine } from './quarantine-rows.ts';
 
 /**
- * Tries rows of the quarantine again, one after the other, and notes those that were taken in.
+ * Replays rows of the quarantine, one after the other, and marks those that were accepted.
  *
- * @param parts without an inbox nothing changes
+ * @param options `dryRun`: nothing changes
  * @returns what became of each row
- * @throws Unavailable where one fits but cannot be stored now
+ * @throws Unavailable
  */
-export async function* readmitRows(
+export async function* replayQuarantine(
   db: Kysely<Tables>,
   filter: QuarantineFilter,
-  parts: ReadmitParts,
-): AsyncGenerator<{ quarantineId: string; result: Readmission }> {
+  intake: Pick<Intake, 'replay'>,
+  options: { dryRun: boolean },
+): AsyncGenerator<{ quarantineId: string; result: Reassessment }> {
   for await (const { id, body } of readQuarantine(db, filter)) {
-    const result = await readmit(body, parts);
-    if (parts.inbox && result.outcome !== 'still refused') await markReplayed(db, id);
+    const result = await intake.replay(body, options);
+    if (!options.dryRun && result.outcome !== 'rejected') await markReplayed(db, id);
     yield { quarantineId: id, result };
   }
 }

@@ -1,6 +1,5 @@
 import { Decimal } from '../decimal.ts';
-import type { FieldError } from '../http/errors.ts';
-import { pointer } from './pointer.ts';
+import { type FieldError, pointer } from './rejection.ts';
 
 const deepest = 64;
 // An answer names so many faults of a body and no more: a body may have one in every other byte.

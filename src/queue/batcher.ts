@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Lets what comes in quick succession go together. The first is sent at once; what comes within the next
- * milliseconds is sent when they are over. So nothing waits while little comes, and however much comes there
- * are only so many sendings a second.
+ * Sends items in batches, one batch every few milliseconds at most. The first is sent at once; those that come
+ * before the next batch is due wait for it.
  */
-export class Gathering<Item> {
+export class Batcher<Item> {
   private readonly send: (items: Item[]) => Promise<void>;
   private readonly everyMs: number;
-  private gathered: Item[] = [];
+  private pending: Item[] = [];
   private next: Promise<void> | undefined;
   private lastSent = Number.NEGATIVE_INFINITY;
 
@@ -23,7 +22,7 @@ export class Gathering<Item> {
    * @throws the error of their sending
    */
   add(items: readonly Item[]): Promise<void> {
-    this.gathered.push(...items);
+    this.pending.push(...items);
     this.next ??= this.sendInTime();
     return this.next;
   }
@@ -33,6 +32,6 @@ export class Gathering<Item> {
     await (pause > 0 ? sleep(pause) : undefined);
     this.next = undefined;
     this.lastSent = performance.now();
-    await this.send(this.gathered.splice(0));
+    await this.send(this.pending.splice(0));
   }
 }

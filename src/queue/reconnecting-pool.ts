@@ -11,7 +11,7 @@ const longestPauseMs = 2_000;
  * BullMQ's worker asks again at once after an error that is not ECONNREFUSED, and a server that starts or
  * stops gives other errors: without the wait the worker would spin, and log each turn.
  */
-export class PatientPool extends pg.Pool {
+export class ReconnectingPool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: Callback): void;
   override connect(callback?: Callback): Promise<pg.PoolClient> | undefined {

@@ -1,8 +1,8 @@
 import pg from 'pg';
+import { applyDeliveries } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { withClient } from '../../src/store/pool.ts';
-import { applyDeliveries } from '../../src/apply/apply.ts';
 import {
   consentFormCallback,
   deliveryOf,

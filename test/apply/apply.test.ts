@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { z } from 'zod';
+import { applyDeliveries } from '../../src/apply/apply.ts';
 import { amount, text } from '../../src/families/field.ts';
 import { defineFamily, envelopeSchema, families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
-import { applyDeliveries } from '../../src/apply/apply.ts';
 import { newestVersions, versionsInTables } from '../chaos/model.ts';
 import {
   consentFormCallback,

@@ -1,7 +1,7 @@
-import { families } from '../../src/families/index.ts';
-import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { replayDeliveries } from '../../src/apply/replay.ts';
+import { families } from '../../src/families/index.ts';
+import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import {
   consentFormCallback,
   deliveryOf,

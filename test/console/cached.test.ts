@@ -1,13 +1,13 @@
-import { remembered } from '../../src/console/overview/cached.ts';
+import { cached } from '../../src/console/overview/cached.ts';
 
 const wallTime = Date.now;
 afterEach(() => {
   Date.now = wallTime;
 });
 
-it('an answer is remembered for its time, though the clock is stepped', async () => {
+it('an answer is cached for its time, though the clock is stepped', async () => {
   let asked = 0;
-  const answer = remembered(async () => {
+  const answer = cached(async () => {
     asked += 1;
     return asked;
   });

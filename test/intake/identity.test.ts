@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { envelopeSchema, families } from '../../src/families/index.ts';
-import { parseCallback } from '../../src/intake/parse-callback.ts';
 import { canonicalJson } from '../../src/intake/canonical-json.ts';
 import { identify } from '../../src/intake/identity.ts';
+import { parseCallback } from '../../src/intake/parse-callback.ts';
 import { consentFormCallback, receiptCallback } from '../support/callbacks.ts';
 
 const shuffledKeys = (value: unknown, seed: number): unknown => {

@@ -1,5 +1,6 @@
-import { Inbox, Refused } from '../../src/intake/inbox.ts';
-import { Unavailable } from '../../src/intake/unavailable.ts';
+import { Unavailable } from '../../src/intake/delivery.ts';
+import { Inbox } from '../../src/intake/inbox.ts';
+import { DataRefused } from '../../src/intake/rejection.ts';
 import { createLog } from '../../src/log.ts';
 import { databaseCircuit } from '../../src/store/circuits.ts';
 import { openDatabase } from '../../src/store/database.ts';
@@ -41,7 +42,7 @@ it('one delivery that PostgreSQL refuses among two hundred is refused alone', as
   const inbox = openInbox();
   const results = await Promise.allSettled(deliveries.map((delivery) => inbox.append(delivery)));
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(200);
-  expect(results[77]).toMatchObject({ status: 'rejected', reason: expect.any(Refused) });
+  expect(results[77]).toMatchObject({ status: 'rejected', reason: expect.any(DataRefused) });
   expect((results[77] as PromiseRejectedResult).reason.message).not.toContain('secret');
   const [count] = await database.rows('select count(*)::int as n from deliveries');
   expect(count).toEqual({ n: 200 });

@@ -1,10 +1,10 @@
 import { envelopeSchema, families } from '../../src/families/index.ts';
 import { addressOf } from '../../src/http/access/address.ts';
-import { verifySignature } from '../../src/http/access/signature.ts';
-import { InvalidCallback, NotJson } from '../../src/http/errors.ts';
-import { parseCallback } from '../../src/intake/parse-callback.ts';
+import { readSignature, verifySignature } from '../../src/http/access/signature.ts';
 import { Drift } from '../../src/intake/drift.ts';
 import { identify } from '../../src/intake/identity.ts';
+import { parseCallback } from '../../src/intake/parse-callback.ts';
+import { Rejection } from '../../src/intake/rejection.ts';
 import { createLog } from '../../src/log.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -29,7 +29,7 @@ function handle(body: Buffer): string {
     drift.observe(id, envelope);
     return id;
   } catch (error) {
-    if (!(error instanceof InvalidCallback || error instanceof NotJson)) throw error;
+    if (!(error instanceof Rejection)) throw error;
     return error.message;
   }
 }
@@ -133,7 +133,7 @@ it.each<[string, (size: number) => () => void]>([
     (size) => {
       const header = `t=1,${repeat(`v1=${'a'.repeat(64)},`, size)}`;
       return () =>
-        expect(() => verifySignature(header, Buffer.from('x'), { keys: ['k'], toleranceS: 9 }, 1)).toThrow();
+        expect(() => verifySignature(readSignature(header, 9, 1), Buffer.from('x'), ['k'])).toThrow();
     },
   ],
   [
@@ -141,7 +141,7 @@ it.each<[string, (size: number) => () => void]>([
     (size) => {
       const header = repeat(' ,', size);
       return () =>
-        expect(() => verifySignature(header, Buffer.from('x'), { keys: ['k'], toleranceS: 9 }, 1)).toThrow();
+        expect(() => verifySignature(readSignature(header, 9, 1), Buffer.from('x'), ['k'])).toThrow();
     },
   ],
   [
@@ -170,11 +170,11 @@ it.each([
   expect(refusal(make(bodyLimit)).errors).toHaveLength(20);
 });
 
-function refusal(json: string): InvalidCallback {
+function refusal(json: string): Rejection {
   try {
     parseCallback(Buffer.from(json), schema, Date.now());
   } catch (error) {
-    if (error instanceof InvalidCallback) return error;
+    if (error instanceof Rejection) return error;
     throw error;
   }
   throw new Error('It was not refused.');

@@ -1,6 +1,6 @@
-import { Quarantine } from '../../src/intake/quarantine.ts';
+import { Unavailable } from '../../src/intake/delivery.ts';
+import { Quarantine, type RejectedBody } from '../../src/intake/quarantine.ts';
 import { dropQuarantine } from '../../src/intake/quarantine-rows.ts';
-import { Unavailable } from '../../src/intake/unavailable.ts';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -14,7 +14,7 @@ afterAll(() => database.close());
 beforeEach(() => database.pool.query('truncate quarantine'));
 
 const log = createLog('silent');
-const misfit = (body: string | Buffer) => ({
+const rejected = (body: string | Buffer): RejectedBody => ({
   path: 'receipt',
   reason: 'invalid',
   errors: [{ path: '/x', message: 'is required' }],
@@ -29,15 +29,15 @@ function open(limits = { rows: 1_000, bytes: 1e6 }, lines: string[] = []) {
 it('a body is kept byte for byte, once per content and path, with a count', async () => {
   const bytes = Buffer.from([0, 255, 128, 10, 34, 92]);
   const quarantine = open();
-  await Promise.all([1, 2, 3].map(() => quarantine.keep(misfit(bytes))));
-  await quarantine.keep(misfit(bytes));
-  await quarantine.keep({ ...misfit(bytes), path: 'consent_form' });
+  await Promise.all([1, 2, 3].map(() => quarantine.keep(rejected(bytes))));
+  await quarantine.keep(rejected(bytes));
+  await quarantine.keep({ ...rejected(bytes), path: 'consent_form' });
   const rows = await database.rows(
     'select path, body, count, reason, errors from quarantine order by path desc',
   );
   expect(rows).toEqual([
-    { path: 'receipt', body: bytes, count: 4, reason: 'invalid', errors: misfit('').errors },
-    { path: 'consent_form', body: bytes, count: 1, reason: 'invalid', errors: misfit('').errors },
+    { path: 'receipt', body: bytes, count: 4, reason: 'invalid', errors: rejected('').errors },
+    { path: 'consent_form', body: bytes, count: 1, reason: 'invalid', errors: rejected('').errors },
   ]);
 });
 
@@ -50,7 +50,7 @@ it.each([
     select gen_random_uuid(), 'receipt', 'invalid', 'old..'::bytea, now() - n * interval '1 hour',
            now() - n * interval '1 hour' from generate_series(1, 20) n`);
   const quarantine = open(limits, lines);
-  await quarantine.keep(misfit('new..'));
+  await quarantine.keep(rejected('new..'));
   await quarantine.drained();
   const rows = await database.rows(
     `select body, last_received_at > now() - interval '285 minutes' as young from quarantine`,
@@ -75,7 +75,7 @@ it('what was replayed leaves before anything that waits, however old that is', a
     ['new2', 4],
   ] as const) {
     const quarantine = open({ rows, bytes: 1e6 });
-    await quarantine.keep(misfit(body));
+    await quarantine.keep(rejected(body));
     await quarantine.drained();
     expect(await held()).toEqual(
       body === 'new1'
@@ -87,11 +87,11 @@ it('what was replayed leaves before anything that waits, however old that is', a
 
 it('what was acknowledged is never evicted, takes nobody’s room, and stays marked', async () => {
   const quarantine = open({ rows: 2, bytes: 100 });
-  await quarantine.keep({ ...misfit('ours'), acknowledged: true });
-  await Promise.all(['ours', 'a', 'b'].map((body) => quarantine.keep(misfit(body))));
+  await quarantine.keep({ ...rejected('ours'), acknowledged: true });
+  await Promise.all(['ours', 'a', 'b'].map((body) => quarantine.keep(rejected(body))));
   await quarantine.drained();
   const next = open({ rows: 1, bytes: 100 });
-  await next.keep(misfit('c'));
+  await next.keep(rejected('c'));
   await next.drained();
   expect(
     await database.rows('select body, acknowledged, count from quarantine order by acknowledged'),
@@ -105,7 +105,7 @@ it('what was acknowledged is never evicted, takes nobody’s room, and stays mar
 it('a body that cannot be kept is not refused for good: the sender has to send it again', async () => {
   const away = openDatabase('postgresql://nobody@127.0.0.1:1/none', log, { connections: 1, name: 'test' });
   const quarantine = new Quarantine({ pool: away.pool, limits: { rows: 1, bytes: 1 }, log });
-  await expect(quarantine.keep(misfit('x'))).rejects.toThrow(Unavailable);
+  await expect(quarantine.keep(rejected('x'))).rejects.toThrow(Unavailable);
   await away.close();
 });
 
@@ -114,14 +114,14 @@ it('goes on dropping the oldest after the clock was ahead for a moment', async (
   const wallTime = Date.now;
   try {
     Date.now = () => wallTime() + 600_000;
-    await quarantine.keep(misfit('0'));
+    await quarantine.keep(rejected('0'));
   } finally {
     Date.now = wallTime;
   }
   let kept = 0;
   await until(async () => {
     kept += 1;
-    await quarantine.keep(misfit(String(kept)));
+    await quarantine.keep(rejected(String(kept)));
     await quarantine.drained();
     return kept > 1 && (await database.rows('select 1 from quarantine')).length === 1;
   });

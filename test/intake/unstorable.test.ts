@@ -1,7 +1,7 @@
 import fc from 'fast-check';
+import { canonicalJson } from '../../src/intake/canonical-json.ts';
 import { withDecimals } from '../../src/intake/decimals.ts';
 import { findUnstorable, findUnstorableNumbers } from '../../src/intake/unstorable.ts';
-import { canonicalJson } from '../../src/intake/canonical-json.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 
 const check = (json: string) => {

@@ -1,11 +1,11 @@
-import { Gathering } from '../../src/queue/batcher.ts';
+import { Batcher } from '../../src/queue/batcher.ts';
 import { createDatabase } from '../support/database.ts';
 import { openQueue } from '../support/queue.ts';
 import { openRedis } from '../support/redis.ts';
 
 it('the first goes at once, and those that come soon after it go together', async () => {
   const sent: number[][] = [];
-  const gathering = new Gathering<number>(async (items) => void sent.push(items), 20);
+  const gathering = new Batcher<number>(async (items) => void sent.push(items), 20);
   await gathering.add([1]);
   await Promise.all([gathering.add([2, 3]), gathering.add([4])]);
   await gathering.add([5]);
@@ -14,14 +14,14 @@ it('the first goes at once, and those that come soon after it go together', asyn
 
 it('the first does not wait, however long the others may have to', async () => {
   const sent: number[][] = [];
-  const gathering = new Gathering<number>(async (items) => void sent.push(items), 1e9);
+  const gathering = new Batcher<number>(async (items) => void sent.push(items), 1e9);
   await gathering.add([1]);
   expect(sent).toEqual([[1]]);
 });
 
 it('whoever gave something learns that it could not be sent, and the next is tried afresh', async () => {
   let down = true;
-  const gathering = new Gathering<number>(async () => {
+  const gathering = new Batcher<number>(async () => {
     if (down) throw new Error('down');
   }, 5);
   const results = await Promise.allSettled([gathering.add([1]), gathering.add([2])]);

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { families } from '../../src/families/index.ts';
 import { applyDeliveries } from '../../src/apply/apply.ts';
+import { families } from '../../src/families/index.ts';
 import { consentFormCallback, history, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { apply, clear, takeIn } from './reporting.ts';

@@ -1,13 +1,12 @@
 export type Answer<T> = { value: T; at: Date } | 'waiting' | 'failed';
 
-const patienceMs = 3_000;
+const timeoutMs = 3_000;
 const keepMs = 30_000;
 
 /**
- * Remembers the answer to a question that may take long: it is asked once at a time, and not again for half a
- * minute. Who asks waits for three seconds at most.
+ * Caches the result of a slow query for half a minute. It runs once at a time; a caller waits for three seconds at most.
  */
-export function remembered<T>(ask: () => Promise<T>): () => Promise<Answer<T>> {
+export function cached<T>(ask: () => Promise<T>): () => Promise<Answer<T>> {
   let last: { value: T; at: Date } | undefined;
   let lastMs = 0; // by the clock that nobody sets
   let asking: Promise<Answer<T>> | undefined;
@@ -27,7 +26,7 @@ export function remembered<T>(ask: () => Promise<T>): () => Promise<Answer<T>> {
     asking ??= askAgain();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<Answer<T>>((resolve) => {
-      timer = setTimeout(() => resolve(last ?? 'waiting'), patienceMs);
+      timer = setTimeout(() => resolve(last ?? 'waiting'), timeoutMs);
     });
     try {
       return await Promise.race([asking, late]);

@@ -7,8 +7,8 @@ import { VisitContext } from '../ui/context.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { Ago, formatAmount, formatCount, Moment } from '../ui/values.tsx';
-import type { Arrivals, Backlog, Day, Silent } from './figures.ts';
 import type { Answer } from './cached.ts';
+import type { Arrivals, Backlog, Day, Silent } from './figures.ts';
 
 export interface OverviewProps {
   readiness: Readiness;

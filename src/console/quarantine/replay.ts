@@ -1,21 +1,21 @@
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
-import type { ReadmitParts } from '../../intake/intake.ts';
-import { readmitRows } from '../../intake/replay-quarantine.ts';
+import type { Intake } from '../../intake/intake.ts';
 import { countQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
-import type { Tables } from '../../store/tables.ts';
+import { replayQuarantine } from '../../intake/replay-quarantine.ts';
+import { quarantineReasons, type Tables } from '../../store/tables.ts';
 import { BadInput } from '../errors.ts';
 import { parseLocal } from '../ui/time.ts';
 
 /** No more than this at once: who waits for a page has only so much time. */
 export const atOnce = 1_000;
 
-export interface Readmitted {
+export interface Replayed {
   matching: number;
-  /** Taken in, or found to be there already. */
-  takenIn: number;
+  /** Duplicates included. */
+  accepted: number;
   duplicates: number;
-  refused: number;
+  rejected: number;
   reasons: { reason: string; bodies: number; example: string }[];
 }
 
@@ -33,7 +33,7 @@ export function readQuarantineForm(
   const filled = Object.fromEntries(Object.entries(form).filter(([, value]) => value !== ''));
   const schema = z.object({
     id: z.guid('An id is a UUID.').optional(),
-    reason: text,
+    reason: z.enum(quarantineReasons).optional(),
     faults: text,
     since: moment,
     until: moment,
@@ -55,32 +55,33 @@ export function readQuarantineForm(
   return { filter, values };
 }
 
-/** Takes bodies in that fit today, or (without an inbox) finds out which would. */
-export async function readmitNow(
+/** Replays bodies, or finds out what that would do. */
+export async function replayBodies(
   db: Kysely<Tables>,
   filter: QuarantineFilter,
-  parts: ReadmitParts,
-): Promise<Readmitted> {
-  const found: Readmitted = {
+  intake: Pick<Intake, 'replay'>,
+  options: { dryRun: boolean },
+): Promise<Replayed> {
+  const found: Replayed = {
     matching: await countQuarantine(db, filter),
-    takenIn: 0,
+    accepted: 0,
     duplicates: 0,
-    refused: 0,
+    rejected: 0,
     reasons: [],
   };
-  for await (const { quarantineId, result } of readmitRows(db, filter, parts)) {
-    if (result.outcome === 'still refused') {
-      found.refused += 1;
+  for await (const { quarantineId, result } of replayQuarantine(db, filter, intake, options)) {
+    if (result.outcome === 'rejected') {
+      found.rejected += 1;
       const known = found.reasons.find(({ reason }) => reason === result.reason);
       if (known) known.bodies += 1;
       else if (found.reasons.length < 20) {
         found.reasons.push({ reason: result.reason, bodies: 1, example: quarantineId });
       }
     } else {
-      found.takenIn += 1;
+      found.accepted += 1;
       if (result.outcome === 'duplicate') found.duplicates += 1;
     }
-    if (found.takenIn + found.refused >= atOnce) break;
+    if (found.accepted + found.rejected >= atOnce) break;
   }
   return found;
 }

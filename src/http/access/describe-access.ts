@@ -2,7 +2,7 @@ import type { Config } from '../../config.ts';
 import { isUnguessable } from '../../unguessable.ts';
 
 /** Which of the ways to tell the rightful sender are in force, in words; never a key, an id or a path. */
-export function describeDoor({ authentication, paths }: Pick<Config, 'authentication' | 'paths'>): string {
+export function describeAccess({ authentication, paths }: Pick<Config, 'authentication' | 'paths'>): string {
   const ways: [inForce: boolean, name: string][] = [
     [authentication.signingKeys.length > 0, 'signature'],
     [authentication.allowedIps.length > 0, 'address list'],

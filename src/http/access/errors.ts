@@ -19,20 +19,9 @@ export class SignatureStale extends Error {
   }
 }
 
-export class NotAllowed extends Error {
-  readonly what: string;
-  constructor(what: string) {
-    super(`This ${what} is not on the list of those that are allowed.`);
-    this.name = 'NotAllowed';
-    this.what = what;
-  }
-}
-
-export class TooManyRequests extends Error {
-  readonly retryAfterS: number;
-  constructor(retryAfterS: number) {
-    super('Too many requests came from this address.');
-    this.name = 'TooManyRequests';
-    this.retryAfterS = retryAfterS;
+export class AddressNotAllowed extends Error {
+  constructor() {
+    super('This address is not on the list of those that are allowed.');
+    this.name = 'AddressNotAllowed';
   }
 }

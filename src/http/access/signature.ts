@@ -1,19 +1,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { SignatureMissing, SignatureStale, SignatureWrong } from './errors.ts';
 
-export interface SignatureRules {
-  keys: readonly string[];
-  toleranceS: number;
-}
-
-interface Signature {
+export interface Signature {
   time: string;
   candidates: Buffer[];
 }
 
 /**
- * Reads `t=<unix seconds>,v1=<hex>`. `v1` may stand there several times. What this refuses needs no look at
- * the body.
+ * Reads `t=<unix seconds>,v1=<hex>`; `v1` may repeat. What it rejects needs no look at the body.
  *
  * @param header the value of the signature header
  * @param nowS the time, in unix seconds
@@ -32,18 +26,16 @@ export function readSignature(header: string | undefined, toleranceS: number, no
 }
 
 /**
- * Verifies a signature, where a `v1` is the HMAC-SHA256 of `<t>.<raw body>` under one of the keys. Any key may
- * match any of them, so that either side can change its key first.
+ * Verifies a signature: one `v1` is the HMAC-SHA256 of `<t>.<raw body>` under one of the keys. Any key may match
+ * any of them, so that either side can change its key first.
  *
- * @throws SignatureMissing, SignatureStale, SignatureWrong
+ * @throws SignatureWrong
  */
 export function verifySignature(
-  header: string | undefined,
+  { time, candidates }: Signature,
   body: Buffer,
-  { keys, toleranceS }: SignatureRules,
-  nowS: number,
+  keys: readonly string[],
 ): void {
-  const { time, candidates } = readSignature(header, toleranceS, nowS);
   let matches = false;
   for (const key of keys) {
     const expected = createHmac('sha256', key).update(`${time}.`).update(body).digest();

@@ -17,7 +17,7 @@ const leastFree = 2 ** 30;
  * @param folder where they lie
  * @returns a function that leaves it at those that are made by then
  */
-export function layOutLog(url: string, folder: string, log: Log): () => Promise<void> {
+export function preallocateWal(url: string, folder: string, log: Log): () => Promise<void> {
   const leaving = new AbortController();
   const done = makeFiles(url, folder, leaving.signal).catch((error) =>
     log.warn({ err: error }, 'the files of the write-ahead log are made when they are needed'),

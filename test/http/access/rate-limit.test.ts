@@ -1,5 +1,4 @@
-import { TooManyRequests } from '../../../src/http/access/errors.ts';
-import { rateLimit } from '../../../src/rate-limit.ts';
+import { rateLimit, TooManyRequests } from '../../../src/rate-limit.ts';
 import { openRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
 
