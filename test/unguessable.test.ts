@@ -1,10 +1,5 @@
 import { createHash } from 'node:crypto';
-import fc from 'fast-check';
 import { isUnguessable } from '../src/unguessable.ts';
-
-// The bytes of a generator of its own: fast-check prefers small numbers, of which nothing random can be made.
-const bytes = (count: number) =>
-  fc.integer().map((seed) => createHash('sha256').update(`token ${seed}`).digest().subarray(0, count));
 
 function uuidOf(random: Buffer): string {
   const own = Buffer.from(random);
@@ -13,80 +8,46 @@ function uuidOf(random: Buffer): string {
   return own.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-it.each<[string, number, (random: Buffer) => string]>([
-  ['32 hex digits', 16, (random) => random.toString('hex')],
-  ['24 hex digits', 12, (random) => random.toString('hex')],
-  ['32 hex digits in capitals', 16, (random) => random.toString('hex').toUpperCase()],
-  ['a UUID of version 4', 16, uuidOf],
-  ['32 characters of base64url', 24, (random) => random.toString('base64url')],
-  ['22 characters of base64url', 16, (random) => random.toString('base64url')],
-])('%s made by chance cannot be guessed, alone or beside words', (_, count, write) => {
-  fc.assert(
-    // A few of a hundred thousand texts of base64url look like names: always the same seeds, so always the same.
-    fc.property(bytes(count), (random) => {
-      const token = write(random);
-      for (const path of [`/${token}`, `/hooks/receipts-${token}`, `/hooks/${token}/receipts`]) {
-        expect([path, isUnguessable(path)]).toEqual([path, true]);
-      }
-    }),
-    { seed: 1, numRuns: 300 },
-  );
+it.each<[string, (random: Buffer) => string]>([
+  ['32 hex digits', (random) => random.toString('hex')],
+  ['24 hex digits', (random) => random.toString('hex', 0, 12)],
+  ['32 hex digits in capitals', (random) => random.toString('hex').toUpperCase()],
+  ['a UUID of version 4', uuidOf],
+])('%s cannot be guessed where they are random, alone or beside words', (_, write) => {
+  // Always the same random tokens: the check takes a few of many thousands for patterns.
+  for (let seed = 0; seed < 300; seed += 1) {
+    const token = write(createHash('sha256').update(`token ${seed}`).digest().subarray(0, 16));
+    for (const path of [`/${token}`, `/hooks/receipts-${token}`, `/hooks/${token}/receipts`]) {
+      expect([path, isUnguessable(path)]).toEqual([path, true]);
+    }
+  }
 });
 
 it.each([
   'receipt-events-v1',
   'registered_url_for_receipt_events',
   'receipt-events-2026-11-21-production-v2',
-  '2026-11-21T10-30-00Z-receipts-v1',
   'receiptEventsHandlerV2Production2026',
-  'REGISTERED-URL-FOR-RECEIPTS-V1',
-  'HIP-ABDM-receipts-v1-PROD-2026',
   'webhook-receiver-prod-01-mumbai-ap-south-1',
-  'my-api-for-all-of-us-in-eu-v2-2026',
-  'Summer2024Winter2025Spring2026',
   'qwertyuiop1234567890asdf',
-  'callbacks.receipts.v2.2026',
   'aaaaaaaaaaaaaaaaaaaaaaaa1',
   'a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1',
   'a1b2c3d4e5f6a1b2c3d4e5f6',
   '0123456789abcdef0123456789abcdef',
+  'fedcba98765432100123456789abcdef',
   '20261121000000000000000000000000',
+  '202611211030002026112112',
   'deadbeefdeadbeefdeadbeefdeadbeef',
+  'cafebabedeadbeeffeedface',
+  'DeadBeefCafeBabeFeedFaceDeadBeef',
+  '2026112120261122deadbeefcafebabe',
   '00000000-0000-4000-8000-000000000000',
   '12345678-1234-4234-8234-123456789012',
-  'abcABC123abcABC123abcABC123',
-  '4fZk82mQx0aLw93b',
+  // Of version 1, which is made of a time and of the machine's address.
+  'c232ab00-9414-11ec-b3c8-9f6bdeced846',
+  // 16 digits of a hash, and 24 in the middle of a word.
   '9f86d081884c7d65',
+  'x9f86d081884c7d659a2feaa0x',
 ])('words, dates, versions, patterns and short tokens can be guessed: %s', (part) => {
   expect(isUnguessable(`/hooks/${part}`)).toBe(false);
-});
-
-it('words of any number can be guessed, however they are joined', () => {
-  const word = fc.constantFrom(
-    'receipt',
-    'events',
-    'consent',
-    'form',
-    'hooks',
-    'api',
-    '2026',
-    'prod',
-    'clinic',
-  );
-  const title = (text: string) => text[0]!.toUpperCase() + text.slice(1);
-  const joined = fc
-    .tuple(fc.array(word, { minLength: 1, maxLength: 8 }), fc.constantFrom('-', '_', '.', '/'), fc.nat(3))
-    .filter(([words]) => words.some((text) => text.length > 4))
-    .map(([words, sign, style]) =>
-      [
-        () => words.join(sign),
-        () => words.map(title).join(sign),
-        () => words.join(sign).toUpperCase(),
-        () => [words[0], ...words.slice(1).map(title)].join(''),
-      ][style]!(),
-    );
-  fc.assert(
-    fc.property(joined, (path) => !isUnguessable(`/${path}`)),
-    { seed: 1, numRuns: 1_000 },
-  );
 });
