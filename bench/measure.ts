@@ -1,4 +1,4 @@
-import { type Contender, receiptsPath, type Stores } from './contenders/contender.ts';
+import { type Contender, type ProgramOf, receiptsPath, type Stores, startScript } from './contenders/contender.ts';
 import type { LoadFigures } from './load/order.ts';
 import { runLoad } from './load/run-load.ts';
 import type { BenchOptions } from './options.ts';
@@ -131,16 +131,10 @@ export async function freshStores(
   return stores;
 }
 
-function start({ options }: Bench, program: Contender['receiver'], stores: Stores): Promise<Program> {
-  const profiled = options.profile && program.file.startsWith('bin/');
-  return startProgram({
-    ...program,
-    env: program.env(stores),
-    nodeOptions: [
-      ...(program.nodeOptions ?? []),
-      ...(profiled ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : []),
-    ],
-  });
+function start({ options }: Bench, { command, env }: ProgramOf, stores: Stores): Promise<Program> {
+  const isOurs = command.includes(startScript);
+  const profile = options.profile && isOurs ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
+  return startProgram([...command, ...profile], env(stores));
 }
 
 function loadOf({ signingKey }: Contender, { connections, seconds, warmup }: BenchOptions) {

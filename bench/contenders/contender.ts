@@ -5,10 +5,7 @@ export interface Stores {
 }
 
 export interface ProgramOf {
-  file: string;
-  args?: string[];
-  /** Options of Node itself. */
-  nodeOptions?: string[];
+  command: string[];
   env: (stores: Stores) => Record<string, string>;
 }
 
@@ -32,5 +29,8 @@ export interface Contender {
 /** The registered path of receipts, the same for all. */
 export const receiptsPath = '/registered_url_for_receipt_events';
 
-/** The program of that name, as `build.ts` leaves it. */
+/** The program of that name, which `build.ts` compiles. */
 export const built = (name: string) => `.data/bench/build/${name}.js`;
+
+/** What `npm start` runs; it takes options of Node. */
+export const startScript = 'bin/start.sh';

@@ -3,14 +3,15 @@ import { built, type Contender } from './contender.ts';
 import { oursEmbedded, oursOnRedis, oursUnreported, prepare } from './ours.ts';
 
 const nothing = () => ({});
+const run = (name: string) => [process.execPath, built(name)];
 
 const oneByOne = (name: string, title: string, concurrency: number): Contender => ({
   name,
   title,
   prepare,
-  receiver: { file: built('one-by-one-receiver'), env: ({ redisUrl }) => ({ REDIS_URL: redisUrl }) },
+  receiver: { command: run('one-by-one-receiver'), env: ({ redisUrl }) => ({ REDIS_URL: redisUrl }) },
   worker: {
-    file: built('one-by-one-worker'),
+    command: run('one-by-one-worker'),
     env: ({ redisUrl, databaseUrl }) => ({
       REDIS_URL: redisUrl,
       DATABASE_URL: databaseUrl,
@@ -41,19 +42,19 @@ export const contenders: readonly Contender[] = [
     name: 'straight',
     title: 'straight to the table',
     prepare,
-    receiver: { file: built('straight'), env: ({ databaseUrl }) => ({ DATABASE_URL: databaseUrl }) },
+    receiver: { command: run('straight'), env: ({ databaseUrl }) => ({ DATABASE_URL: databaseUrl }) },
     stores: true,
   },
   {
     name: 'bare-express',
     title: 'bare Express',
-    receiver: { file: built('bare-express'), env: nothing },
+    receiver: { command: run('bare-express'), env: nothing },
     stores: false,
   },
   {
     name: 'bare-http',
     title: 'bare node:http',
-    receiver: { file: built('bare-http'), env: nothing },
+    receiver: { command: run('bare-http'), env: nothing },
     stores: false,
   },
 ];
