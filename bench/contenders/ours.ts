@@ -32,7 +32,7 @@ const ours = (name: string, title: string, queue: (stores: Stores) => Record<str
   };
 };
 
-/** So that the first start finds an existing database. */
+/** Creates the tables, so that the start is measured on an existing database. */
 export const prepare = ({ databaseUrl }: Stores): Promise<void> =>
   withDatabase(databaseUrl, ({ db }) => migrate(db));
 
@@ -46,7 +46,7 @@ export const oursOnRedis = ours('ours-redis', 'ours, Redis + PostgreSQL', ({ red
   REDIS_URL: redisUrl,
 }));
 
-/** What the reports cost: the same without their indexes, and without the versions of receipts. */
+/** Shows what the reports cost: the same without their indexes and without the versions of receipts. */
 export const oursUnreported: Contender = {
   ...oursOnRedis,
   name: 'ours-unreported',

@@ -5,15 +5,15 @@ import { withClient } from '../../src/store/pool.ts';
 import { parentOf } from '../process/usage.ts';
 
 export interface BenchPostgres {
-  /** The server's first process. */
+  /** The server's main process. */
   pid: number;
   version: string;
-  /** A new, empty database; the one before of this name is dropped. */
+  /** A new, empty database; an existing one of this name is dropped. */
   freshDatabase: (name?: string) => Promise<string>;
   stop: () => Promise<void>;
 }
 
-/** The embedded PostgreSQL with its own settings, as the service starts it: every commit reaches the disk. */
+/** The embedded PostgreSQL with the service's settings: every commit reaches the disk. */
 export async function startPostgres(dataDir: string): Promise<BenchPostgres> {
   const server = await startEmbeddedPostgres(dataDir, createLog('warn'));
   const asked = await withClient(server.url, async (client) => {
@@ -21,7 +21,7 @@ export async function startPostgres(dataDir: string): Promise<BenchPostgres> {
       select pg_backend_pid() pid, current_setting('server_version') version,
              current_setting('fsync') fsync, current_setting('synchronous_commit') commit`);
     const { pid, ...told } = rows[0] as { pid: number; version: string; fsync: string; commit: string };
-    return { ...told, pid: parentOf(pid) }; // while the session's own process lives
+    return { ...told, pid: parentOf(pid) }; // while the session's process exists
   });
   const made = new Set<string>();
   const drop = (name: string) =>
@@ -49,7 +49,7 @@ export async function startPostgres(dataDir: string): Promise<BenchPostgres> {
   };
 }
 
-/** One value of one row. */
+/** The first value of the first row. */
 export function scalar(url: string, query: string): Promise<number> {
   return withClient(url, async (client: pg.Client) => {
     const { rows } = await client.query<[number | string]>({ text: query, rowMode: 'array' });
