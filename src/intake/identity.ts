@@ -1,7 +1,7 @@
 import { hash as hashOf } from 'node:crypto';
 import { canonicalJson } from './canonical-json.ts';
 
-/** The fields of a callback that make it what it is; `timestamp` is not one: a resend may carry a new one. */
+/** The fields that identify a callback. Not `timestamp`: a resend may have a new one. */
 export interface Identifiable {
   event: string;
   event_time: number;
@@ -12,7 +12,7 @@ export interface Identifiable {
 
 /**
  * The id of a delivery: a UUID (version 8) of the event time in milliseconds and of a SHA-256 over the
- * canonical JSON of what the callback says. The same callback has the same id, and ids sort by time.
+ * canonical JSON of these fields. A resent callback has the same id, and ids sort by time.
  */
 export function identify({ event, event_time, client_id, business_id, data }: Identifiable): string {
   const content = canonicalJson({ event, event_time, client_id, business_id, data });
@@ -25,7 +25,7 @@ export function identify({ event, event_time, client_id, business_id, data }: Id
   );
 }
 
-/** Units are not documented: above 1e11 a time is in milliseconds, else in seconds. */
+/** The unit is not documented: a time above 1e11 is in milliseconds, else in seconds. */
 export function milliseconds(time: number): number {
   return time > 1e11 ? time : time * 1000;
 }
