@@ -8,7 +8,7 @@ import {
 
 const schema = envelopeSchema(families);
 
-it('event tells the families apart, for the compiler too', () => {
+it('event discriminates the families, also for the compiler', () => {
   const inspect = (envelope: Envelope): unknown => {
     if (envelope.event === 'receipt.deleted') {
       const id: number = envelope.data.receipt_id;
@@ -28,7 +28,7 @@ it('event tells the families apart, for the compiler too', () => {
   expect(inspect(schema.parse(receiptCallback({ event: 'receipt.deleted' })))).toEqual([4711, undefined]);
 });
 
-it('all six events are taken, and no other', () => {
+it('all six events are accepted, and no other', () => {
   const envelopes = [
     ...['receipt.created', 'receipt.updated', 'receipt.deleted'].map((event) => ({
       ...receiptCallback(),
@@ -51,7 +51,7 @@ it.each(['event', 'event_time', 'timestamp', 'client_id', 'business_id', 'data']
   },
 );
 
-it('of the data only what identifies the thing is required', () => {
+it('only the fields of data that identify the thing are required', () => {
   expect(schema.safeParse({ ...receiptCallback(), data: { receipt_id: 1 } }).success).toBe(true);
   expect(schema.safeParse({ ...receiptCallback(), data: {} }).success).toBe(false);
   expect(schema.safeParse({ ...consentFormCallback(), data: { id: 'a' } }).success).toBe(true);
@@ -61,14 +61,18 @@ it('of the data only what identifies the thing is required', () => {
 
 it.each(
   Object.keys(receiptData).filter((name) => !['receipt_id', 'receipt_number', 'flavour'].includes(name)),
-)('the receipt field %s may be null or absent, but has its documented type when it is there', (name) => {
-  const fits = (value: unknown) => schema.safeParse(receiptCallback({ data: { [name]: value } })).success;
-  expect([fits(null), fits(undefined), fits(receiptData[name as 'aid'])]).toEqual([true, true, true]);
+)('the receipt field %s may be null or absent, otherwise it has its documented type', (name) => {
+  const isValid = (value: unknown) => schema.safeParse(receiptCallback({ data: { [name]: value } })).success;
+  expect([isValid(null), isValid(undefined), isValid(receiptData[name as 'aid'])]).toEqual([
+    true,
+    true,
+    true,
+  ]);
   const wrong = typeof receiptData[name as 'aid'] === 'string' ? 5 : 'five';
-  expect([fits(wrong), fits({}), fits([])]).toEqual([false, false, false]);
+  expect([isValid(wrong), isValid({}), isValid([])]).toEqual([false, false, false]);
 });
 
-it('fields whose type is not documented hold anything', () => {
+it('fields of undocumented type accept any value', () => {
   for (const value of [null, undefined, 5, 'five', { a: 1 }, [1]]) {
     expect(
       schema.safeParse(receiptCallback({ data: { receipt_number: value, flavour: value } })).success,

@@ -143,7 +143,7 @@ it('refuses an event more than a day ahead of the clock, in either unit, and kee
     const answer = await send(paths.receipt, body);
     expect(answer.status).toBe(422);
     expect(answer.body.errors).toEqual([
-      { path: '/event_time', message: 'must not lie more than a day ahead of the present time' },
+      { path: '/event_time', message: 'must not be more than a day in the future' },
     ]);
     const rows = await database.rows('select reason from quarantine where body = $1', [Buffer.from(body)]);
     expect(rows).toEqual([{ reason: 'invalid' }]);

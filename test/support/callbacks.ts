@@ -83,7 +83,7 @@ const familyOf: Record<string, string> = {
   google_review: 'review_request',
 };
 
-/** A callback as the inbox takes it. */
+/** The delivery of a callback. */
 export function deliveryOf(callback: ReturnType<typeof receiptCallback>) {
   const family = familyOf[callback.event.split('.')[0]!]!;
   return { id: identify(callback), family, body: Buffer.from(JSON.stringify(callback)) };
@@ -92,7 +92,7 @@ export function deliveryOf(callback: ReturnType<typeof receiptCallback>) {
 const event = (...names: string[]) => fc.constantFrom(...names);
 const fewTimes = fc.integer({ min: 1_700_000_000, max: 1_700_000_002 });
 
-/** Versions of a few receipts and consent forms, with ties in every time that orders them. */
+/** Versions of a few receipts and consent forms, with ties in all their times. */
 export const history = fc.array(
   fc.oneof(
     fc
