@@ -5,10 +5,10 @@ export class BodyTooLarge extends Error {
   }
 }
 
-/** Raised while too many large bodies are under way. */
+/** Raised while too many large bodies are in progress. */
 export class Busy extends Error {
   constructor() {
-    super('Too many large bodies are being received now.');
+    super('Too many large bodies are in progress now.');
     this.name = 'Busy';
   }
 }
@@ -23,7 +23,7 @@ export class UnsupportedMedia extends Error {
 export class MethodNotAllowed extends Error {
   readonly allow: string;
   constructor(allow: string) {
-    super(`This address takes ${allow} only.`);
+    super(`This path accepts ${allow} only.`);
     this.name = 'MethodNotAllowed';
     this.allow = allow;
   }
@@ -31,23 +31,23 @@ export class MethodNotAllowed extends Error {
 
 export class NotFound extends Error {
   constructor() {
-    super('Nothing is served at this address.');
+    super('Nothing is served at this path.');
     this.name = 'NotFound';
   }
 }
 
-/** Raised where an address is for administrators only. */
+/** Raised if a path is for administrators only. */
 export class NotAdmin extends Error {
   constructor() {
-    super('Send Authorization: Bearer and the admin token.');
+    super('Send the header Authorization: Bearer <admin token>.');
     this.name = 'NotAdmin';
   }
 }
 
-/** Raised when the sender hung up in the middle of its request: there is nobody left to answer. */
-export class SenderGone extends Error {
+/** Raised if the sender closed the connection during its request; no response is possible. */
+export class RequestAborted extends Error {
   constructor() {
     super('The sender closed the connection before its request was complete.');
-    this.name = 'SenderGone';
+    this.name = 'RequestAborted';
   }
 }

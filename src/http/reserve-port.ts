@@ -4,23 +4,23 @@ import type { Config } from '../config.ts';
 
 const timeoutMs = 1_000;
 
-/** Raised where the service cannot listen; the message names the variable to change. */
+/** Raised if the service cannot listen; the message names the variable to change. */
 export class PortUnavailable extends Error {
   constructor({ host, port }: Pick<Config, 'host' | 'port'>, cause: NodeJS.ErrnoException) {
     const reasons: Record<string, string> = {
-      EADDRINUSE: `PORT ${port} of ${host} is in use: end the program that listens there, or set another PORT`,
-      EACCES: `PORT ${port} needs rights that this user does not have: set PORT to 1024 or more`,
+      EADDRINUSE: `PORT ${port} of ${host} is in use: stop the program that listens there, or set another PORT`,
+      EACCES: `PORT ${port} needs privileges that this user does not have: set PORT to 1024 or more`,
     };
-    super(reasons[cause.code ?? ''] ?? `HOST ${host} is no address of this machine`, { cause });
+    super(reasons[cause.code ?? ''] ?? `HOST ${host} is not an address of this machine`, { cause });
     this.name = 'PortUnavailable';
   }
 }
 
 /**
- * Takes the port before anything is created, so that a second start in the same folder ends without a trace.
+ * Reserves the port before anything is created, so that a second start in the same folder changes nothing.
  * Until the service is ready, connections are accepted and closed.
  *
- * @returns what an HTTP server's `listen` takes over; it keeps no process alive
+ * @returns the listening socket, which an HTTP server's `listen` accepts; it does not keep the process alive
  * @throws PortUnavailable
  */
 export async function reservePort(config: Pick<Config, 'host' | 'port'>): Promise<Server> {
@@ -29,7 +29,10 @@ export async function reservePort(config: Pick<Config, 'host' | 'port'>): Promis
   return server;
 }
 
-/** The embedded database has one service. On another, receivers are restarted in turn, and the others take over. */
+/**
+ * The embedded database has a single service, which reserves its port. On another database, receivers restart one
+ * after the other while the rest accept the connections, so the port is only checked.
+ */
 export async function preparePort(
   config: Pick<Config, 'host' | 'port' | 'databaseUrl'>,
 ): Promise<Server | undefined> {
@@ -39,15 +42,15 @@ export async function preparePort(
 }
 
 /**
- * Looks whether somebody listens at the port, and does not take it: while one of several receivers starts,
- * connections to it have to be refused, so that a proxy tries another.
+ * Checks that the port is free without reserving it: while one of several receivers starts, its connections have to
+ * be refused, so that a proxy tries another receiver.
  *
  * @throws PortUnavailable
  */
 export async function requireFreePort(config: Pick<Config, 'host' | 'port'>): Promise<void> {
   if (config.port === 0) return;
   const socket = connect({ host: config.host, port: config.port, timeout: timeoutMs });
-  // Whatever else is wrong with the address is told when the service listens.
+  // Other errors of the address are reported when the service listens.
   const isTaken = await Promise.race([
     once(socket, 'connect').then(
       () => true,

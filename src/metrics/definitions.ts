@@ -1,10 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { callbackStatuses } from '../http-statuses.ts';
 
 /** No figure counts further in the tables or the queue than this. */
 export const countedAtMost = 100_000;
-
-/** Every status that a callback may get; `gone`: the sender hung up before its request was complete. */
-const statuses = [200, 400, 401, 403, 405, 413, 415, 422, 429, 500, 503, 'gone'] as const;
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const longSeconds = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400];
@@ -130,7 +128,7 @@ export function defineMetrics(familyNames: readonly string[]) {
   };
   // An alert on a rate would not see the first of a series that was not there before.
   for (const family of familyNames) {
-    for (const status of statuses) metrics.requests.inc({ family, status }, 0);
+    for (const status of [...callbackStatuses, 'aborted']) metrics.requests.inc({ family, status }, 0);
     metrics.duplicates.inc({ family }, 0);
   }
   return metrics;

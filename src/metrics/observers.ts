@@ -1,14 +1,14 @@
 import type { Metrics } from './definitions.ts';
 
-/** What the parts of the service are given to say what they do; they know nothing of metrics. */
+/** The callbacks through which the parts of the service report events; the parts do not depend on the metrics. */
 export function observersOf(metrics: Metrics) {
   return {
     http: {
-      responded: (family: string, status: number | 'gone', seconds: number) => {
+      responded: (family: string, status: number | 'aborted', seconds: number) => {
         metrics.requests.inc({ family, status });
         metrics.requestSeconds.observe({ status }, seconds);
       },
-      strayed: (status: number) => metrics.requests.inc({ family: 'none', status }),
+      unrouted: (status: number) => metrics.requests.inc({ family: 'none', status }),
     },
     intake: {
       received: (family: string, status: 'accepted' | 'duplicate', eventTimeMs: number) => {

@@ -1,6 +1,6 @@
 import type { Family } from '../families/index.ts';
 import { callbackOf, schemaRef } from './names.ts';
-import { callbackAnswers } from './responses.ts';
+import { callbackResponses } from './responses.ts';
 
 /** The callbacks of each family (service-interface section 4.5), which come to a path that is registered. */
 export function webhooks(families: readonly Family[], signatureHeader: string): Record<string, object> {
@@ -21,7 +21,7 @@ export function webhooks(families: readonly Family[], signatureHeader: string): 
             required: true,
             content: { 'application/json': { schema: schemaRef(callbackOf(family)) } },
           },
-          responses: callbackAnswers(),
+          responses: callbackResponses(),
         },
       },
     ]),

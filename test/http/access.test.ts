@@ -134,7 +134,7 @@ it('answers 400 to what is not HTTP, and goes on', async () => {
 });
 
 it('answers 429 with Retry-After to guesses of a source, to no other source, and never to a right signature', async () => {
-  const { url } = await start({ SIGNING_KEYS: 'key', REFUSAL_LIMIT: '3', TRUST_PROXY: '1' });
+  const { url } = await start({ SIGNING_KEYS: 'key', REJECTION_LIMIT: '3', TRUST_PROXY: '1' });
   const from = (address: string, key: string) =>
     post(url + paths.receipt, body, { 'X-Forwarded-For': address, ...signed(key) });
   await until(async () => (await from('192.0.2.1', 'guess')).status === 429);
@@ -151,7 +151,7 @@ it.each<[string, Record<string, string>]>([
   'a sender that is known by its %s does not lock itself out with a business that is not on the list',
   async (_, env) => {
     const { business_id } = receiptCallback();
-    const { url } = await start({ ...env, ALLOWED_BUSINESS_IDS: business_id, REFUSAL_LIMIT: '3' });
+    const { url } = await start({ ...env, ALLOWED_BUSINESS_IDS: business_id, REJECTION_LIMIT: '3' });
     const other = JSON.stringify({ ...receiptCallback(), business_id: 'other' });
     for (let time = 0; time < 10; time += 1) {
       expect((await post(url + paths.receipt, other, signed('key', other))).status).toBe(403);
@@ -164,7 +164,7 @@ it.each<[string, Record<string, string>]>([
 
 it('who is known by nothing may guess a few businesses, and then has to wait', async () => {
   const { business_id } = receiptCallback();
-  const { url } = await start({ ALLOWED_BUSINESS_IDS: business_id, REFUSAL_LIMIT: '3' });
+  const { url } = await start({ ALLOWED_BUSINESS_IDS: business_id, REJECTION_LIMIT: '3' });
   const other = { ...receiptCallback(), business_id: 'other' };
   await until(async () => (await post(url + paths.receipt, other)).status === 429);
   expect((await post(url + paths.receipt, body)).status).toBe(429);
@@ -201,7 +201,7 @@ it('receivers share the count of a source through Redis', async () => {
   const env = { SIGNING_KEYS: 'key' };
   const receivers = [await start(env, { redisUrl: redis.url }), await start(env, { redisUrl: redis.url })];
   const client = redis.client();
-  const count = async () => Number(await client.get('{receiver}:refusals:127.0.0.1'));
+  const count = async () => Number(await client.get('{receiver}:rejections:127.0.0.1'));
   for (const { url } of receivers) {
     const before = await count();
     // The first may come before the receiver has found Redis, and is then counted by itself alone.

@@ -42,9 +42,9 @@ it('lets through who sends the admin token, and nobody else', async () => {
     expect([wrong, answer.status]).toEqual([wrong, 401]);
     expect(answer.body).toEqual({
       type: 'about:blank',
-      title: 'Not authenticated',
+      title: 'Unauthorized',
       status: 401,
-      detail: 'Send Authorization: Bearer and the admin token.',
+      detail: 'Send the header Authorization: Bearer <admin token>.',
     });
   }
 });

@@ -117,9 +117,9 @@ it('nobody without the token learns a thing', async () => {
   const { url } = await start();
   const problem = {
     type: 'about:blank',
-    title: 'Not authenticated',
+    title: 'Unauthorized',
     status: 401,
-    detail: 'Send Authorization: Bearer and the admin token.',
+    detail: 'Send the header Authorization: Bearer <admin token>.',
   };
   const wrong = ['', 'Bearer', 'Bearer ', `Basic ${adminToken}`, `Bearer ${adminToken}x`, adminToken];
   for (const authorization of wrong) {

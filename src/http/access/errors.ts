@@ -14,14 +14,16 @@ export class SignatureWrong extends Error {
 
 export class SignatureStale extends Error {
   constructor(toleranceS: number) {
-    super(`The signature's time is more than ${toleranceS} seconds away from now: sign each attempt anew.`);
+    super(
+      `The signature's time is more than ${toleranceS} seconds away from the current time: sign each attempt anew.`,
+    );
     this.name = 'SignatureStale';
   }
 }
 
 export class AddressNotAllowed extends Error {
   constructor() {
-    super('This address is not on the list of those that are allowed.');
+    super('This address is not on the list of allowed addresses.');
     this.name = 'AddressNotAllowed';
   }
 }
