@@ -61,7 +61,7 @@ const allowed: Record<string, string[]> = {
   commands: ['apply', 'config.ts', 'families', 'intake', 'log.ts', 'queue', 'store'],
 
   // Composition.
-  'health-checks.ts': ['config.ts', 'http', 'queue', 'readiness.ts', 'store', 'worker'],
+  'health-checks.ts': ['http', 'queue', 'readiness.ts', 'store', 'worker'],
   'prepare-database.ts': ['config.ts', 'log.ts', 'queue', 'reporting', 'store'],
   'open-stores.ts': ['config.ts', 'intake', 'log.ts', 'prepare-database.ts', 'queue', 'store'],
   'service.ts': [

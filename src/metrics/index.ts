@@ -3,12 +3,12 @@ import { observersOf } from './observers.ts';
 import { createScrape, type Scrape, type Stores } from './scrape.ts';
 
 export interface ServiceMetrics {
-  /** For the parts of the service to say what they do. */
+  /** The callbacks through which the parts of the service report events. */
   observe: ReturnType<typeof observersOf>;
   /**
-   * Makes what /metrics serves.
+   * Creates the function that makes the response of /metrics.
    *
-   * @param cacheMs how long the stores' figures hold
+   * @param cacheMs how long the stores' statistics are cached
    */
   scrape: (stores: Stores, cacheMs: number) => () => Promise<Scrape>;
 }

@@ -53,17 +53,17 @@ it('a scrape counts exactly what happened', async () => {
   expect(value('receiver_request_duration_seconds_count', { status: '422' })).toBe(3);
   expect(value('receiver_duplicates_total', { family: 'receipt' })).toBe(1);
   expect(value('receiver_event_age_seconds_count')).toBe(4);
-  expect(value('receiver_commit_deliveries_sum', { store: 'postgresql' })).toBe(5);
+  expect(value('receiver_commit_batch_size_sum', { store: 'postgresql' })).toBe(5);
   expect(value('receiver_commit_duration_seconds_count', { store: 'postgresql' })).toBe(5);
   expect(value('receiver_quarantine_rows', { reason: 'not_json' })).toBe(1);
   expect(value('receiver_quarantine_rows', { reason: 'invalid' })).toBe(2);
   expect(value('receiver_quarantine_rows', { reason: 'wrong_family' })).toBe(1);
   expect(value('receiver_apply_duration_seconds_count')).toBeGreaterThan(0);
-  expect(value('receiver_row_delay_seconds_count')).toBeGreaterThan(0);
+  expect(value('receiver_apply_delay_seconds_count')).toBeGreaterThan(0);
   expect(value('receiver_deliveries_failed_total')).toBe(0);
-  expect(value('receiver_deliveries', { status: 'received' })).toBe(0);
-  expect(value('receiver_deliveries', { status: 'failed' })).toBe(0);
-  expect(value('receiver_oldest_waiting_seconds')).toBe(0);
+  expect(value('receiver_unapplied_deliveries', { status: 'received' })).toBe(0);
+  expect(value('receiver_unapplied_deliveries', { status: 'failed' })).toBe(0);
+  expect(value('receiver_oldest_pending_delivery_age_seconds')).toBe(0);
   expect(value('receiver_store_up', { store: 'postgresql' })).toBe(1);
   expect(value('receiver_circuit_open', { store: 'postgresql' })).toBe(0);
   expect(value('process_resident_memory_bytes')).toBeGreaterThan(1e6);
@@ -77,7 +77,7 @@ it('a delivery whose data the tables refuse is counted as failed, its neighbours
     const now = await scrape(url);
     return now.value('receiver_deliveries_failed_total') === 1 ? now : undefined;
   });
-  expect(value('receiver_deliveries', { status: 'failed' })).toBe(1);
+  expect(value('receiver_unapplied_deliveries', { status: 'failed' })).toBe(1);
   await until(async () => (await scrape(url)).value('receiver_deliveries_applied_total') === 2);
 });
 
@@ -86,7 +86,7 @@ it('a job that a store’s fault puts back is counted', async () => {
   await database.pool.query('alter table receipts rename to away');
   await post(url + paths.receipt, receipt(1));
   await until(async () => (await scrape(url)).value('receiver_job_retries_total'));
-  expect((await scrape(url)).value('receiver_deliveries', { status: 'received' })).toBe(1);
+  expect((await scrape(url)).value('receiver_unapplied_deliveries', { status: 'received' })).toBe(1);
   await database.pool.query('alter table away rename to receipts');
   await until(async () => (await scrape(url)).value('receiver_deliveries_applied_total') === 1);
 });
@@ -97,11 +97,11 @@ it('what waits for a worker is shown with its age and its jobs', async () => {
   await database.pool.query(`update deliveries set received_at = now() - interval '1 hour'`);
   const { value } = await until(async () => {
     const now = await scrape(url);
-    return now.value('receiver_jobs', { state: 'waiting' }) ? now : undefined;
+    return now.value('receiver_queue_jobs', { state: 'waiting' }) ? now : undefined;
   });
-  expect(value('receiver_deliveries', { status: 'received' })).toBe(2);
-  expect(value('receiver_oldest_waiting_seconds')).toBeGreaterThanOrEqual(3600);
-  expect(value('receiver_jobs', { state: 'active' })).toBe(0);
+  expect(value('receiver_unapplied_deliveries', { status: 'received' })).toBe(2);
+  expect(value('receiver_oldest_pending_delivery_age_seconds')).toBeGreaterThanOrEqual(3600);
+  expect(value('receiver_queue_jobs', { state: 'active' })).toBe(0);
 });
 
 it('the delay of a row runs from the arrival of the delivery, however late its job', async () => {
@@ -109,7 +109,7 @@ it('the delay of a row runs from the arrival of the delivery, however late its j
   await post(receiver.url + paths.receipt, receipt(1));
   await database.pool.query(`update deliveries set received_at = now() - interval '2 hours'`);
   const { url } = await start({ paths: { ...paths, receipt: '/elsewhere' } });
-  const sum = await until(async () => (await scrape(url)).value('receiver_row_delay_seconds_sum'));
+  const sum = await until(async () => (await scrape(url)).value('receiver_apply_delay_seconds_sum'));
   expect(sum).toBeGreaterThanOrEqual(7200);
 });
 

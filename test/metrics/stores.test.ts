@@ -3,7 +3,7 @@ import { families } from '../../src/families/index.ts';
 import { createLog } from '../../src/log.ts';
 import { defineMetrics } from '../../src/metrics/definitions.ts';
 import { createScrape } from '../../src/metrics/scrape.ts';
-import { readTables } from '../../src/metrics/table-figures.ts';
+import { readTables } from '../../src/metrics/read-tables.ts';
 import type { Service } from '../../src/service.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
@@ -60,10 +60,10 @@ it('while PostgreSQL is away a scrape says so, leaves out what it does not know,
     expect(away.value('receiver_circuit_open', { store: 'postgresql' })).toBe(1);
     expect(away.value('receiver_circuit_open', { store: 'redis' })).toBe(0);
     expect(away.value('receiver_fallback_deliveries')).toBe(3);
-    expect(away.value('receiver_commit_deliveries_sum', { store: 'redis' })).toBe(3);
+    expect(away.value('receiver_commit_batch_size_sum', { store: 'redis' })).toBe(3);
     for (const name of [
-      'receiver_deliveries',
-      'receiver_oldest_waiting_seconds',
+      'receiver_unapplied_deliveries',
+      'receiver_oldest_pending_delivery_age_seconds',
       'receiver_quarantine_rows',
     ]) {
       expect(away.metrics.get(name)!.samples).toEqual([]);
@@ -91,8 +91,8 @@ it('while Redis is away a scrape says so, and knows the rest', async () => {
     return now.value('receiver_store_up', { store: 'redis' }) === 0 ? now : undefined;
   });
   expect(value('receiver_store_up', { store: 'postgresql' })).toBe(1);
-  expect(value('receiver_deliveries', { status: 'received' })).toBe(0);
-  expect(metrics.get('receiver_jobs')!.samples).toEqual([]);
+  expect(value('receiver_unapplied_deliveries', { status: 'received' })).toBe(0);
+  expect(metrics.get('receiver_queue_jobs')!.samples).toEqual([]);
   expect(metrics.get('receiver_fallback_deliveries')!.samples).toEqual([]);
   await redis.restart();
 });
@@ -125,7 +125,7 @@ it('a scrape reads the index of what is to do and not the table, whatever the pl
       return database.pool.query(text);
     },
   } as unknown as pg.Pool;
-  expect(await readTables(listening)).toMatchObject({ received: 0, failed: 0, oldestWaitingS: 0 });
+  expect(await readTables(listening)).toMatchObject({ received: 0, failed: 0, oldestPendingS: 0 });
   const last = sent.lastIndexOf(';') + 1;
   const explained = `${sent.slice(0, last)} explain (costs off) ${sent.slice(last)}`;
   const results = (await database.pool.query(explained)) as unknown as pg.QueryResult[];
