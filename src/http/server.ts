@@ -8,9 +8,9 @@ import type { Express } from 'express';
 import type { Config } from '../config.ts';
 import type { ErrorStatus } from '../http-statuses.ts';
 import type { Handler } from './callback-handler.ts';
-import { cutOffStalled } from './cut-off.ts';
 import { listening } from './reserve-port.ts';
 import { problemOf, problemType } from './responses.ts';
+import { closeStalledConnections } from './stalled-connections.ts';
 
 export interface HttpServer {
   /** The address that it listens on, such as http://127.0.0.1:8080. */
@@ -59,7 +59,7 @@ export async function listen(
   });
   server.maxConnections = limits.connections;
   server.on('clientError', respondToBrokenRequest);
-  cutOffStalled(server, limits, checkEveryMs);
+  closeStalledConnections(server, limits, checkEveryMs);
   if (reserved) server.listen(reserved);
   else server.listen(config.port, config.host);
   await listening(server, config);

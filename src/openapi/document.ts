@@ -12,8 +12,8 @@ export interface DocumentOptions {
 }
 
 /**
- * The contract as an OpenAPI 3.1 document: the service's operations, and its callbacks under `webhooks`,
- * generated from the schemas that check them (service-interface sections 2, 4, 5 and 6).
+ * The interface as an OpenAPI 3.1 document: the service's operations, and its callbacks under `webhooks`,
+ * generated from the schemas that validate them (service-interface sections 2, 4, 5 and 6).
  */
 export function openApiDocument({ families, signatureHeader, version }: DocumentOptions) {
   return {
@@ -22,8 +22,8 @@ export function openApiDocument({ families, signatureHeader, version }: Document
       title: 'Webhook receiver',
       version,
       description:
-        'The callbacks that the receiver takes in (webhooks), and the operations of the service that its ' +
-        'client calls (paths). Where the interface shows nothing, the schemas insist on nothing.',
+        'The callbacks that the receiver accepts (webhooks), and the operations of the service that its client ' +
+        'calls (paths). The schemas require only what the interface shows.',
     },
     servers: [
       {

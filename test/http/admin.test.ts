@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 const token = 'an-admin-token-of-tests';
 
 function app() {
-  const attempts = rateLimit('tries', { points: 3, durationS: 60 }, undefined);
+  const attempts = rateLimit('attempts', { points: 3, durationS: 60 }, undefined);
   return createApp({
     callbacks: new Map(),
     health: [],
@@ -24,7 +24,7 @@ function app() {
   });
 }
 
-it('lets through who sends the admin token, and nobody else', async () => {
+it('only requests with the admin token pass', async () => {
   const ask = (authorization?: string) => {
     const asked = request(app()).get('/openapi.json');
     return authorization ? asked.set('Authorization', authorization) : asked;
@@ -38,9 +38,9 @@ it('lets through who sends the admin token, and nobody else', async () => {
     `Bearer ${token.slice(1)}`,
     token,
   ]) {
-    const answer = await ask(wrong);
-    expect([wrong, answer.status]).toEqual([wrong, 401]);
-    expect(answer.body).toEqual({
+    const response = await ask(wrong);
+    expect([wrong, response.status]).toEqual([wrong, 401]);
+    expect(response.body).toEqual({
       type: 'about:blank',
       title: 'Unauthorized',
       status: 401,
@@ -49,7 +49,7 @@ it('lets through who sends the admin token, and nobody else', async () => {
   }
 });
 
-it('who tries wrong tokens too often has to wait; the right one always passes, and who sends none has tried nothing', async () => {
+it('too many wrong tokens get 429; the right token always passes, and a request without a token is not counted', async () => {
   const tried = app();
   for (let time = 0; time < 10; time += 1) {
     expect((await request(tried).get('/openapi.json')).status).toBe(401);

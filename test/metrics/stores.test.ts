@@ -2,8 +2,8 @@ import type pg from 'pg';
 import { families } from '../../src/families/index.ts';
 import { createLog } from '../../src/log.ts';
 import { defineMetrics } from '../../src/metrics/definitions.ts';
-import { createScrape } from '../../src/metrics/scrape.ts';
 import { readTables } from '../../src/metrics/read-tables.ts';
+import { createScrape } from '../../src/metrics/scrape.ts';
 import type { Service } from '../../src/service.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
@@ -31,8 +31,8 @@ async function start(redisUrl: string | undefined) {
   return service;
 }
 
-/** Whether PostgreSQL lets anybody in; shut, it also throws out who is there. */
-async function letIn(allowed: boolean): Promise<void> {
+/** Allows connections to the database, or forbids them and ends the existing ones. */
+async function allowConnections(allowed: boolean): Promise<void> {
   const administrator = openDatabase(process.env.TEST_POSTGRES_URL!, createLog('silent'), {
     connections: 1,
     name: 'test administrator',
@@ -48,10 +48,10 @@ async function letIn(allowed: boolean): Promise<void> {
   await administrator.close();
 }
 
-it('while PostgreSQL is away a scrape says so, leaves out what it does not know, and counts what Redis holds', async () => {
+it('while PostgreSQL is unavailable, a scrape shows that, omits what it cannot read, and counts the deliveries in Redis', async () => {
   const { url } = await start(redis.url);
   const send = (receipt_id: number) => post(url + paths.receipt, receiptCallback({ data: { receipt_id } }));
-  await letIn(false);
+  await allowConnections(false);
   try {
     for (const id of [1, 2, 3]) expect((await send(id)).status).toBe(200);
     const away = await scrape(url);
@@ -69,7 +69,7 @@ it('while PostgreSQL is away a scrape says so, leaves out what it does not know,
       expect(away.metrics.get(name)!.samples).toEqual([]);
     }
   } finally {
-    await letIn(true);
+    await allowConnections(true);
   }
   const back = await until(async () => {
     const now = await scrape(url);
@@ -83,7 +83,7 @@ it('while PostgreSQL is away a scrape says so, leaves out what it does not know,
   });
 });
 
-it('while Redis is away a scrape says so, and knows the rest', async () => {
+it('while Redis is unavailable, a scrape shows that and everything else', async () => {
   const { url } = await start(redis.url);
   redis.process.kill('SIGKILL');
   const { value, metrics } = await until(async () => {
@@ -97,7 +97,7 @@ it('while Redis is away a scrape says so, and knows the rest', async () => {
   await redis.restart();
 });
 
-it('a scrape while a table is locked answers, and leaves no query behind that waits for it', async () => {
+it('a scrape returns while a table is locked, and leaves no waiting query behind', async () => {
   const { url } = await start(undefined);
   const client = await database.pool.connect();
   try {
@@ -113,7 +113,7 @@ it('a scrape while a table is locked answers, and leaves no query behind that wa
   await until(async () => (await scrape(url)).value('receiver_store_up', { store: 'postgresql' }) === 1);
 });
 
-it('a scrape reads the index of what is to do and not the table, whatever the planner believes', async () => {
+it('a scrape reads the index of unapplied deliveries and not the table, even with outdated planner statistics', async () => {
   await database.pool.query(`insert into deliveries (id, event, family, client_id, business_id, event_time, envelope)
     select gen_random_uuid(), 'e', 'receipt', 'c', 'b', now(), '{}' from generate_series(1, 20000);
     analyze deliveries;
@@ -137,7 +137,7 @@ it('a scrape reads the index of what is to do and not the table, whatever the pl
   expect(plan).not.toContain('Seq Scan');
 });
 
-it('however often it is scraped, the stores are asked once in a while', async () => {
+it('the stores are read once per cache period, however often a scrape is requested', async () => {
   let asked = 0;
   const pool = {
     query: (text: string) => {

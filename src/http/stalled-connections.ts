@@ -18,7 +18,7 @@ interface Connection {
  *
  * @param everyMs how often the connections are checked
  */
-export function cutOffStalled(
+export function closeStalledConnections(
   server: Server,
   { requestMs, keepAliveMs }: Config['limits'],
   everyMs: number,
