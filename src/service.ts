@@ -13,7 +13,9 @@ import { serveMetrics } from './http/metrics-server.ts';
 import { listen } from './http/server.ts';
 import { openIntake } from './intake/open-intake.ts';
 import type { Log } from './log.ts';
-import { createMetrics } from './metrics/index.ts';
+import { defineMetrics } from './metrics/definitions.ts';
+import { observersOf } from './metrics/observers.ts';
+import { createScrape } from './metrics/scrape.ts';
 import { type OnStop, openStores } from './open-stores.ts';
 import { connectRedis } from './queue/redis.ts';
 import { keyPrefix } from './queue/redis-backend.ts';
@@ -90,8 +92,8 @@ async function start(
   { openapi, reserved }: StartOptions,
   onStop: OnStop,
 ): Promise<string | undefined> {
-  const metrics = config.adminToken ? createMetrics(families) : undefined;
-  const observe = metrics?.observe;
+  const metrics = config.adminToken ? defineMetrics(families.map(({ name }) => name)) : undefined;
+  const observe = metrics && observersOf(metrics);
 
   const stores = await openStores(config, log, observe?.circuit, onStop);
   const { database, databaseUrl, inboxPool, circuit, backend, queue } = stores;
@@ -115,7 +117,7 @@ async function start(
   const access = createAccessChecks({ config, limits, log });
   const health = healthChecks({ circuit, backend, queue, worker, access });
   const adminAccess = config.adminToken && createAdminAccess(config.adminToken, limits.signIns, trustProxy);
-  const scrape = metrics?.scrape({ pool, queue, backend, log }, config.metrics.cacheMs);
+  const scrape = metrics && createScrape(metrics, { pool, queue, backend, log }, config.metrics.cacheMs);
   const admin = adminAccess && scrape ? { access: adminAccess, scrape, openapi } : undefined;
   onStop(await serveMetrics({ health, admin, log }, config));
   if (config.role === 'worker') return undefined;

@@ -17,28 +17,20 @@ export class PortUnavailable extends Error {
 }
 
 /**
- * Reserves the port before anything is created, so that a second start in the same folder changes nothing.
- * Until the service is ready, connections are accepted and closed.
+ * Reserves the port of a service with an embedded database before anything is created, so that a second start in the
+ * same folder changes nothing; until the service is ready, connections are accepted and closed. Any other database may
+ * have several receivers, so the port is only checked.
  *
  * @returns the listening socket, which an HTTP server's `listen` accepts; it does not keep the process alive
  * @throws PortUnavailable
  */
-export async function reservePort(config: Pick<Config, 'host' | 'port'>): Promise<Server> {
-  const server = createServer((socket) => socket.destroy()).unref();
-  await listening(server.listen(config.port, config.host), config);
-  return server;
-}
-
-/**
- * The embedded database has a single service, which reserves its port. On another database, receivers restart one
- * after the other while the rest accept the connections, so the port is only checked.
- */
 export async function preparePort(
   config: Pick<Config, 'host' | 'port' | 'databaseUrl'>,
 ): Promise<Server | undefined> {
-  if (!config.databaseUrl) return reservePort(config);
-  await requireFreePort(config);
-  return undefined;
+  if (config.databaseUrl) return requireFreePort(config);
+  const server = createServer((socket) => socket.destroy()).unref();
+  await listening(server.listen(config.port, config.host), config);
+  return server;
 }
 
 /**
@@ -47,20 +39,14 @@ export async function preparePort(
  *
  * @throws PortUnavailable
  */
-export async function requireFreePort(config: Pick<Config, 'host' | 'port'>): Promise<void> {
+async function requireFreePort(config: Pick<Config, 'host' | 'port'>): Promise<undefined> {
   if (config.port === 0) return;
   const socket = connect({ host: config.host, port: config.port, timeout: timeoutMs });
   // Other errors of the address are reported when the service listens.
-  const isTaken = await Promise.race([
-    once(socket, 'connect').then(
-      () => true,
-      () => false,
-    ),
-    once(socket, 'timeout').then(
-      () => false,
-      () => false,
-    ),
-  ]);
+  const isTaken = await new Promise<boolean>((resolve) => {
+    socket.once('connect', () => resolve(true));
+    for (const event of ['timeout', 'error']) socket.once(event, () => resolve(false));
+  });
   socket.destroy();
   if (isTaken) throw new PortUnavailable(config, Object.assign(new Error('in use'), { code: 'EADDRINUSE' }));
 }

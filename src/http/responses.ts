@@ -3,8 +3,18 @@ import type { ErrorStatus } from '../http-statuses.ts';
 import { Unavailable } from '../intake/delivery.ts';
 import { DataRefused, type FieldError, NotJson, Rejection, TenantNotAllowed } from '../intake/rejection.ts';
 import { TooManyRequests } from '../rate-limit.ts';
-import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from './access/errors.ts';
-import { BodyTooLarge, Busy, MethodNotAllowed, NotAdmin, NotFound, UnsupportedMedia } from './errors.ts';
+import {
+  AddressNotAllowed,
+  BodyTooLarge,
+  Busy,
+  MethodNotAllowed,
+  NotAdmin,
+  NotFound,
+  SignatureMissing,
+  SignatureStale,
+  SignatureWrong,
+  UnsupportedMedia,
+} from './errors.ts';
 
 interface Problem {
   status: ErrorStatus;

@@ -3,9 +3,9 @@ import type { Config } from '../../config.ts';
 import { TenantNotAllowed } from '../../intake/rejection.ts';
 import type { Log } from '../../log.ts';
 import type { RateLimit } from '../../rate-limit.ts';
+import { isUnguessable } from '../../unguessable.ts';
+import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from '../errors.ts';
 import { addressOf, networkList } from './address.ts';
-import { describeAccess } from './describe-access.ts';
-import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from './errors.ts';
 import { readSignature, verifySignature } from './signature.ts';
 
 export interface AccessDependencies {
@@ -83,6 +83,17 @@ export function createAccessChecks({ config, limits, log }: AccessDependencies):
         return tooManyRequests;
       }
     },
-    describe: () => [describeAccess(config), ...(isForwardedIgnored ? [forwardedIgnored] : [])].join('; '),
+    describe: () => {
+      const checks: Record<string, boolean> = {
+        signature: isSigned,
+        'address list': rules.allowedIps.length > 0,
+        'client list': rules.allowedClientIds.length > 0,
+        'business list': rules.allowedBusinessIds.length > 0,
+        'unguessable paths': Object.values(config.paths).every(isUnguessable),
+      };
+      const configured = Object.keys(checks).filter((name) => checks[name]);
+      const text = configured.join(', ') || 'none: anybody can send callbacks';
+      return isForwardedIgnored ? `${text}; ${forwardedIgnored}` : text;
+    },
   };
 }

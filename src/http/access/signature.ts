@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { SignatureMissing, SignatureStale, SignatureWrong } from './errors.ts';
+import { SignatureMissing, SignatureStale, SignatureWrong } from '../errors.ts';
 
 export interface Signature {
   time: string;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { SignatureMissing, SignatureStale, SignatureWrong } from '../../../src/http/access/errors.ts';
 import { readSignature, verifySignature } from '../../../src/http/access/signature.ts';
+import { SignatureMissing, SignatureStale, SignatureWrong } from '../../../src/http/errors.ts';
 import { sign } from '../../support/sign.ts';
 
 const now = 1_700_000_000;
