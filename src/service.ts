@@ -23,7 +23,7 @@ import { rateLimit } from './rate-limit.ts';
 import { readiness } from './readiness.ts';
 import { startWorker } from './worker/worker.ts';
 
-export { preparePort } from './http/reserve-port.ts';
+export { preparePort } from './http/prepare-port.ts';
 
 export interface Service {
   /** Where it listens; undefined for a worker. */

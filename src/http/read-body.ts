@@ -47,7 +47,7 @@ export async function readBody(req: IncomingMessage, limit: number): Promise<Buf
         reject(new BodyTooLarge(limit));
         return;
       }
-      // Chunks are copied into one buffer: each costs more memory than its bytes, and a sender may send chunks of one byte.
+      // Chunks are copied into one buffer: a sender may send single bytes, and each chunk costs more than its bytes.
       if (size === 0) body = chunk;
       else body = append(body, size, chunk, expected);
       size += chunk.length;

@@ -8,7 +8,7 @@ import type { Express } from 'express';
 import type { Config } from '../config.ts';
 import type { ErrorStatus } from '../http-statuses.ts';
 import type { Handler } from './callback-handler.ts';
-import { listening } from './reserve-port.ts';
+import { listening } from './prepare-port.ts';
 import { problemOf, problemType } from './responses.ts';
 import { closeStalledConnections } from './stalled-connections.ts';
 
@@ -21,7 +21,7 @@ export interface HttpServer {
   stop: () => Promise<void>;
 }
 
-// Unread bytes of the sender would reset the connection before the sender has read the response.
+// Closing a socket with unread bytes resets the connection, and the sender would lose the response.
 const lingerMs = 1_000;
 /** How long requests in flight may take during a stop. */
 const stopTimeoutMs = 10_000;

@@ -4,6 +4,9 @@ import { callbackResponses } from './responses.ts';
 
 /** The callbacks of each family, which the service sends to a registered path (service-interface section 4.5). */
 export function webhooks(families: readonly Family[], signatureHeader: string): Record<string, object> {
+  const responses = Object.fromEntries(
+    Object.keys(callbackResponses()).map((status) => [status, { $ref: `#/components/responses/${status}` }]),
+  );
   return Object.fromEntries(
     families.map((family) => [
       family.name,
@@ -21,7 +24,7 @@ export function webhooks(families: readonly Family[], signatureHeader: string): 
             required: true,
             content: { 'application/json': { schema: schemaRef(callbackOf(family)) } },
           },
-          responses: callbackResponses(),
+          responses,
         },
       },
     ]),

@@ -1,6 +1,7 @@
 import type { Family } from '../families/index.ts';
 import { webhooks } from './callbacks.ts';
 import { paths } from './operations.ts';
+import { callbackResponses } from './responses.ts';
 import { schemas } from './schemas.ts';
 
 export interface DocumentOptions {
@@ -42,6 +43,7 @@ export function openApiDocument({ families, signatureHeader, version }: Document
     webhooks: webhooks(families, signatureHeader),
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      responses: callbackResponses(),
       schemas: schemas(families),
     },
   };

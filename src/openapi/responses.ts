@@ -34,7 +34,7 @@ const headers: Partial<Record<ErrorStatus, object>> = {
   503: retryAfter,
 };
 
-/** The receiver's responses to a callback. The interface shows none (section 6): these are the receiver's own. */
+/** The receiver's responses to a callback, by status. The interface shows none (section 6): these are the receiver's own. */
 export function callbackResponses(): Record<string, object> {
   const problems = Object.entries(errorStatuses).map(([status, meaning]) => [
     status,

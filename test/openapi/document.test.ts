@@ -104,7 +104,9 @@ describe('responses', () => {
   ])('describes the response to %s', async (_, ask, status) => {
     const response = await ask();
     const [type] = response.headers.get('content-type')!.split(';');
-    const described = document.webhooks.receipt.post.responses[status];
+    const { $ref } = document.webhooks.receipt.post.responses[status];
+    expect($ref).toBe(`#/components/responses/${status}`);
+    const described = document.components.responses[status];
     expect(response.status).toBe(status);
     const schema = described.content[type!].schema.$ref.split('/').at(-1);
     expect(fits(schema, await response.json())).toBe(true);
