@@ -18,12 +18,12 @@ export interface HealthSources {
 export function healthChecks(sources: HealthSources): HealthCheck[] {
   const { circuit, backend, queue, worker, access } = sources;
   const { fallback } = backend;
-  const answers = async (store: Circuit, detail: string) => {
+  const available = async (store: Circuit, detail: string) => {
     if (store.isOpen || !(await store.answers())) throw new Error('The store is unavailable.');
     return detail;
   };
-  const database = () => answers(circuit, 'PostgreSQL');
-  const inRedis = () => answers(backend.circuit, 'Redis, until PostgreSQL is available');
+  const database = () => available(circuit, 'PostgreSQL');
+  const inRedis = () => available(backend.circuit, 'Redis, until PostgreSQL is available');
   return [
     {
       name: 'store',
@@ -36,7 +36,7 @@ export function healthChecks(sources: HealthSources): HealthCheck[] {
       required: false,
       check: async () => {
         queue.opened();
-        return answers(backend.circuit, `on ${backend.name}`);
+        return available(backend.circuit, `on ${backend.name}`);
       },
     },
     ...(worker

@@ -1,5 +1,7 @@
 import express from 'express';
 import request from 'supertest';
+import { parseConfig } from '../../src/config.ts';
+import { families } from '../../src/families/index.ts';
 import { createAdminAccess } from '../../src/http/admin.ts';
 import { createApp } from '../../src/http/app.ts';
 import { createLog } from '../../src/log.ts';
@@ -58,12 +60,20 @@ it('too many wrong tokens get 429; the right token always passes, and a request 
   expect((await ask(token)).status).toBe(200);
   await until(async () => (await ask('guess')).status === 429);
   expect((await ask(token)).status).toBe(200);
-  const refused = await ask('guess');
-  expect(refused.status).toBe(429);
-  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+  const rejected = await ask('guess');
+  expect(rejected.status).toBe(429);
+  expect(Number(rejected.headers['retry-after'])).toBeGreaterThan(0);
 });
 
 it('compares secrets of any length', () => {
   expect(isSameSecret('a', 'a')).toBe(true);
   for (const other of ['', 'b', 'aa']) expect(isSameSecret(other, 'a')).toBe(false);
+});
+
+it('no callback can be registered at a path that the service uses itself', () => {
+  const own = app().router.stack.flatMap(({ route }) => (route ? [route.path] : []));
+  expect(own).toContain('/metrics');
+  for (const path of [...own, '/console']) {
+    expect(() => parseConfig({ RECEIPTS_PATH: path }, families)).toThrow();
+  }
 });

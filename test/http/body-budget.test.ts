@@ -27,8 +27,8 @@ it('never exceeds its bytes, and starts every body in the end, in any order of a
       }
       while (entered < all.length || inside.length > 0) {
         await new Promise(setImmediate);
-        const held = inside.reduce((sum, { bytes }) => sum + bytes, 0);
-        expect(inside.length === 1 || held <= options.bytes).toBe(true);
+        const used = inside.reduce((sum, { bytes }) => sum + bytes, 0);
+        expect(inside.length === 1 || used <= options.bytes).toBe(true);
         expect(inside.length).toBeGreaterThan(0);
         const [released] = inside.splice(picks.next().value % inside.length, 1);
         released!.release();
@@ -56,8 +56,8 @@ it('a body is read byte for byte in chunks of any size, with and without Content
       body,
       fc.array(fc.integer({ min: 1, max: 90 })),
       fc.boolean(),
-      async (bytes, cuts, told) => {
-        const headers = told ? { 'content-length': String(bytes.length) } : {};
+      async (bytes, cuts, hasLength) => {
+        const headers = hasLength ? { 'content-length': String(bytes.length) } : {};
         const req = Object.assign(new EventEmitter(), { headers, complete: true });
         const read = readBody(req as unknown as IncomingMessage, 500);
         let at = 0;

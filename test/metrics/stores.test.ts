@@ -54,28 +54,28 @@ it('while PostgreSQL is unavailable, a scrape shows that, omits what it cannot r
   await allowConnections(false);
   try {
     for (const id of [1, 2, 3]) expect((await send(id)).status).toBe(200);
-    const away = await scrape(url);
-    expect(away.value('receiver_store_up', { store: 'postgresql' })).toBe(0);
-    expect(away.value('receiver_store_up', { store: 'redis' })).toBe(1);
-    expect(away.value('receiver_circuit_open', { store: 'postgresql' })).toBe(1);
-    expect(away.value('receiver_circuit_open', { store: 'redis' })).toBe(0);
-    expect(away.value('receiver_fallback_deliveries')).toBe(3);
-    expect(away.value('receiver_commit_batch_size_sum', { store: 'redis' })).toBe(3);
+    const outage = await scrape(url);
+    expect(outage.value('receiver_store_up', { store: 'postgresql' })).toBe(0);
+    expect(outage.value('receiver_store_up', { store: 'redis' })).toBe(1);
+    expect(outage.value('receiver_circuit_open', { store: 'postgresql' })).toBe(1);
+    expect(outage.value('receiver_circuit_open', { store: 'redis' })).toBe(0);
+    expect(outage.value('receiver_fallback_deliveries')).toBe(3);
+    expect(outage.value('receiver_commit_batch_size_sum', { store: 'redis' })).toBe(3);
     for (const name of [
       'receiver_unapplied_deliveries',
       'receiver_oldest_pending_delivery_age_seconds',
       'receiver_quarantine_rows',
     ]) {
-      expect(away.metrics.get(name)!.samples).toEqual([]);
+      expect(outage.metrics.get(name)!.samples).toEqual([]);
     }
   } finally {
     await allowConnections(true);
   }
-  const back = await until(async () => {
+  const restored = await until(async () => {
     const now = await scrape(url);
     return now.value('receiver_deliveries_applied_total') === 3 ? now : undefined;
   });
-  expect(back.value('receiver_store_up', { store: 'postgresql' })).toBe(1);
+  expect(restored.value('receiver_store_up', { store: 'postgresql' })).toBe(1);
   await until(async () => {
     const { value } = await scrape(url);
     const closed = value('receiver_circuit_open', { store: 'postgresql' }) === 0;
