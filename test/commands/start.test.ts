@@ -172,7 +172,7 @@ it('a HOST that is no address of this machine is reported before anything is cre
   const folder = newFolder();
   const service = start({ HOST: '192.0.2.1', DATA_DIR: join(folder, 'data') });
   expect(await service.end()).toBe(1);
-  expect(service.output()).toContain('HOST 192.0.2.1 is no address of this machine');
+  expect(service.output()).toContain('HOST 192.0.2.1 is not an address of this machine');
   expect(readdirSync(folder)).toEqual([]);
 });
 
