@@ -36,18 +36,18 @@ export async function endLog(log: Log): Promise<void> {
  * @param write writes the line, with the number of lines that were left out
  */
 export function sparingly(
-  write: (more: { leftOut?: number }, error: unknown) => void,
+  write: (more: { suppressed?: number }, error: unknown) => void,
 ): (error?: unknown) => void {
   let last = Number.NEGATIVE_INFINITY;
-  let leftOut = 0;
+  let suppressed = 0;
   return (error) => {
     if (performance.now() - last < 60_000) {
-      leftOut += 1;
+      suppressed += 1;
       return;
     }
     last = performance.now();
-    write(leftOut > 0 ? { leftOut } : {}, error);
-    leftOut = 0;
+    write(suppressed > 0 ? { suppressed } : {}, error);
+    suppressed = 0;
   };
 }
 

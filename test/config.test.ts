@@ -132,7 +132,7 @@ it('.env.example contains every default, and an empty value where there is none'
   });
 });
 
-/** The variables of .env.example with their values. */
+/** The variables of .env.example with the values that stand there. */
 function documented(): Record<string, string> {
   const lines = readFileSync('.env.example', 'utf8').split('\n');
   const pairs = lines.map((line) => /^#?([A-Z_]+)=(.*)$/.exec(line)).filter((match) => match !== null);

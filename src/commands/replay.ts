@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { countDeliveries, type ReplayFilter, replayDeliveries } from '../apply/replay.ts';
 import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
-import { parseTime, parseUuid } from './arguments.ts';
+import { parseMoment, parseUuid } from './arguments.ts';
 import { printable } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
@@ -11,9 +11,9 @@ import { withDatabase } from './with-database.ts';
 export function addReplayCommand(program: Command, env: Environment): void {
   program
     .command('replay')
-    .description('apply deliveries again, by default the failed ones')
+    .description('apply deliveries again: those that failed, unless told otherwise')
     .addOption(
-      new Option('--status <status>', 'only with this status')
+      new Option('--status <status>', 'which ones')
         .choices(['failed', 'received', 'applied'])
         .default('failed'),
     )
@@ -23,8 +23,8 @@ export function addReplayCommand(program: Command, env: Environment): void {
     .option('--event <event>', 'only with this event')
     .option('--business-id <id>', 'only of this business')
     .option('--id <uuid>', 'only this one', parseUuid)
-    .option('--since <time>', 'only those received at this time or later', parseTime)
-    .option('--until <time>', 'only those received before this time', parseTime)
+    .option('--since <time>', 'only those received at this time or later', parseMoment)
+    .option('--until <time>', 'only those received before this time', parseMoment)
     .option('--dry-run', 'show the result without changing anything')
     .action(({ dryRun = false, ...filter }: ReplayFilter & { dryRun?: boolean }) =>
       withDatabase(env, async ({ database }) => {

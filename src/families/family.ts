@@ -5,7 +5,7 @@ type Fields = Record<string, Field>;
 type Shape<F extends Fields> = { [K in keyof F]: F[K]['schema'] };
 type Events = readonly [string, ...string[]];
 
-/** The definition of a family: one file of this folder. */
+/** What one file in this folder says of its family. */
 export interface FamilyDefinition<Name extends string, E extends Events, F extends Fields> {
   /** `deliveries.family`. */
   name: Name;

@@ -10,7 +10,7 @@ export interface Field<Schema extends z.ZodType = z.ZodType> {
   schema: Schema;
   json: 'text' | 'numeric';
   column: (value: string) => string;
-  /** The known values of a short text without personal data. Other values are valid, and counted as drift. */
+  /** Of a short text that is no personal data: the values seen so far. Others are values too, but counted. */
   knownValues?: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export const timeSchema = wholeNumber
 
 const asIs = (value: string) => value;
 
-/** A string, stored as received. */
+/** A string, kept as it came. */
 export const text = { schema: z.string().nullish(), json: 'text', column: asIs } satisfies Field;
 
 /** A short text without personal data, whose values are not documented. */

@@ -62,7 +62,7 @@ export class Inbox {
     } catch (error) {
       if (error instanceof pg.DatabaseError) throw new DataRefused(describeRefusal(error));
       if (!(error instanceof Overloaded || error instanceof StoreAway)) {
-        this.options.log.error({ err: error, delivery: delivery.id }, 'delivery not stored');
+        this.options.log.error({ err: error, delivery: delivery.id }, 'a delivery could not be stored');
       }
       throw new Unavailable(error);
     }

@@ -28,7 +28,7 @@ it('event discriminates the families, also for the compiler', () => {
   expect(inspect(schema.parse(receiptCallback({ event: 'receipt.deleted' })))).toEqual([4711, undefined]);
 });
 
-it('all six events are accepted, and no other', () => {
+it('all six events are taken, and no other', () => {
   const envelopes = [
     ...['receipt.created', 'receipt.updated', 'receipt.deleted'].map((event) => ({
       ...receiptCallback(),

@@ -122,7 +122,7 @@ async function startServer(
     kill: async () => {
       process.kill(readLockFile(cluster.database)!.pid, 'SIGKILL');
       await server.exited;
-      // Its sessions end by themselves, and have the files open until then.
+      // Its sessions end by themselves, and hold the files until then.
       await until(async () => !(await answers(url)));
     },
     restart,
