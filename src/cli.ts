@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
-import { addClientCommands } from './client/commands.ts';
+import { addClientCommands } from './client/commands/index.ts';
 import { addServiceCommands } from './commands/index.ts';
 import { printable } from './commands/printable.ts';
 import { InvalidConfiguration } from './config.ts';

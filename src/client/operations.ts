@@ -1,15 +1,19 @@
 import type { z } from 'zod';
 import {
+  abhaProfile,
   createAddressByAadhaarRequest,
   createAddressByAadhaarResponse,
   createAddressByMobileRequest,
   createAddressByMobileResponse,
+  profile,
+  profileRequest,
+  serviceIdentifier,
   verifyAadhaarOtpRequest,
   verifyAadhaarOtpResponse,
 } from './registration-schemas.ts';
-import { searchRequest, searchResponse } from './search-schemas.ts';
+import { drug, labTest, searchRequest, searchResponse } from './search-schemas.ts';
 
-/** What the client has to know of one operation of section 4. */
+/** One operation of section 4. */
 export interface Operation<Request extends z.ZodType = z.ZodType, Response extends z.ZodType = z.ZodType> {
   readonly name: string;
   readonly method: 'GET' | 'POST';
@@ -17,9 +21,9 @@ export interface Operation<Request extends z.ZodType = z.ZodType, Response exten
   readonly path: string;
   readonly request: Request;
   readonly response: Response;
-  /** Whether asking twice is harmless. An OTP works once, so a registration is not repeatable. */
+  /** Whether it may be sent twice. An OTP works once, so a registration is not repeatable. */
   readonly repeatable: boolean;
-  /** Whether the operation takes the headers of section 4.1 and answers with a service identifier. */
+  /** Whether it takes the headers of section 4.1 and returns a service identifier. */
   readonly registers: boolean;
 }
 
@@ -60,3 +64,13 @@ export const operations = {
 } as const satisfies Record<string, Operation>;
 
 export type OperationName = keyof typeof operations;
+
+/** The schemas that the requests and responses are made of, by the names of section 2. */
+export const resources = {
+  ProfileToRegister: profileRequest,
+  Profile: profile,
+  AbhaProfile: abhaProfile,
+  ServiceIdentifier: serviceIdentifier,
+  Drug: drug,
+  LabTest: labTest,
+};
