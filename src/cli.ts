@@ -18,7 +18,7 @@ const program = new Command('receiver')
   .showHelpAfterError();
 addServiceCommands(program, process.env, async (options) => {
   const { openApiDocument } = await import('./openapi/document.ts');
-  return openApiDocument({ ...options, version });
+  return openApiDocument({ ...options, version, service: await import('./client/index.ts') });
 });
 addClientCommands(program, process.env);
 addSandboxCommands(program, process.env);

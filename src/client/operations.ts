@@ -16,6 +16,8 @@ import { drug, labTest, searchRequest, searchResponse } from './search-schemas.t
 /** One operation of section 4. */
 export interface Operation<Request extends z.ZodType = z.ZodType, Response extends z.ZodType = z.ZodType> {
   readonly name: string;
+  /** Its title in section 4. */
+  readonly summary: string;
   readonly method: 'GET' | 'POST';
   /** Path below the base address, without a leading slash. */
   readonly path: string;
@@ -34,6 +36,7 @@ export const operations = {
   verifyAadhaarOtp: {
     ...registration,
     name: 'verifyAadhaarOtp',
+    summary: 'Verify OTP',
     path: 'abdm/na/v1/registration/aadhaar/verify',
     request: verifyAadhaarOtpRequest,
     response: verifyAadhaarOtpResponse,
@@ -41,6 +44,7 @@ export const operations = {
   createAddressByMobile: {
     ...registration,
     name: 'createAddressByMobile',
+    summary: 'Create health address by mobile',
     path: 'abdm/na/v1/registration/mobile/create-phr',
     request: createAddressByMobileRequest,
     response: createAddressByMobileResponse,
@@ -48,12 +52,14 @@ export const operations = {
   createAddressByAadhaar: {
     ...registration,
     name: 'createAddressByAadhaar',
+    summary: 'Create health address by Aadhaar',
     path: 'abdm/na/v1/registration/aadhaar/create-phr',
     request: createAddressByAadhaarRequest,
     response: createAddressByAadhaarResponse,
   },
   searchDrugsAndLabs: {
     name: 'searchDrugsAndLabs',
+    summary: 'Search drugs and laboratory tests',
     method: 'GET',
     path: 'medical-db/v1/drugs-and-labs',
     request: searchRequest,
