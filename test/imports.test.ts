@@ -88,8 +88,8 @@ function findCircle(imports: Imports): string[] | undefined {
   return undefined;
 }
 
-const paths = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((path) =>
-  /\.[cm]?[jt]sx?$/.test(path),
+const paths = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
+  (path) => /\.[cm]?[jt]sx?$/.test(path) && !path.startsWith('client/dist/'),
 );
 const src = parseImports(paths.map((path) => [path, readFileSync(join('src', path), 'utf8')]));
 
