@@ -140,6 +140,20 @@ it('holds what its README links to', () => {
   expect(linksOf('src/client').filter((link) => !files.includes(link))).toEqual([]);
 });
 
+it('the package of the receiver exports the client, and the sandbox for tests of partners', async () => {
+  const text = `
+    import { createServiceClient } from 'webhook-receiver/client';
+    import { callbacks, sandboxToken, startSandbox } from 'webhook-receiver/sandbox';
+    const sandbox = await startSandbox();
+    const client = createServiceClient({ baseUrl: sandbox.url, token: sandboxToken });
+    console.log((await client.searchDrugsAndLabs({ q: 'a', limit: 3 })).drugs.length);
+    console.log([...callbacks({ seed: 1, count: 2 })].length);
+    await client.close();
+    await sandbox.close();`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', text]);
+  expect(stdout).toBe('3\n2\n');
+});
+
 it('the package of the receiver holds what its README links to', async () => {
   const packed = await packedFiles('.', '--ignore-scripts');
   const links = linksOf('.');

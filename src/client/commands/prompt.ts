@@ -15,7 +15,7 @@ export function openPrompt(input: NodeJS.ReadableStream, output: NodeJS.Writable
       lines.setPrompt(`${question}: `);
       lines.prompt();
       const { value, done } = await answers.next();
-      if (done) throw new InputEnded('the input ended before the registration did');
+      if (done) throw new InputEnded('the input ended before the registration was complete');
       return value.trim();
     },
     close: () => lines.close(),
