@@ -125,7 +125,7 @@ describe('register', () => {
   async function walk(route: 'aadhaar' | 'mobile' | undefined, answers: string[], showTokens = false) {
     const client = createServiceClient({ baseUrl: sandbox.url, token: sandboxToken });
     const asked: string[] = [];
-    let told = '';
+    let printed = '';
     const ask = async (question: string) => {
       asked.push(question);
       const answer = answers.shift();
@@ -133,16 +133,16 @@ describe('register', () => {
       return answer;
     };
     const tell = (text: string) => {
-      told += `${text}\n`;
+      printed += `${text}\n`;
     };
     await register({ client, ask, tell, route, headers: { hipId: 'hip-1' }, showTokens });
     await client.close();
     expect(answers).toEqual([]);
-    return { asked, told };
+    return { asked, printed };
   }
 
   it('walks by Aadhaar to the end, asking again after invalid or rejected input', async () => {
-    const { told } = await walk(undefined, [
+    const { printed } = await walk(undefined, [
       'somehow',
       'aadhaar',
       'start-walk-1',
@@ -155,11 +155,11 @@ describe('register', () => {
       'taken@sbx',
       'asha@sbx',
     ]);
-    expect(told).toContain('mobile: must be a 10-digit mobile number\nTry again:');
-    expect(told).toContain('the service responded with 422');
-    expect(told).toContain('abha_create: The interface names this state');
-    expect(told).toContain('the service responded with 409');
-    expect(told).toContain('abha_end: The service identifier (svc) is present.');
+    expect(printed).toContain('mobile: must be a 10-digit mobile number\nTry again:');
+    expect(printed).toContain('the service responded with 422');
+    expect(printed).toContain('abha_create: The interface names this state');
+    expect(printed).toContain('the service responded with 409');
+    expect(printed).toContain('abha_end: The service identifier (svc) is present.');
     expect(sandbox.requests.at(-1)?.headers).toMatchObject({ 'x-hip-id': 'hip-1' });
   });
 
@@ -179,15 +179,15 @@ describe('register', () => {
     });
   });
 
-  it('shows tokens only when told to', async () => {
+  it('prints tokens only with showTokens', async () => {
     const tokens = /sandbox-(abha|refresh|min)-token/g;
     const hidden = await walk('aadhaar', ['start-walk-4', '9876543210', '111111']);
-    expect(hidden.told).not.toMatch(tokens);
+    expect(hidden.printed).not.toMatch(tokens);
     const shown = await walk('aadhaar', ['start-walk-5', '9876543210', '111111'], true);
-    expect(shown.told.match(tokens)).toHaveLength(3);
+    expect(shown.printed.match(tokens)).toHaveLength(3);
   });
 
-  it('reads answers from a pipe, however they arrive, and says when they end', async () => {
+  it('reads answers from a pipe, however they arrive, and fails when they end', async () => {
     const input = new PassThrough();
     const prompt = openPrompt(input, new PassThrough());
     input.end('first\n  second \n');

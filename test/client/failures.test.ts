@@ -13,18 +13,18 @@ const operations = [
 
 let sandbox: Sandbox;
 let client: ServiceClient;
-let hasty: ServiceClient;
+let impatient: ServiceClient;
 const quick = { timeoutMs: 300, totalTimeoutMs: 700, retry: { firstPauseMs: 10 } };
 
 beforeAll(async () => {
   sandbox = await startSandbox({ serviceIdentifierField: 'maker' });
   const options = { baseUrl: sandbox.url, token: sandboxToken };
   client = createServiceClient({ ...options, retry: { maxAttempts: 1 } });
-  hasty = createServiceClient({ ...options, ...quick });
+  impatient = createServiceClient({ ...options, ...quick });
 });
 afterAll(async () => {
   await client.close();
-  await hasty.close();
+  await impatient.close();
   await sandbox.close();
 });
 
@@ -54,7 +54,7 @@ describe.each(operations)('%s', (operation) => {
     'when the service %s, the call fails with the right typed error',
     async (_, fault, mobile, name, detail) => {
       // Only where no response comes is the time-out short: a busy machine may respond slowly.
-      const caller = ['hang', 'stall'].includes(fault) ? hasty : client;
+      const caller = ['hang', 'stall'].includes(fault) ? impatient : client;
       const error = (await failureOf(faultyCalls(caller, fault, mobile)[operation]())) as ServiceError;
       expect(error).toMatchObject({ name, operation, ...detail });
       const registers = operation !== 'searchDrugsAndLabs';

@@ -40,7 +40,7 @@ describe('Verify OTP (section 4.1)', () => {
     });
   });
 
-  it('sends none of the optional headers unasked', async () => {
+  it('sends none of the optional headers by default', async () => {
     await client.verifyAadhaarOtp({ mobile, otp: '111111', txn_id: newTransaction() });
     const { headers } = sandbox.requests.at(-1)!;
     expect(Object.keys(headers)).not.toEqual(expect.arrayContaining([expect.stringMatching(/^x-/)]));
@@ -179,7 +179,7 @@ describe('Create health address by Aadhaar (section 4.3)', () => {
     },
   );
 
-  it('is refused with a transaction id of another step', async () => {
+  it('is rejected with a transaction id of another operation', async () => {
     const request = { abha_address: 'asha@sbx', txn_id: newTransaction() };
     await expect(client.createAddressByAadhaar(request)).rejects.toMatchObject({
       name: 'Rejected',

@@ -6,7 +6,7 @@ import { failureOf, faultyCalls } from './calls.ts';
 
 let sandbox: Sandbox;
 let client: ServiceClient;
-let hasty: ServiceClient;
+let impatient: ServiceClient;
 let pauses: number[];
 
 beforeAll(async () => {
@@ -18,14 +18,14 @@ beforeAll(async () => {
     onRetry: (_: unknown, pauseMs: number) => void pauses.push(pauseMs),
   };
   client = createServiceClient(options);
-  hasty = createServiceClient({ ...options, timeoutMs: 500 });
+  impatient = createServiceClient({ ...options, timeoutMs: 500 });
 });
 beforeEach(() => {
   pauses = [];
 });
 afterAll(async () => {
   await client.close();
-  await hasty.close();
+  await impatient.close();
   await sandbox.close();
 });
 
@@ -42,7 +42,7 @@ it.each(['500', '502', '503', '504', 'reset'])('retries a search after %s, and s
 });
 
 it('retries a search after a time-out', async () => {
-  await hasty.searchDrugsAndLabs({ q: 'fault-once-hang' });
+  await impatient.searchDrugsAndLabs({ q: 'fault-once-hang' });
   expect(pauses).toHaveLength(1);
 });
 
@@ -77,7 +77,7 @@ const faults = { '429': '429', '500': '500', '503': '503', reset: '006', hang: '
 
 describe.each(registrations)('%s', (operation) => {
   it.each(Object.entries(faults))('is never sent twice: %s', async (fault, ending) => {
-    const calls = faultyCalls(fault === 'hang' ? hasty : client, fault, `9000000${ending}`);
+    const calls = faultyCalls(fault === 'hang' ? impatient : client, fault, `9000000${ending}`);
     expect(await sentDuring(calls[operation])).toBe(1);
     expect(pauses).toEqual([]);
   });

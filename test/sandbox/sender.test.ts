@@ -139,7 +139,7 @@ it('ends an endless sequence when the signal aborts, after the pending responses
   expect(summary.acknowledged).toBeLessThan(60);
 });
 
-it('stops resting as soon as it is told to end', async () => {
+it('stops waiting as soon as the signal aborts', async () => {
   const controller = new AbortController();
   receiver = await startReceiver((_, response) => {
     response.writeHead(503, { 'Retry-After': '3600' }).end(() => controller.abort());
