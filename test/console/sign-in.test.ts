@@ -1,3 +1,4 @@
+import * as client from '../../src/client/index.ts';
 import { createSessions, sessionS } from '../../src/console/session.ts';
 import { families } from '../../src/families/index.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
@@ -7,7 +8,7 @@ import { useConsole } from './use-console.ts';
 import { adminToken, postForm, signInTo } from './visitor.ts';
 
 const { service, visitor, startAnother } = useConsole({
-  openapi: async () => openApiDocument({ families, signatureHeader: 'X', version: '1' }),
+  openapi: async () => openApiDocument({ families, service: client, signatureHeader: 'X', version: '1' }),
 });
 
 const id = '018bcfe5-6800-8a3c-9f10-0123456789ab';

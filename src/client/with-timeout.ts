@@ -1,20 +1,17 @@
-/** The work took longer than its limit. */
-export class TimeLimit extends Error {
-  override readonly name = 'TimeLimit';
-  readonly milliseconds: number;
+export class TimedOut extends Error {
+  override readonly name = 'TimedOut';
 
-  constructor(milliseconds: number) {
-    super(`no end within ${milliseconds} ms`);
-    this.milliseconds = milliseconds;
+  constructor(timeoutMs: number) {
+    super(`timed out after ${timeoutMs} ms`);
   }
 }
 
 /**
- * Runs work that ends, at the latest, after `milliseconds` (raises TimeLimit) or when the outer signal
- * aborts (raises its reason), even if the work itself ignores its signal.
+ * Runs work that ends after `timeoutMs` at the latest (raises TimedOut), or when the outer signal aborts (raises its
+ * reason), even if the work ignores its signal.
  */
-export async function within<T>(
-  milliseconds: number,
+export async function withTimeout<T>(
+  timeoutMs: number,
   outer: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -24,7 +21,7 @@ export async function within<T>(
   const { signal } = controller;
   const forward = () => controller.abort(outer?.reason);
   outer?.addEventListener('abort', forward, { once: true });
-  const timer = setTimeout(() => controller.abort(new TimeLimit(milliseconds)), milliseconds);
+  const timer = setTimeout(() => controller.abort(new TimedOut(timeoutMs)), timeoutMs);
   try {
     const aborted = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });

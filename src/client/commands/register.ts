@@ -1,13 +1,13 @@
-import type { RegistrationOptions } from './call.ts';
-import { RefusedInput, Rejected } from './errors.ts';
-import { nextStep } from './next-step.ts';
+import type { RegistrationOptions } from '../call.ts';
+import { RefusedInput, Rejected } from '../errors.ts';
+import { nextStep } from '../next-step.ts';
 import type {
   CreateAddressByAadhaarResponse,
   CreateAddressByMobileResponse,
   ProfileRequest,
   VerifyAadhaarOtpResponse,
-} from './registration-schemas.ts';
-import type { ServiceClient } from './service-client.ts';
+} from '../registration-schemas.ts';
+import type { ServiceClient } from '../service-client.ts';
 
 export interface Registration {
   readonly client: ServiceClient;
@@ -24,8 +24,8 @@ const textFields = ['first_name', 'middle_name', 'last_name', 'gender', 'address
 const numberFields = ['day_of_birth', 'month_of_birth', 'year_of_birth'] as const;
 
 /**
- * Walks a registration with a person: asks what each request needs, sends it, and shows the answer and what
- * the interface states about its skip_state. Refused and rejected input is asked for again.
+ * Registers a health account interactively: asks for the fields of each request, sends it, and prints the response and
+ * what the interface states about its skip_state. Asks again after invalid or rejected input.
  */
 export async function register(registration: Registration): Promise<void> {
   const route = registration.route ?? (await askRoute(registration));
@@ -35,18 +35,20 @@ export async function register(registration: Registration): Promise<void> {
 async function registerByAadhaar(registration: Registration): Promise<void> {
   const { client, ask, tell, headers } = registration;
   const startedWith = await ask('Transaction id from the previous response');
-  let response: VerifyAadhaarOtpResponse | CreateAddressByAadhaarResponse = await untilTaken(tell, async () =>
-    client.verifyAadhaarOtp(
-      { txn_id: startedWith, mobile: await ask('Mobile number, 10 digits'), otp: await ask('OTP') },
-      headers,
-    ),
+  let response: VerifyAadhaarOtpResponse | CreateAddressByAadhaarResponse = await untilAccepted(
+    tell,
+    async () =>
+      client.verifyAadhaarOtp(
+        { txn_id: startedWith, mobile: await ask('Mobile number, 10 digits'), otp: await ask('OTP') },
+        headers,
+      ),
   );
   show(registration, response);
-  // Which call follows a state is not shown in the interface, so the person says whether this one does.
+  // The interface does not show which call follows a state, so the user decides.
   while (response.skip_state !== 'abha_end') {
     const txn_id = response.txn_id || (await ask('Transaction id from the previous response'));
-    const next = await untilTaken(tell, async () => {
-      const abha_address = await ask('Health address to create by Aadhaar, <name>@<domain> (nothing: stop)');
+    const next = await untilAccepted(tell, async () => {
+      const abha_address = await ask('Health address to create by Aadhaar, <name>@<domain> (empty: stop)');
       return abha_address === ''
         ? undefined
         : client.createAddressByAadhaar({ abha_address, txn_id }, headers);
@@ -60,7 +62,7 @@ async function registerByAadhaar(registration: Registration): Promise<void> {
 async function registerByMobile(registration: Registration): Promise<void> {
   const { client, ask, tell, headers } = registration;
   const txn_id = await ask('Transaction id from the previous response');
-  const response = await untilTaken(tell, async () => {
+  const response = await untilAccepted(tell, async () => {
     const abha_address = await ask('Health address to create, <name>@<domain>');
     return client.createAddressByMobile({ abha_address, profile: await askProfile(ask), txn_id }, headers);
   });
@@ -77,7 +79,7 @@ async function askRoute({ ask }: Registration): Promise<string> {
 async function askProfile(ask: Registration['ask']): Promise<ProfileRequest> {
   const profile: Record<string, string | number> = {};
   for (const field of [...textFields, ...numberFields]) {
-    const answer = await ask(`${field} (nothing: leave out)`);
+    const answer = await ask(`${field} (empty: leave out)`);
     if (answer === '') continue;
     const isNumber = (numberFields as readonly string[]).includes(field) && /^\d+$/.test(answer);
     profile[field] = isNumber ? Number(answer) : answer;
@@ -85,13 +87,13 @@ async function askProfile(ask: Registration['ask']): Promise<ProfileRequest> {
   return profile;
 }
 
-async function untilTaken<T>(tell: Registration['tell'], step: () => Promise<T>): Promise<T> {
+async function untilAccepted<T>(tell: Registration['tell'], step: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await step();
     } catch (error) {
       if (!(error instanceof RefusedInput || error instanceof Rejected)) throw error;
-      tell(`${error.message}${error.body ? ` · ${error.body}` : ''}\nOnce more:`);
+      tell(`${error.message}${error.body ? ` · ${error.body}` : ''}\nTry again:`);
     }
   }
 }
@@ -99,7 +101,7 @@ async function untilTaken<T>(tell: Registration['tell'], step: () => Promise<T>)
 function show({ tell, showTokens }: Registration, response: Response): void {
   const secret = new Set(showTokens ? [] : ['token', 'refresh_token', 'min_token']);
   const hide = (key: string, value: unknown) =>
-    secret.has(key) && value ? '[hidden: --show-tokens]' : value;
+    secret.has(key) && value ? '[redacted: --show-tokens]' : value;
   tell(JSON.stringify(response, hide, 2));
   const { state, statement } = nextStep(response);
   tell(`${state}: ${statement}`);

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Operation } from './operations.ts';
 
-/** One answer; `text` is undefined where its body was cut off, too large, or never ended. */
-export interface Answer {
+/** One HTTP response; `text` is undefined where its body was cut off, too large, or never ended. */
+export interface HttpResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string | undefined;
@@ -11,20 +11,18 @@ export interface Answer {
   readonly failure: string | undefined;
 }
 
-/** No answer came. `mayHaveReached` is false only where not even a connection came about. */
-export class NoAnswer extends Error {
-  override readonly name = 'NoAnswer';
-  readonly code: string;
+/** No response came. `mayHaveReached` is false only where not even a connection was made. */
+export class NoResponse extends Error {
+  override readonly name = 'NoResponse';
   readonly mayHaveReached: boolean;
 
   constructor(code: string, mayHaveReached: boolean) {
-    super(`no answer (${code})`);
-    this.code = code;
+    super(`no response (${code})`);
     this.mayHaveReached = mayHaveReached;
   }
 }
 
-const beforeConnection = new Set([
+const connectErrors = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -35,20 +33,20 @@ const beforeConnection = new Set([
 ]);
 
 /**
- * Sends one request and reads its answer, whatever its status; redirects are answers. Raises NoAnswer, or
- * the signal's reason. The dispatcher bounds the size of the answer.
+ * Sends one request and reads its response, whatever its status; redirects are not followed. Raises NoResponse, or the
+ * signal's reason. The dispatcher limits the size of the body.
  */
-export async function exchange(
+export async function sendRequest(
   dispatcher: Dispatcher,
   baseUrl: URL,
   operation: Operation,
   request: object,
   headers: Record<string, string>,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const url = new URL(operation.path, baseUrl);
-  const sends = operation.method === 'POST';
-  if (!sends) url.search = new URLSearchParams(Object.entries(request)).toString();
+  const hasBody = operation.method === 'POST';
+  if (!hasBody) url.search = new URLSearchParams(Object.entries(request)).toString();
   try {
     const response = await dispatcher.request({
       origin: url.origin,
@@ -57,9 +55,9 @@ export async function exchange(
       headers: {
         ...headers,
         accept: 'application/json',
-        ...(sends ? { 'content-type': 'application/json' } : {}),
+        ...(hasBody ? { 'content-type': 'application/json' } : {}),
       },
-      body: sends ? JSON.stringify(request) : null,
+      body: hasBody ? JSON.stringify(request) : null,
       signal,
     });
     const { statusCode: status, headers: received } = response;
@@ -72,7 +70,7 @@ export async function exchange(
   } catch (error) {
     signal.throwIfAborted();
     const code = codeOf(error);
-    throw new NoAnswer(code, !beforeConnection.has(code));
+    throw new NoResponse(code, !connectErrors.has(code));
   }
 }
 

@@ -1,19 +1,18 @@
 import { appointmentId, type Clinic, newPatient, pdfUrl } from './clinic.ts';
 import type { Random } from './random.ts';
 
-/** One thing that happens: an event and its data at a moment (milliseconds). */
-export interface Happening {
+export interface ScenarioEvent {
   readonly event: string;
   readonly data: Record<string, unknown>;
 }
 
-/** What happens to one receipt, form or review request; each step is told when it happens. */
-export type Story = Generator<Happening, void, number>;
+/** The events of one receipt, form or review request; `next` takes the time of the event, milliseconds. */
+export type Scenario = Generator<ScenarioEvent, void, number>;
 
 const inRupees = (paise: number) => paise / 100;
 
-/** A receipt: created, perhaps paid in parts, perhaps deleted, now and then back again (section 2.2). */
-export function* receiptStory(random: Random, clinic: Clinic, createdAt: number): Story {
+/** A receipt (section 2.2): created, paid in full, in parts or not, sometimes deleted, rarely restored. */
+export function* receiptScenario(random: Random, clinic: Clinic, createdAt: number): Scenario {
   const patient = newPatient(random);
   const amount = random.between(5_000, 500_000);
   const skuDiscount = random.chance(0.2) ? random.between(1, 2_000) : 0;
@@ -48,7 +47,7 @@ export function* receiptStory(random: Random, clinic: Clinic, createdAt: number)
     payment_link: null,
     amount_paid: paid === 0 && random.chance(0.3) ? null : inRupees(paid),
     actor: 'doctor',
-    // Beyond the documented fields, as real ones are.
+    // Real receipts have undocumented fields too.
     ...(random.chance(0.3) ? { invoice_series: random.pick(['A', 'B']) } : {}),
   };
   let now = yield { event: 'receipt.created', data: { ...receipt } };
@@ -78,22 +77,22 @@ export function* receiptStory(random: Random, clinic: Clinic, createdAt: number)
   yield { event: 'receipt.updated', data: { ...receipt } };
 }
 
-/** A medical certificate: created, perhaps updated (section 2.3). */
-export function* consentFormStory(random: Random, clinic: Clinic): Story {
+/** A medical certificate (section 2.3): created, sometimes updated. */
+export function* consentFormScenario(random: Random, clinic: Clinic): Scenario {
   const form = {
     docid: random.pick(clinic.doctors),
     id: random.text(24, '0123456789abcdef'),
     owner: clinic.businessId,
     patientid: newPatient(random).oid,
   };
-  // Each version is a PDF of its own.
+  // Each version has its own PDF.
   const pdf = () => ({ sendurlpdf: pdfUrl(random, 'forms/send'), url: pdfUrl(random, 'forms') });
   yield { event: 'mcert.created', data: { ...form, ...pdf() } };
   while (random.chance(0.4)) yield { event: 'mcert.updated', data: { ...form, ...pdf() } };
 }
 
-/** A review request after a prescription; appointment and clinic may be missing (section 2.4). */
-export function* reviewRequestStory(random: Random, clinic: Clinic): Story {
+/** A review request (section 2.4); appointment and clinic may be missing. */
+export function* reviewRequestScenario(random: Random, clinic: Clinic): Scenario {
   yield {
     event: 'google_review.request',
     data: {

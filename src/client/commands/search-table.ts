@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
-import type { SearchResponse } from './search-schemas.ts';
+import type { SearchResponse } from '../search-schemas.ts';
 
-/** The results of a search as a table for a terminal: one per kind that has results. */
+/** Search results for a terminal: a table of drugs, one of laboratory tests. */
 export function searchTable({ drugs, lab_tests }: SearchResponse): string {
   const tables = [
     table(['Drug', 'Generic', 'Manufacturer', 'Form', 'OTC', 'Id'], drugs, (d) => [
@@ -20,7 +20,7 @@ export function searchTable({ drugs, lab_tests }: SearchResponse): string {
       t.id,
     ]),
   ].filter(Boolean);
-  return tables.join('\n') || 'Nothing found.';
+  return tables.join('\n') || 'No results.';
 }
 
 function table<T>(head: string[], items: readonly T[], row: (item: T) => (string | null | undefined)[]) {
@@ -30,5 +30,5 @@ function table<T>(head: string[], items: readonly T[], row: (item: T) => (string
   return grid.toString();
 }
 
-// A name from elsewhere must not steer the terminal.
+// Names from the service must not control the terminal.
 const printable = (text: string) => text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, ' ');

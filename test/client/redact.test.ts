@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
-import { conceal, secretsOf } from '../../src/client/conceal.ts';
 import { createServiceClient, type ServiceClient, type ServiceError } from '../../src/client/index.ts';
+import { redact, secretsOf } from '../../src/client/redact.ts';
 import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
 import { failureOf } from './calls.ts';
 
@@ -32,7 +32,7 @@ it('shows neither token nor OTP nor mobile when the service echoes the whole req
   )) as ServiceError;
 
   expect(error).toMatchObject({ name: 'Rejected', status: 400, transactionId: 'start-echo' });
-  expect(error.body).toContain('"otp":"[hidden]"');
+  expect(error.body).toContain('"otp":"[redacted]"');
   const printed = everythingPrinted(error);
   for (const secret of [sandboxToken, '"73"', request.mobile, 'patient-of-ours']) {
     expect(printed).not.toContain(secret);
@@ -43,7 +43,7 @@ it('shows no token that is not a JWT either', async () => {
   const opaque = await startSandbox({ tokens: ['opaque-token'] });
   const caller = createServiceClient({ baseUrl: opaque.url, token: 'opaque-token' });
   const error = (await failureOf(caller.searchDrugsAndLabs({ q: 'fault-echo' }))) as ServiceError;
-  expect(error.body).toContain('Bearer [hidden]');
+  expect(error.body).toContain('Bearer [redacted]');
   expect(everythingPrinted(error)).not.toContain('opaque-token');
   await caller.close();
   await opaque.close();
@@ -63,7 +63,7 @@ it('shows nothing of the profile when the service echoes the whole request', asy
   for (const secret of ['आशा', 'Sample', '1981', '@sbx', sandboxToken]) expect(printed).not.toContain(secret);
 });
 
-it('shows nothing of a readable answer whose shape is wrong', async () => {
+it('shows nothing of a JSON response that does not match the interface', async () => {
   const strange = createServiceClient({
     baseUrl: sandbox.url,
     token: sandboxToken,
@@ -83,31 +83,31 @@ it('shows nothing of a readable answer whose shape is wrong', async () => {
   await strange.close();
 });
 
-describe('conceal', () => {
-  it('hides an Aadhaar-linked number however it is grouped', () => {
+describe('redact', () => {
+  it('removes an Aadhaar-linked number however it is grouped', () => {
     const text = 'no 9999 8888 7777, nor 91-0000-0000-0000, nor (987) 654-3210, nor 987654';
-    expect(conceal(text, [])).toBe('no [number], nor [number], nor ([number], nor [number]');
+    expect(redact(text, [])).toBe('no [number], nor [number], nor ([number], nor [number]');
   });
 
-  it('keeps what tells the kinds of errors apart', () => {
-    expect(conceal('{"error":{"code":"E-1042","message":"wrong OTP"}}', [])).toBe(
+  it('keeps error codes and messages', () => {
+    expect(redact('{"error":{"code":"E-1042","message":"wrong OTP"}}', [])).toBe(
       '{"error":{"code":"E-1042","message":"wrong OTP"}}',
     );
   });
 
-  it('sees through the escapes of JSON', () => {
-    expect(conceal('{"otp":"\\u0037\\u0033","m":"\\u0039876543210"}', ['73'])).toBe(
-      '{"otp":"[hidden]","m":"[number]"}',
+  it('recognises JSON escapes', () => {
+    expect(redact('{"otp":"\\u0037\\u0033","m":"\\u0039876543210"}', ['73'])).toBe(
+      '{"otp":"[redacted]","m":"[number]"}',
     );
   });
 
-  it('takes no time over an endless run of one kind', () => {
+  it('takes linear time on a long run of one kind', () => {
     for (const run of ['a', '1', 'eyJ', ' ', '@']) {
-      expect(conceal(run.repeat(500_000), []).length).toBeLessThanOrEqual(501);
+      expect(redact(run.repeat(500_000), []).length).toBeLessThanOrEqual(501);
     }
   });
 
-  it('never shows a text of the request, wherever in the answer it stands', () => {
+  it('never shows a text of the request, wherever it is in the response', () => {
     const word = fc.string({ minLength: 3, maxLength: 20, unit: 'grapheme' }).filter((s) => !isOurOwn(s));
     fc.assert(
       fc.property(
@@ -119,14 +119,14 @@ describe('conceal', () => {
         (secret, others, before, after, asJson) => {
           const echo = `${before}${secret}${after}`;
           const body = asJson ? JSON.stringify({ echo }) : echo;
-          const shown = conceal(body, secretsOf({ secret, others }));
+          const shown = redact(body, secretsOf({ secret, others }));
           expect(shown).not.toContain(secret);
         },
       ),
     );
   });
 
-  // Pieces of what stands in place of a secret or around it.
+  // Pieces of the placeholder or of the JSON around it.
   const isOurOwn = (text: string) =>
-    '[hidden][hidden]'.includes(text) || '{"echo":"'.includes(text) || '"}'.includes(text);
+    '[redacted][redacted]'.includes(text) || '{"echo":"'.includes(text) || '"}'.includes(text);
 });

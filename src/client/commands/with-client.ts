@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { InputEnded } from './dialogue.ts';
 import {
   RefusedInput,
   Rejected,
@@ -7,12 +6,13 @@ import {
   Unauthorized,
   Unavailable,
   UnreadableResponse,
-} from './errors.ts';
-import { createServiceClient, type ServiceClient } from './service-client.ts';
-import { MissingSettings, settingsFrom } from './settings.ts';
+} from '../errors.ts';
+import { createServiceClient, type ServiceClient } from '../service-client.ts';
+import { InputEnded } from './prompt.ts';
+import { MissingSettings, parseSettings } from './settings.ts';
 
 const exitCodes: [abstract new (...args: never[]) => Error, number][] = [
-  // The numbers of sysexits.h.
+  // sysexits.h
   [MissingSettings, 78],
   [RefusedInput, 64],
   [Rejected, 65],
@@ -22,7 +22,7 @@ const exitCodes: [abstract new (...args: never[]) => Error, number][] = [
   [Unauthorized, 77],
 ];
 
-/** Gives a command the client that `env` describes; an error ends the command with its own exit code. */
+/** Runs a command with the client that `env` configures; each kind of error has its own exit code. */
 export async function withClient(
   command: Command,
   env: Record<string, string | undefined>,
@@ -30,7 +30,7 @@ export async function withClient(
 ): Promise<void> {
   let client: ServiceClient | undefined;
   try {
-    client = createServiceClient(settingsFrom(env));
+    client = createServiceClient(parseSettings(env));
     await work(client, (text) => command.configureOutput().writeOut?.(`${text}\n`));
   } catch (error) {
     const exitCode = exitCodes.find(([type]) => error instanceof type)?.[1];
