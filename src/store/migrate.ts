@@ -6,15 +6,10 @@ import { InvalidConfiguration } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
 import { changeSchema, type SchemaChange } from './change-schema.ts';
 import { requireUtf8 } from './encoding.ts';
-import { applyReporting, reporting, withoutViewsInTheWay } from './repeatable-migrations.ts';
+import { applyReporting, reporting, type SqlFile, withoutViewsInTheWay } from './repeatable-migrations.ts';
 import type { Tables } from './tables.ts';
 
 const ownFolder = join(import.meta.dirname, '../../db');
-
-export interface SqlFile {
-  name: string;
-  text: string;
-}
 
 /**
  * Brings the database's schema up to date: every file of db/migrations that it has not seen, in order, each in a

@@ -1,9 +1,15 @@
 import { sql, type Transaction } from 'kysely';
 import pg from 'pg';
 import type { SchemaChange } from './change-schema.ts';
-import type { SqlFile } from './migrate.ts';
 import type { Tables } from './tables.ts';
 
+export interface SqlFile {
+  /** Without its extension. */
+  name: string;
+  text: string;
+}
+
+/** The name of the views and functions in the list of migrations. */
 export const reporting = 'reporting';
 
 // invalid_table_definition, invalid_function_definition: columns of a view were removed, renamed or retyped.
@@ -23,15 +29,7 @@ export async function applyReporting(
   checksum: string,
 ): Promise<void> {
   await withoutViewsInTheWay(change, reporting, files, async (trx) => {
-    for (const { name, text } of files) {
-      await sql
-        .raw(text)
-        .execute(trx)
-        .catch((error) => {
-          error.message = `${name}: ${error.message}`;
-          throw error;
-        });
-    }
+    for (const { text } of files) await sql.raw(text).execute(trx);
     await restoreGrants(trx);
     await sql`
       insert into schema_migrations (name, checksum) values (${reporting}, ${checksum})
