@@ -37,23 +37,19 @@ const columnsOf = async (view: string) =>
 
 it('a column that receipts gain is a column of their versions, and of every view of receipts that shows it', async () => {
   await apply(database, [receiptCallback()]);
-  const tax = { 'migrations/9001_tax.sql': 'alter table receipts add column tax numeric;' };
-  const shown = changed(
-    '1_receipts.sql',
-    '    delivery_id\n  $$;',
-    '    delivery_id,\n    tax as tax_amount\n  $$;',
-  );
-  await withSchema(tax, async (folder) => {
-    expect(await migrate(database.db, undefined, folder)).toEqual(['9001_tax', 'reporting']);
-    expect(await columnsOf('receipt_versions')).toContain('tax');
+  const gained = { 'migrations/9001_made_up.sql': 'alter table receipts add column made_up numeric;' };
+  const shown = changed('1_receipts.sql', '\n  $$;\n', ',\n    made_up as made_up_amount\n  $$;\n');
+  await withSchema(gained, async (folder) => {
+    expect(await migrate(database.db, undefined, folder)).toEqual(['9001_made_up', 'reporting']);
+    expect(await columnsOf('receipt_versions')).toContain('made_up');
   });
-  await withSchema({ ...tax, ...shown }, async (folder) => {
+  await withSchema({ ...gained, ...shown }, async (folder) => {
     expect(await migrate(database.db, undefined, folder)).toEqual(['reporting']);
     for (const view of ['all_receipts', 'receipts', 'deleted_receipts', 'receipt_history']) {
-      expect([view, (await columnsOf(`reporting.${view}`)).at(-1)]).toEqual([view, 'tax_amount']);
+      expect([view, (await columnsOf(`reporting.${view}`)).at(-1)]).toEqual([view, 'made_up_amount']);
     }
-    expect(await database.rows('select tax_amount from reporting.receipts_as_of(now())')).toEqual([
-      { tax_amount: null },
+    expect(await database.rows('select made_up_amount from reporting.receipts_as_of(now())')).toEqual([
+      { made_up_amount: null },
     ]);
   });
 });
