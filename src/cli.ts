@@ -16,10 +16,13 @@ const program = new Command('receiver')
   .description('Takes a health platform’s callbacks in and puts them into PostgreSQL.')
   .version(version)
   .showHelpAfterError();
-addServiceCommands(program, process.env, async (options) => {
-  const { openApiDocument } = await import('./openapi/document.ts');
-  return openApiDocument({ ...options, version });
-});
+addServiceCommands(program, process.env, async () => ({
+  ...(await import('./service.ts')),
+  openapi: async (options) => {
+    const { openApiDocument } = await import('./openapi/document.ts');
+    return openApiDocument({ ...options, version });
+  },
+}));
 addClientCommands(program, process.env);
 addSandboxCommands(program, process.env);
 

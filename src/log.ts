@@ -1,6 +1,6 @@
 import { type EventEmitter, once } from 'node:events';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { within } from './within.ts';
+import { withTimeout } from './with-timeout.ts';
 
 export type Log = Logger;
 
@@ -26,7 +26,7 @@ export async function endLog(log: Log): Promise<void> {
   };
   const ended = Promise.race([once(stream, 'close'), once(stream, 'error')]);
   stream.end();
-  await within(1_000, ended).catch(() => {});
+  await withTimeout(1_000, ended).catch(() => {});
   stream.flushSync = () => {};
 }
 

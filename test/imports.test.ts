@@ -3,40 +3,70 @@ import { dirname, join } from 'node:path';
 
 /**
  * What each folder of src, and each file at its top, may import of the others; `../` is what lies beside src. Imports
- * point one way: a line names only what stands above it. The files of one folder may always import each other.
+ * point one way, composition → edges → middle → foundation: a line names only what stands above it, and no edge names
+ * another. The files of one folder may always import each other.
  */
 const allowed: Record<string, string[]> = {
+  // Foundation.
   'decimal.ts': [],
-  'within.ts': [],
-  'log.ts': ['within.ts'],
+  'secret.ts': [],
   'unguessable.ts': [],
+  'with-timeout.ts': [],
+  'log.ts': ['with-timeout.ts'],
+  'readiness.ts': ['with-timeout.ts'],
+  'rate-limit.ts': [],
   'environment-schema.ts': [],
   'config.ts': ['environment-schema.ts', 'unguessable.ts'],
-
   families: ['decimal.ts'],
-  store: ['config.ts', 'log.ts', 'within.ts', '../db'],
-  queue: ['log.ts', 'store', 'within.ts'],
-  inbox: ['decimal.ts', 'log.ts', 'store'],
+  store: ['config.ts', 'log.ts', 'with-timeout.ts', '../db'],
+  queue: ['log.ts', 'store', 'with-timeout.ts'],
   reporting: ['config.ts', 'log.ts', 'store'],
-  metrics: ['log.ts', 'queue', 'within.ts'],
+  metrics: ['log.ts', 'queue', 'store', 'with-timeout.ts'],
 
-  // They stand alone: a mistake of the service must not be mirrored in what is tested against it.
+  // Middle: what the service does.
+  intake: ['config.ts', 'decimal.ts', 'families', 'log.ts', 'store'],
+  apply: ['families', 'store'],
+
+  // Edges. The client and the sandbox stand alone: a mistake of the service must not be mirrored in what tests it.
   client: [],
   sandbox: [],
   openapi: ['client', 'families'],
-
-  http: ['config.ts', 'decimal.ts', 'families', 'inbox', 'log.ts', 'store', 'unguessable.ts', 'within.ts'],
-  worker: ['config.ts', 'families', 'inbox', 'log.ts', 'queue', 'store'],
-  console: ['families', 'http', 'inbox', 'log.ts', 'queue', 'store', 'within.ts', '../assets'],
-
-  'health-parts.ts': ['config.ts', 'http', 'queue', 'store', 'worker'],
-  'prepare-database.ts': ['config.ts', 'log.ts', 'queue', 'reporting', 'store'],
-  'service.ts': [
-    ...['config.ts', 'console', 'families', 'health-parts.ts', 'http', 'inbox', 'log.ts', 'metrics'],
-    ...['prepare-database.ts', 'queue', 'store', 'worker'],
+  http: [
+    'config.ts',
+    'families',
+    'intake',
+    'log.ts',
+    'rate-limit.ts',
+    'readiness.ts',
+    'secret.ts',
+    'unguessable.ts',
   ],
-  commands: ['config.ts', 'families', 'http', 'inbox', 'log.ts', 'queue', 'service.ts', 'store', 'worker'],
-  'cli.ts': ['client', 'commands', 'config.ts', 'openapi', 'sandbox', '../package.json'],
+  worker: ['apply', 'config.ts', 'families', 'intake', 'log.ts', 'queue', 'store'],
+  console: [
+    ...[
+      'apply',
+      'families',
+      'intake',
+      'log.ts',
+      'queue',
+      'rate-limit.ts',
+      'readiness.ts',
+      'secret.ts',
+      'store',
+    ],
+    ...['with-timeout.ts', '../assets'],
+  ],
+  commands: ['apply', 'config.ts', 'families', 'intake', 'log.ts', 'queue', 'store'],
+
+  // Composition.
+  'health-checks.ts': ['config.ts', 'http', 'queue', 'readiness.ts', 'store', 'worker'],
+  'prepare-database.ts': ['config.ts', 'log.ts', 'queue', 'reporting', 'store'],
+  'open-stores.ts': ['config.ts', 'intake', 'log.ts', 'prepare-database.ts', 'queue', 'store'],
+  'service.ts': [
+    ...['config.ts', 'console', 'families', 'health-checks.ts', 'http', 'intake', 'log.ts', 'metrics'],
+    ...['open-stores.ts', 'queue', 'rate-limit.ts', 'readiness.ts', 'worker'],
+  ],
+  'cli.ts': ['client', 'commands', 'config.ts', 'openapi', 'sandbox', 'service.ts', '../package.json'],
 };
 
 /** Files of src, each with what it imports; paths are relative to src. */
@@ -142,10 +172,15 @@ it.each([
 it('finds a circle, a folder without a line, and an import from outside src', () => {
   const circle: [string, string][] = [
     ['http/a.ts', `import type { B } from './b.ts';`],
-    ['http/b.ts', `const { c } = await import('./door/c.ts');`],
-    ['http/door/c.ts', `import { a } from '../a.ts';`],
+    ['http/b.ts', `const { c } = await import('./access/c.ts');`],
+    ['http/access/c.ts', `import { a } from '../a.ts';`],
   ];
-  expect(findCircle(parseImports(circle))).toEqual(['http/a.ts', 'http/b.ts', 'http/door/c.ts', 'http/a.ts']);
+  expect(findCircle(parseImports(circle))).toEqual([
+    'http/a.ts',
+    'http/b.ts',
+    'http/access/c.ts',
+    'http/a.ts',
+  ]);
   expect(findForbidden(parseImports([['new/a.ts', '']]))).toHaveLength(1);
   expect(findForbidden(parseImports([['client/a.ts', `import '../../test/b.ts';`]]))).toHaveLength(1);
 });

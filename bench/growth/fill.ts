@@ -1,4 +1,4 @@
-import { applyStatement } from '../../src/families/index.ts';
+import { applyStatement } from '../../src/apply/apply-statement.ts';
 import { receipt } from '../../src/families/receipt.ts';
 import { history } from '../../src/sandbox/history.ts';
 import { withClient } from '../../src/store/pool.ts';

@@ -1,5 +1,5 @@
-import { identify } from '../../src/inbox/identity.ts';
-import { insertDeliveries } from '../../src/inbox/insert-deliveries.ts';
+import { identify } from '../../src/intake/identity.ts';
+import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { history } from '../../src/sandbox/history.ts';
 import { openPool } from '../../src/store/pool.ts';
 import { Latencies } from '../load/latencies.ts';

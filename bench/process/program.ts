@@ -19,7 +19,7 @@ export interface Program {
   stop: () => Promise<void>;
 }
 
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 const running = new Set<ChildProcess>();
 
 /** Ends whatever still runs, where there is no time for manners. */
@@ -58,7 +58,7 @@ export async function startProgram({
   const ready = new Promise<{ url?: string; readyMs: number }>((resolve, reject) => {
     const fail = (reason: string) =>
       reject(new Error(`${file} ${args.join(' ')} ${reason}: ${said.join('\n')}`));
-    const timer = setTimeout(() => fail('was not ready in time'), patienceMs);
+    const timer = setTimeout(() => fail('was not ready in time'), timeoutMs);
     lines.on('line', (line) => {
       if (said.push(line) > 20) said.shift();
       if (!line.includes('"msg":"ready"')) return;
@@ -79,7 +79,7 @@ export async function startProgram({
 
 async function stop(child: ChildProcess, exited: Promise<unknown[]>): Promise<void> {
   child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs);
+  const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
   await exited;
   clearTimeout(timer);
 }

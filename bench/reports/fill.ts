@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
+import { applyTogether } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
 import type { Tables } from '../../src/store/tables.ts';
-import { applyTogether } from '../../src/worker/apply.ts';
 import { generators } from './generators.ts';
 
 const job = 200;

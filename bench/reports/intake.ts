@@ -1,10 +1,10 @@
+import { applyDeliveries } from '../../src/apply/apply.ts';
 import type { Family } from '../../src/families/index.ts';
-import type { Delivery } from '../../src/inbox/delivery.ts';
-import { identify } from '../../src/inbox/identity.ts';
-import { insertDeliveries } from '../../src/inbox/insert-deliveries.ts';
+import type { Delivery } from '../../src/intake/delivery.ts';
+import { identify } from '../../src/intake/identity.ts';
+import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { history } from '../../src/sandbox/history.ts';
 import type { Database } from '../../src/store/database.ts';
-import { applyDeliveries } from '../../src/worker/apply.ts';
 
 const batch = 100;
 const warmUp = 50;

@@ -1,4 +1,3 @@
-import { upsertStatement } from '../../src/families/apply-statement.ts';
 import { type Family, families } from '../../src/families/index.ts';
 import type { Database } from '../../src/store/database.ts';
 
@@ -6,10 +5,7 @@ const indexes = `
 select indexrelid::regclass as name from pg_index where pg_get_indexdef(indexrelid) like '%reporting.%'`;
 
 /** The families without what is kept for the reports alone. */
-export const familiesWithoutReports = families.map((family: Family) => ({
-  ...family,
-  upsert: upsertStatement({ ...family, versions: undefined }),
-}));
+export const familiesWithoutReports = families.map(({ versions, ...family }: Family): Family => family);
 
 /** Takes the indexes of the reports out of a database. The views stay, and are slow. */
 export async function withoutReports({ pool }: Pick<Database, 'pool'>): Promise<void> {

@@ -4,15 +4,19 @@ import { addMigrateCommand } from './migrate.ts';
 import { addQuarantineCommand } from './quarantine.ts';
 import { addReplayCommand } from './replay.ts';
 import { addSqlCommand } from './sql.ts';
-import { addStartCommand, type Contract } from './start.ts';
+import { addStartCommand, type ServiceModule } from './start.ts';
 
 /**
  * The commands of the receiver itself.
  *
- * @param contract makes the OpenAPI document, which describes the client's operations too
+ * @param loadService loads what `start` needs: the others are quicker without
  */
-export function addServiceCommands(program: Command, env: Environment, contract: Contract): void {
-  addStartCommand(program, env, contract);
+export function addServiceCommands(
+  program: Command,
+  env: Environment,
+  loadService: () => Promise<ServiceModule>,
+): void {
+  addStartCommand(program, env, loadService);
   addMigrateCommand(program, env);
   addReplayCommand(program, env);
   addQuarantineCommand(program, env);

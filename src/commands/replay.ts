@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
+import { countDeliveries, type ReplayFilter, replayDeliveries } from '../apply/replay.ts';
 import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
-import { countDeliveries, type ReplayFilter, replayDeliveries } from '../worker/replay.ts';
 import { parseMoment, parseUuid } from './arguments.ts';
 import { printable } from './printable.ts';
 import { startProgress } from './progress.ts';

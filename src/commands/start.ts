@@ -3,20 +3,38 @@ import type { Server } from 'node:net';
 import type { Command } from 'commander';
 import { type Config, type Environment, parseConfig } from '../config.ts';
 import { type Family, families } from '../families/index.ts';
-import { requireFreePort, reservePort } from '../http/reserve-port.ts';
 import { createLog, endLog, type Log } from '../log.ts';
-import { startService } from '../service.ts';
 import { provideAdminToken } from './admin-token.ts';
 import { consoleToLog } from './console-to-log.ts';
 import { greeting } from './greeting.ts';
 
-/** Makes the OpenAPI document. */
-export type Contract = (options: { families: readonly Family[]; signatureHeader: string }) => Promise<object>;
+interface StartOptions {
+  openapi: () => Promise<object>;
+  reserved: Server | undefined;
+  signal: AbortSignal;
+}
 
-const patienceMs = 20_000;
+/** What `start` needs of the composition. */
+export interface ServiceModule {
+  preparePort: (config: Config) => Promise<Server | undefined>;
+  startService: (
+    config: Config,
+    list: typeof families,
+    log: Log,
+    options: StartOptions,
+  ) => Promise<{ url: string | undefined; stop: () => Promise<void> }>;
+  /** Makes the OpenAPI document. */
+  openapi: (options: { families: readonly Family[]; signatureHeader: string }) => Promise<object>;
+}
+
+const timeoutMs = 20_000;
 
 /** `receiver start`: runs the service until SIGTERM, SIGINT or SIGHUP. */
-export function addStartCommand(program: Command, env: Environment, contract: Contract): void {
+export function addStartCommand(
+  program: Command,
+  env: Environment,
+  load: () => Promise<ServiceModule>,
+): void {
   program
     .command('start')
     .description('run the service (ROLE: all, receiver or worker)')
@@ -30,7 +48,7 @@ export function addStartCommand(program: Command, env: Environment, contract: Co
       });
       const signal = abortOnSignal(log);
       try {
-        await run(given, log, contract, signal);
+        await run(given, log, await load(), signal);
         log.info('stopped');
         await exit(log, 0);
       } catch (error) {
@@ -42,35 +60,27 @@ export function addStartCommand(program: Command, env: Environment, contract: Co
 }
 
 /** Starts the service and stops it when the signal says so, which may be before it is ready. */
-async function run(given: Config, log: Log, contract: Contract, signal: AbortSignal): Promise<void> {
-  const reserved = given.role === 'worker' ? undefined : await preparePort(given);
+async function run(given: Config, log: Log, service: ServiceModule, signal: AbortSignal): Promise<void> {
+  const reserved = given.role === 'worker' ? undefined : await service.preparePort(given);
   const made = provideAdminToken(given);
   const config = made ? { ...given, adminToken: made.token } : given;
   const { signatureHeader } = config.authentication;
-  const service = await startService(config, families, log, {
-    contract: () => contract({ families, signatureHeader }),
-    reserved,
-    signal,
-  }).catch((error) => {
-    if (error !== signal.reason) throw error;
-  });
-  if (!service) return;
-  log.info({ role: config.role, url: service.url }, 'ready');
+  const openapi = () => service.openapi({ families, signatureHeader });
+  const running = await service
+    .startService(config, families, log, { openapi, reserved, signal })
+    .catch((error) => {
+      if (error !== signal.reason) throw error;
+    });
+  if (!running) return;
+  log.info({ role: config.role, url: running.url }, 'ready');
   // In production the paths may hold a secret part, and the output is kept.
-  if (service.url && !config.production) {
-    process.stdout.write(greeting(service.url, config, families, made));
+  if (running.url && !config.production) {
+    process.stdout.write(greeting(running.url, config, families, made));
   } else if (made?.isNew) {
     log.info({ file: made.file }, 'an admin token was made, which opens the console');
   }
   if (!signal.aborted) await once(signal, 'abort');
-  await service.stop();
-}
-
-/** The embedded database has one service. On another, receivers are restarted in turn, and the others take over. */
-async function preparePort(config: Config): Promise<Server | undefined> {
-  if (!config.databaseUrl) return reservePort(config);
-  await requireFreePort(config);
-  return undefined;
+  await running.stop();
 }
 
 async function exit(log: Log, code: number): Promise<never> {
@@ -86,9 +96,9 @@ function abortOnSignal(log: Log): AbortSignal {
     log.info({ signal }, 'stopping');
     // A store that is gone must not keep the process: what was acknowledged is safe without it.
     setTimeout(() => {
-      log.error({ afterMs: patienceMs }, 'stopped without waiting any longer');
+      log.error({ afterMs: timeoutMs }, 'stopped without waiting any longer');
       void exit(log, 1);
-    }, patienceMs).unref();
+    }, timeoutMs).unref();
     stopping.abort();
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, stop);

@@ -1,11 +1,11 @@
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import { serveAsset } from './assets.ts';
 import { addDeliveries } from './deliveries/routes.tsx';
+import type { ConsoleDependencies } from './dependencies.ts';
 import { NotHere } from './errors.ts';
 import { addFailed } from './failed/routes.tsx';
 import { requireFormToken, requireSameSite } from './guard.ts';
 import { addOverview } from './overview/routes.tsx';
-import type { ConsoleParts } from './parts.ts';
 import { addQuarantine } from './quarantine/routes.tsx';
 import { addQueue } from './queue/routes.tsx';
 import { addReports } from './reports/routes.tsx';
@@ -21,10 +21,10 @@ export interface OpenConsole {
 }
 
 /** Everything below /console. */
-export function openConsole(parts: ConsoleParts): OpenConsole {
-  const { adminToken, attempts, log, timezone, trustProxy, databaseUrl } = parts;
+export function openConsole(dependencies: ConsoleDependencies): OpenConsole {
+  const { adminToken, verifyToken, log, timezone, trustProxy, databaseUrl } = dependencies;
   const store = openStore(databaseUrl, timezone, log);
-  const guard = { adminToken, sessions: createSessions(adminToken), attempts, timezone, log };
+  const guard = { sessions: createSessions(adminToken), verifyToken, timezone, log };
 
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', trustProxy);
@@ -39,12 +39,12 @@ export function openConsole(parts: ConsoleParts): OpenConsole {
   }
   app.use(readForm, requireFormToken);
   app.post('/sign-out', signOut);
-  addOverview(app, parts, store);
-  addDeliveries(app, parts, store);
-  addFailed(app, parts, store);
-  addQuarantine(app, parts, store);
-  addReports(app, parts, store);
-  addQueue(app, parts);
+  addOverview(app, dependencies, store);
+  addDeliveries(app, dependencies, store);
+  addFailed(app, dependencies, store);
+  addQuarantine(app, dependencies, store);
+  addReports(app, dependencies, store);
+  addQueue(app, dependencies);
 
   app.use(() => {
     throw new NotHere('There is no such page.');

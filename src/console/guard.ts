@@ -1,5 +1,5 @@
 import type { Request, RequestHandler } from 'express';
-import { isSameSecret } from '../http/admin.ts';
+import { isSameSecret } from '../secret.ts';
 import { Forbidden } from './errors.ts';
 import type { Session } from './session.ts';
 

@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express';
 import type { OpenConsole } from './app.ts';
-import type { ConsoleParts } from './parts.ts';
+import type { ConsoleDependencies } from './dependencies.ts';
 
-export type { ConsoleParts } from './parts.ts';
+export type { ConsoleDependencies } from './dependencies.ts';
 
 export interface Console {
   /** Serves what lies below /console. */
@@ -11,11 +11,11 @@ export interface Console {
 }
 
 /** The pages for administrators. Nothing of them is loaded before somebody asks for one. */
-export function createConsole(parts: ConsoleParts): Console {
+export function createConsole(dependencies: ConsoleDependencies): Console {
   let opening: Promise<OpenConsole> | undefined;
   return {
     handle: async (req, res, next) => {
-      opening ??= import('./app.ts').then(({ openConsole }) => openConsole(parts));
+      opening ??= import('./app.ts').then(({ openConsole }) => openConsole(dependencies));
       const { app } = await opening;
       app(req, res, next);
     },

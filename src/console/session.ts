@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { isSameSecret } from '../http/admin.ts';
+import { isSameSecret } from '../secret.ts';
 
 export interface Session {
   id: string;

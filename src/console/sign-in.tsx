@@ -1,24 +1,19 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { type Attempts, isSameSecret } from '../http/admin.ts';
-import { TooManyRequests } from '../http/door/errors.ts';
-import type { Log } from '../log.ts';
+import { TooManyRequests } from '../rate-limit.ts';
+import type { ConsoleDependencies } from './dependencies.ts';
 import { cookieName, readCookie, type Sessions, sessionS } from './session.ts';
 import { Submit } from './ui/forms.tsx';
 import { sendBarePage } from './ui/page.tsx';
 
-export interface SignInParts {
-  adminToken: string;
+export interface SignInDependencies extends Pick<ConsoleDependencies, 'verifyToken' | 'timezone' | 'log'> {
   sessions: Sessions;
-  attempts: Attempts;
-  timezone: string;
-  log: Log;
 }
 
 const cookie = (req: Request) =>
   ({ path: '/console', httpOnly: true, sameSite: 'strict', secure: req.secure }) as const;
 
 /** Lets through who has signed in; all others get the form and nothing else. */
-export function requireSession({ sessions, timezone }: SignInParts): RequestHandler {
+export function requireSession({ sessions, timezone }: SignInDependencies): RequestHandler {
   return (req, res, next) => {
     const session = sessions.read(readCookie(req.headers.cookie));
     if (!session) return sendForm(req, res, 401);
@@ -29,19 +24,18 @@ export function requireSession({ sessions, timezone }: SignInParts): RequestHand
 }
 
 /** Begins a session where the token is right. */
-export function signIn({ adminToken, sessions, attempts, log }: SignInParts): RequestHandler {
+export function signIn({ verifyToken, sessions, log }: SignInDependencies): RequestHandler {
   return (req, res) => {
     const { token, next } = (req.body ?? {}) as Record<string, unknown>;
-    if (typeof token !== 'string' || !isSameSecret(token.trim(), adminToken.trim())) {
-      try {
-        attempts.wrong(req);
-      } catch (error) {
-        if (!(error instanceof TooManyRequests)) throw error;
-        res.setHeader('Retry-After', String(error.retryAfterS));
-        return sendForm(req, res, 429, `Too many wrong tokens. Wait ${error.retryAfterS} seconds.`);
+    try {
+      if (!verifyToken(req, typeof token === 'string' ? token.trim() : '')) {
+        log.warn('a sign-in to the console failed');
+        return sendForm(req, res, 401, 'That is not the token.');
       }
-      log.warn('a sign-in to the console failed');
-      return sendForm(req, res, 401, 'That is not the token.');
+    } catch (error) {
+      if (!(error instanceof TooManyRequests)) throw error;
+      res.setHeader('Retry-After', String(error.retryAfterS));
+      return sendForm(req, res, 429, `Too many wrong tokens. Wait ${error.retryAfterS} seconds.`);
     }
     res.cookie(cookieName, sessions.begin(), { ...cookie(req), maxAge: sessionS * 1000 });
     log.info('somebody signed in to the console');

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { upsertStatement } from './apply-statement.ts';
 import type { Field } from './field.ts';
 
 type Fields = Record<string, Field>;
@@ -31,8 +30,6 @@ export interface Family<Name extends string = string, E extends Events = Events,
   extends FamilyDefinition<Name, E, F> {
   /** The schema of `data`: unknown fields pass. */
   data: z.ZodObject<Shape<F>, z.core.$loose>;
-  /** The part of the statement that applies deliveries which is about this family. */
-  upsert: string;
 }
 
 /** A family out of its definition: one object is all that a new family needs besides its table. */
@@ -42,5 +39,5 @@ export function defineFamily<const Name extends string, const E extends Events, 
   const shape = Object.fromEntries(
     Object.entries(definition.fields).map(([name, field]) => [name, field.schema]),
   ) as Shape<F>;
-  return { ...definition, data: z.looseObject(shape), upsert: upsertStatement(definition) };
+  return { ...definition, data: z.looseObject(shape) };
 }

@@ -13,6 +13,5 @@ export type Envelope = EnvelopeOfAny<typeof families>;
 /** A callback of whatever families there are. */
 export type AnyEnvelope = EnvelopeOf<Family>;
 
-export { applyStatement } from './apply-statement.ts';
 export { envelopeSchema } from './envelope.ts';
 export { defineFamily, type Family } from './family.ts';

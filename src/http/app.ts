@@ -1,61 +1,61 @@
-import type { IncomingMessage } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Log } from '../log.ts';
-import { answer, answerProblem } from './answers.ts';
+import { type HealthCheck, readiness, withoutDetails } from '../readiness.ts';
+import type { AdminAccess } from './admin.ts';
 import type { Handler, HttpObserver } from './callback-handler.ts';
 import { NotFound } from './errors.ts';
-import { type HealthPart, readiness, withoutDetails } from './health.ts';
+import { sendJson, sendProblem } from './responses.ts';
 
-export interface AppParts {
+export interface AppDependencies {
   /** The handler of each registered path. */
   callbacks: ReadonlyMap<string, Handler>;
-  health: readonly HealthPart[];
+  health: readonly HealthCheck[];
   /** What is for administrators; undefined where there is no admin token. */
-  admin?: AdminParts | undefined;
+  admin?: AdminDependencies | undefined;
   observe?: Pick<HttpObserver, 'strayed'> | undefined;
   log: Log;
 }
 
-export interface AdminParts {
-  /** Whether a request brings the admin token. */
-  sent: (req: IncomingMessage) => boolean;
-  /** Lets through who sends the admin token. */
-  require: RequestHandler;
+export interface AdminDependencies {
+  access: Pick<AdminAccess, 'isAdmin' | 'require'>;
   /** What is served at /metrics. */
   scrape: () => Promise<{ contentType: string; text: string }>;
   /** Makes what is served at /openapi.json. */
-  contract?: (() => Promise<object>) | undefined;
-  console?: RequestHandler;
+  openapi?: (() => Promise<object>) | undefined;
+  /** Serves what is below /console. */
+  console?: RequestHandler | undefined;
 }
 
 /** Everything that the service serves. */
-export function createApp({ callbacks, health, admin, observe, log }: AppParts): Express {
+export function createApp({ callbacks, health, admin, observe, log }: AppDependencies): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
 
   for (const [path, handle] of callbacks) app.all(path, handle);
 
-  app.get('/healthz', (_req, res) => answer(res, 200, { status: 'alive' }));
+  app.get('/healthz', (_req, res) => sendJson(res, 200, { status: 'alive' }));
   app.get('/readyz', async (req, res) => {
     const { ready, parts } = await readiness(health);
-    const shown = admin?.sent(req) ? parts : withoutDetails(parts);
-    answer(res, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', parts: shown });
+    const shown = admin?.access.isAdmin(req) ? parts : withoutDetails(parts);
+    sendJson(res, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', parts: shown });
   });
 
   if (admin) {
-    const { contract } = admin;
-    app.get('/metrics', admin.require, async (_req, res) => {
+    const { openapi } = admin;
+    app.get('/metrics', admin.access.require, async (_req, res) => {
       const { contentType, text } = await admin.scrape();
       res.writeHead(200, { 'Content-Type': contentType, 'Cache-Control': 'no-store' }).end(text);
     });
-    if (contract)
-      app.get('/openapi.json', admin.require, async (_req, res) => answer(res, 200, await contract()));
+    if (openapi)
+      app.get('/openapi.json', admin.access.require, async (_req, res) =>
+        sendJson(res, 200, await openapi()),
+      );
     if (admin.console) app.use('/console', admin.console);
   }
 
   app.use((_req, _res, next) => next(new NotFound()));
   const onError: ErrorRequestHandler = (error, _req, res, _next) => {
-    const status = answerProblem(res, error);
+    const status = sendProblem(res, error);
     observe?.strayed(status);
     if (status === 500) log.error({ err: error }, 'a request could not be handled');
   };

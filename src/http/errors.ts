@@ -1,33 +1,3 @@
-/** One fault of a callback: where it is (a JSON pointer) and what to do about it, never what stood there. */
-export interface FieldError {
-  path: string;
-  message: string;
-}
-
-export class NotJson extends Error {
-  constructor(reason: string) {
-    super(reason);
-    this.name = 'NotJson';
-  }
-}
-
-export class InvalidCallback extends Error {
-  readonly errors: FieldError[];
-  constructor(errors: FieldError[]) {
-    super('The body is JSON, but not a callback that belongs here.');
-    this.name = 'InvalidCallback';
-    this.errors = errors;
-  }
-}
-
-/** Raised for a callback that belongs at another address. */
-export class WrongFamily extends InvalidCallback {
-  constructor(events: readonly string[]) {
-    super([{ path: '/event', message: `must be one of ${events.join(', ')} at this address` }]);
-    this.name = 'WrongFamily';
-  }
-}
-
 export class BodyTooLarge extends Error {
   constructor(limit: number) {
     super(`The body is larger than ${limit} bytes.`);

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { type AppParts, createApp } from './app.ts';
+import { type AppDependencies, createApp } from './app.ts';
 import { listen } from './server.ts';
 
 /**
@@ -9,18 +9,18 @@ import { listen } from './server.ts';
  * @returns what closes it
  */
 export async function serveMetrics(
-  parts: Pick<AppParts, 'health' | 'admin' | 'log'>,
+  dependencies: Pick<AppDependencies, 'health' | 'admin' | 'log'>,
   config: Pick<Config, 'host' | 'drainMs' | 'limits' | 'metrics'>,
 ): Promise<() => Promise<void>> {
   const { port } = config.metrics;
   const callbacks = new Map();
   if (port === undefined) return async () => {};
   try {
-    const server = await listen(createApp({ ...parts, callbacks }), callbacks, { ...config, port });
-    parts.log.info({ url: server.url }, 'metrics are served here');
+    const server = await listen(createApp({ ...dependencies, callbacks }), callbacks, { ...config, port });
+    dependencies.log.info({ url: server.url }, 'metrics are served here');
     return server.stop;
   } catch (err) {
-    parts.log.warn({ err, port }, 'METRICS_PORT cannot be used; the work goes on without it');
+    dependencies.log.warn({ err, port }, 'METRICS_PORT cannot be used; the work goes on without it');
     return async () => {};
   }
 }

@@ -29,6 +29,15 @@ export async function reservePort(config: Pick<Config, 'host' | 'port'>): Promis
   return server;
 }
 
+/** The embedded database has one service. On another, receivers are restarted in turn, and the others take over. */
+export async function preparePort(
+  config: Pick<Config, 'host' | 'port' | 'databaseUrl'>,
+): Promise<Server | undefined> {
+  if (!config.databaseUrl) return reservePort(config);
+  await requireFreePort(config);
+  return undefined;
+}
+
 /**
  * Looks whether somebody listens at the port, and does not take it: while one of several receivers starts,
  * connections to it have to be refused, so that a proxy tries another.

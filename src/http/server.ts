@@ -21,7 +21,7 @@ export interface HttpServer {
 
 // So that an answer is read before the connection goes: bytes of the sender that nobody reads would reset it.
 const lingerMs = 1_000;
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 /**
  * Serves the app. The registered paths are looked up before Express, whose router costs more than the rest
@@ -71,7 +71,7 @@ export async function listen(
     Listener.prototype.close.call(server);
     await Promise.race([closed, sleep(drainMs)]);
     const closing = setInterval(() => server.closeIdleConnections(), 20);
-    const giveUp = setTimeout(() => server.closeAllConnections(), patienceMs);
+    const giveUp = setTimeout(() => server.closeAllConnections(), timeoutMs);
     await closed;
     clearInterval(closing);
     clearTimeout(giveUp);

@@ -4,13 +4,15 @@ import type { Metrics } from './definitions.ts';
 export function observersOf(metrics: Metrics) {
   return {
     http: {
-      answered: (family: string, status: number | 'gone', seconds: number) => {
+      responded: (family: string, status: number | 'gone', seconds: number) => {
         metrics.requests.inc({ family, status });
         metrics.requestSeconds.observe({ status }, seconds);
       },
       strayed: (status: number) => metrics.requests.inc({ family: 'none', status }),
-      takenIn: (family: string, receipt: 'accepted' | 'duplicate', eventTimeMs: number) => {
-        if (receipt === 'duplicate') metrics.duplicates.inc({ family });
+    },
+    intake: {
+      received: (family: string, status: 'accepted' | 'duplicate', eventTimeMs: number) => {
+        if (status === 'duplicate') metrics.duplicates.inc({ family });
         else metrics.eventAge.observe(Math.max(0, Date.now() - eventTimeMs) / 1000);
       },
     },

@@ -2,7 +2,8 @@ import type pg from 'pg';
 import type { Log } from '../log.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
-import { within } from '../within.ts';
+import { quarantineReasons } from '../store/tables.ts';
+import { withTimeout } from '../with-timeout.ts';
 import type { Metrics } from './definitions.ts';
 import { readTables } from './table-figures.ts';
 
@@ -21,7 +22,6 @@ export interface Scrape {
 
 const timeoutMs = 2_500;
 const jobStates = ['waiting', 'active', 'delayed', 'failed'] as const;
-const quarantineReasons = ['not_json', 'invalid', 'wrong_family', 'refused_by_database'];
 
 /**
  * Everything as Prometheus reads it. Where a store does not answer, its figures are left out.
@@ -43,7 +43,7 @@ export function createScrape(metrics: Metrics, stores: Stores, cacheMs: number):
 
 async function refresh(metrics: Metrics, { pool, queue, backend, log }: Stores): Promise<void> {
   const known = <T>(figures: string, answer: Promise<T>) =>
-    within(timeoutMs, answer).catch((err) => {
+    withTimeout(timeoutMs, answer).catch((err) => {
       log.warn({ err, figures }, 'a scrape did not get all figures');
       return undefined;
     });

@@ -1,6 +1,6 @@
 import type { Family } from '../families/index.ts';
-import { callbackAnswers } from './answers.ts';
 import { callbackOf, schemaRef } from './names.ts';
+import { callbackAnswers } from './responses.ts';
 
 /** The callbacks of each family (service-interface section 4.5), which come to a path that is registered. */
 export function webhooks(families: readonly Family[], signatureHeader: string): Record<string, object> {

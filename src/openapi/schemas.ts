@@ -9,8 +9,8 @@ import {
   serviceIdentifier,
 } from '../client/index.ts';
 import { envelopeSchema, type Family } from '../families/index.ts';
-import { acknowledgement, problem } from './answers.ts';
 import { callbackOf, dataOf, requestOf, responseOf, schemaRef } from './names.ts';
+import { acknowledgement, problem } from './responses.ts';
 
 /** Every schema of the document, by its name: what zod checks, as JSON Schema of what is sent. */
 export function schemas(families: readonly Family[]): Record<string, object> {

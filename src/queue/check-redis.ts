@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Log } from '../log.ts';
-import { within } from '../within.ts';
+import { withTimeout } from '../with-timeout.ts';
 import { openSingle, parseRedisUrl, type RedisAddress } from './redis.ts';
 
 /** Raised where Redis answers but cannot be used as REDIS_URL says; the message says what to change. */
@@ -63,7 +63,7 @@ async function checkNode(address: RedisAddress, isCluster: boolean, key: string)
     sentinelSays = error;
   });
   try {
-    await within(timeoutMs, client.connect()).catch((error) => {
+    await withTimeout(timeoutMs, client.connect()).catch((error) => {
       throw explain(sentinelSays ?? cause ?? error, address);
     });
     // ioredis goes on in database 0 where the one that it was told to select is not there.

@@ -1,6 +1,6 @@
 import type { Log } from '../log.ts';
 import type { JobQueue, QueueBackend } from './backend.ts';
-import { Gathering } from './gathering.ts';
+import { Batcher } from './batcher.ts';
 
 /** Raised where the queue's store has not answered since the start. */
 export class QueueAway extends Error {
@@ -27,7 +27,7 @@ export class DeliveryQueue {
   private bullmq: JobQueue | undefined;
   private isLong = false;
   private counting: NodeJS.Timeout | undefined;
-  private readonly ids = new Gathering<string>((ids) => this.addJob(ids), jobEveryMs);
+  private readonly ids = new Batcher<string>((ids) => this.addJob(ids), jobEveryMs);
 
   constructor(backend: QueueBackend, log: Log) {
     this.backend = backend;

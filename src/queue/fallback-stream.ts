@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Circuit } from '../store/circuit.ts';
+import { type CircuitDependencies, redisCircuit } from '../store/circuits.ts';
 import type { RedisClient } from './redis.ts';
 import { type RedisDurability, readDurability } from './redis-durability.ts';
 
@@ -15,7 +17,7 @@ export interface StreamEntry extends StreamedDelivery {
   entryId: string;
 }
 
-export interface FallbackStreamOptions {
+export interface FallbackStreamOptions extends CircuitDependencies {
   redis: RedisClient;
   /** Of all keys; in braces, so that a Redis Cluster keeps them on one node. */
   prefix: string;
@@ -41,14 +43,17 @@ const knownForS = 300;
  * two databases, as in two networks that share a Redis, such a stream is neither written nor drained.
  */
 export class FallbackStream {
+  /** Of Redis. */
+  readonly circuit: Circuit;
   private readonly redis: RedisClient;
   private readonly prefix: string;
   private readonly address: string;
   private databaseId: string | undefined;
   private durability: RedisDurability | undefined;
 
-  constructor({ redis, prefix, databaseUrl, databaseId }: FallbackStreamOptions) {
+  constructor({ redis, prefix, databaseUrl, databaseId, ...reporting }: FallbackStreamOptions) {
     this.redis = redis;
+    this.circuit = redisCircuit(() => this.probe(), reporting);
     this.prefix = prefix;
     const address = databaseUrl.replace(/\/\/.*@/, '//');
     this.address = createHash('sha256').update(address).digest('hex').slice(0, 32);
@@ -123,7 +128,7 @@ export class FallbackStream {
   }
 
   /** Writes something that does not matter, to find out whether Redis takes writes. */
-  async probe(): Promise<void> {
+  private async probe(): Promise<void> {
     await this.redis.set(`${this.prefix}:probe`, '1', 'PX', 60_000);
   }
 

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import type { Circuit } from '../store/circuit.ts';
 import { openPool, withClient } from '../store/pool.ts';
 import { type JobQueue, type JobWorker, type QueueBackend, queueName } from './backend.ts';
-import { PatientPool } from './patient-pool.ts';
+import { ReconnectingPool } from './reconnecting-pool.ts';
 
 const retryMs = 500;
 
@@ -23,7 +23,7 @@ export function postgresBackend(url: string, circuit: Circuit): QueueBackend {
   const consumer = openPool(
     { ...settings, max: 6, application_name: 'receiver worker queue' },
     onError,
-    PatientPool,
+    ReconnectingPool,
   );
   return {
     name: 'postgresql',

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
-import { type CircuitParts, redisCircuit } from '../store/circuits.ts';
+import type { CircuitDependencies } from '../store/circuits.ts';
 import { type QueueBackend, queueName } from './backend.ts';
 import { FallbackStream } from './fallback-stream.ts';
 import { connectRedis, type RedisClient } from './redis.ts';
@@ -19,7 +19,7 @@ export interface RedisBackendOptions {
 export const keyPrefix = (prefix: string) => `{${prefix}}`;
 
 /** The queue of one database in Redis. Databases that share a Redis have queues of their own. */
-export function redisBackend(options: RedisBackendOptions, parts: CircuitParts): QueueBackend {
+export function redisBackend(options: RedisBackendOptions, reporting: CircuitDependencies): QueueBackend {
   const { url, databaseUrl, databaseId } = options;
   const prefix = keyPrefix(options.prefix);
   const connections = {
@@ -28,8 +28,9 @@ export function redisBackend(options: RedisBackendOptions, parts: CircuitParts):
     // Of its own, because a connection that waits for the disk holds up everything behind it.
     fallback: connectRedis(url, 'producer'),
   };
-  const fallback = new FallbackStream({ redis: connections.fallback, prefix, databaseUrl, databaseId });
-  const circuit = redisCircuit(() => fallback.probe(), parts);
+  const redis = connections.fallback;
+  const fallback = new FallbackStream({ redis, prefix, databaseUrl, databaseId, ...reporting });
+  const { circuit } = fallback;
   for (const client of Object.values(connections)) {
     client.on('error', (error) => void circuit.suspect(error));
   }

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../within.ts';
+import { withTimeout } from '../with-timeout.ts';
 
 /** Raised at once while a store is known to be unavailable, and when it did not answer in time. */
 export class StoreAway extends Error {
@@ -119,7 +119,7 @@ export class Circuit {
 
   private inTime<T>(call: () => Promise<T>): Promise<T> {
     const { store, timeoutMs } = this.options;
-    return within(timeoutMs, call(), () => new StoreAway(store));
+    return withTimeout(timeoutMs, call(), () => new StoreAway(store));
   }
 
   private open(cause: unknown): void {

@@ -3,7 +3,7 @@ import type { Log } from '../log.ts';
 import { Circuit } from './circuit.ts';
 import { isOutage } from './faults.ts';
 
-export interface CircuitParts {
+export interface CircuitDependencies {
   log: Log;
   /** Told when a store becomes unavailable and when it is back. */
   observe?: ((store: string, away: boolean) => void) | undefined;
@@ -18,24 +18,24 @@ const backAfterMs = 5_000;
 const probe = 'insert into deliveries select * from deliveries where false';
 
 /** The circuit of PostgreSQL, which is away unless deliveries can be inserted. */
-export function databaseCircuit(pool: pg.Pool, parts: CircuitParts): Circuit {
+export function databaseCircuit(pool: pg.Pool, reporting: CircuitDependencies): Circuit {
   return new Circuit({
     store: 'PostgreSQL',
     timeoutMs: databaseTimeoutMs,
     probe: () => pool.query({ text: probe, query_timeout: databaseTimeoutMs } as pg.QueryConfig),
     isOutage,
-    onChange: reportOutage('PostgreSQL', parts),
+    onChange: reportOutage('PostgreSQL', reporting),
   });
 }
 
 /** @param write writes to Redis something that does not matter */
-export function redisCircuit(write: () => Promise<unknown>, parts: CircuitParts): Circuit {
+export function redisCircuit(write: () => Promise<unknown>, reporting: CircuitDependencies): Circuit {
   return new Circuit({
     store: 'Redis',
     timeoutMs: redisTimeoutMs,
     probe: write,
     isOutage: () => true,
-    onChange: reportOutage('Redis', parts),
+    onChange: reportOutage('Redis', reporting),
   });
 }
 
@@ -43,7 +43,7 @@ export function redisCircuit(write: () => Promise<unknown>, parts: CircuitParts)
  * An outage is two lines of the log, however many calls it fails. One that follows another within seconds, as where a
  * link comes and goes, belongs to it.
  */
-function reportOutage(store: string, { log, observe }: CircuitParts) {
+function reportOutage(store: string, { log, observe }: CircuitDependencies) {
   let since = 0;
   let ending: NodeJS.Timeout | undefined;
   observe?.(store, false);

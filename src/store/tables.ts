@@ -2,6 +2,10 @@ import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 
 export type DeliveryStatus = 'received' | 'applied' | 'failed';
 
+/** Why a body is in the quarantine. */
+export const quarantineReasons = ['not_json', 'invalid', 'wrong_family', 'refused_by_database'] as const;
+export type QuarantineReason = (typeof quarantineReasons)[number];
+
 /** What the code itself reads and writes; the families' tables are written by their statements. */
 export interface Tables {
   deliveries: {
@@ -22,7 +26,7 @@ export interface Tables {
   quarantine: {
     id: string;
     path: string;
-    reason: string;
+    reason: QuarantineReason;
     errors: JSONColumnType<{ path: string; message: string }[]>;
     body: Buffer;
     received_at: Generated<Date>;

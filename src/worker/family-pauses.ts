@@ -1,6 +1,6 @@
+import type { Applied } from '../apply/apply.ts';
 import type { Family } from '../families/index.ts';
 import type { Log } from '../log.ts';
-import type { Applied } from './apply.ts';
 
 interface Pause {
   until: number;

@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
+import { type Applied, applyDeliveries } from '../apply/apply.ts';
 import type { Config } from '../config.ts';
 import type { Family } from '../families/index.ts';
-import type { Inbox } from '../inbox/inbox.ts';
-import type { Quarantine } from '../inbox/quarantine.ts';
+import type { Intake } from '../intake/intake.ts';
 import { type Log, sparingly } from '../log.ts';
 import type { JobProcessor, JobWorker, QueueBackend } from '../queue/backend.ts';
 import { type DeliveryQueue, QueueAway } from '../queue/delivery-queue.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Tables } from '../store/tables.ts';
-import { type Applied, applyDeliveries } from './apply.ts';
 import { drain } from './drain.ts';
 import { FamilyPauses } from './family-pauses.ts';
 import { sweep } from './sweep.ts';
@@ -29,17 +28,15 @@ export interface WorkerObserver {
   putBack: () => void;
 }
 
-export interface WorkerParts {
-  config: Pick<Config, 'sweep' | 'paths' | 'bodyLimitBytes'>;
+export interface WorkerDependencies {
+  config: Pick<Config, 'sweep' | 'bodyLimitBytes'>;
   families: readonly Family[];
   db: Kysely<Tables>;
   /** Of PostgreSQL. */
   circuit: Circuit;
   backend: QueueBackend;
   queue: DeliveryQueue;
-  /** Without a fallback. */
-  inbox: Pick<Inbox, 'append'>;
-  quarantine: Pick<Quarantine, 'keep'>;
+  intake: Pick<Intake, 'drain'>;
   observe?: WorkerObserver | undefined;
   log: Log;
 }
@@ -60,8 +57,8 @@ const retryMs = 1_000;
  * when the queue's store answers, however late that is, and only while both stores do. A job that meets an outage
  * stays with this worker until the outage is over; what a stop leaves undone, the sweep finds.
  */
-export function startWorker(parts: WorkerParts): RunningWorker {
-  const { config, families, db, circuit, backend, queue, inbox, quarantine, observe, log } = parts;
+export function startWorker(dependencies: WorkerDependencies): RunningWorker {
+  const { config, families, db, circuit, backend, queue, intake, observe, log } = dependencies;
   const stopping = new AbortController();
   const { signal } = stopping;
   const pauses = new FamilyPauses(families, log);
@@ -147,20 +144,19 @@ export function startWorker(parts: WorkerParts): RunningWorker {
   });
 
   const { fallback } = backend;
-  const { paths, bodyLimitBytes } = config;
-  const drainParts = fallback && { fallback, inbox, quarantine, paths, bodyLimitBytes, log };
+  const { bodyLimitBytes } = config;
   const reportStuck = report(
     'deliveries wait in Redis for a database that shares its address: set QUEUE_PREFIX',
   );
   const draining =
-    drainParts &&
+    fallback &&
     repeat('the drain', drainEveryMs, async () => {
       if (backend.circuit.isOpen) return;
-      if ((await drainParts.fallback.count()) === 0) return;
+      if ((await fallback.count()) === 0) return;
       let total = 0;
       try {
         for (let count: number | undefined; count !== 0 && !signal.aborted; total += count) {
-          count = await withAdvisoryLock(db, 'drain', () => drain(drainParts));
+          count = await withAdvisoryLock(db, 'drain', () => drain({ fallback, intake, bodyLimitBytes }));
           if (count === undefined) return;
           if (count + total === 0) reportStuck();
         }

@@ -1,4 +1,4 @@
-import { identify } from '../../src/inbox/identity.ts';
+import { identify } from '../../src/intake/identity.ts';
 import type { Callback } from '../../src/sandbox/history.ts';
 
 type Version = (string | number)[];

@@ -1,4 +1,4 @@
-import { identify } from '../../src/inbox/identity.ts';
+import { identify } from '../../src/intake/identity.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { until } from '../support/until.ts';
 import type { Stage } from './stage.ts';

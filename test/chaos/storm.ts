@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { identify } from '../../src/inbox/identity.ts';
+import { identify } from '../../src/intake/identity.ts';
 import type { Callback } from '../../src/sandbox/history.ts';
 import { seededRandom } from '../../src/sandbox/random.ts';
 import { sendCallbacks } from '../../src/sandbox/sender.ts';

@@ -1,5 +1,5 @@
+import { applyDeliveries } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
-import { applyDeliveries } from '../../src/worker/apply.ts';
 import { clear, takeIn } from '../reporting/reporting.ts';
 import { consentFormCallback, paths, receiptCallback } from '../support/callbacks.ts';
 import { post } from '../support/service.ts';

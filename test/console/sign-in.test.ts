@@ -7,7 +7,7 @@ import { useConsole } from './use-console.ts';
 import { adminToken, postForm, signInTo } from './visitor.ts';
 
 const { service, visitor, startAnother } = useConsole({
-  contract: async () => openApiDocument({ families, signatureHeader: 'X', version: '1' }),
+  openapi: async () => openApiDocument({ families, signatureHeader: 'X', version: '1' }),
 });
 
 const id = '018bcfe5-6800-8a3c-9f10-0123456789ab';
@@ -185,7 +185,7 @@ it('no page may be framed, kept, or load anything from elsewhere', async () => {
   }
 });
 
-describe('of the contract', () => {
+describe('of the openapi', () => {
   const ask = (headers: Record<string, string>) => fetch(`${service.url}/openapi.json`, { headers });
 
   it('it needs the admin token', async () => {

@@ -19,7 +19,7 @@ export interface TestConsole {
   startAnother: (options: ServiceOptions) => Promise<Running>;
 }
 
-export interface ConsoleOptions extends Pick<StartOptions, 'contract'> {
+export interface ConsoleOptions extends Pick<StartOptions, 'openapi'> {
   /** What the service finds when it starts; returns what its configuration has besides the admin token. */
   prepare?: (database: TestDatabase) => Promise<Partial<Config>>;
 }

@@ -1,24 +1,24 @@
 import express from 'express';
 import request from 'supertest';
-import { countAttempts, isFromAdmin, isSameSecret, requireAdmin } from '../../src/http/admin.ts';
+import { createAdminAccess } from '../../src/http/admin.ts';
 import { createApp } from '../../src/http/app.ts';
-import { rateLimit } from '../../src/http/door/rate-limit.ts';
 import { createLog } from '../../src/log.ts';
+import { rateLimit } from '../../src/rate-limit.ts';
+import { isSameSecret } from '../../src/secret.ts';
 import { until } from '../support/until.ts';
 
 const token = 'an-admin-token-of-tests';
 
 function app() {
-  const attempts = countAttempts(rateLimit('tries', { points: 3, durationS: 60 }, undefined), 0);
+  const attempts = rateLimit('tries', { points: 3, durationS: 60 }, undefined);
   return createApp({
     callbacks: new Map(),
     health: [],
     admin: {
-      sent: (req) => isFromAdmin(req, token),
-      require: requireAdmin(token, attempts),
+      access: createAdminAccess(token, attempts, 0),
       scrape: async () => ({ contentType: 'text/plain', text: '' }),
       console: express.Router(),
-      contract: async () => ({ openapi: '3.1.0' }),
+      openapi: async () => ({ openapi: '3.1.0' }),
     },
     log: createLog('silent'),
   });

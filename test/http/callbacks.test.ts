@@ -1,12 +1,11 @@
 import request from 'supertest';
 import { parseConfig } from '../../src/config.ts';
-import { envelopeSchema, families } from '../../src/families/index.ts';
+import { families } from '../../src/families/index.ts';
+import { createAccessChecks } from '../../src/http/access/access-checks.ts';
 import { createApp } from '../../src/http/app.ts';
 import { BodyBudget } from '../../src/http/body-budget.ts';
 import { createCallbackHandler } from '../../src/http/callback-handler.ts';
-import { createDoor } from '../../src/http/door/door.ts';
-import { Inbox } from '../../src/inbox/inbox.ts';
-import { Quarantine } from '../../src/inbox/quarantine.ts';
+import { openIntake } from '../../src/intake/open-intake.ts';
 import { createLog } from '../../src/log.ts';
 import { databaseCircuit } from '../../src/store/circuits.ts';
 import {
@@ -23,21 +22,16 @@ let database: TestDatabase;
 let app: ReturnType<typeof createApp>;
 beforeAll(async () => {
   database = await createDatabase();
-  const { authentication, limits } = parseConfig({}, families);
+  const config = { ...parseConfig({}, families), bodyLimitBytes: 10_000 };
   const { pool } = database;
-  const inbox = new Inbox({ pool, circuit: databaseCircuit(pool, { log }), enqueue: async () => {}, log });
-  const parts = {
-    config: { bodyLimitBytes: 10_000, paths },
-    schema: envelopeSchema(families),
-    door: createDoor({ rules: authentication }),
-    bodies: new BodyBudget(limits.bodies),
-    inbox,
-    quarantine: new Quarantine({ pool: database.pool, limits: { rows: 100, bytes: 1e6 }, log }),
-    drift: { observe: () => {} },
-    log,
-  };
+  const { intake } = openIntake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
+  const access = createAccessChecks({ rules: config.authentication });
+  const bodies = new BodyBudget(config.limits.bodies);
   const callbacks = new Map(
-    families.map((family) => [paths[family.name], createCallbackHandler(family, parts)]),
+    families.map((family) => [
+      paths[family.name],
+      createCallbackHandler(family, { config, access, bodies, intake, log }),
+    ]),
   );
   app = createApp({ callbacks, health: [], log });
 });

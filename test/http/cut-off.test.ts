@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { parseConfig } from '../../src/config.ts';
 import { families } from '../../src/families/index.ts';
-import { answer, answerProblem } from '../../src/http/answers.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { Handler } from '../../src/http/callback-handler.ts';
 import { readBody } from '../../src/http/read-body.ts';
+import { sendJson, sendProblem } from '../../src/http/responses.ts';
 import { type HttpServer, listen } from '../../src/http/server.ts';
 import { createLog } from '../../src/log.ts';
 import { until } from '../support/until.ts';
@@ -21,9 +21,9 @@ const takeIn =
     try {
       await readBody(req, 1_000);
       await made;
-      answer(res, 200, reply);
+      sendJson(res, 200, reply);
     } catch (error) {
-      answerProblem(res, error);
+      sendProblem(res, error);
     }
   };
 const callbacks = new Map([

@@ -1,6 +1,6 @@
+import { applyDeliveries } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
-import { insertDeliveries } from '../../src/inbox/insert-deliveries.ts';
-import { applyDeliveries } from '../../src/worker/apply.ts';
+import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { deliveryOf } from '../support/callbacks.ts';
 import type { TestDatabase } from '../support/database.ts';
 

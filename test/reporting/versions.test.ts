@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import { applyDeliveries } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
-import { applyDeliveries } from '../../src/worker/apply.ts';
 import { consentFormCallback, history, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { apply, clear, takeIn } from './reporting.ts';

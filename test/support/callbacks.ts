@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Envelope } from '../../src/families/index.ts';
-import { identify } from '../../src/inbox/identity.ts';
+import { identify } from '../../src/intake/identity.ts';
 
 export const paths = {
   receipt: '/registered_url_for_receipt_events',

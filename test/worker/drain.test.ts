@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { Inbox } from '../../src/inbox/inbox.ts';
-import { Quarantine } from '../../src/inbox/quarantine.ts';
-import { Unavailable } from '../../src/inbox/unavailable.ts';
+import { parseConfig } from '../../src/config.ts';
+import { families } from '../../src/families/index.ts';
+import { Unavailable } from '../../src/intake/delivery.ts';
+import { openIntake } from '../../src/intake/open-intake.ts';
+import { Quarantine } from '../../src/intake/quarantine.ts';
 import { createLog } from '../../src/log.ts';
 import { FallbackStream } from '../../src/queue/fallback-stream.ts';
 import { connectRedis, type RedisClient } from '../../src/queue/redis.ts';
 import type { Circuit } from '../../src/store/circuit.ts';
 import { databaseCircuit } from '../../src/store/circuits.ts';
 import { drain } from '../../src/worker/drain.ts';
-import { deliveryOf, paths, receiptCallback } from '../support/callbacks.ts';
+import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -39,15 +41,21 @@ async function streamOf(databaseUrl: string, databaseId: Promise<string> = never
   const client = connectRedis(redis.url, 'producer');
   clients.push(client);
   await until(() => client.status === 'ready');
-  return new FallbackStream({ redis: client, prefix: '{receiver}', databaseUrl, databaseId });
+  return new FallbackStream({ redis: client, prefix: '{receiver}', databaseUrl, databaseId, log });
 }
 
 function drainOf(fallback: FallbackStream) {
   const { pool } = database;
-  const inbox = new Inbox({ pool, circuit, enqueue: async () => {}, log });
+  const { intake } = openIntake({
+    config: parseConfig({}, families),
+    families,
+    pool,
+    circuit,
+    fallback,
+    log,
+  });
   const quarantine = new Quarantine({ pool, limits: { rows: 1, bytes: 1e6 }, log });
-  const parts = { fallback, inbox, quarantine, paths, bodyLimitBytes: 256 * 1024, log };
-  return { step: () => drain(parts), quarantine };
+  return { step: () => drain({ fallback, intake, bodyLimitBytes: 256 * 1024 }), quarantine };
 }
 
 const numbered = (count: number) =>

@@ -1,6 +1,6 @@
 import { Fragment } from 'preact';
 import type { Family } from '../../families/index.ts';
-import { concealEnvelope, concealRow } from '../personal.ts';
+import { redactEnvelope, redactRow } from '../redact.ts';
 import { PostForm, Submit } from '../ui/forms.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { DeliveryLink, formatCount, Moment, Status, Verbatim } from '../ui/values.tsx';
@@ -18,7 +18,7 @@ export function DeliveryDetail({ delivery, family, row, revealed }: DetailProps)
   const address = `/console/deliveries/${delivery.id}`;
   const envelope = revealed
     ? delivery.text
-    : JSON.stringify(concealEnvelope(delivery.envelope, family), null, 4);
+    : JSON.stringify(redactEnvelope(delivery.envelope, family), null, 4);
   return (
     <>
       <Life delivery={delivery} />
@@ -106,7 +106,7 @@ function RelatedLink({ delivery, family }: Pick<DetailProps, 'delivery' | 'famil
 function Row({ delivery, family, row, revealed }: DetailProps) {
   if (!family) return <p class="empty">This version of the service does not know the family.</p>;
   if (!row) return <p class="empty">There is no row of this in {family.table}.</p>;
-  const shown = revealed ? row : concealRow(row, family);
+  const shown = revealed ? row : redactRow(row, family);
   const isOwn = row.delivery_id === delivery.id;
   return (
     <>

@@ -1,6 +1,6 @@
 import type { Request, Response, Router } from 'express';
+import type { ConsoleDependencies } from '../dependencies.ts';
 import { NotHere } from '../errors.ts';
-import type { ConsoleParts } from '../parts.ts';
 import type { ConsoleStore } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { DeliveryDetail } from './detail-page.tsx';
@@ -14,7 +14,7 @@ export const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 /** The deliveries: a list to search in, and each in full. */
 export function addDeliveries(
   router: Router,
-  { families, timezone, log }: ConsoleParts,
+  { families, timezone, log }: ConsoleDependencies,
   store: ConsoleStore,
 ): void {
   const { db } = store.pages;

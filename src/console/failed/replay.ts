@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
+import { countDeliveries, type ReplayFilter, replayDeliveries } from '../../apply/replay.ts';
 import type { Family } from '../../families/index.ts';
 import type { Tables } from '../../store/tables.ts';
 import { BadInput } from '../errors.ts';
-import type { Replay, ReplayFilter } from '../parts.ts';
 import { parseLocal } from '../ui/time.ts';
 
 /** No more than this at once: who waits for a page, and the proxy in between, have only so much time. */
@@ -64,18 +64,18 @@ export function readReplayForm(
 /** Applies deliveries again, or finds out what that would do. */
 export async function replayNow(
   db: Kysely<Tables>,
-  replay: Replay,
+  families: readonly Family[],
   filter: ReplayFilter,
   options: { dryRun: boolean },
 ): Promise<Outcome> {
   const outcome: Outcome = {
-    matching: await replay.count(db, filter),
+    matching: await countDeliveries(db, filter),
     applied: 0,
     changed: 0,
     failed: 0,
     errors: [],
   };
-  for await (const { applied, changed, failed } of replay.run(db, filter, options)) {
+  for await (const { applied, changed, failed } of replayDeliveries(db, families, filter, options)) {
     outcome.applied += applied;
     outcome.changed += changed;
     outcome.failed += failed.length;

@@ -1,14 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Readiness } from '../../http/health.ts';
+import type { Readiness } from '../../readiness.ts';
 import type { Bounded } from '../store.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { Ago, formatAmount, formatCount, Moment } from '../ui/values.tsx';
+import type { Answer } from './cached.ts';
 import type { Arrivals, Backlog, Day, Silent } from './figures.ts';
-import type { Answer } from './remembered.ts';
 
 export interface OverviewProps {
   readiness: Readiness;

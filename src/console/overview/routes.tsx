@@ -1,19 +1,19 @@
 import type { Router } from 'express';
-import type { ConsoleParts } from '../parts.ts';
+import type { ConsoleDependencies } from '../dependencies.ts';
 import { type ConsoleStore, isTimeout } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
+import { cached } from './cached.ts';
 import { readArrivals, readBacklog, readDays, readHours, readSilences } from './figures.ts';
 import { Overview } from './page.tsx';
-import { remembered } from './remembered.ts';
 
 /** The first page: are we receiving, are we keeping up, is anything failing. */
 export function addOverview(
   router: Router,
-  { families, readiness }: ConsoleParts,
+  { families, readiness }: ConsoleDependencies,
   store: ConsoleStore,
 ): void {
   const { db } = store.pages;
-  const silences = remembered(() => readSilences(db));
+  const silences = cached(() => readSilences(db));
   const arrivals = async () => {
     const [found, shown] = await Promise.all([readArrivals(db), readHours(db)]);
     return { ...found, shown };

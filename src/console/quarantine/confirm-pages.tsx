@@ -2,7 +2,7 @@ import { PostForm, Submit } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
 import { formatCount } from '../ui/values.tsx';
 import { BodyLink } from './pages.tsx';
-import { atOnce, type Readmitted } from './readmit.ts';
+import { atOnce, type Replayed } from './replay.ts';
 
 type Values = Record<string, string | undefined>;
 
@@ -10,7 +10,7 @@ const bodies = (count: number) => `${formatCount(count)} ${count === 1 ? 'body' 
 const leave = <a href="/console/quarantine">Leave everything as it is</a>;
 
 /** What taking in would come to, before it is done. */
-export function ConfirmReadmit({ found, values }: { found: Readmitted; values: Values }) {
+export function ConfirmReplay({ found, values }: { found: Replayed; values: Values }) {
   return (
     <>
       <p>
@@ -20,9 +20,9 @@ export function ConfirmReadmit({ found, values }: { found: Readmitted; values: V
       </p>
       <Result found={found} would />
       <div class="actions">
-        {found.takenIn > 0 && (
+        {found.accepted > 0 && (
           <PostForm action="/console/quarantine/replay" values={values}>
-            <Submit>Take in {bodies(found.takenIn)}</Submit>
+            <Submit>Take in {bodies(found.accepted)}</Submit>
           </PostForm>
         )}
         {leave}
@@ -31,7 +31,7 @@ export function ConfirmReadmit({ found, values }: { found: Readmitted; values: V
   );
 }
 
-export function ReadmitDone({ found }: { found: Readmitted }) {
+export function ReplayDone({ found }: { found: Replayed }) {
   return (
     <>
       <Result found={found} />
@@ -43,16 +43,16 @@ export function ReadmitDone({ found }: { found: Readmitted }) {
   );
 }
 
-function Result({ found, would = false }: { found: Readmitted; would?: boolean }) {
+function Result({ found, would = false }: { found: Replayed; would?: boolean }) {
   return (
     <>
       <dl class="card">
         <dt>{would ? 'Would be taken in' : 'Taken in'}</dt>
-        <dd>{formatCount(found.takenIn)}</dd>
+        <dd>{formatCount(found.accepted)}</dd>
         {!would && <dt>Of these held already</dt>}
         {!would && <dd>{formatCount(found.duplicates)}</dd>}
         <dt>{would ? 'Would still be refused' : 'Still refused'}</dt>
-        <dd>{formatCount(found.refused)}</dd>
+        <dd>{formatCount(found.rejected)}</dd>
       </dl>
       {found.reasons.length > 0 && (
         <Table

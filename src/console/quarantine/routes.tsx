@@ -1,22 +1,22 @@
 import type { Request, Response, Router } from 'express';
-import { countQuarantine, dropQuarantine } from '../../inbox/quarantine-rows.ts';
+import { countQuarantine, dropQuarantine } from '../../intake/quarantine-rows.ts';
 import { uuid } from '../deliveries/routes.tsx';
+import type { ConsoleDependencies } from '../dependencies.ts';
 import { NotHere } from '../errors.ts';
-import type { ConsoleParts } from '../parts.ts';
 import type { ConsoleStore } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { BodyPage } from './body-page.tsx';
-import { ConfirmDrop, ConfirmReadmit, DropDone, ReadmitDone } from './confirm-pages.tsx';
+import { ConfirmDrop, ConfirmReplay, DropDone, ReplayDone } from './confirm-pages.tsx';
 import { QuarantinePage } from './pages.tsx';
-import { readmitNow, readQuarantineForm } from './readmit.ts';
+import { readQuarantineForm, replayBodies } from './replay.ts';
 import { listBodies, readBody, readQuarantineGroups } from './rows.ts';
 
 const section = 'quarantine';
 const trail = [{ name: 'Quarantine', href: '/console/quarantine' }];
 
 /** What was refused, and what becomes of it: each step is shown before it is taken. */
-export function addQuarantine(router: Router, parts: ConsoleParts, store: ConsoleStore): void {
-  const { readmission, timezone, log } = parts;
+export function addQuarantine(router: Router, dependencies: ConsoleDependencies, store: ConsoleStore): void {
+  const { intake, timezone, log } = dependencies;
   const { db } = store.pages;
 
   router.get('/quarantine', async (req, res) => {
@@ -48,17 +48,17 @@ export function addQuarantine(router: Router, parts: ConsoleParts, store: Consol
       const page = { title: 'Drop?', section, trail } as const;
       sendPage(res, page, <ConfirmDrop count={count} values={{ ...values, asOf }} />);
     } else {
-      const found = await readmitNow(db, filter, { ...readmission, inbox: undefined });
-      sendPage(res, { title: 'Take in?', section, trail }, <ConfirmReadmit found={found} values={values} />);
+      const found = await replayBodies(db, filter, intake, { dryRun: true });
+      sendPage(res, { title: 'Take in?', section, trail }, <ConfirmReplay found={found} values={values} />);
     }
   });
 
   router.post('/quarantine/replay', async (req, res) => {
     const { filter } = readQuarantineForm(req.body, timezone);
-    const found = await readmitNow(db, filter, readmission);
-    const { takenIn, refused } = found;
-    log.info({ takenIn, refused, quarantine: filter.id }, 'the console took bodies of the quarantine in');
-    sendPage(res, { title: 'Taken in', section, trail }, <ReadmitDone found={found} />);
+    const found = await replayBodies(db, filter, intake, { dryRun: false });
+    const { accepted, rejected } = found;
+    log.info({ accepted, rejected, quarantine: filter.id }, 'the console replayed bodies of the quarantine');
+    sendPage(res, { title: 'Taken in', section, trail }, <ReplayDone found={found} />);
   });
 
   router.post('/quarantine/drop', async (req, res) => {

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { faultsKey } from '../../inbox/quarantine-rows.ts';
+import { faultsKey } from '../../intake/quarantine-rows.ts';
 import type { Tables } from '../../store/tables.ts';
 
 type Faults = { path: string; message: string }[];

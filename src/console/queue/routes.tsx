@@ -1,8 +1,8 @@
 import type { Router } from 'express';
 import type { JobQueue } from '../../queue/backend.ts';
-import { within } from '../../within.ts';
+import { withTimeout } from '../../with-timeout.ts';
+import type { ConsoleDependencies } from '../dependencies.ts';
 import { NotHere } from '../errors.ts';
-import type { ConsoleParts } from '../parts.ts';
 import { sendPage } from '../ui/page.tsx';
 import { jobStates, listJobs } from './jobs.ts';
 import { JobCounts, JobList } from './pages.tsx';
@@ -11,7 +11,7 @@ const timeoutMs = 2_000;
 const away = <p class="empty">The queue does not answer.</p>;
 
 /** The queue, read-only: how many jobs are in each state, and which. */
-export function addQueue(router: Router, { queue }: Pick<ConsoleParts, 'queue'>): void {
+export function addQueue(router: Router, { queue }: Pick<ConsoleDependencies, 'queue'>): void {
   router.get('/queue', async (_req, res) => {
     const counts = await ask(queue, (opened) => opened.getJobCounts(...jobStates));
     sendPage(
@@ -41,9 +41,9 @@ export function addQueue(router: Router, { queue }: Pick<ConsoleParts, 'queue'>)
 }
 
 /** @returns undefined if the queue does not answer in time */
-async function ask<T>(queue: ConsoleParts['queue'], question: (opened: JobQueue) => Promise<T>) {
+async function ask<T>(queue: ConsoleDependencies['queue'], question: (opened: JobQueue) => Promise<T>) {
   try {
-    return await within(timeoutMs, question(queue.opened()));
+    return await withTimeout(timeoutMs, question(queue.opened()));
   } catch {
     return undefined;
   }

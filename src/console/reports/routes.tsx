@@ -1,6 +1,6 @@
 import type { Request, Response, Router } from 'express';
+import type { ConsoleDependencies } from '../dependencies.ts';
 import { NotHere } from '../errors.ts';
-import type { ConsoleParts } from '../parts.ts';
 import type { ConsoleStore } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { sendCsv } from './csv.ts';
@@ -12,8 +12,8 @@ import { reports } from './reports.ts';
 const section = 'reports';
 
 /** The reporting views, as tables, charts and downloads. */
-export function addReports(router: Router, parts: ConsoleParts, store: ConsoleStore): void {
-  const { timezone, downloads, log } = parts;
+export function addReports(router: Router, dependencies: ConsoleDependencies, store: ConsoleStore): void {
+  const { timezone, downloads, log } = dependencies;
   const { db } = store.pages;
 
   router.get('/reports', (_req, res) => sendPage(res, { title: 'Reports', section }, <ReportList />));

@@ -5,9 +5,9 @@ import type { Log } from '../../log.ts';
 import { provideBinaries } from './binaries.ts';
 import { type Cluster, provideCluster } from './cluster.ts';
 import { answers, choosePort, createDatabase, urlOf } from './connection.ts';
-import { layOutLog } from './lay-out-log.ts';
 import { isAlive, isPostgres, readLockFile } from './lock-file.ts';
 import { findPlace } from './place.ts';
+import { preallocateWal } from './preallocate-wal.ts';
 import { type ServerProcess, spawnServer } from './server-process.ts';
 import { supervise } from './supervise.ts';
 
@@ -17,7 +17,7 @@ export interface EmbeddedPostgres {
   stop: () => Promise<void>;
 }
 
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 const leavingMs = 5_000;
 
 /**
@@ -64,7 +64,7 @@ export async function startEmbeddedPostgres(
         writeFileSync(owner, String(process.pid));
         log.info({ home: place.home }, 'the embedded PostgreSQL runs');
         const stop = supervise(server, start, log);
-        const leaveLog = layOutLog(url, cluster.database, log);
+        const leaveLog = preallocateWal(url, cluster.database, log);
         return {
           url,
           stop: async () => {
@@ -77,7 +77,7 @@ export async function startEmbeddedPostgres(
     }
     if (running.state === 'leaving' && performance.now() - began > leavingMs)
       process.kill(running.pid, 'SIGINT');
-    if (performance.now() - began > patienceMs) {
+    if (performance.now() - began > timeoutMs) {
       throw new Error(`The PostgreSQL server on ${cluster.database} neither answers nor ends.`);
     }
     await sleep(50);
@@ -114,7 +114,7 @@ async function untilReady(
   void server.exited.then(() => {
     ended = true;
   });
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + timeoutMs;
   try {
     while (!(await answers(urlOf(cluster, port, 'postgres')))) {
       signal?.throwIfAborted();

@@ -1,0 +1,91 @@
+import type { Kysely } from 'kysely';
+import type { Family } from '../families/index.ts';
+import { describeRefusal, isRefusedData } from '../store/faults.ts';
+import type { DeliveryStatus, Tables } from '../store/tables.ts';
+import { type Applied, applyDeliveries, applyParts, applyTogether } from './apply.ts';
+
+/** Which deliveries are meant; what is left out does not narrow, but for the status. */
+export interface ReplayFilter {
+  status?: DeliveryStatus | undefined;
+  family?: string | undefined;
+  event?: string | undefined;
+  businessId?: string | undefined;
+  id?: string | undefined;
+  /** The very text of `deliveries.error`. */
+  error?: string | undefined;
+  /** By the time at which they were received. */
+  since?: Date | undefined;
+  until?: Date | undefined;
+}
+
+const chunk = 500;
+
+/** How many deliveries match. */
+export async function countDeliveries(db: Kysely<Tables>, filter: ReplayFilter): Promise<number> {
+  const { rows } = await matching(db, filter)
+    .select(({ fn }) => fn.countAll<string>().as('rows'))
+    .executeTakeFirstOrThrow();
+  return Number(rows);
+}
+
+/**
+ * Applies deliveries again, those that failed unless the filter says otherwise, in chunks. It is safe to
+ * repeat: a row changes only where it would hold something else afterwards.
+ *
+ * @param options `dryRun`: each chunk's transaction is rolled back, so that nothing changes
+ * @returns what became of each chunk
+ * @throws the database's error when it is not about the data
+ */
+export async function* replayDeliveries(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  filter: ReplayFilter,
+  { dryRun }: { dryRun: boolean },
+): AsyncGenerator<Applied> {
+  const statuses: DeliveryStatus[] = [filter.status ?? 'failed'];
+  let last = '';
+  for (;;) {
+    let query = matching(db, filter).select('id').orderBy('id').limit(chunk);
+    if (last) query = query.where('id', '>', last);
+    const ids = (await query.execute()).map(({ id }) => id);
+    if (ids.length === 0) return;
+    last = ids.at(-1)!;
+    const result = await (dryRun ? preview : applyDeliveries)(db, families, ids, statuses);
+    if (result.broken.length > 0) throw result.broken[0]!.error;
+    yield result;
+  }
+}
+
+/** What applying would do. */
+async function preview(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  ids: readonly string[],
+  statuses: readonly DeliveryStatus[],
+): Promise<Applied> {
+  const tx = await db.startTransaction().execute();
+  try {
+    return await applyTogether(tx, families, ids, statuses);
+  } catch (error) {
+    if (!isRefusedData(error)) throw error;
+    if (ids.length === 1) {
+      const failed = [{ id: ids[0]!, error: describeRefusal(error) }];
+      return { applied: 0, changed: 0, failed, broken: [] };
+    }
+  } finally {
+    await tx.rollback().execute();
+  }
+  return applyParts(ids, (id) => preview(db, families, [id], statuses));
+}
+
+function matching(db: Kysely<Tables>, filter: ReplayFilter) {
+  let query = db.selectFrom('deliveries').where('status', '=', filter.status ?? 'failed');
+  if (filter.family) query = query.where('family', '=', filter.family);
+  if (filter.event) query = query.where('event', '=', filter.event);
+  if (filter.businessId) query = query.where('business_id', '=', filter.businessId);
+  if (filter.id) query = query.where('id', '=', filter.id);
+  if (filter.error) query = query.where('error', '=', filter.error);
+  if (filter.since) query = query.where('received_at', '>=', filter.since);
+  if (filter.until) query = query.where('received_at', '<', filter.until);
+  return query;
+}

@@ -1,0 +1,70 @@
+import type { Config } from './config.ts';
+import { describeAccess } from './http/access/describe-access.ts';
+import { type ForwardedWatch, forwardedIgnored } from './http/access/forwarded.ts';
+import type { QueueBackend } from './queue/backend.ts';
+import type { DeliveryQueue } from './queue/delivery-queue.ts';
+import type { HealthCheck } from './readiness.ts';
+import type { Circuit } from './store/circuit.ts';
+import type { RunningWorker } from './worker/worker.ts';
+
+export interface HealthSources {
+  config: Config;
+  /** Of PostgreSQL. */
+  circuit: Circuit;
+  backend: QueueBackend;
+  queue: DeliveryQueue;
+  worker: Pick<RunningWorker, 'takesJobs'> | undefined;
+  forwarded: ForwardedWatch;
+}
+
+/** What /readyz tells: what this process can do now. One store has to take deliveries; the rest is information. */
+export function healthChecks(sources: HealthSources): HealthCheck[] {
+  const { config, circuit, backend, queue, worker, forwarded } = sources;
+  const { fallback } = backend;
+  const answers = async (store: Circuit, detail: string) => {
+    if (store.isOpen || !(await store.answers())) throw new Error('The store is away.');
+    return detail;
+  };
+  const database = () => answers(circuit, 'PostgreSQL');
+  const inRedis = () => answers(backend.circuit, 'Redis, until PostgreSQL is back');
+  const access = () =>
+    [describeAccess(config), ...(forwarded.isIgnored() ? [forwardedIgnored] : [])].join('; ');
+  return [
+    {
+      name: 'store',
+      required: true,
+      check: () => database().catch((error) => (fallback ? inRedis() : Promise.reject(error))),
+    },
+    { name: 'database', required: false, check: () => database().then(() => 'takes deliveries') },
+    {
+      name: 'queue',
+      required: false,
+      check: async () => {
+        queue.opened();
+        return answers(backend.circuit, `on ${backend.name}`);
+      },
+    },
+    ...(worker
+      ? [
+          {
+            name: 'worker',
+            required: false,
+            check: async () => {
+              if (!worker.takesJobs()) throw new Error('It takes no jobs.');
+              return 'takes jobs';
+            },
+          },
+        ]
+      : []),
+    ...(fallback
+      ? [
+          {
+            name: 'fallback',
+            required: false,
+            check: () => inRedis().then(async () => (await fallback.readDurability()).detail),
+          },
+        ]
+      : []),
+    { name: 'access', required: false, check: async () => access() },
+  ];
+}

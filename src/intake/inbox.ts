@@ -1,0 +1,126 @@
+import pg from 'pg';
+import type { Log } from '../log.ts';
+import { type Circuit, StoreAway } from '../store/circuit.ts';
+import { databaseTimeoutMs } from '../store/circuits.ts';
+import { describeRefusal } from '../store/faults.ts';
+import { type AppendResult, type Delivery, Unavailable } from './delivery.ts';
+import { GroupCommit, Overloaded } from './group-commit.ts';
+import { insertDeliveries } from './insert-deliveries.ts';
+import { DataRefused } from './rejection.ts';
+
+/** A second store, which holds deliveries while PostgreSQL is unavailable. */
+export interface Fallback {
+  circuit: Circuit;
+  /** Resolves once they are durable there. */
+  append: (deliveries: readonly Delivery[]) => Promise<void>;
+}
+
+/** Told of each commit. */
+export interface InboxObserver {
+  committed: (store: string, deliveries: number, seconds: number) => void;
+}
+
+export interface InboxOptions {
+  pool: pg.Pool;
+  /** Of PostgreSQL. */
+  circuit: Circuit;
+  /** Hands the new deliveries of a commit to the queue. */
+  enqueue: (ids: string[]) => Promise<void>;
+  fallback?: Fallback | undefined;
+  observe?: InboxObserver | undefined;
+  log: Log;
+}
+
+/** Where deliveries become durable, before they are acknowledged. */
+export class Inbox {
+  private readonly options: InboxOptions;
+  private readonly commits: GroupCommit<Delivery, AppendResult>;
+  private readonly enqueuing = new Set<Promise<void>>();
+
+  constructor(options: InboxOptions) {
+    this.options = options;
+    this.commits = new GroupCommit({
+      commit: (deliveries) => this.commit(deliveries),
+      // The circuit turns every outage into StoreAway: what else there is, one delivery has caused.
+      isFaultOfAnItem: (error) => !(error instanceof StoreAway),
+      weigh: (delivery) => delivery.body.length,
+      maxWeight: 4 * 1024 * 1024,
+      maxItems: 500,
+      maxWaiting: 5_000,
+      maxWaitingWeight: 64 * 1024 * 1024,
+    });
+  }
+
+  /**
+   * Resolves once the delivery is durable, with whether it is new.
+   *
+   * @throws Unavailable while no store can hold it; DataRefused if PostgreSQL never will
+   */
+  async append(delivery: Delivery): Promise<AppendResult> {
+    try {
+      return await this.commits.append(delivery);
+    } catch (error) {
+      if (error instanceof pg.DatabaseError) throw new DataRefused(describeRefusal(error));
+      if (!(error instanceof Overloaded || error instanceof StoreAway)) {
+        this.options.log.error({ err: error, delivery: delivery.id }, 'a delivery could not be stored');
+      }
+      throw new Unavailable(error);
+    }
+  }
+
+  /** Resolves once every delivery that was appended is durable and has been handed on. */
+  async drained(): Promise<void> {
+    await this.commits.drained();
+    await Promise.all(this.enqueuing);
+  }
+
+  private async commit(deliveries: Delivery[]): Promise<AppendResult[]> {
+    const { circuit, fallback } = this.options;
+    try {
+      return await circuit.run(() => this.timed('PostgreSQL', deliveries, this.store));
+    } catch (error) {
+      if (!(error instanceof StoreAway && fallback)) throw error;
+      return await fallback.circuit.run(() => this.timed('Redis', deliveries, this.spill));
+    }
+  }
+
+  private async timed(
+    store: string,
+    deliveries: Delivery[],
+    commit: (deliveries: Delivery[]) => Promise<AppendResult[]>,
+  ): Promise<AppendResult[]> {
+    const started = performance.now();
+    const results = await commit.call(this, deliveries);
+    this.options.observe?.committed(store, deliveries.length, (performance.now() - started) / 1000);
+    return results;
+  }
+
+  private async store(deliveries: Delivery[]): Promise<AppendResult[]> {
+    const results = await insertDeliveries(this.options.pool, deliveries, databaseTimeoutMs);
+    const fresh = deliveries.filter((_, index) => results[index] === 'accepted');
+    if (fresh.length > 0) this.handOn(fresh.map((delivery) => delivery.id));
+    return results;
+  }
+
+  /** Whether they are new is not known there; of copies in one commit the first counts as new. */
+  private async spill(deliveries: Delivery[]): Promise<AppendResult[]> {
+    await this.options.fallback!.append(deliveries);
+    const seen = new Set<string>();
+    return deliveries.map(({ id }) => {
+      const isNew = !seen.has(id);
+      seen.add(id);
+      return isNew ? 'accepted' : 'duplicate';
+    });
+  }
+
+  /** The answer does not wait for the queue: what it misses, the sweep finds. */
+  private handOn(ids: string[]): void {
+    const enqueued = this.options
+      .enqueue(ids)
+      .catch((error) => {
+        this.options.log.debug({ err: error, count: ids.length }, 'deliveries wait for the sweep');
+      })
+      .finally(() => this.enqueuing.delete(enqueued));
+    this.enqueuing.add(enqueued);
+  }
+}

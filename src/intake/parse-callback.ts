@@ -1,0 +1,66 @@
+import { isUtf8 } from 'node:buffer';
+import type { z } from 'zod';
+import type { AnyEnvelope, Family } from '../families/index.ts';
+import { withDecimals } from './decimals.ts';
+import { milliseconds } from './identity.ts';
+import { type FieldError, InvalidCallback, NotJson, pointer, WrongFamily } from './rejection.ts';
+import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/**
+ * Parses a callback, once, in a time that grows no faster than the body.
+ *
+ * @param schema of the envelope of every family (service-interface section 2)
+ * @param nowMs the time: an event that lies more than a day ahead would stay the newest until then
+ * @param family the family whose callbacks arrive on this path (section 4.5); left out: any
+ * @returns the callback as it came; where a double does not hold a number of its `data`, a Decimal stands there
+ * @throws NotJson; InvalidCallback with the faults, an event of another family among them
+ */
+export function parseCallback(
+  body: Buffer,
+  schema: z.ZodType<AnyEnvelope>,
+  nowMs: number,
+  family?: Family,
+): AnyEnvelope {
+  if (!isUtf8(body)) throw new NotJson('The body is not UTF-8.');
+  const json = body.toString('utf8');
+  const value = parseExactly(json);
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new InvalidCallback(parsed.error.issues.map(describeIssue));
+  // What was validated is passed on as it came, with its unknown fields in their order.
+  const envelope = value as AnyEnvelope;
+  if (family && !family.events.includes(envelope.event)) throw new WrongFamily(family.events);
+  if (milliseconds(envelope.event_time) > nowMs + dayMs) {
+    throw new InvalidCallback([
+      { path: '/event_time', message: 'must not lie more than a day ahead of the present time' },
+    ]);
+  }
+  return envelope;
+}
+
+function parseExactly(json: string): unknown {
+  const value = parseJson(json);
+  refuse(findUnstorable(json, value));
+  const exact = withDecimals(json, value);
+  if (exact !== value) refuse(findUnstorableNumbers(exact));
+  return exact;
+}
+
+function refuse(errors: FieldError[]): void {
+  if (errors.length > 0) throw new InvalidCallback(errors);
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    // The parser's message quotes the body.
+    throw new NotJson('The body is not valid JSON.');
+  }
+}
+
+function describeIssue(issue: z.core.$ZodIssue): FieldError {
+  const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
+  return { path: pointer(issue.path), message: missing ? 'is required' : issue.message };
+}

@@ -1,0 +1,79 @@
+import { type Kysely, type Selectable, sql } from 'kysely';
+import type { QuarantineReason, Tables } from '../store/tables.ts';
+
+export type QuarantineRow = Selectable<Tables['quarantine']>;
+
+/** Which rows are meant; what is left out does not narrow. */
+export interface QuarantineFilter {
+  id?: string | undefined;
+  path?: string | undefined;
+  reason?: QuarantineReason | undefined;
+  /** The faults, as `faultsKey` has them. */
+  faults?: string | undefined;
+  since?: Date | undefined;
+  until?: Date | undefined;
+  /** Also those that were replayed. */
+  replayed?: boolean | undefined;
+}
+
+/** Rows of the quarantine without their bodies, oldest first. */
+export function listQuarantine(db: Kysely<Tables>, filter: QuarantineFilter, limit: number) {
+  return matching(db, filter)
+    .select(['id', 'path', 'reason', 'errors', 'received_at', 'last_received_at', 'count', 'replayed_at'])
+    .select('acknowledged')
+    .limit(limit)
+    .execute();
+}
+
+/** How many rows match. */
+export async function countQuarantine(db: Kysely<Tables>, filter: QuarantineFilter): Promise<number> {
+  const { rows } = await matching(db, filter)
+    .clearOrderBy()
+    .select(({ fn }) => fn.countAll<string>().as('rows'))
+    .executeTakeFirstOrThrow();
+  return Number(rows);
+}
+
+/** Matching rows with their bodies, in the order of their ids, read in pages. */
+export async function* readQuarantine(
+  db: Kysely<Tables>,
+  filter: QuarantineFilter,
+  page = 100,
+): AsyncGenerator<QuarantineRow> {
+  let last: QuarantineRow | undefined;
+  do {
+    let query = matching(db, filter).clearOrderBy().selectAll().orderBy('id').limit(page);
+    if (last) query = query.where('id', '>', last.id);
+    const rows = await query.execute();
+    yield* rows;
+    last = rows.at(-1);
+  } while (last);
+}
+
+/** Marks a row as replayed. */
+export async function markReplayed(db: Kysely<Tables>, id: string): Promise<void> {
+  await db.updateTable('quarantine').set({ replayed_at: new Date() }).where('id', '=', id).execute();
+}
+
+/** @returns how many rows were dropped */
+export async function dropQuarantine(db: Kysely<Tables>, filter: QuarantineFilter): Promise<number> {
+  const ids = matching(db, filter).clearOrderBy().select('id');
+  const { numDeletedRows } = await db.deleteFrom('quarantine').where('id', 'in', ids).executeTakeFirst();
+  return Number(numDeletedRows);
+}
+
+/** What stands for a row's list of faults where rows are grouped by it. */
+export const faultsKey = sql<string>`md5(errors::text)`;
+
+function matching(db: Kysely<Tables>, filter: QuarantineFilter) {
+  const { id, path, reason, faults, since, until, replayed } = filter;
+  let query = db.selectFrom('quarantine').orderBy('received_at').orderBy('id');
+  if (id) query = query.where('id', '=', id);
+  if (path) query = query.where('path', '=', path);
+  if (reason) query = query.where('reason', '=', reason);
+  if (faults) query = query.where(faultsKey, '=', faults);
+  if (since) query = query.where('last_received_at', '>=', since);
+  if (until) query = query.where('last_received_at', '<', until);
+  if (!replayed) query = query.where('replayed_at', 'is', null);
+  return query;
+}

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import type pg from 'pg';
+import type { Log } from '../log.ts';
+import { Unavailable } from './delivery.ts';
+import { GroupCommit } from './group-commit.ts';
+import type { Rejection } from './rejection.ts';
+
+/** A body that passed the access checks and was rejected. */
+export interface RejectedBody extends Pick<Rejection, 'reason' | 'errors'> {
+  /** The registered path that it was sent to. */
+  path: string;
+  body: Buffer;
+  /** Whether it was answered 200 and refused by PostgreSQL afterwards: it is kept until a person deletes it. */
+  acknowledged?: boolean;
+}
+
+export interface QuarantineOptions {
+  pool: pg.Pool;
+  log: Log;
+  limits: { rows: number; bytes: number };
+}
+
+const statement = `
+insert into quarantine (id, path, reason, errors, body, acknowledged, count)
+select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), count(*)
+from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[])
+  as rejected(id, path, reason, errors, body, acknowledged)
+group by id
+order by id
+on conflict (id) do update set
+  count = quarantine.count + excluded.count, last_received_at = now(), replayed_at = null,
+  reason = excluded.reason, errors = excluded.errors,
+  acknowledged = quarantine.acknowledged or excluded.acknowledged`;
+
+// Replayed bodies go first, then the oldest. Acknowledged bodies stay and do not count.
+const eviction = `
+with ranked as (
+  select id, row_number() over worth as rows, sum(length(body)) over worth as bytes
+  from quarantine
+  where not acknowledged
+  window worth as (order by replayed_at is not null, last_received_at desc, id)
+)
+delete from quarantine using ranked
+where quarantine.id = ranked.id and (ranked.rows > $1 or ranked.bytes > $2)`;
+
+const evictEveryMs = 1_000;
+
+/** Keeps rejected bodies, once per content, to be replayed after a fix. */
+export class Quarantine {
+  private readonly options: QuarantineOptions;
+  private readonly commits: GroupCommit<RejectedBody, undefined>;
+  private evicting: Promise<void> | undefined;
+  private lastEviction = Number.NEGATIVE_INFINITY;
+
+  constructor(options: QuarantineOptions) {
+    this.options = options;
+    this.commits = new GroupCommit({
+      commit: (rejected) => this.commit(rejected),
+      isFaultOfAnItem: () => false,
+      weigh: ({ body }) => body.length,
+      maxWeight: 4 * 1024 * 1024,
+      maxItems: 200,
+      maxWaiting: 1_000,
+      maxWaitingWeight: 32 * 1024 * 1024,
+    });
+  }
+
+  /**
+   * Resolves once the body is durable.
+   *
+   * @throws Unavailable
+   */
+  async keep(rejected: RejectedBody): Promise<void> {
+    try {
+      await this.commits.append(rejected);
+    } catch (error) {
+      throw new Unavailable(error);
+    }
+  }
+
+  /** Resolves once everything that was given is durable. */
+  async drained(): Promise<void> {
+    await this.commits.drained();
+    await this.evicting;
+  }
+
+  private async commit(rejected: RejectedBody[]): Promise<undefined[]> {
+    await this.options.pool.query({
+      name: 'quarantine',
+      text: statement,
+      values: [
+        rejected.map(contentId),
+        rejected.map(({ path }) => path),
+        rejected.map(({ reason }) => reason),
+        rejected.map(({ errors }) => JSON.stringify(errors)),
+        rejected.map(({ body }) => `\\x${body.toString('hex')}`),
+        rejected.map(({ acknowledged = false }) => acknowledged),
+      ],
+    });
+    if (performance.now() - this.lastEviction > evictEveryMs) {
+      this.lastEviction = performance.now();
+      this.evicting = this.evict();
+    }
+    return rejected.map(() => undefined);
+  }
+
+  private async evict(): Promise<void> {
+    const { pool, log, limits } = this.options;
+    try {
+      const { rowCount } = await pool.query(eviction, [limits.rows, limits.bytes]);
+      if (rowCount)
+        log.warn(
+          { count: rowCount, limits },
+          'the quarantine is full; bodies were dropped: replayed ones first, then the oldest',
+        );
+    } catch (error) {
+      log.warn({ err: error }, 'the quarantine could not be trimmed; it is tried again');
+    }
+  }
+}
+
+/** The same body at the same path is the same row: a UUID (version 8) of both. */
+function contentId({ path, body }: RejectedBody): string {
+  const hash = createHash('sha256').update(`${path}\n`).update(body).digest('hex');
+  const variant = (8 + (Number.parseInt(hash[16]!, 16) & 3)).toString(16);
+  return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-${variant}${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
+}

@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Config } from './config.ts';
+import { openInboxDatabase } from './intake/inbox-database.ts';
+import type { Log } from './log.ts';
+import { prepareDatabase } from './prepare-database.ts';
+import type { QueueBackend } from './queue/backend.ts';
+import { checkRedis } from './queue/check-redis.ts';
+import { DeliveryQueue } from './queue/delivery-queue.ts';
+import type { FallbackStream } from './queue/fallback-stream.ts';
+import { postgresBackend } from './queue/postgres-backend.ts';
+import { redisBackend } from './queue/redis-backend.ts';
+import type { Circuit } from './store/circuit.ts';
+import { type CircuitDependencies, databaseCircuit } from './store/circuits.ts';
+import { type Database, openDatabase } from './store/database.ts';
+import { startEmbeddedPostgres } from './store/embedded/index.ts';
+
+export type OnStop = (close: () => Promise<void>) => void;
+
+export interface Stores {
+  databaseUrl: string;
+  database: Database;
+  /** For deliveries alone. */
+  inboxPool: pg.Pool;
+  /** Of PostgreSQL. */
+  circuit: Circuit;
+  backend: QueueBackend;
+  queue: DeliveryQueue;
+}
+
+const openingMs = 2_000;
+const describeEveryMs = 500;
+
+/**
+ * Opens PostgreSQL, the embedded one where no other is set, brings it up to date, and opens the queue.
+ *
+ * @param onStop takes what closes each of them; what is opened last is closed first
+ */
+export async function openStores(
+  config: Config,
+  log: Log,
+  observe: CircuitDependencies['observe'],
+  onStop: OnStop,
+): Promise<Stores> {
+  const { redisUrl, queuePrefix } = config;
+  if (redisUrl) await checkRedis(redisUrl, queuePrefix, log);
+  const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
+  const { databaseId, stop } = await prepareDatabase(databaseUrl, config, log);
+  onStop(stop);
+  const database = openDatabase(databaseUrl, log, {
+    connections: 10,
+    name: `receiver ${config.role}`,
+    queryTimeoutMs: 30_000,
+    // A table that somebody has locked must not hold up the others.
+    settings: { lock_timeout: 5_000 },
+  });
+  onStop(database.close);
+  const inboxDatabase = openInboxDatabase(databaseUrl, log);
+  onStop(inboxDatabase.close);
+  const circuit = databaseCircuit(inboxDatabase.pool, { log, observe });
+  onStop(async () => circuit.close());
+  for (const { pool } of [database, inboxDatabase]) {
+    pool.on('error', (error) => void circuit.suspect(error));
+  }
+  const backend = redisUrl
+    ? redisBackend({ url: redisUrl, prefix: queuePrefix, databaseUrl, databaseId }, { log, observe })
+    : postgresBackend(databaseUrl, circuit);
+  onStop(backend.close);
+  const stopping = new AbortController();
+  onStop(async () => stopping.abort());
+  if (backend.fallback) void describeFallback(backend.fallback, log, stopping.signal);
+  const queue = new DeliveryQueue(backend, log);
+  onStop(() => queue.close());
+  // The first deliveries need not wait for the sweep where the queue's store answers.
+  await Promise.race([queue.opening, sleep(openingMs, undefined, { ref: false })]);
+  return { databaseUrl, database, inboxPool: inboxDatabase.pool, circuit, backend, queue };
+}
+
+async function startEmbedded(config: Config, log: Log, onStop: OnStop): Promise<string> {
+  const stopping = new AbortController();
+  const starting = startEmbeddedPostgres(config.dataDir, log, [], stopping.signal);
+  // Before it has started: a stop meanwhile leaves no process behind.
+  onStop(async () => {
+    stopping.abort();
+    await starting.then(
+      ({ stop }) => stop(),
+      () => {}, // raised below
+    );
+  });
+  return (await starting).url;
+}
+
+/** Logs what the settings of Redis mean for deliveries that wait there, once it responds. */
+async function describeFallback(fallback: FallbackStream, log: Log, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const { safe, detail } = await fallback.readDurability();
+      log[safe ? 'info' : 'warn']({ detail }, 'Redis is the fallback store while PostgreSQL is unavailable');
+      return;
+    } catch {
+      // An outage of Redis, which its circuit reports.
+      await sleep(describeEveryMs, undefined, { ref: false, signal }).catch(() => {});
+    }
+  }
+}

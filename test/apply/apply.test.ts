@@ -1,0 +1,339 @@
+import fc from 'fast-check';
+import { z } from 'zod';
+import { applyDeliveries } from '../../src/apply/apply.ts';
+import { amount, text } from '../../src/families/field.ts';
+import { defineFamily, envelopeSchema, families } from '../../src/families/index.ts';
+import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
+import { newestVersions, versionsInTables } from '../chaos/model.ts';
+import {
+  consentFormCallback,
+  consentFormData,
+  deliveryOf,
+  history,
+  receiptCallback,
+  receiptData,
+  reviewRequestCallback,
+  reviewRequestData,
+} from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+beforeEach(() => clear());
+
+const tables = ['receipts', 'consent_forms', 'review_requests'];
+
+async function clear() {
+  await database.pool.query(`truncate deliveries, ${tables.join(', ')}`);
+}
+
+async function takeIn(callbacks: Parameters<typeof deliveryOf>[0][]): Promise<string[]> {
+  const deliveries = callbacks.map(deliveryOf);
+  await insertDeliveries(database.pool, deliveries);
+  return deliveries.map((delivery) => delivery.id);
+}
+
+async function contents() {
+  return Promise.all(tables.map((table) => database.rows(`select * from ${table} t order by t::text`)));
+}
+
+it('any order, repetition and split of any history ends in the same rows: those of the newest versions', async () => {
+  const shuffledWithRepetitions = history.chain((callbacks) =>
+    fc.record({
+      callbacks: fc.constant(callbacks),
+      arrivals: fc.array(fc.nat(callbacks.length - 1), { maxLength: 10 }).chain((again) =>
+        fc.shuffledSubarray([...callbacks.keys(), ...again], {
+          minLength: callbacks.length + again.length,
+        }),
+      ),
+      commit: fc.integer({ min: 1, max: 9 }),
+      job: fc.integer({ min: 1, max: 9 }),
+    }),
+  );
+  await fc.assert(
+    fc.asyncProperty(shuffledWithRepetitions, async ({ callbacks, arrivals, commit, job }) => {
+      await clear();
+      for (const callback of callbacks) {
+        await applyDeliveries(database.db, families, await takeIn([callback as never]));
+      }
+      const expected = await contents();
+      const newest = (await database.rows(versionsInTables)).map(({ key, id }) => [key, id]);
+      expect(Object.fromEntries(newest)).toEqual(
+        Object.fromEntries(newestVersions(callbacks.map((envelope) => ({ envelope: envelope as never })))),
+      );
+
+      await clear();
+      const ids: string[] = [];
+      for (let at = 0; at < arrivals.length; at += commit) {
+        ids.push(
+          ...(await takeIn(arrivals.slice(at, at + commit).map((index) => callbacks[index] as never))),
+        );
+      }
+      for (let at = 0; at < ids.length; at += job) {
+        await applyDeliveries(database.db, families, ids.slice(at, at + job));
+      }
+      expect(await contents()).toEqual(expected);
+      expect(await database.rows(`select 1 from deliveries where status <> 'applied'`)).toEqual([]);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it('the newest version of a receipt wins: by event time, then update time, then place in its life', async () => {
+  const newest = receiptCallback({
+    event: 'receipt.updated',
+    event_time: 1_700_000_002,
+    data: { actor: 'last' },
+  });
+  const earlier = [
+    receiptCallback({ event: 'receipt.deleted', event_time: 1_700_000_001, data: { actor: 'deleted' } }),
+    receiptCallback({ event_time: 1_700_000_002, data: { actor: 'created' } }),
+    receiptCallback({
+      event: 'receipt.deleted',
+      event_time: 1_700_000_002,
+      data: { actor: 'older', updated_at: 1_600_000_000 },
+    }),
+  ];
+  const ids = await takeIn([newest, ...earlier]);
+  for (const id of ids) await applyDeliveries(database.db, families, [id]);
+  expect(await database.rows('select actor, last_event, deleted_at, delivery_id from receipts')).toEqual([
+    { actor: 'last', last_event: 'receipt.updated', deleted_at: null, delivery_id: ids[0] },
+  ]);
+});
+
+it.each([undefined, null])(
+  'a deletion whose updated_at is %s is the last of its second, in any order',
+  async (updated_at) => {
+    const at = 1_700_000_002;
+    const callbacks = [
+      receiptCallback({ event_time: at, data: { updated_at: at * 1000 } }),
+      receiptCallback({ event: 'receipt.updated', event_time: at, data: { updated_at: at * 1000 + 999 } }),
+      receiptCallback({ event: 'receipt.deleted', event_time: at, data: { updated_at: at * 1000 } }),
+      receiptCallback({ event: 'receipt.deleted', event_time: at, data: { updated_at } }),
+      receiptCallback({ event: 'receipt.updated', event_time: at, data: { updated_at } }),
+    ];
+    const { id } = deliveryOf(callbacks[3]!);
+    for (const order of [callbacks, callbacks.toReversed()]) {
+      await clear();
+      for (const one of order) await applyDeliveries(database.db, families, await takeIn([one]));
+      expect(await database.rows('select delivery_id, deleted_at from receipts')).toEqual([
+        { delivery_id: id, deleted_at: new Date(at * 1000) },
+      ]);
+    }
+    // What comes in the next second is newer all the same.
+    const back = receiptCallback({ event: 'receipt.updated', event_time: at + 1, data: { updated_at } });
+    await applyDeliveries(database.db, families, await takeIn([back]));
+    expect(await database.rows('select deleted_at from receipts')).toEqual([{ deleted_at: null }]);
+  },
+);
+
+it('of two versions of a consent form in one second the same one stays, whichever is sent again later', async () => {
+  const [one, other] = ['u1', 'u2'].map((url) =>
+    consentFormCallback({ event: 'mcert.updated', data: { url } }),
+  );
+  const resent = [one, other].map((callback) => ({ ...callback!, timestamp: callback!.timestamp + 60 }));
+  const arrivals = fc.shuffledSubarray([one!, other!, ...resent], { minLength: 4 });
+  const newest = [one!, other!].map((callback) => deliveryOf(callback as never).id).toSorted()[1];
+  await fc.assert(
+    fc.asyncProperty(arrivals, async (callbacks) => {
+      await clear();
+      for (const callback of callbacks)
+        await applyDeliveries(database.db, families, await takeIn([callback as never]));
+      expect(await database.rows('select delivery_id from consent_forms')).toEqual([{ delivery_id: newest }]);
+    }),
+    { numRuns: 24 },
+  );
+});
+
+it('a deleted receipt keeps its row with deleted_at, and a later version brings it back', async () => {
+  const created = receiptCallback();
+  const deleted = receiptCallback({ event: 'receipt.deleted', event_time: 1_700_000_100 });
+  const back = receiptCallback({ event: 'receipt.updated', event_time: 1_700_000_200 });
+  await applyDeliveries(database.db, families, await takeIn([created, deleted]));
+  expect(await database.rows('select deleted_at from receipts')).toEqual([
+    { deleted_at: new Date(1_700_000_100_000) },
+  ]);
+  await applyDeliveries(database.db, families, await takeIn([back]));
+  expect(await database.rows('select deleted_at from receipts')).toEqual([{ deleted_at: null }]);
+});
+
+it('every documented field of a receipt arrives in its column, the others in extra', async () => {
+  const [id] = await takeIn([receiptCallback({ data: { new_field: { deep: [1.5] } } })]);
+  await applyDeliveries(database.db, families, [id!]);
+  const { receipt_id, created_at, updated_at, archive, ...rest } = receiptData;
+  const amounts = Object.entries(rest).filter(([, value]) => typeof value === 'number');
+  expect(await database.rows('select * from receipts')).toEqual([
+    {
+      ...rest,
+      ...Object.fromEntries(amounts.map(([name, value]) => [name, String(value)])),
+      receipt_id: String(receipt_id),
+      archive: String(archive),
+      created_at: new Date(created_at),
+      updated_at: new Date(updated_at),
+      business_id: receiptCallback().business_id,
+      client_id: receiptCallback().client_id,
+      last_event: 'receipt.created',
+      event_time: new Date(1_700_000_000_000),
+      deleted_at: null,
+      extra: { new_field: { deep: [1.5] } },
+      delivery_id: id,
+    },
+  ]);
+});
+
+it('every documented field of a consent form and of a review request arrives in its column', async () => {
+  const callbacks = [
+    consentFormCallback({ event: 'mcert.updated', data: { more: true } }),
+    reviewRequestCallback({ data: { more: null } }),
+  ];
+  const ids = await takeIn(callbacks as never);
+  await applyDeliveries(database.db, families, ids);
+  const trailing = {
+    business_id: receiptCallback().business_id,
+    client_id: receiptCallback().client_id,
+    event_time: new Date(1_700_000_000_000),
+    deleted_at: null,
+  };
+  expect(await database.rows('select * from consent_forms')).toEqual([
+    {
+      ...consentFormData,
+      ...trailing,
+      last_event: 'mcert.updated',
+      extra: { more: true },
+      delivery_id: ids[0],
+    },
+  ]);
+  expect(await database.rows('select * from review_requests')).toEqual([
+    {
+      ...reviewRequestData,
+      ...trailing,
+      last_event: 'google_review.request',
+      extra: { more: null },
+      delivery_id: ids[1],
+    },
+  ]);
+});
+
+it('fields that are null or absent are null in the row', async () => {
+  const nulls = Object.fromEntries(Object.keys(receiptData).map((name) => [name, null]));
+  const empty = { ...receiptCallback(), data: { receipt_id: 2 } };
+  const ids = await takeIn([receiptCallback({ data: { ...nulls, receipt_id: 1 } }), empty as never]);
+  await applyDeliveries(database.db, families, ids);
+  const names = Object.keys(receiptData).filter((name) => name !== 'receipt_id');
+  const rows = await database.rows(`select num_nulls(${names.join(', ')}) as nulls, extra from receipts`);
+  expect(rows).toEqual([
+    { nulls: names.length, extra: {} },
+    { nulls: names.length, extra: {} },
+  ]);
+});
+
+it('times are read by their magnitude, to the millisecond, up to the year 9999', async () => {
+  const times = [0, 1_700_000_000, 1_700_000_000_789, 100_000_000_000, 253_402_300_799_999, -62_135_596_800];
+  const ids = await takeIn(
+    times.map((created_at, index) => receiptCallback({ data: { receipt_id: index, created_at } })),
+  );
+  await applyDeliveries(database.db, families, ids);
+  const rows = await database.rows(
+    `select created_at at time zone 'utc' as at, (extract(epoch from created_at) * 1000000)::numeric(30) as us
+     from receipts order by receipt_id`,
+  );
+  const expected = times.map((time) => BigInt(time) * (time > 1e11 ? 1_000n : 1_000_000n));
+  expect(rows.map((row) => BigInt(row.us as string))).toEqual(expected);
+});
+
+it('money is exact to the last digit', async () => {
+  const amounts = [0.1, 0.3, 1e-7, 123456789012.34, 99999999999.99, 1e21];
+  const ids = await takeIn(
+    amounts.map((net_amount, index) => receiptCallback({ data: { receipt_id: index, net_amount } })),
+  );
+  await applyDeliveries(database.db, families, ids);
+  const rows = await database.rows('select net_amount from receipts order by receipt_id');
+  expect(rows.map((row) => row.net_amount)).toEqual([
+    '0.1',
+    '0.3',
+    '0.0000001',
+    '123456789012.34',
+    '99999999999.99',
+    '1000000000000000000000',
+  ]);
+});
+
+it('a delivery whose data breaks the statement fails alone, with its reason and without its values', async () => {
+  await database.pool.query('alter table receipts add constraint no_secrets check (name <> $$Secret Name$$)');
+  try {
+    const good = [1, 2, 3].map((receipt_id) => receiptCallback({ data: { receipt_id } }));
+    const bad = receiptCallback({ data: { receipt_id: 9, name: 'Secret Name' } });
+    const ids = await takeIn([...good.slice(0, 2), bad, ...good.slice(2)]);
+    const { applied, failed } = await applyDeliveries(database.db, families, ids);
+    expect({ applied, failed: failed.map(({ id }) => id) }).toMatchObject({ applied: 3, failed: [ids[2]] });
+    const rows = await database.rows(`select id, status, error from deliveries where status <> 'applied'`);
+    expect(rows).toEqual([{ id: ids[2], status: 'failed', error: expect.stringContaining('no_secrets') }]);
+    expect(rows[0]!.error).not.toContain('Secret');
+    expect(await database.rows('select count(*)::int as n from receipts')).toEqual([{ n: 3 }]);
+  } finally {
+    await database.pool.query('delete from receipts; alter table receipts drop constraint no_secrets');
+  }
+});
+
+it('what another worker applied meanwhile does not become failed', async () => {
+  await database.pool.query('alter table receipts add constraint none_yet check (receipt_id < 0)');
+  const [id] = await takeIn([receiptCallback()]);
+  // The other worker is done between the statement that failed here and its mark.
+  const execute = database.db.executeQuery.bind(database.db);
+  const statement = jest.spyOn(database.db, 'executeQuery').mockImplementationOnce(async (query) => {
+    try {
+      return await execute(query as never);
+    } catch (error) {
+      await database.pool.query('alter table receipts drop constraint none_yet');
+      await applyDeliveries(database.db, families, [id!]);
+      throw error;
+    }
+  });
+  const { applied, failed } = await applyDeliveries(database.db, [families[0]], [id!]);
+  statement.mockRestore();
+  expect({ applied, failed }).toEqual({ applied: 0, failed: [] });
+  expect(await database.rows('select status, error from deliveries')).toEqual([
+    { status: 'applied', error: null },
+  ]);
+});
+
+it('two workers that apply overlapping jobs at once neither deadlock nor apply anything twice', async () => {
+  const callbacks = Array.from({ length: 200 }, (_, index) =>
+    receiptCallback({ event_time: 1_700_000_000 + index, data: { receipt_id: index % 10 } }),
+  );
+  const ids = await takeIn(callbacks);
+  const jobs = [ids, ids.toReversed(), ids.slice(50), ids.slice(0, 150).toReversed()];
+  const results = await Promise.all(jobs.map((job) => applyDeliveries(database.db, families, job)));
+  expect(results.reduce((sum, { applied }) => sum + applied, 0)).toBe(200);
+  expect(await database.rows('select count(*)::int as n from receipts')).toEqual([{ n: 10 }]);
+});
+
+it('a new family takes one object and one table', async () => {
+  await database.pool.query(`create table lab_orders (
+    business_id text, code text, price numeric, client_id text, last_event text, event_time timestamptz,
+    deleted_at timestamptz, extra jsonb, delivery_id uuid, primary key (business_id, code))`);
+  const labOrder = defineFamily({
+    name: 'lab_order',
+    events: ['lab.ordered', 'lab.cancelled'],
+    deletedBy: 'lab.cancelled',
+    path: { variable: 'LAB_ORDERS_PATH', default: '/lab' },
+    table: 'lab_orders',
+    identifiedBy: 'code',
+    fields: { code: { ...text, schema: z.string() }, price: amount },
+  });
+  const callback = {
+    ...receiptCallback(),
+    event: 'lab.ordered',
+    data: { code: 'CBC', price: 12.5, note: 'x' },
+  };
+  expect(envelopeSchema([...families, labOrder]).safeParse(callback).success).toBe(true);
+  const delivery = { ...deliveryOf(callback as never), family: 'lab_order' };
+  await insertDeliveries(database.pool, [delivery]);
+  await applyDeliveries(database.db, [...families, labOrder], [delivery.id]);
+  expect(await database.rows('select code, price, last_event, extra from lab_orders')).toEqual([
+    { code: 'CBC', price: '12.5', last_event: 'lab.ordered', extra: { note: 'x' } },
+  ]);
+});

@@ -1,0 +1,109 @@
+import { Unavailable } from '../../src/intake/delivery.ts';
+import { Inbox } from '../../src/intake/inbox.ts';
+import { DataRefused } from '../../src/intake/rejection.ts';
+import { createLog } from '../../src/log.ts';
+import { databaseCircuit } from '../../src/store/circuits.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+beforeEach(() => database.pool.query('truncate deliveries'));
+
+const log = createLog('silent');
+
+function openInbox(pool = database.pool, enqueue = async (_ids: string[]) => {}) {
+  return new Inbox({ pool, circuit: databaseCircuit(pool, { log }), enqueue, log });
+}
+
+const numbered = (count: number) =>
+  Array.from({ length: count }, (_, receipt_id) => deliveryOf(receiptCallback({ data: { receipt_id } })));
+
+it('ten copies of one delivery in one commit are one row, counted ten times, accepted once', async () => {
+  const [delivery] = numbered(1);
+  const inbox = openInbox();
+  const answers = await Promise.all(Array.from({ length: 10 }, () => inbox.append(delivery!)));
+  expect(answers.filter((answer) => answer === 'accepted')).toHaveLength(1);
+  expect(await inbox.append(delivery!)).toBe('duplicate');
+  expect(await database.rows('select id, delivery_count, status from deliveries')).toEqual([
+    { id: delivery!.id, delivery_count: 11, status: 'received' },
+  ]);
+});
+
+it('one delivery that PostgreSQL refuses among two hundred is refused alone', async () => {
+  const deliveries = numbered(201);
+  const text = deliveries[77]!.body.toString().replace('SUCCESS', String.raw`\u0000secret`);
+  const bad = { ...deliveries[77]!, body: Buffer.from(text) };
+  deliveries[77] = bad;
+  const inbox = openInbox();
+  const results = await Promise.allSettled(deliveries.map((delivery) => inbox.append(delivery)));
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(200);
+  expect(results[77]).toMatchObject({ status: 'rejected', reason: expect.any(DataRefused) });
+  expect((results[77] as PromiseRejectedResult).reason.message).not.toContain('secret');
+  const [count] = await database.rows('select count(*)::int as n from deliveries');
+  expect(count).toEqual({ n: 200 });
+});
+
+it('two receivers that store the same deliveries in opposite orders never deadlock', async () => {
+  const deliveries = numbered(300);
+  const inboxes = [openInbox(), openInbox()];
+  const answers = await Promise.all([
+    ...deliveries.map((delivery) => inboxes[0]!.append(delivery)),
+    ...deliveries.toReversed().map((delivery) => inboxes[1]!.append(delivery)),
+  ]);
+  expect(answers.filter((answer) => answer === 'accepted')).toHaveLength(300);
+  expect(await database.rows('select sum(delivery_count)::int as n from deliveries')).toEqual([{ n: 600 }]);
+});
+
+it('the queue gets the ids of each commit once, and only those that are new', async () => {
+  const enqueued: string[] = [];
+  const inbox = openInbox(database.pool, async (ids) => {
+    enqueued.push(...ids);
+  });
+  const deliveries = numbered(50);
+  await Promise.all([...deliveries, ...deliveries].map((delivery) => inbox.append(delivery)));
+  await inbox.append(deliveries[0]!);
+  await inbox.drained();
+  expect(enqueued.toSorted()).toEqual(deliveries.map(({ id }) => id).toSorted());
+});
+
+it('drained waits until the queue has the ids', async () => {
+  let enqueued = false;
+  const inbox = openInbox(database.pool, async () => {
+    for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+    enqueued = true;
+  });
+  await inbox.append(numbered(1)[0]!);
+  expect(enqueued).toBe(false);
+  await inbox.drained();
+  expect(enqueued).toBe(true);
+});
+
+it('a queue that fails does not fail the delivery', async () => {
+  const inbox = openInbox(database.pool, () => Promise.reject(new Error('down')));
+  expect(await inbox.append(numbered(1)[0]!)).toBe('accepted');
+  await inbox.drained();
+});
+
+it('acknowledges nothing while the database cannot be reached', async () => {
+  const away = openDatabase('postgresql://nobody@127.0.0.1:1/none', log, { connections: 1, name: 'test' });
+  const inbox = openInbox(away.pool);
+  await expect(inbox.append(numbered(1)[0]!)).rejects.toThrow(Unavailable);
+  await inbox.drained();
+  await away.close();
+});
+
+it('what was received stays as it was, to the last digit and with unknown fields', async () => {
+  const json =
+    '{"event":"receipt.created","event_time":1700000000,"timestamp":0,"client_id":"c","business_id":"b",' +
+    '"extra":{"z":1.10,"a":[1e2,"é"]},"data":{"receipt_id":1}}';
+  await openInbox().append({ ...deliveryOf(JSON.parse(json)), body: Buffer.from(json) });
+  const [row] = await database.rows(
+    `select envelope->'extra' as extra, envelope->'extra'->>'z' as z from deliveries`,
+  );
+  expect(row).toEqual({ extra: { z: 1.1, a: [100, 'é'] }, z: '1.10' });
+});
