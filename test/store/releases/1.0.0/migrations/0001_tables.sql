@@ -245,8 +245,8 @@ create table quarantine (
 comment on table  quarantine              is 'Rejected callbacks, once per content';
 comment on column quarantine.id           is 'Made of the path and the body, so that a repetition has the same id';
 comment on column quarantine.path         is 'The registered path that it was sent to';
-comment on column quarantine.reason       is 'not_json, invalid, wrong_family, or refused_by_database';
-comment on column quarantine.errors       is 'Why it was rejected: a list of {path, message}';
+comment on column quarantine.reason       is 'Why it was rejected, such as not_json';
+comment on column quarantine.errors       is 'What is wrong with it: a list of {path, message}';
 comment on column quarantine.body         is 'The bytes as received';
 comment on column quarantine.count        is 'How often it arrived';
 comment on column quarantine.replayed_at  is 'When it was replayed';
