@@ -123,11 +123,13 @@ begin
       where v.applied_at > moment;
     end
   $$, (
-    -- The columns of all_receipts, out of receipt_history.
+    -- The columns of all_receipts, out of receipt_history; the key out of r, so that a condition on the business
+    -- reaches an index.
     select string_agg(
-      case attname
-        when 'day' then 'reporting.day(h.issued_at)'
-        when 'last_event' then 'h.event'
+      case
+        when attname in ('business_id', 'receipt_id') then 'r.' || attname
+        when attname = 'day' then 'reporting.day(h.issued_at)'
+        when attname = 'last_event' then 'h.event'
         else format('h.%I', attname)
       end, ', ' order by attnum)
     from pg_attribute

@@ -88,7 +88,7 @@ async function readDone(trx: Transaction<Tables>): Promise<Map<string, string | 
   const { exists, old } = rows[0]!;
   if (old) {
     throw new Error(
-      'a version before 1.0.0 made this database, and its tables cannot be taken over; ' +
+      'a version before 1.0.0 made this database, and its tables cannot be migrated; ' +
         'set DATABASE_URL to an empty database, or DATA_DIR to a new folder',
     );
   }

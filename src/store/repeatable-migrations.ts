@@ -17,7 +17,7 @@ export const reporting = 'reporting';
 const viewsInTheWay = new Set(['42P16', '42P13', '2BP01', '0A000']);
 
 /**
- * Makes the views and functions what the files of db/reporting say, in one transaction. Views are replaced in
+ * Runs the files of db/reporting, all views and functions, in one transaction. Views are replaced in
  * place, so grants on them and the views of others on top of them stay. The last process to start wins, so that
  * a version that is rolled back has its own views again.
  *
@@ -39,7 +39,7 @@ export async function applyReporting(
 
 /**
  * Runs a step in a transaction. Where views stand in its way, they are dropped first, in the same transaction;
- * `applyReporting` makes them anew, with the grants that they had.
+ * `applyReporting` re-creates them with the grants that they had.
  */
 export async function withoutViewsInTheWay(
   change: SchemaChange,
@@ -77,14 +77,14 @@ async function dropViews(
     from unnest(${views}::text[]) as name join pg_attribute on attrelid = to_regclass(name)
     where attacl is not null`.execute(trx);
   try {
-    // What comes later depends on what comes before.
+    // Later ones depend on earlier ones.
     for (const [, kind, name] of created.toReversed()) {
       await sql.raw(`drop ${kind} if exists ${name}`).execute(trx);
     }
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== '2BP01') throw error;
     throw new Error(
-      `the views of the schema reporting must be made anew, and others depend on them (${error.detail}); ` +
+      `the views of the schema reporting must be re-created, and other objects depend on them (${error.detail}); ` +
         'drop those (pg_get_viewdef shows a definition), start again, and create them again',
       { cause: reason },
     );

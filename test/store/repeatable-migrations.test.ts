@@ -110,7 +110,7 @@ it('a view that somebody else’s depends on is not dropped: the error names tha
   });
 });
 
-it('a migration may drop a column that views read: they are made anew without it, with their grants', async () => {
+it('a migration may drop a column that views read: they are re-created without it, with their grants', async () => {
   await database.pool.query(`grant select on reporting.receipts to ${user}`);
   const files = {
     'migrations/9001_no_flavour.sql':

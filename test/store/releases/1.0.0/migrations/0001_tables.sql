@@ -334,4 +334,4 @@ create table saved_grants (
   column_name name,
   privileges  aclitem[] not null
 );
-comment on table saved_grants is 'Grants on views of the schema reporting that are being made anew; empty otherwise';
+comment on table saved_grants is 'Grants on views of the schema reporting that were dropped and are to be re-created; empty otherwise';
