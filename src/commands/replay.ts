@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { countDeliveries, type ReplayFilter, replayDeliveries } from '../apply/replay.ts';
 import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
+import { deliveryStatuses } from '../store/tables.ts';
 import { parseMoment, parseUuid } from './arguments.ts';
 import { printable } from './printable.ts';
 import { startProgress } from './progress.ts';
@@ -12,11 +13,7 @@ export function addReplayCommand(program: Command, env: Environment): void {
   program
     .command('replay')
     .description('apply deliveries again: those that failed, unless told otherwise')
-    .addOption(
-      new Option('--status <status>', 'which ones')
-        .choices(['failed', 'received', 'applied'])
-        .default('failed'),
-    )
+    .addOption(new Option('--status <status>', 'which ones').choices(deliveryStatuses).default('failed'))
     .addOption(
       new Option('--family <family>', 'only of this family').choices(families.map(({ name }) => name)),
     )

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import type { Family } from '../../families/index.ts';
-import type { DeliveryStatus } from '../../store/tables.ts';
+import { type DeliveryStatus, deliveryStatuses } from '../../store/tables.ts';
 import { parseLocal } from '../ui/time.ts';
-
-export const statuses = ['received', 'applied', 'failed'] as const;
 
 /** Which deliveries to show; what is left out does not narrow. */
 export interface DeliveryFilter {
@@ -55,7 +53,7 @@ export function parseFilter(
     family: oneOf(families.map(({ name }) => name)),
     event: oneOf(families.flatMap(({ events }) => events)),
     business: text,
-    status: oneOf(statuses),
+    status: oneOf(deliveryStatuses),
     error: text,
     from: moment,
     until: moment,

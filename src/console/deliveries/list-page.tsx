@@ -1,8 +1,9 @@
 import type { Family } from '../../families/index.ts';
+import { deliveryStatuses } from '../../store/tables.ts';
 import { Choice, Field, Submit } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
 import { Moment, Nothing, Status } from '../ui/values.tsx';
-import { type ParsedFilter, statuses } from './filter.ts';
+import type { ParsedFilter } from './filter.ts';
 import type { Listed } from './list.ts';
 
 interface ListProps {
@@ -39,7 +40,7 @@ export function DeliveryList({ families, parsed, listed }: ListProps) {
               value={entered.event}
               options={families.flatMap(({ events }) => events)}
             />
-            <Choice label="Status" name="status" value={entered.status} options={statuses} />
+            <Choice label="Status" name="status" value={entered.status} options={deliveryStatuses} />
             {field('Business', 'business')}
             {field('Receipt id', 'receipt')}
             {field('Delivery id', 'id')}

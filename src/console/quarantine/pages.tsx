@@ -1,9 +1,9 @@
+import { quarantineReasons } from '../../store/tables.ts';
 import { Choice, Field, PostForm, Submit } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
 import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 import type { QuarantineGroup, QuarantineLine } from './rows.ts';
 
-const reasons = ['not_json', 'invalid', 'wrong_family', 'refused_by_database'];
 const preview = '/console/quarantine/preview';
 
 export function BodyLink({ id }: { id: string }) {
@@ -117,7 +117,7 @@ function ByFilter() {
               <option value="drop">drop</option>
             </select>
           </div>
-          <Choice label="Reason" name="reason" options={reasons} />
+          <Choice label="Reason" name="reason" options={quarantineReasons} />
           <Field label="Last arrived from" name="since" type="datetime-local" />
           <Field label="Last arrived before" name="until" type="datetime-local" />
           <Choice label="Where nothing is chosen" name="all" options={['yes']} any="do nothing" />

@@ -1,4 +1,4 @@
--- Roles belong to the whole server: another database's migration may have made this one, or be making it now.
+-- Roles belong to the whole server: the service of another database may have made this one, or be making it now.
 do $$
 begin
   if not exists (select from pg_roles where rolname = 'reporting_reader') then
@@ -13,9 +13,11 @@ exception
 end
 $$;
 
+-- Once, and not whenever views changed: what somebody has revoked stays revoked.
 do $$
 begin
-  if exists (select from pg_roles where rolname = 'reporting_reader') then
+  if exists (select from pg_roles where rolname = 'reporting_reader')
+     and not has_schema_privilege('reporting_reader', 'reporting', 'usage') then
     grant usage on schema reporting to reporting_reader;
     grant select on all tables in schema reporting to reporting_reader;
     alter default privileges in schema reporting grant select on tables to reporting_reader;
