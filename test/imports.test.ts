@@ -11,6 +11,7 @@ const allowed: Record<string, string[]> = {
   'decimal.ts': [],
   'secret.ts': [],
   'unguessable.ts': [],
+  'uuid.ts': [],
   'with-timeout.ts': [],
   'log.ts': ['with-timeout.ts'],
   'readiness.ts': ['with-timeout.ts'],
@@ -24,7 +25,7 @@ const allowed: Record<string, string[]> = {
   metrics: ['log.ts', 'queue', 'store', 'with-timeout.ts'],
 
   // Middle: what the service does.
-  intake: ['config.ts', 'decimal.ts', 'families', 'log.ts', 'store'],
+  intake: ['config.ts', 'decimal.ts', 'families', 'log.ts', 'store', 'uuid.ts'],
   apply: ['families', 'store'],
 
   // Edges. The client and the sandbox stand alone: a mistake of the service must not be mirrored in what tests it.
@@ -54,9 +55,9 @@ const allowed: Record<string, string[]> = {
       'secret.ts',
       'store',
     ],
-    ...['with-timeout.ts', '../assets'],
+    ...['uuid.ts', 'with-timeout.ts', '../assets'],
   ],
-  commands: ['apply', 'config.ts', 'families', 'intake', 'log.ts', 'queue', 'store'],
+  commands: ['apply', 'config.ts', 'families', 'intake', 'log.ts', 'queue', 'store', 'uuid.ts'],
 
   // Composition.
   'health-checks.ts': ['config.ts', 'http', 'queue', 'readiness.ts', 'store', 'worker'],

@@ -31,7 +31,6 @@ export interface ParsedFilter {
   faults: Record<string, string>;
 }
 
-const uuid = z.string().regex(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, 'An id is a UUID.');
 const wholeNumber = z.string().regex(/^\d{1,15}$/, 'A receipt’s id is a whole number.');
 const text = z.string().max(500, 'That is too long.');
 
@@ -50,7 +49,7 @@ export function parseFilter(
     return z.NEVER;
   });
   const fields = {
-    id: uuid,
+    id: z.guid('An id is a UUID.'),
     receipt: wholeNumber,
     family: oneOf(families.map(({ name }) => name)),
     event: oneOf(families.flatMap(({ events }) => events)),

@@ -113,8 +113,7 @@ function ofReceipt(receipt: string, applied: boolean): RawBuilder<unknown> {
     : sql`family = 'receipt' and envelope #>> '{data,receipt_id}' = ${receipt}`;
 }
 
-/** The least id of an event at this time. */
+/** The least id of an event at this time; PostgreSQL takes a UUID without its hyphens too. */
 function idAt(time: Date): string {
-  const hex = Math.max(0, time.getTime()).toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+  return Math.max(0, time.getTime()).toString(16).padStart(12, '0').padEnd(32, '0');
 }

@@ -1,4 +1,5 @@
 import type { Request, Response, Router } from 'express';
+import { uuid } from '../../uuid.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { NotHere } from '../errors.ts';
 import type { ConsoleStore } from '../store.ts';
@@ -8,8 +9,6 @@ import { parseFilter } from './filter.ts';
 import { listDeliveries, type Place } from './list.ts';
 import { DeliveryList } from './list-page.tsx';
 import { readDelivery, readRow } from './one.ts';
-
-export const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** The deliveries: a list to search in, and each in full. */
 export function addDeliveries(

@@ -1,6 +1,6 @@
 import type { Request, Response, Router } from 'express';
 import { countQuarantine, dropQuarantine } from '../../intake/quarantine-rows.ts';
-import { uuid } from '../deliveries/routes.tsx';
+import { uuid } from '../../uuid.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { NotHere } from '../errors.ts';
 import type { ConsoleStore } from '../store.ts';

@@ -2,7 +2,7 @@ import { Chart } from '../ui/chart.tsx';
 import { Field, Hidden, PostForm, Submit } from '../ui/forms.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { formatAmount, formatCount, Nothing } from '../ui/values.tsx';
-import { type ChartFigures, isPersonal, type ReportColumn, type ReportFilter } from './query.ts';
+import type { ChartFigures, ReportColumn, ReportFilter } from './query.ts';
 import { type Report, reports } from './reports.ts';
 
 export const shownRows = 200;
@@ -57,7 +57,7 @@ export function ReportPage(props: ReportProps) {
         label={report.title}
         rows={shown}
         empty="There is nothing like that."
-        columns={columns.filter((column) => revealed || !isPersonal(column)).map(asColumn)}
+        columns={columns.filter(({ personal }) => revealed || !personal).map(asColumn)}
       />
       <Legend columns={columns} />
     </>
@@ -113,7 +113,7 @@ function RangeForm({ report, filter }: { report: Report; filter: ReportFilter })
 function Downloads({ report, columns, filter, revealed }: ReportProps) {
   const address = `/console/reports/${report.view}`;
   const values = { ...filter };
-  const hasPersonal = columns.some(isPersonal);
+  const hasPersonal = columns.some(({ personal }) => personal);
   return (
     <>
       <div class="actions">
