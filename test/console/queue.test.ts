@@ -70,7 +70,7 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
     for (const id of ids) await add({ ids: [id, randomUUID()] });
     const page = await visitor.read('/queue/waiting');
     expect(readIds(page)).toEqual(ids.slice(1).reverse());
-    expect(page).toContain(`The newest ${listLimit} jobs.`);
+    expect(page).toContain(`Only the newest ${listLimit} jobs are shown.`);
     expect(page).toMatch(/<td class="number">0<\/td><td class="number">2<\/td>/);
   });
 

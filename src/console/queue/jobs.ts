@@ -5,7 +5,7 @@ export const jobStates = ['active', 'waiting', 'delayed', 'prioritized', 'comple
 
 export type JobState = (typeof jobStates)[number];
 
-/** How many jobs a page lists at most. */
+/** The most jobs that a page lists. */
 export const listLimit = 100;
 
 /** What is shown of a job. */

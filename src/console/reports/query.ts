@@ -8,13 +8,13 @@ import type { Report, ReportChart } from './reports.ts';
 export interface ReportColumn {
   name: string;
   type: string;
-  /** What the database says of it. */
+  /** The database's comment on it. */
   comment: string | null;
   /** Whether it may hold personal data. */
   personal: boolean;
 }
 
-/** Which rows of a report: days from and to, both included. */
+/** Which rows of a report; the days `from` and `to` are both included. */
 export interface ReportFilter {
   from: string;
   to: string;
@@ -48,7 +48,7 @@ export async function readColumns(
   return rows.map((column) => ({ ...column, personal: isPersonal(families, column.name, column.type) }));
 }
 
-/** The query for rows of a report; every value as PostgreSQL writes it in text. */
+/** The query for the rows of a report, every value cast to text. */
 export function rowsOf(
   report: Report,
   columns: readonly ReportColumn[],
@@ -89,7 +89,7 @@ export async function readChart(
   };
 }
 
-/** Without a business all are listed, because the indexes begin with it. */
+/** Without a business, the condition lists all of them: the indexes begin with it. */
 function fromView({ view, dated, business, clinic }: Report, filter: ReportFilter): RawBuilder<unknown> {
   const conditions = [
     ...(dated ? [sql`day >= ${filter.from}::date and day <= ${filter.to}::date`] : []),

@@ -1,6 +1,6 @@
 import type { Request, Response, Router } from 'express';
 import type { ConsoleDependencies } from '../dependencies.ts';
-import { NotHere } from '../errors.ts';
+import { NotFound } from '../errors.ts';
 import type { ConsoleStore } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { sendCsv } from './csv.ts';
@@ -11,7 +11,7 @@ import { reports } from './reports.ts';
 
 const section = 'reports';
 
-/** The reporting views, as tables, charts and downloads. */
+/** The reporting views as tables, charts and downloads. */
 export function addReports(router: Router, dependencies: ConsoleDependencies, store: ConsoleStore): void {
   const { families, timezone, downloads, log } = dependencies;
   const { db } = store.pages;
@@ -46,7 +46,7 @@ export function addReports(router: Router, dependencies: ConsoleDependencies, st
     const columns = all.filter(({ personal }) => revealed || !personal);
     const query = rowsOf(report, columns, filter).compile(store.downloads.db);
     if (revealed)
-      log.info({ report: report.view, ...filter }, 'the console gave out personal data of a report');
+      log.info({ report: report.view, ...filter }, 'the console exported personal data of a report');
     const name = report.dated ? `${report.view}_${filter.from}_${filter.to}` : report.view;
     const names = columns.map((column) => column.name);
     await sendCsv(res, store.downloads.pool, query, names, name, downloads);
@@ -57,6 +57,6 @@ export function addReports(router: Router, dependencies: ConsoleDependencies, st
 
 function reportOf(req: Request) {
   const report = reports.find(({ view }) => view === req.params.view);
-  if (!report) throw new NotHere('There is no such report.');
+  if (!report) throw new NotFound('There is no such report.');
   return report;
 }
