@@ -5,7 +5,7 @@ afterEach(() => {
   Date.now = wallTime;
 });
 
-it('an answer is cached for its time, though the clock is stepped', async () => {
+it('a result is cached for its time, even if the clock is stepped', async () => {
   let asked = 0;
   const answer = cached(async () => {
     asked += 1;

@@ -19,7 +19,7 @@ beforeEach(() => clear(database));
 const now = () => Math.floor(Date.now() / 1000);
 const today = () => ({ event_time: now(), data: { created_at: Date.now() } });
 
-it('a download whose reader stalls is cut off, and holds neither a connection nor vacuum back', async () => {
+it('a stalled download is aborted, and its connection and transaction are released', async () => {
   const { url } = await startAnother({ adminToken, downloads: { stalledMs: 400, totalMs: 60_000 } });
   const { cookie, get } = await signInTo(url);
   await database.pool.query(
@@ -70,7 +70,7 @@ it('shows every view of the schema', async () => {
 });
 
 it.each(reports.map(({ view }) => view))(
-  '%s is a page and a download, empty and not, whatever the filter',
+  '%s is a page and a download, with and without rows, whatever the filter',
   async (view) => {
     const check = async (query: string) => {
       const [page, csv] = [
@@ -118,14 +118,11 @@ it('the days of a range are those of the reports’ time zone, both ends include
   expect(csv).toContain('2026-03-02 00:00:00+05:30');
 });
 
-it.each(['?from=yesterday', '?to=2026-02-30'])(
-  'a range that makes no sense is refused: %s',
-  async (query) => {
-    for (const path of [`/reports/receipts${query}`, `/reports/receipts/csv${query}`]) {
-      expect((await visitor.get(path)).status).toBe(400);
-    }
-  },
-);
+it.each(['?from=yesterday', '?to=2026-02-30'])('an invalid range is rejected: %s', async (query) => {
+  for (const path of [`/reports/receipts${query}`, `/reports/receipts/csv${query}`]) {
+    expect((await visitor.get(path)).status).toBe(400);
+  }
+});
 
 it.each(['nothing', 'receipts; drop table receipts', '..%2fdeliveries'])(
   'there is no report %s',
@@ -134,7 +131,7 @@ it.each(['nothing', 'receipts; drop table receipts', '..%2fdeliveries'])(
   },
 );
 
-it('what may be personal is given out when it is asked for by a form, and the log says so', async () => {
+it('personal data is shown and downloaded only by a posted form, and logged', async () => {
   const canaries = {
     name: 'CANARY',
     mobile: '+915550000000',
@@ -237,7 +234,7 @@ describe('CSV', () => {
     expect(cells.flat()).toEqual(numbers);
   });
 
-  it('has a head even where there is nothing', async () => {
+  it('has a header even without rows', async () => {
     expect(await write(['one', 'two'], [])).toBe('one,two\r\n');
   });
 });

@@ -34,7 +34,7 @@ const forms = [
 ];
 
 it.each([...pages, ...more, ...assets])(
-  'answers a stranger with the sign-in form and nothing else: GET %s',
+  'without a session there is the sign-in form and nothing else: GET %s',
   async (path) => {
     const answer = await fetch(`${service.url}/console${path}`);
     const text = await answer.text();
@@ -44,7 +44,7 @@ it.each([...pages, ...more, ...assets])(
   },
 );
 
-it.each(forms)('lets a stranger change nothing: POST %s', async (path) => {
+it.each(forms)('without a session nothing can be changed: POST %s', async (path) => {
   const answer = await postForm(`${service.url}/console${path}`, { csrf: 'x' });
   expect([
     answer.status,
@@ -52,12 +52,12 @@ it.each(forms)('lets a stranger change nothing: POST %s', async (path) => {
   ]).toEqual([401, true]);
 });
 
-it('serves a stranger the stylesheet of the form', async () => {
+it('the stylesheet of the form needs no session', async () => {
   const answer = await fetch(`${service.url}/console/assets/console.css`);
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8']);
 });
 
-it('there is no console where there is no admin token', async () => {
+it('without an admin token there is no console', async () => {
   const other = await startAnother({});
   for (const path of ['/console', '/console/assets/console.css', '/openapi.json']) {
     expect((await fetch(other.url + path)).status).toBe(404);
@@ -85,7 +85,7 @@ it('the cookie is for TLS only where the proxy that is trusted says that the req
   expect(await cookieOf(service.url)).not.toContain('Secure');
 });
 
-it.each(['', 'wrong', `${adminToken}x`])('another token begins none: %p', async (token) => {
+it.each(['', 'wrong', `${adminToken}x`])('a wrong token begins no session: %p', async (token) => {
   const answer = await postForm(`${service.url}/console/sign-in`, { token });
   expect([answer.status, answer.headers.get('set-cookie')]).toEqual([401, null]);
 });
@@ -95,19 +95,19 @@ it.each([
   '//elsewhere.invalid/console',
   '/console.invalid',
   'javascript:alert(1)',
-])('leads nowhere else after the sign-in: %s', async (next) => {
+])('the sign-in redirects to no other site: %s', async (next) => {
   const answer = await postForm(`${service.url}/console/sign-in`, { token: adminToken, next });
   expect(answer.headers.get('location')).toBe('/console');
 });
 
-it('leads to the page that was asked for', async () => {
+it('the sign-in redirects to the requested page', async () => {
   const form = await (await fetch(`${service.url}/console/deliveries?status=failed`)).text();
   const next = /name="next" value="([^"]+)"/.exec(form)![1]!;
   const answer = await postForm(`${service.url}/console/sign-in`, { token: adminToken, next });
   expect(answer.headers.get('location')).toBe('/console/deliveries?status=failed');
 });
 
-it('an address that tries token after token is told to wait, and the right one passes all the same', async () => {
+it('wrong tokens are rate-limited per address, and the right one still passes', async () => {
   const other = await startAnother({ adminToken });
   const attempt = (token: string) => postForm(`${other.url}/console/sign-in`, { token });
   const last = await until(async () => {
@@ -119,7 +119,7 @@ it('an address that tries token after token is told to wait, and the right one p
   expect((await attempt(adminToken)).status).toBe(303);
 });
 
-it('signing out takes the cookie away', async () => {
+it('signing out deletes the cookie', async () => {
   const other = await signInTo(service.url);
   const answer = await other.post('/sign-out');
   expect(answer.headers.get('set-cookie')).toMatch(/receiver_console=;.*Expires=Thu, 01 Jan 1970/);
@@ -132,7 +132,7 @@ it.each([
   ['from a sister site', undefined, { 'Sec-Fetch-Site': 'same-site' }],
   ['from another origin', undefined, { Origin: 'https://elsewhere.invalid' }],
   ['from no origin', undefined, { Origin: 'null' }],
-])('a form is refused %s', async (_, fields, headers) => {
+])('a form is rejected %s', async (_, fields, headers) => {
   for (const path of forms) {
     const page = await visitor.read('/reports');
     const csrf = /name="csrf" value="([^"]+)"/.exec(page)![1]!;
@@ -149,7 +149,7 @@ it.each([
   }
 });
 
-it('a form of our own origin passes', async () => {
+it('a form of the same origin is accepted', async () => {
   const page = await visitor.read('/reports');
   const csrf = /name="csrf" value="([^"]+)"/.exec(page)![1]!;
   for (const headers of [{ Origin: service.url }, { 'Sec-Fetch-Site': 'same-origin' }]) {
@@ -185,10 +185,10 @@ it('no page may be framed, kept, or load anything from elsewhere', async () => {
   }
 });
 
-describe('of the openapi', () => {
+describe('the OpenAPI document', () => {
   const ask = (headers: Record<string, string>) => fetch(`${service.url}/openapi.json`, { headers });
 
-  it('it needs the admin token', async () => {
+  it('needs the admin token', async () => {
     for (const headers of [{}, { Authorization: 'Bearer wrong' }, { cookie: visitor.cookie }]) {
       const answer = await ask(headers as Record<string, string>);
       expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
@@ -198,7 +198,7 @@ describe('of the openapi', () => {
     expect(await answer.json()).toMatchObject({ openapi: '3.1.0' });
   });
 
-  it('the console has no second one', async () => {
+  it('is not served by the console', async () => {
     expect((await visitor.get('/openapi.json')).status).toBe(404);
     expect(await visitor.read('')).not.toContain('openapi');
   });
@@ -208,19 +208,19 @@ describe('a session', () => {
   const sessions = createSessions(adminToken);
   const now = Date.now();
 
-  it('is over after twelve hours', () => {
+  it('expires after twelve hours', () => {
     const value = sessions.begin(now);
     expect(sessions.read(value, now + sessionS * 1000 - 1)).toBeDefined();
     expect(sessions.read(value, now + sessionS * 1000)).toBeUndefined();
   });
 
-  it('is known to every receiver with the same admin token, and to none with another', () => {
+  it('is valid at every receiver with the same admin token, and at no other', () => {
     const value = sessions.begin(now);
     expect(createSessions(adminToken).read(value, now)).toEqual(sessions.read(value, now));
     expect(createSessions('another-admin-token').read(value, now)).toBeUndefined();
   });
 
-  it('cannot be made longer or forged', () => {
+  it('cannot be extended or forged', () => {
     const value = sessions.begin(now);
     const [expires, ...rest] = value.split('.');
     expect(sessions.read([Number(expires) + 1, ...rest].join('.'), now)).toBeUndefined();
