@@ -9,7 +9,7 @@ import type { DownloadLimits } from './reports/csv.ts';
 /** What the console needs; the composition root provides it. */
 export interface ConsoleDependencies {
   adminToken: string;
-  /** How many proxies stand in front. */
+  /** The number of proxies in front. */
   trustProxy: number;
   /** The IANA time zone that times are shown in. */
   timezone: string;

@@ -17,7 +17,7 @@ const setHeaders = helmet({
       baseUri: none,
     },
   },
-  // Whether all of a host uses TLS is for its proxy to say.
+  // HSTS is left to the proxy in front: it concerns the whole host.
   strictTransportSecurity: false,
   // Other sites get nothing; our own forms need the origin.
   referrerPolicy: { policy: 'same-origin' },

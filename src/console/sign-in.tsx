@@ -38,7 +38,7 @@ export function signIn({ verifyToken, sessions, log }: SignInDependencies): Requ
       return sendForm(req, res, 429, `Too many wrong tokens. Try again in ${error.retryAfterS} seconds.`);
     }
     res.cookie(cookieName, sessions.begin(), { ...cookie(req), maxAge: sessionS * 1000 });
-    log.info('somebody signed in to the console');
+    log.info('a user signed in to the console');
     res.redirect(303, ownPath(next));
   };
 }

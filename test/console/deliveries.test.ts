@@ -35,7 +35,7 @@ async function walk(filter: object, size: number, direction: 'before' | 'after')
 it('pages in either direction hold every delivery that matches once, the newest first', async () => {
   const one = <Value>(name: string, ...values: Value[]) =>
     fc.constantFrom(...values).map((value) => ({ [name]: value }));
-  // Two at most: with more, hardly anything is left to page through.
+  // Two at most: more leave hardly any deliveries to page through.
   const filters = fc
     .array(
       fc.oneof(

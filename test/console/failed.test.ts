@@ -25,7 +25,7 @@ const statuses = async () =>
     ({ status, n }) => `${n} ${status}`,
   );
 
-const textOf = async (answer: Response | Promise<Response>) => (await answer).text();
+const textOf = async (response: Response | Promise<Response>) => (await response).text();
 const figure = (page: string, name: string) =>
   Number(new RegExp(`<dt>${name}</dt>\\s*<dd>([\\d,]+)</dd>`).exec(page)?.[1]);
 
@@ -108,8 +108,8 @@ describe('failed deliveries', () => {
 
 describe('the quarantine', () => {
   const reject = async (body: unknown, path = paths.receipt) => {
-    const answer = await post(service.url + path, body);
-    expect(answer.status).toBeGreaterThanOrEqual(400);
+    const response = await post(service.url + path, body);
+    expect(response.status).toBeGreaterThanOrEqual(400);
   };
   /** Rejected then, but valid today, as after a fix. */
   const fits = (receipt_id: number) =>

@@ -32,6 +32,7 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
     await opened.queue.opened().obliterate({ force: true });
     await opened.queue.opened().resume();
   });
+
   const add = async (data: object, options?: JobsOptions) =>
     opened.queue.opened().add('apply', data as { ids: string[] }, options);
   const work = async (process: () => Promise<void>) => {
@@ -102,8 +103,8 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
     const before = await visitor.read('/queue/waiting');
     const csrf = /name="csrf" value="([^"]+)"/.exec(before)![1]!;
     for (const path of ['/queue', '/queue/waiting', '/queue/waiting/1']) {
-      const answer = await postForm(`${service.url}/console${path}`, { csrf }, { cookie: visitor.cookie });
-      expect([path, answer.status]).toEqual([path, 404]);
+      const response = await postForm(`${service.url}/console${path}`, { csrf }, { cookie: visitor.cookie });
+      expect([path, response.status]).toEqual([path, 404]);
     }
     expect(await visitor.read('/queue/waiting')).toBe(before);
   });

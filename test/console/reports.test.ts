@@ -39,8 +39,8 @@ it('a stalled download is aborted, and its connection and transaction are releas
   });
   await until(async () => (await connections('backend_xmin is not null')).length === 2);
   await until(async () => (await connections()).length === 0);
-  const answer = await get('/reports/review_requests/csv');
-  expect([answer.status, (await answer.text()).split('\r\n').length]).toEqual([200, 20_002]);
+  const response = await get('/reports/review_requests/csv');
+  expect([response.status, (await response.text()).split('\r\n').length]).toEqual([200, 20_002]);
   for (const socket of stalled) socket.destroy();
 });
 
@@ -149,10 +149,10 @@ it('personal data is shown and downloaded only by a posted form, and logged', as
     logged.length = 0;
     expect(await (await visitor.post(`/reports/${view}/personal`)).text()).toContain('CANARY');
     expect(await (await visitor.post(`/reports/${view}/csv`)).text()).toContain('CANARY');
-    const asked = logged
+    const logLines = logged
       .map((line) => JSON.parse(line) as { msg: string; report?: string })
       .filter(({ msg }) => msg.includes('personal'));
-    expect(asked.map(({ report }) => report)).toEqual([view, view]);
+    expect(logLines.map(({ report }) => report)).toEqual([view, view]);
     expect(logged.join()).not.toContain('CANARY');
   }
 });
@@ -169,8 +169,8 @@ it('a download of many rows is streamed: it begins before they have all been rea
     `insert into review_requests (business_id, doctor_id, client_id, last_event, event_time, extra, delivery_id)
      select 'b', lpad(n::text, 2000, 'd'), 'c', 'e', now(), '{}', gen_random_uuid() from generate_series(1, 20000) as n`,
   );
-  const answer = await visitor.get('/reports/review_requests/csv');
-  const reader = answer.body!.getReader();
+  const response = await visitor.get('/reports/review_requests/csv');
+  const reader = response.body!.getReader();
   expect((await reader.read()).value!.length).toBeGreaterThan(0);
   const busy = () =>
     database.rows(

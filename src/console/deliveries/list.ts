@@ -48,7 +48,7 @@ export async function listDeliveries(
 
 /**
  * Ids sort by event time: their index finds any page, and a range of event times is a range of ids. Applied
- * deliveries and all others are read separately, because each have their own indexes.
+ * deliveries and all others are read separately, because each part has its own indexes.
  */
 export function pageQuery(
   families: readonly Family[],
@@ -112,7 +112,7 @@ function ofReceipt(receipt: string, applied: boolean): RawBuilder<unknown> {
     : sql`family = 'receipt' and envelope #>> '{data,receipt_id}' = ${receipt}`;
 }
 
-/** The least id of an event at this time; PostgreSQL takes a UUID without its hyphens too. */
+/** The least id of an event at this time; PostgreSQL accepts UUIDs without hyphens. */
 function idAt(time: Date): string {
   return Math.max(0, time.getTime()).toString(16).padStart(12, '0').padEnd(32, '0');
 }

@@ -23,7 +23,7 @@ export interface OverviewProps {
 const timedOut = (what: string) => (
   <p class="empty">{what}: the query timed out. Reload the page to try again.</p>
 );
-// A delivery that waits longer is a backlog.
+// The receiver is behind once a delivery waits longer.
 const slowMs = 60_000;
 
 export function Overview({ readiness, families, backlog, arrivals, days, silences }: OverviewProps) {

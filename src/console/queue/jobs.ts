@@ -18,7 +18,7 @@ export interface ListedJob {
   deliveries: readonly string[];
 }
 
-// A job of another program may hold anything; only ids are shown.
+// A job of another program may contain anything; only ids are shown.
 const jobData = z.object({ ids: z.array(z.guid()) }).catch({ ids: [] });
 
 /**

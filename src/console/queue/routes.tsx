@@ -13,7 +13,7 @@ const unavailable = <p class="empty">The queue is unavailable.</p>;
 /** The queue, read-only: the number of jobs by state, and the jobs of a state. */
 export function addQueue(router: Router, { queue }: Pick<ConsoleDependencies, 'queue'>): void {
   router.get('/queue', async (_req, res) => {
-    const counts = await ask(queue, (opened) => opened.getJobCounts(...jobStates));
+    const counts = await readQueue(queue, (opened) => opened.getJobCounts(...jobStates));
     sendPage(
       res,
       { title: 'Queue', section: 'queue' },
@@ -30,7 +30,7 @@ export function addQueue(router: Router, { queue }: Pick<ConsoleDependencies, 'q
   router.get('/queue/:state', async (req, res) => {
     const state = jobStates.find((name) => name === req.params.state);
     if (!state) throw new NotFound('There is no such job state.');
-    const jobs = await ask(queue, (opened) => listJobs(opened, state));
+    const jobs = await readQueue(queue, (opened) => listJobs(opened, state));
     sendPage(
       res,
       { title: `Jobs: ${state}`, section: 'queue', trail: [{ name: 'Queue', href: '/console/queue' }] },
@@ -40,7 +40,7 @@ export function addQueue(router: Router, { queue }: Pick<ConsoleDependencies, 'q
 }
 
 /** @returns undefined if the queue fails or does not respond in time */
-async function ask<T>(queue: ConsoleDependencies['queue'], read: (opened: JobQueue) => Promise<T>) {
+async function readQueue<T>(queue: ConsoleDependencies['queue'], read: (opened: JobQueue) => Promise<T>) {
   try {
     return await withTimeout(timeoutMs, read(queue.opened()));
   } catch {

@@ -73,7 +73,7 @@ export function sendPage(res: Response, options: PageOptions, children: Componen
   );
 }
 
-/** Sends a page to somebody who has not signed in: it reveals nothing of the console. */
+/** Sends a page to a user who has not signed in; it reveals nothing of the console. */
 export function sendBarePage(
   res: Response,
   status: number,
