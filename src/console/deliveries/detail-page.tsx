@@ -103,7 +103,7 @@ function RelatedLink({ delivery, family }: Pick<DetailProps, 'delivery' | 'famil
 
 function Row({ delivery, family, row, revealed }: DetailProps) {
   if (!family) return <p class="empty">This version of the service does not have this family.</p>;
-  if (!row) return <p class="empty">The table {family.table} has no row for it.</p>;
+  if (!row) return <p class="empty">The table {family.table} has no row for this delivery.</p>;
   const shown = revealed ? row : redactRow(row, family);
   const isOwn = row.delivery_id === delivery.id;
   return (

@@ -91,7 +91,7 @@ export function ConfirmReplay({ outcome, values }: ConfirmProps) {
       <p>
         {formatCount(matching)} {matching === 1 ? 'delivery matches' : 'deliveries match'}
         {matching > tried && tried > 0 && `; one replay covers the first ${formatCount(tried)}`}. The replay
-        was run and rolled back:
+        was run and rolled back; nothing has changed:
       </p>
       <Result outcome={outcome} would />
       <div class="actions">
@@ -123,7 +123,11 @@ export function ReplayDone({ outcome, values }: ConfirmProps) {
             <Submit>Replay the other {formatCount(left)} …</Submit>
           </PostForm>
         )}
-        {values.id && <DeliveryLink id={values.id} />}
+        {values.id && (
+          <span>
+            Delivery <DeliveryLink id={values.id} />
+          </span>
+        )}
         <a href="/console/failed">Back to failed deliveries</a>
       </div>
     </>

@@ -43,7 +43,7 @@ export function Overview({ readiness, families, backlog, arrivals, days, silence
         <Counted name="Failed" href="/console/failed" found={backlog?.failed} />
         <Counted name="In quarantine" href="/console/quarantine" found={backlog?.quarantined} />
         <Tile name="Processing time" good>
-          {arrivals?.rowLagMs == null ? 'none in the last hour' : formatDuration(arrivals.rowLagMs)}
+          {arrivals?.rowLagMs == null ? 'no data in the last hour' : formatDuration(arrivals.rowLagMs)}
         </Tile>
       </section>
       <Silences result={silences} />

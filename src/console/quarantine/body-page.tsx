@@ -25,8 +25,10 @@ export function BodyPage({ body, revealed }: { body: QuarantinedBody; revealed: 
         </dd>
         <dt>Last received</dt>
         <dd>
-          <Moment at={body.last_received_at} />, {formatTimes(body.times)} in total
+          <Moment at={body.last_received_at} />
         </dd>
+        <dt>Received</dt>
+        <dd>{formatTimes(body.times)}</dd>
         <dt>Replayed</dt>
         <dd>
           <Moment at={body.replayed_at} />
