@@ -11,11 +11,13 @@ const allowed: Record<string, string[]> = {
   'decimal.ts': [],
   'secret.ts': [],
   'unguessable.ts': [],
+  'uuid.ts': [],
   'with-timeout.ts': [],
   'log.ts': ['with-timeout.ts'],
   'readiness.ts': ['with-timeout.ts'],
   'rate-limit.ts': [],
   'http-statuses.ts': [],
+  'message-groups.ts': [],
   'environment-schema.ts': [],
   'config.ts': ['environment-schema.ts', 'unguessable.ts'],
   families: ['decimal.ts'],
@@ -25,8 +27,8 @@ const allowed: Record<string, string[]> = {
   metrics: ['http-statuses.ts', 'log.ts', 'queue', 'store', 'with-timeout.ts'],
 
   // Middle: what the service does.
-  intake: ['config.ts', 'decimal.ts', 'families', 'log.ts', 'store'],
-  apply: ['families', 'store'],
+  intake: ['config.ts', 'decimal.ts', 'families', 'log.ts', 'message-groups.ts', 'store', 'uuid.ts'],
+  apply: ['families', 'message-groups.ts', 'store'],
 
   // Edges. The client and the sandbox stand alone: a mistake of the service must not be mirrored in what tests it.
   client: [],
@@ -56,9 +58,21 @@ const allowed: Record<string, string[]> = {
       'secret.ts',
       'store',
     ],
-    ...['with-timeout.ts', '../assets'],
+    ...['uuid.ts', 'with-timeout.ts', '../assets'],
   ],
-  commands: ['apply', 'config.ts', 'families', 'intake', 'log.ts', 'queue', 'store'],
+  commands: [
+    ...[
+      'apply',
+      'config.ts',
+      'families',
+      'intake',
+      'log.ts',
+      'message-groups.ts',
+      'queue',
+      'store',
+      'uuid.ts',
+    ],
+  ],
 
   // Composition.
   'health-checks.ts': ['http', 'queue', 'readiness.ts', 'store', 'worker'],

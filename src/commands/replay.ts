@@ -4,7 +4,7 @@ import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
 import { deliveryStatuses } from '../store/tables.ts';
 import { parseMoment, parseUuid } from './arguments.ts';
-import { printable } from './printable.ts';
+import { describeGroup } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -25,17 +25,14 @@ export function addReplayCommand(program: Command, env: Environment): void {
     .option('--dry-run', 'only say what would happen: every change is rolled back')
     .action(({ dryRun = false, ...filter }: ReplayFilter & { dryRun?: boolean }) =>
       withDatabase(env, async ({ database }) => {
-        const progress = startProgress('replayed', await countDeliveries(database.db, filter));
-        let [applied, changed, failed] = [0, 0, 0];
-        for await (const part of replayDeliveries(database.db, families, filter, { dryRun })) {
-          applied += part.applied;
-          changed += part.changed;
-          failed += part.failed.length;
-          for (const { id, error } of part.failed.slice(0, 20))
-            process.stderr.write(`${id} ${printable(error)}\n`);
-          progress.advance(part.applied + part.failed.length);
-        }
-        progress.stop();
+        const { advance, stop } = startProgress('replayed', await countDeliveries(database.db, filter));
+        const outcome = await replayDeliveries(database.db, families, filter, {
+          dryRun,
+          onProgress: advance,
+        });
+        stop();
+        for (const group of outcome.errors) process.stderr.write(`failed: ${describeGroup(group)}\n`);
+        const { applied, changed, failed } = outcome;
         const would = dryRun ? 'would be ' : '';
         process.stdout.write(`${applied} ${would}applied, ${changed} rows ${would}changed, ${failed} fail\n`);
       }),

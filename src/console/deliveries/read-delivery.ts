@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
 import type { DeliveryStatus, Tables } from '../../store/tables.ts';
 
-export interface DeliveryInFull {
+export interface DeliveryDetails {
   id: string;
   event: string;
   family: string;
@@ -10,7 +10,7 @@ export interface DeliveryInFull {
   business_id: string;
   event_time: Date;
   envelope: Record<string, unknown>;
-  /** The envelope as PostgreSQL writes it: numbers to their last digit. */
+  /** The envelope as PostgreSQL writes it: numbers with all their digits. */
   text: string;
   status: DeliveryStatus;
   error: string | null;
@@ -20,17 +20,17 @@ export interface DeliveryInFull {
   applied_at: Date | null;
 }
 
-export async function readDelivery(db: Kysely<Tables>, id: string): Promise<DeliveryInFull | undefined> {
-  const { rows } = await sql<DeliveryInFull>`
+export async function readDelivery(db: Kysely<Tables>, id: string): Promise<DeliveryDetails | undefined> {
+  const { rows } = await sql<DeliveryDetails>`
     select *, jsonb_pretty(envelope) as text from deliveries where id = ${id}::uuid`.execute(db);
   return rows[0];
 }
 
-/** The row of its family's table that a delivery is about, every value as text; undefined if there is none. */
+/** The row of a delivery's record, every value as text; undefined if there is none. */
 export async function readRow(
   db: Kysely<Tables>,
   family: Family,
-  delivery: DeliveryInFull,
+  delivery: DeliveryDetails,
 ): Promise<Record<string, string | null> | undefined> {
   const { identifiedBy } = family;
   const data = delivery.envelope.data as Record<string, unknown>;
@@ -38,7 +38,7 @@ export async function readRow(
     ? sql`business_id = ${delivery.business_id} and ${sql.ref(identifiedBy)} = ${String(data[identifiedBy])}`
     : sql`delivery_id = ${delivery.id}::uuid`;
   const { rows } = await sql<{ row: Record<string, string | null> }>`
-    select (select json_object_agg(key, value) from json_each_text(to_json(held))) as row
-    from ${sql.table(family.table)} as held where ${key}`.execute(db);
+    select (select json_object_agg(key, value) from json_each_text(to_json(existing))) as row
+    from ${sql.table(family.table)} as existing where ${key}`.execute(db);
   return rows[0]?.row;
 }
