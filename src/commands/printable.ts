@@ -1,3 +1,5 @@
+import type { MessageGroup } from '../message-groups.ts';
+
 /**
  * Text that is safe to print on a terminal: control characters and bidirectional controls are escaped as in JSON
  * (`\u001b`). New lines stay.
@@ -7,3 +9,7 @@ export function printable(text: string): string {
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
+
+/** A group of equal messages in one line. */
+export const describeGroup = ({ message, count, example }: MessageGroup) =>
+  printable(`${message} (${count}, for example ${example})`);

@@ -1,4 +1,5 @@
 import { hash as hashOf } from 'node:crypto';
+import { uuidV8 } from '../uuid.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 /** The fields that identify a callback. Not `timestamp`: a resend may have a new one. */
@@ -18,11 +19,7 @@ export function identify({ event, event_time, client_id, business_id, data }: Id
   const content = canonicalJson({ event, event_time, client_id, business_id, data });
   const hash = hashOf('sha256', content);
   const time = Math.max(0, milliseconds(event_time)).toString(16).padStart(12, '0');
-  const variant = (8 + (Number.parseInt(hash[3]!, 16) & 3)).toString(16);
-  return (
-    `${time.slice(0, 8)}-${time.slice(8)}-8${hash.slice(0, 3)}-` +
-    `${variant}${hash.slice(4, 7)}-${hash.slice(7, 19)}`
-  );
+  return uuidV8(time, hash);
 }
 
 /** The unit is not documented: a time above 1e11 is in milliseconds, else in seconds. */
