@@ -4,7 +4,7 @@ import { uuid } from '../uuid.ts';
 const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** A time as ISO 8601, or as an age: 30m, 12h, 7d. */
-export function parseMoment(text: string): Date {
+export function parseTime(text: string): Date {
   const [, count, unit] = /^(\d+)([mhd])$/.exec(text) ?? [];
   const time = unit ? new Date(Date.now() - Number(count) * units[unit]!) : new Date(text);
   if (Number.isNaN(time.getTime())) {
@@ -18,5 +18,5 @@ export function parseMoment(text: string): Date {
 /** An id of a delivery or of a quarantined body. */
 export function parseUuid(text: string): string {
   if (uuid.test(text)) return text;
-  throw new InvalidArgumentError('An id is a UUID, such as 018bcfe5-6800-8a3c-9f10-0123456789ab.');
+  throw new InvalidArgumentError('An id must be a UUID such as 018bcfe5-6800-8a3c-9f10-0123456789ab.');
 }

@@ -13,7 +13,7 @@ import {
 import { replayQuarantine } from '../intake/replay-quarantine.ts';
 import { databaseCircuit } from '../store/circuits.ts';
 import { quarantineReasons } from '../store/tables.ts';
-import { parseMoment, parseUuid } from './arguments.ts';
+import { parseTime, parseUuid } from './arguments.ts';
 import { describeGroup, printable } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
@@ -30,8 +30,8 @@ export function addQuarantineCommand(program: Command, env: Environment): void {
       .option('--id <uuid>', 'only this one', parseUuid)
       .option('--path <path>', 'only those received at this path')
       .addOption(new Option('--reason <reason>', 'only with this reason').choices(quarantineReasons))
-      .option('--since <time>', 'only those last received at this time or later', parseMoment)
-      .option('--until <time>', 'only those last received before this time', parseMoment);
+      .option('--since <time>', 'only those last received at this time or later', parseTime)
+      .option('--until <time>', 'only those last received before this time', parseTime);
 
   sub('list', 'list them, oldest first')
     .option('--limit <n>', 'maximum number of rows', Number, 100)

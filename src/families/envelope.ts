@@ -12,7 +12,7 @@ const common = {
   business_id: id,
 };
 
-/** Those of the envelope's fields that cannot identify a patient. */
+/** The fields of the envelope that cannot identify a patient. */
 export const publicEnvelopeFields = new Set(['event', 'event_time', 'timestamp', 'client_id', 'business_id']);
 
 type Infer<Shape extends z.ZodRawShape> = z.infer<z.ZodObject<Shape>>;

@@ -12,7 +12,7 @@ export interface Field<Schema extends z.ZodType = z.ZodType> {
   column: (value: string) => string;
   /** `false`: it cannot identify a patient. The console redacts every field without this mark. */
   personal?: false;
-  /** Of a short text that is no personal data: the values seen so far. Others are values too, but counted. */
+  /** The known values of a short text without personal data. Other values are valid, and counted as drift. */
   knownValues?: readonly string[];
 }
 
@@ -37,7 +37,7 @@ const asIs = (value: string) => value;
 /** Marks a field that cannot identify a patient, such as the id of a clinic. */
 export const notPersonal = <F extends Field>(field: F) => ({ ...field, personal: false }) satisfies Field;
 
-/** A string, kept as it came. */
+/** A string, stored as received. */
 export const text = { schema: z.string().nullish(), json: 'text', column: asIs } satisfies Field;
 
 /** A short text without personal data, whose values are not documented. */

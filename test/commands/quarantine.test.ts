@@ -30,14 +30,14 @@ afterEach(() => {
 const strayed = consentFormCallback();
 const broken = { ...receiptCallback(), client_id: undefined };
 
-async function refuse() {
+async function rejectThree() {
   expect((await post(service.url + paths.receipt, '{"cut')).status).toBe(400);
   expect((await post(service.url + paths.receipt, strayed)).status).toBe(422);
   expect((await post(service.url + paths.receipt, broken)).status).toBe(422);
 }
 
 it('rejected callbacks are stored with their reason, and list, show and drop filter them', async () => {
-  await refuse();
+  await rejectThree();
   const list = await run('list');
   for (const word of ['not_json', 'wrong_family', 'invalid', '/client_id is required', '3 in total']) {
     expect(list).toContain(word);
@@ -52,7 +52,7 @@ it('rejected callbacks are stored with their reason, and list, show and drop fil
 });
 
 it('replay accepts callbacks that are valid now, whatever their path was, and no others', async () => {
-  await refuse();
+  await rejectThree();
   const dry = await run('replay', '--dry-run');
   expect(dry).toContain('1 accepted, 0 of them duplicates, 2 rejected (dry run: nothing was changed)');
   expect(await database.rows('select 1 from deliveries')).toEqual([]);
@@ -87,7 +87,7 @@ it('replay accepts an event once it is no longer too far in the future', async (
 });
 
 it('replay accepts only allowed clients', async () => {
-  await refuse();
+  await rejectThree();
   env = { ALLOWED_CLIENT_IDS: 'somebody-else' };
   expect(await run('replay', '--reason', 'wrong_family')).toContain('1 rejected');
 });

@@ -30,7 +30,7 @@ it('event discriminates the families, also for the compiler', () => {
 });
 
 it.each(families.map((family: Family) => [family.name, family] as const))(
-  'every event of %s is taken, and its sample has every documented field and no other',
+  'every event of %s is accepted, and its sample has every documented field and no other',
   (name, { events, fields }) => {
     const sample = samples[name as keyof typeof samples]();
     for (const event of events) expect(schema.safeParse({ ...sample, event }).success).toBe(true);
@@ -38,7 +38,7 @@ it.each(families.map((family: Family) => [family.name, family] as const))(
   },
 );
 
-it('an event of no family is not taken', () => {
+it('an event of no family is rejected', () => {
   expect(schema.safeParse({ ...receiptCallback(), event: 'receipt.lost' }).success).toBe(false);
 });
 
