@@ -13,7 +13,9 @@ export function addReplayCommand(program: Command, env: Environment): void {
   program
     .command('replay')
     .description('apply deliveries again, by default the failed ones')
-    .addOption(new Option('--status <status>', 'only with this status').choices(deliveryStatuses).default('failed'))
+    .addOption(
+      new Option('--status <status>', 'only with this status').choices(deliveryStatuses).default('failed'),
+    )
     .addOption(
       new Option('--family <family>', 'only of this family').choices(families.map(({ name }) => name)),
     )
