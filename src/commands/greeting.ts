@@ -14,7 +14,7 @@ export function greeting(
     return `  ${name.padEnd(16)}${url}${config.paths[family.name]}`;
   });
   return `
-The service is ready. Paths for callbacks:
+The service is ready. Callback URLs:
 
 ${lines.join('\n')}
 ${config.adminToken ? consoleHint(url, generated) : ''}${config.authentication.signingKeys.length > 0 ? '' : example(`${url}${config.paths.receipt}`)}
