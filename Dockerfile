@@ -16,8 +16,7 @@ COPY db db
 COPY --from=build /app/dist dist
 USER node
 EXPOSE 8080
-# A worker listens at METRICS_PORT alone.
+# A worker listens on METRICS_PORT only.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "const { ROLE, PORT, METRICS_PORT } = process.env; fetch(`http://127.0.0.1:${(ROLE === 'worker' ? METRICS_PORT : PORT) || 8080}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# The options of `npm start`: garbage is collected seldom, and what is new in small steps.
-CMD ["node", "--max-semi-space-size=8", "--heap-growing-percent=120", "--v8-pool-size=1", "bin/receiver.js", "start"]
+CMD ["sh", "bin/start.sh"]

@@ -2,13 +2,14 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
-/** Compiles the programs of the bench, so that they run under plain Node as ours does. */
+/** Compiles the programs of the bench: like the service, they run under plain Node. */
 export async function buildPrograms(outdir: string): Promise<void> {
   const folder = join(import.meta.dirname, 'programs');
   await build({
     entryPoints: readdirSync(folder).map((file) => join(folder, file)),
     outdir,
     bundle: true,
+    splitting: true,
     packages: 'external',
     platform: 'node',
     format: 'esm',

@@ -12,14 +12,14 @@ import { withSession } from './session.ts';
 type GrowthOptions = BenchOptions & { rows: number };
 
 const options = new Command('bench:growth')
-  .description('Compares the rate of applying on a full database with that on an empty one')
+  .description('Compares rows applied per second on a full database and on an empty one')
   .option('--rows <number>', 'rows of deliveries and of receipts', positive, 5_000_000)
   .option('--seconds <number>', 'seconds of each load', positive, 8)
-  .option('--rounds <number>', 'rounds of both in turn', positive, 3)
+  .option('--rounds <number>', 'rounds, each with both databases', positive, 3)
   .option('--connections <number>', 'connections of the load', positive, 64)
-  .option('--warmup <number>', 'seconds of load before figures are taken', positive, 2)
-  .option('--drain <number>', 'seconds that the queue may take to empty', positive, 90)
-  .option('--results <folder>', 'where the table is written', 'bench/results')
+  .option('--warmup <number>', 'seconds of load before the measurement', positive, 2)
+  .option('--drain <number>', 'seconds that the queue may take to become empty', positive, 90)
+  .option('--results <folder>', 'folder for the table', 'bench/results')
   .parse()
   .opts<GrowthOptions>();
 
@@ -35,7 +35,7 @@ await withSession(async (session) => {
   const rounds: { empty: Round; full: Round }[] = [];
   for (let round = 1; round <= options.rounds; round += 1) {
     const empty = await freshStores(bench, oursOnRedis);
-    session.say(`round ${round} of ${options.rounds}: an empty database, then the full one`);
+    session.say(`round ${round} of ${options.rounds}: empty database, then full database`);
     rounds.push({
       empty: await measureOn(bench, empty, round * 1000),
       full: await measureOn(bench, full, round * 1000),

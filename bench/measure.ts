@@ -1,4 +1,10 @@
-import { type Contender, receiptsPath, type Stores } from './contenders/contender.ts';
+import {
+  type Contender,
+  type ProgramOf,
+  receiptsPath,
+  type Stores,
+  startScript,
+} from './contenders/contender.ts';
 import type { LoadFigures } from './load/order.ts';
 import { runLoad } from './load/run-load.ts';
 import type { BenchOptions } from './options.ts';
@@ -24,20 +30,20 @@ export interface PerProcess {
 
 /** The figures of one contender in one round. */
 export interface Measurement {
-  /** The receiver alone, at full load and at half of what it then did. */
+  /** The receiver alone, at full load and at half of that rate. */
   alone: LoadFigures;
   half: LoadFigures;
-  /** At the rates that others had at their half load. */
+  /** At the half-load rates of other contenders. */
   at: Record<string, LoadFigures>;
   /** Receiver and worker together, at full load. */
   both: LoadFigures | undefined;
-  /** Rows a second, from the first request to the last row. */
+  /** Rows per second, from the first request to the last row. */
   appliedPerSecond: number | undefined;
   /** CPU seconds per 10,000 deliveries, receiver and worker together. */
   cpu: PerProcess;
-  /** MiB; of the stores what they hold at the end. */
+  /** MiB; of the stores at the end. */
   memory: PerProcess;
-  /** Share of a core that was used by nothing of the bench while the receiver was measured alone. */
+  /** Share of a core that other programs used while the receiver was measured alone. */
   others: number;
   /** From start to ready, on an existing database. */
   readyMs: { receiver: number; worker: number | undefined };
@@ -91,7 +97,7 @@ async function aloneOf(bench: Bench, contender: Contender, seed: number, rates: 
   }
 }
 
-/** Measures receiver and worker together on what the stores hold already. */
+/** Measures receiver and worker together on the existing contents of the stores. */
 export async function together(bench: Bench, contender: Contender, stores: Stores, seed: number) {
   const { options, say } = bench;
   const receiver = await start(bench, contender.receiver, stores);
@@ -131,16 +137,10 @@ export async function freshStores(
   return stores;
 }
 
-function start({ options }: Bench, program: Contender['receiver'], stores: Stores): Promise<Program> {
-  const profiled = options.profile && program.file.startsWith('bin/');
-  return startProgram({
-    ...program,
-    env: program.env(stores),
-    nodeOptions: [
-      ...(program.nodeOptions ?? []),
-      ...(profiled ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : []),
-    ],
-  });
+function start({ options }: Bench, { command, env }: ProgramOf, stores: Stores): Promise<Program> {
+  const isOurs = command.includes(startScript);
+  const profile = options.profile && isOurs ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
+  return startProgram([...command, ...profile], env(stores));
 }
 
 function loadOf({ signingKey }: Contender, { connections, seconds, warmup }: BenchOptions) {

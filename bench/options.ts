@@ -6,12 +6,12 @@ export interface BenchOptions {
   seconds: number;
   rounds: number;
   connections: number;
-  /** Seconds of load before figures are taken. */
+  /** Seconds of load before the measurement. */
   warmup: number;
-  /** Seconds that a queue may take to empty after its load. */
+  /** Seconds that a queue may take to become empty after its load. */
   drain: number;
   only: string[];
-  /** Folder for the CPU profiles of our processes. */
+  /** Folder for CPU profiles of the service. */
   profile?: string;
   results: string;
 }
@@ -20,21 +20,26 @@ export interface BenchOptions {
 export function readOptions(argv: string[]): BenchOptions {
   const names = contenders.map(({ name }) => name);
   const program = new Command('bench')
-    .description('Runs the receiver side by side with what else could take callbacks in')
+    .description('Compares the receiver with other ways to receive callbacks')
     .option('--seconds <number>', 'seconds of each load', positive, 8)
-    .option('--rounds <number>', 'interleaved rounds', positive, 3)
+    .option('--rounds <number>', 'rounds, each with all contenders', positive, 3)
     .option('--connections <number>', 'connections of the load', positive, 64)
-    .option('--warmup <number>', 'seconds of load before figures are taken', positive, 2)
-    .option('--drain <number>', 'seconds that a queue may take to empty', positive, 90)
-    .option('--only <names>', `some of ${names.join(', ')}`, (text) => known(text.split(','), names), names)
-    .option('--profile <folder>', 'write CPU profiles of our processes there')
-    .option('--results <folder>', 'where the tables are written', 'bench/results');
+    .option('--warmup <number>', 'seconds of load before the measurement', positive, 2)
+    .option('--drain <number>', 'seconds that a queue may take to become empty', positive, 90)
+    .option(
+      '--only <names>',
+      `comma-separated, of ${names.join(', ')}`,
+      (text) => known(text.split(','), names),
+      names,
+    )
+    .option('--profile <folder>', 'folder for CPU profiles of the service')
+    .option('--results <folder>', 'folder for the tables', 'bench/results');
   return program.parse(argv, { from: 'user' }).opts<BenchOptions>();
 }
 
 export function positive(text: string): number {
   const value = Number(text);
-  if (!(value > 0)) throw new InvalidArgumentError('It must be a number above 0.');
+  if (!(value > 0)) throw new InvalidArgumentError('It must be a number greater than 0.');
   return value;
 }
 

@@ -1,10 +1,10 @@
-import { contenders, floor } from './contenders/index.ts';
+import { baseline, contenders } from './contenders/index.ts';
 import { type Bench, type Measurement, measure } from './measure.ts';
 
 /** The figures of every contender, one per round. */
 export type Rounds = Record<string, Measurement[]>;
 
-/** Runs all contenders in turn, and that again, so that whatever else the machine does meets all alike. */
+/** Runs the contenders in turn, round by round: other load on the machine then affects all of them. */
 export async function runRounds(bench: Bench): Promise<Rounds> {
   const { options, say } = bench;
   const chosen = contenders.filter(({ name }) => options.only.includes(name));
@@ -13,8 +13,8 @@ export async function runRounds(bench: Bench): Promise<Rounds> {
     const rates: Record<string, number> = {};
     for (const contender of chosen) {
       say(`round ${round} of ${options.rounds}: ${contender.title}`);
-      const asked = contender.name === floor ? rates : {};
-      const measured = await measure(bench, contender, round * 1000, asked);
+      const extraRates = contender.name === baseline ? rates : {};
+      const measured = await measure(bench, contender, round * 1000, extraRates);
       rounds[contender.name]!.push(measured);
       if (contender.signingKey) rates[contender.name] = measured.alone.perSecond / 2;
     }

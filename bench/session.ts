@@ -12,9 +12,9 @@ export interface Session {
 
 const folder = '.data/bench';
 
-/** Builds the programs, starts the stores, runs, and stops whatever was started. */
+/** Builds the programs, starts the stores, runs, and stops everything. */
 export async function withSession<T>(run: (session: Session) => Promise<T>): Promise<T> {
-  // The embedded PostgreSQL ends by itself when this process does.
+  // The embedded PostgreSQL stops by itself when this process ends.
   process.on('exit', killPrograms);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
   const began = Date.now();

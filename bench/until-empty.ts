@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Waits until a queue is empty, or for so many seconds. @returns how many are left */
+/** Waits until a queue is empty or the time is over. @returns how many are left */
 export async function untilEmpty(waiting: () => Promise<number>, seconds: number): Promise<number> {
   const deadline = Date.now() + seconds * 1000;
   for (;;) {

@@ -13,7 +13,7 @@ if (existsSync('.env')) process.loadEnvFile('.env');
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 const program = new Command('receiver')
-  .description('Takes a health platform’s callbacks in and puts them into PostgreSQL.')
+  .description('Receives a health platform’s callbacks and applies them to PostgreSQL.')
   .version(version)
   .showHelpAfterError();
 addServiceCommands(program, process.env, async () => ({

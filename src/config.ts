@@ -13,14 +13,14 @@ export interface Config {
   role: Role;
   production: boolean;
   logLevel: string;
-  /** PostgreSQL; undefined: an embedded one under `dataDir`. */
+  /** PostgreSQL; undefined: the embedded one in `dataDir`. */
   databaseUrl: string | undefined;
-  /** Redis for the queue; undefined: the queue lives in PostgreSQL. */
+  /** Redis for the queue; undefined: the queue is in PostgreSQL. */
   redisUrl: string | undefined;
-  /** What the names of the queue's keys begin with: it keeps two deployments on one Redis apart. */
+  /** Prefix of the queue's keys, different for each deployment on a Redis. */
   queuePrefix: string;
   dataDir: string;
-  /** The registered path of each family, by the family's name. */
+  /** The registered paths by family name. */
   paths: Record<string, string>;
   bodyLimitBytes: number;
   limits: {
@@ -29,29 +29,29 @@ export interface Config {
     /** Rejected requests per minute and address that may be guesses; further ones get a 429. */
     rejectionsPerMinute: number;
     connections: number;
-    /** How long a sender may take for its request. */
+    /** Time limit for a request to arrive. */
     requestMs: number;
-    /** How long a connection may stay open without a request. */
+    /** Idle timeout of a connection. */
     keepAliveMs: number;
     bodies: {
-      /** How many bytes of large bodies may be in memory at once, of all connections together. */
+      /** Memory for large bodies, of all connections together. */
       bytes: number;
-      /** Up to this many bytes a body is let in at once: connections bound how many of those there are. */
+      /** Bodies up to this size are read at once: the number of connections limits their memory. */
       smallBytes: number;
-      /** How many large ones may wait for their turn, and for how long. */
+      /** How many large bodies may wait, and how long. */
       maxWaiting: number;
       waitMs: number;
     };
   };
   quarantine: { rows: number; bytes: number };
-  /** How long the console's downloads may take, and their readers take nothing. */
+  /** Limits of the console's downloads: without progress, and in total. */
   downloads: { stalledMs: number; totalMs: number };
   authentication: {
     signingKeys: string[];
     signatureHeader: string;
     signatureToleranceS: number;
     allowedIps: string[];
-    /** How many proxies stand in front; the address is taken from the last one that is trusted. */
+    /** Number of proxies in front; the last trusted one tells the sender's address. */
     trustProxy: number;
     allowedClientIds: string[];
     allowedBusinessIds: string[];
@@ -59,20 +59,20 @@ export interface Config {
   };
   adminToken: string | undefined;
   metrics: {
-    /** A port of their own, besides the receiver's: a worker has no other. */
+    /** A second port, for metrics and health only; a worker has no other. */
     port: number | undefined;
-    /** How long a scrape's figures of the stores hold. */
+    /** How long the stores' figures are cached. */
     cacheMs: number;
   };
-  /** The time zone of the reports' days, of the IANA database. */
+  /** IANA time zone of the reports' days. */
   reportTimezone: string;
-  /** How often and how late deliveries that no job carries are looked for. */
+  /** Interval of the sweep for deliveries without a job, and their minimum age. */
   sweep: { everyMs: number; olderThanMs: number };
-  /** How long a stop waits for senders to leave before it closes connections that say nothing. */
+  /** How long a stop waits before it closes idle connections. */
   drainMs: number;
 }
 
-/** Raised with every fault of the environment at once, a line each that starts with the variable's name. */
+/** Raised with all faults of the environment, one line each, which starts with the variable's name. */
 export class InvalidConfiguration extends Error {
   readonly problems: string[];
   constructor(problems: string[]) {
@@ -82,18 +82,17 @@ export class InvalidConfiguration extends Error {
   }
 }
 
-const openInProduction =
-  'SIGNING_KEYS, ALLOWED_IPS, ALLOWED_CLIENT_IDS or ALLOWED_BUSINESS_IDS must be set in production, or all three ' +
-  'paths must hold a part that nobody can guess, such as the output of `openssl rand -hex 16` (words, dates and ' +
-  'versions can be guessed); else anybody could send callbacks. ' +
-  'To take them from anybody all the same, set ALLOW_UNAUTHENTICATED=true';
+const unauthenticated =
+  'SIGNING_KEYS, ALLOWED_IPS, ALLOWED_CLIENT_IDS or ALLOWED_BUSINESS_IDS must be set in production, or each of the ' +
+  'three paths must contain a random token, such as the output of `openssl rand -hex 16`; otherwise anybody can send ' +
+  'callbacks. To accept callbacks from anybody, set ALLOW_UNAUTHENTICATED=true';
 
-type Door = Pick<
+type AccessSettings = Pick<
   z.infer<ReturnType<typeof environmentSchema>>,
   'NODE_ENV' | 'ROLE' | 'SIGNING_KEYS' | 'ALLOWED_IPS' | 'ALLOWED_CLIENT_IDS' | 'ALLOWED_BUSINESS_IDS'
 >;
 
-function isOpenInProduction(env: Door, paths: Record<string, string>): boolean {
+function isUnauthenticated(env: AccessSettings, paths: Record<string, string>): boolean {
   if (env.NODE_ENV !== 'production' || env.ROLE === 'worker') return false;
   const lists = [env.SIGNING_KEYS, env.ALLOWED_IPS, env.ALLOWED_CLIENT_IDS, env.ALLOWED_BUSINESS_IDS];
   return lists.every((list) => list.length === 0) && !Object.values(paths).every(isUnguessable);
@@ -103,7 +102,7 @@ function isOpenInProduction(env: Door, paths: Record<string, string>): boolean {
  * Parses the environment into a Config.
  *
  * @param env the environment; an empty value counts as unset
- * @param families the event families, each of which brings the variable of its path
+ * @param families the event families; each has a variable for its path
  * @throws InvalidConfiguration with every error
  */
 export function parseConfig(env: Environment, families: readonly FamilyPath[]): Config {
@@ -116,8 +115,8 @@ export function parseConfig(env: Environment, families: readonly FamilyPath[]): 
   if (new Set(Object.values(paths)).size < families.length) {
     problems.push(`${families.map((f) => f.path.variable).join(', ')} must differ from each other`);
   }
-  if (parsed.success && !parsed.data.ALLOW_UNAUTHENTICATED && isOpenInProduction(parsed.data, paths)) {
-    problems.push(openInProduction);
+  if (parsed.success && !parsed.data.ALLOW_UNAUTHENTICATED && isUnauthenticated(parsed.data, paths)) {
+    problems.push(unauthenticated);
   }
   if (!parsed.success || problems.length > 0) throw new InvalidConfiguration(problems);
   const e = parsed.data;
@@ -138,7 +137,7 @@ export function parseConfig(env: Environment, families: readonly FamilyPath[]): 
       rejectionsPerMinute: e.REJECTION_LIMIT,
       connections: 2_000,
       requestMs: 15_000,
-      // Longer than the minute for which proxies keep connections: the side that sends must be the one that closes.
+      // Longer than the usual minute of proxies: the client side has to close idle connections first.
       keepAliveMs: 65_000,
       bodies: { bytes: 8 * 1024 * 1024, smallBytes: 16 * 1024, maxWaiting: 500, waitMs: 5_000 },
     },

@@ -1,7 +1,7 @@
 import bytes from 'bytes';
 import { z } from 'zod';
 
-/** What the configuration needs to know of an event family: where its callbacks arrive. */
+/** The path of an event family. */
 export interface FamilyPath {
   name: string;
   path: { variable: string; default: string };
@@ -19,7 +19,7 @@ const list = z
 
 const network = z.union(
   [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
-  'must be addresses or CIDRs, separated by commas, such as 192.0.2.0/24',
+  'must be addresses or CIDRs, comma-separated, such as 192.0.2.0/24',
 );
 
 const flag = z
@@ -35,8 +35,8 @@ const integer = (min: number, max: number) =>
     .max(max, `must be at most ${max}`);
 
 /**
- * An address that every parser reads alike: what a password holds as it is, such as @ or /, is encoded. The
- * password ends at the last @ before a query; with a raw ? in it, at the last @ of what is no URL yet.
+ * Encodes the credentials of a URL, so that a password may contain characters such as @ or /. The password ends at the
+ * last @ before the query; where the result is no URL, a raw ? is part of the password, which ends at the last @ of all.
  */
 function encodeCredentials(address: string): string {
   const parts =
@@ -48,7 +48,7 @@ function encodeCredentials(address: string): string {
   return `${scheme}${encoded.join(':')}@${rest}`;
 }
 
-/** A % that stands for itself is left as it is. */
+/** A % that encodes nothing stays as it is. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -63,7 +63,7 @@ const url = (example: string, pattern: RegExp) =>
     .transform(encodeCredentials)
     .refine(
       (address) => pattern.test(address),
-      `must be an address such as ${example}; in a password, write % as %25, / as %2F, ? as %3F and # as %23`,
+      `must be a URL such as ${example}; encode in a password: % as %25, / as %2F, ? as %3F, # as %23`,
     );
 
 const databaseUrl = url('postgresql://user:password@host:5432/database', /^postgres(ql)?:\/\/./);
@@ -80,28 +80,28 @@ const redisUrl = url(
 
 const path = z
   .string()
-  .regex(/^\/[\w\-.~/]*$/, 'must start with / and hold only letters, digits and - . _ ~ /')
-  .refine((text) => !reserved.includes(text), 'is an address that the service uses itself');
+  .regex(/^\/[\w\-.~/]*$/, 'must start with / and contain only letters, digits and - . _ ~ /')
+  .refine((text) => !reserved.includes(text), 'is a path that the service uses itself');
 
 const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/openapi.json'];
 
-// The zone's name in Node's own time zone database.
+// The canonical name in Node's time zone database.
 function nameOfZone(name: string): string | undefined {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
   } catch {
-    return undefined; // it knows no such zone
+    return undefined; // no such zone
   }
 }
 
-// Abbreviations and offsets are read otherwise by PostgreSQL: IST is India to Node and Israel to PostgreSQL, and
-// +05:30 lies west of Greenwich there. Names with a slash, and UTC, mean the same to both.
+// Node and PostgreSQL disagree about abbreviations and offsets: IST is India in Node and Israel in PostgreSQL, where
+// +05:30 is west of Greenwich. Names with a slash, and UTC, mean the same in both.
 const timezone = z.string().superRefine((name, context) => {
   const known = nameOfZone(name);
   if (known && (name.includes('/') || name === 'UTC')) return;
   const meant = known?.replace('Asia/Calcutta', 'Asia/Kolkata');
   const message = meant?.includes('/')
-    ? `must be a full name of the IANA time zone database: ${meant} if that is what ${name} means`
+    ? `must be a full name of the IANA time zone database: use ${meant} if ${name} means that`
     : 'must be a full name of the IANA time zone database, such as Asia/Kolkata, or UTC';
   context.addIssue({ code: 'custom', message });
 });
@@ -116,7 +116,7 @@ const size = z
     return z.NEVER;
   });
 
-/** The variables of the environment, each with its default and its words for what is wrong. */
+/** The environment variables, each with its default and its error messages. */
 export const environmentSchema = (families: readonly FamilyPath[]) =>
   z.object({
     NODE_ENV: z.string().optional(),

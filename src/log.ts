@@ -5,10 +5,10 @@ import { withTimeout } from './with-timeout.ts';
 export type Log = Logger;
 
 /**
- * A structured log, one JSON line an entry.
+ * A structured log with one JSON object per line.
  *
  * @param level a level of pino
- * @param destination where the lines go; standard output unless told
+ * @param destination default: standard output
  */
 export function createLog(level: string, destination?: DestinationStream): Log {
   const options = { level, base: { pid: process.pid }, serializers: { err: describeError } };
@@ -16,8 +16,8 @@ export function createLog(level: string, destination?: DestinationStream): Log {
 }
 
 /**
- * Writes what is left of the log, as far as its reader takes it within a second. After this the process may exit:
- * pino's own hook would wait for ever where the reader is gone.
+ * Flushes the log, for a second at most. After this the process can exit: pino's own exit hook would wait for ever where
+ * nobody reads the output.
  */
 export async function endLog(log: Log): Promise<void> {
   const stream = (log as unknown as Record<symbol, unknown>)[pino.symbols.streamSym] as EventEmitter & {
@@ -31,29 +31,29 @@ export async function endLog(log: Log): Promise<void> {
 }
 
 /**
- * A line of the log that is written once a minute at most, with how many times it was left out since.
+ * Limits a log line to once per minute.
  *
- * @param write writes it
+ * @param write writes the line, with the number of lines that were left out
  */
 export function sparingly(
-  write: (more: { leftOut?: number }, error: unknown) => void,
+  write: (more: { suppressed?: number }, error: unknown) => void,
 ): (error?: unknown) => void {
   let last = Number.NEGATIVE_INFINITY;
-  let leftOut = 0;
+  let suppressed = 0;
   return (error) => {
     if (performance.now() - last < 60_000) {
-      leftOut += 1;
+      suppressed += 1;
       return;
     }
     last = performance.now();
-    write(leftOut > 0 ? { leftOut } : {}, error);
-    leftOut = 0;
+    write(suppressed > 0 ? { suppressed } : {}, error);
+    suppressed = 0;
   };
 }
 
 /**
- * What may be told of an error: its kind, code and place, not its message when a database wrote it, for
- * PostgreSQL's messages quote the values that it refused.
+ * The loggable part of an error: type, code, place and message. Quoted parts of a database's message are redacted,
+ * because PostgreSQL quotes values.
  */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error };

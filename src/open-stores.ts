@@ -20,9 +20,9 @@ export type OnStop = (close: () => Promise<void>) => void;
 export interface Stores {
   databaseUrl: string;
   database: Database;
-  /** For deliveries alone. */
+  /** Connections for deliveries only. */
   inboxPool: pg.Pool;
-  /** Of PostgreSQL. */
+  /** PostgreSQL's. */
   circuit: Circuit;
   backend: QueueBackend;
   queue: DeliveryQueue;
@@ -32,9 +32,9 @@ const openingMs = 2_000;
 const describeEveryMs = 500;
 
 /**
- * Opens PostgreSQL, the embedded one where no other is set, brings it up to date, and opens the queue.
+ * Opens PostgreSQL (the embedded one without DATABASE_URL), updates its tables, and opens the queue.
  *
- * @param onStop takes what closes each of them; what is opened last is closed first
+ * @param onStop registers functions that close them, which are called in reverse order
  */
 export async function openStores(
   config: Config,
@@ -51,7 +51,7 @@ export async function openStores(
     connections: 10,
     name: `receiver ${config.role}`,
     queryTimeoutMs: 30_000,
-    // A table that somebody has locked must not hold up the others.
+    // A locked table must not delay work on the others.
     settings: { lock_timeout: 5_000 },
   });
   onStop(database.close);
@@ -71,7 +71,7 @@ export async function openStores(
   if (backend.fallback) void describeFallback(backend.fallback, log, stopping.signal);
   const queue = new DeliveryQueue(backend, log);
   onStop(() => queue.close());
-  // The first deliveries need not wait for the sweep where the queue's store answers.
+  // Where the queue's store is available, the first deliveries get jobs at once.
   await Promise.race([queue.opening, sleep(openingMs, undefined, { ref: false })]);
   return { databaseUrl, database, inboxPool: inboxDatabase.pool, circuit, backend, queue };
 }
@@ -79,18 +79,18 @@ export async function openStores(
 async function startEmbedded(config: Config, log: Log, onStop: OnStop): Promise<string> {
   const stopping = new AbortController();
   const starting = startEmbeddedPostgres(config.dataDir, log, [], stopping.signal);
-  // Before it has started: a stop meanwhile leaves no process behind.
+  // Registered before it has started, so that a stop during the start leaves no process behind.
   onStop(async () => {
     stopping.abort();
     await starting.then(
       ({ stop }) => stop(),
-      () => {}, // raised below
+      () => {}, // thrown below
     );
   });
   return (await starting).url;
 }
 
-/** Logs what the settings of Redis mean for deliveries that wait there, once it responds. */
+/** Logs whether the settings of Redis make spilled deliveries durable, once it responds. */
 async function describeFallback(fallback: FallbackStream, log: Log, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -98,7 +98,7 @@ async function describeFallback(fallback: FallbackStream, log: Log, signal: Abor
       log[safe ? 'info' : 'warn']({ detail }, 'Redis is the fallback store while PostgreSQL is unavailable');
       return;
     } catch {
-      // An outage of Redis, which its circuit reports.
+      // Redis is unavailable, which its circuit logs.
       await sleep(describeEveryMs, undefined, { ref: false, signal }).catch(() => {});
     }
   }

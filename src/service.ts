@@ -26,28 +26,28 @@ import { startWorker } from './worker/worker.ts';
 export { preparePort } from './http/prepare-port.ts';
 
 export interface Service {
-  /** Where it listens; undefined for a worker. */
+  /** Its address; undefined for a worker. */
   url: string | undefined;
-  /** Finishes what is in flight, then closes everything that was opened. */
+  /** Completes requests and jobs in progress, then closes everything. */
   stop: () => Promise<void>;
 }
 
 type Families = readonly [Family, ...Family[]];
 
 export interface StartOptions {
-  /** Makes what is served at /openapi.json, if anything. */
+  /** Creates the document of /openapi.json; undefined: not served. */
   openapi?: () => Promise<object>;
-  /** The port of HOST that was taken before, see `preparePort`; left out: it is taken at the end. */
+  /** A server that listens on the port already, see `preparePort`; undefined: the port is opened at the end. */
   reserved?: Server | undefined;
-  /** Ends the start, whatever it waits for. */
+  /** Aborts the start. */
   signal?: AbortSignal;
 }
 
 /**
- * Starts what the role needs, and returns when it is ready.
+ * Starts the parts of the role, and returns when they are ready.
  *
  * @param families the event families to receive
- * @throws the error of what could not be started, or the signal's reason; what was started by then is stopped
+ * @throws the first error, or the signal's reason; the parts that were started are stopped before
  */
 export async function startService(
   config: Config,
@@ -59,14 +59,14 @@ export async function startService(
   const stop = async () => {
     const errors: unknown[] = [];
     while (closers.length > 0) await closers.pop()!().catch((error) => errors.push(error));
-    if (errors.length > 0) throw new AggregateError(errors, 'Not everything could be closed.');
+    if (errors.length > 0) throw new AggregateError(errors, 'The service did not stop cleanly.');
   };
   const { signal } = options;
   const onStop: OnStop = (close) => {
     closers.push(close);
-    // What it waited for came after the stop had begun.
+    // Opened after the stop had begun.
     if (signal?.aborted)
-      void stop().catch((error) => log.error({ err: error }, 'not everything could be closed'));
+      void stop().catch((error) => log.error({ err: error }, 'the service did not stop cleanly'));
     signal?.throwIfAborted();
   };
   try {
@@ -78,13 +78,13 @@ export async function startService(
   }
 }
 
-/** @throws the signal's reason, once there is one */
+/** @throws the signal's reason, once it is aborted */
 async function aborted(signal: AbortSignal): Promise<never> {
   if (!signal.aborted) await once(signal, 'abort');
   throw signal.reason;
 }
 
-/** What is opened last is closed first. */
+/** Opens the parts in order; `onStop` closes them in reverse. */
 async function start(
   config: Config,
   families: Families,

@@ -1,4 +1,4 @@
-// How often the letters come in English, in percent: a name of another language is closer to it than to chance.
+// The frequency of letters in English, in percent. Names of other languages are closer to it than random text.
 const letters =
   'e12 t9.1 a8.1 o7.7 i7.3 n7 s6.3 r6 h5.9 d4.3 l4 u2.9 c2.7 m2.6 f2.3 y2.1 w2.1 g2 p1.8 b1.5 v1.1 k.7 x.2 q.1 j.1 z.1';
 const frequency = new Map(letters.split(' ').map((entry) => [entry[0]!, Number(entry.slice(1)) / 100]));
@@ -21,22 +21,22 @@ function kindOf(character: string | undefined): Kind {
   return /\d/.test(character) ? 'digit' : 'sign';
 }
 
-function chanceInName(character: string, before: string | undefined): number {
+function probabilityInName(character: string, before: string | undefined): number {
   const kind = kindOf(character) as Exclude<Kind, 'start'>;
   const among = { digit: 1 / 10, sign: 1 / 4 }[kind as 'digit' | 'sign'];
   return follows[kindOf(before)][kind] * (among ?? frequency.get(character.toLowerCase())!);
 }
 
-/** By how many bits a text is likelier to be made by chance, from an alphabet of this size, than to be a name. */
-function bitsForChance(text: string, alphabet: number): number {
+/** How much likelier it is, in bits, that a text is random, from an alphabet of this size, than that it is a name. */
+function bitsForRandom(text: string, alphabet: number): number {
   // A word in capitals is a word.
   const name = text.replace(/(?<![A-Za-z])[A-Z]{2,}(?![a-z])/g, (word) => word.toLowerCase());
   return [...name]
-    .map((character, at) => -Math.log2(chanceInName(character, name[at - 1]) * alphabet))
+    .map((character, at) => -Math.log2(probabilityInName(character, name[at - 1]) * alphabet))
     .reduce((sum, bits) => sum + bits, 0);
 }
 
-/** Whether three quarters of a text follow from what stands before: repeated, or counted up or down. */
+/** Whether three quarters of a text repeat, or count up or down from, the characters before. */
 function isPattern(text: string): boolean {
   const code = (at: number) => text.charCodeAt(at);
   const follows = [...text].filter((_, at) => {
@@ -53,18 +53,17 @@ const hex = /(?<![\da-z])(?:[\da-f]{24,}|[\dA-F]{24,})(?![\da-z])/gi;
 const base64url = /(?<![\dA-Za-z])(?=([\w.~-]{22,}))/g;
 
 /**
- * Whether a path holds a part that looks as if chance had made it: a UUID of version 4, at least 24 hex
- * digits, or at least 22 characters of base64url, none of them a pattern, nor likelier to be made of words,
- * numbers and dates than by chance. The same path always gets the same answer; of a thousand random texts of
- * 22 characters fewer than one is mistaken for a name.
+ * Whether a path holds a random token: a UUID of version 4, at least 24 hex digits, or at least 22 characters of
+ * base64url, none of them a pattern, and none likelier to be made of words, numbers and dates. The check is
+ * deterministic; it takes fewer than one in a thousand random texts of 22 characters for a name.
  */
 export function isUnguessable(path: string): boolean {
   return path.split('/').some((part) => {
     const found = (pattern: RegExp, group = 0) => [...part.matchAll(pattern)].map((match) => match[group]!);
     return (
       found(uuid).some((text) => !isPattern(text.replaceAll('-', ''))) ||
-      found(hex).some((text) => !isPattern(text) && bitsForChance(text, 16) > 0) ||
-      found(base64url, 1).some((text) => !isPattern(text) && bitsForChance(text, 64) > -4)
+      found(hex).some((text) => !isPattern(text) && bitsForRandom(text, 16) > 0) ||
+      found(base64url, 1).some((text) => !isPattern(text) && bitsForRandom(text, 64) > -4)
     );
   });
 }

@@ -1,17 +1,17 @@
 /**
- * Waits for a promise, for so many milliseconds at most.
+ * Waits for a promise with a timeout.
  *
- * @param late makes the error of the time-out
+ * @param createError creates the timeout's error
  * @throws that error, or the promise's own
  */
 export async function withTimeout<T>(
   timeoutMs: number,
   promise: Promise<T>,
-  late: () => Error = () => new Error(`No response within ${timeoutMs} ms.`),
+  createError: () => Error = () => new Error(`No response within ${timeoutMs} ms.`),
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), timeoutMs);
+    timer = setTimeout(() => reject(createError()), timeoutMs);
   });
   try {
     return await Promise.race([promise, timeout]);

@@ -43,7 +43,7 @@ it('an empty environment is the documented default', () => {
   });
 });
 
-it('tells every error at once, each with the name of its variable and without its value', () => {
+it('reports all errors at once, each with the name of its variable and without its value', () => {
   const wrong = {
     PORT: 'eighty',
     DATABASE_URL: 'mysql://SECRET',
@@ -61,7 +61,7 @@ it('tells every error at once, each with the name of its variable and without it
   expect(found.join()).not.toContain('SECRET');
 });
 
-it('any text in any variable is either taken or named in an error', () => {
+it('any text in any variable is accepted, or an error names the variable', () => {
   const names = Object.keys(documented());
   fc.assert(
     fc.property(fc.constantFrom(...names), fc.string({ unit: 'binary' }), (name, value) => {
@@ -83,9 +83,9 @@ it.each([
   ['{receiver}', false],
   ['a:b', false],
   ['a b', false],
-])('QUEUE_PREFIX %p is taken: %p', (QUEUE_PREFIX, taken) => {
+])('QUEUE_PREFIX %p is accepted: %p', (QUEUE_PREFIX, accepted) => {
   expect(problems({ QUEUE_PREFIX })).toEqual(
-    taken ? [] : ['QUEUE_PREFIX must have 1 to 50 letters, digits, - and _'],
+    accepted ? [] : ['QUEUE_PREFIX must have 1 to 50 letters, digits, - and _'],
   );
 });
 
@@ -100,7 +100,7 @@ it('lists are separated by commas', () => {
   expect(authentication).toMatchObject({ signingKeys: ['old', 'new'], allowedClientIds: ['a', 'b'] });
 });
 
-/** What the outbound client cannot do without. */
+/** The required settings of the outbound client. */
 const clientSettings: Record<string, string> = {
   SERVICE_BASE_URL: 'http://service.invalid',
   SERVICE_TOKEN: 'x',
@@ -117,7 +117,7 @@ it('.env.example lists every variable, and no other', () => {
   expect(Object.keys(documented()).toSorted()).toEqual([...known].toSorted());
 });
 
-it('.env.example gives every default, and leaves empty what has none', () => {
+it('.env.example contains every default, and an empty value where there is none', () => {
   const variables = documented();
   for (const [name, schema] of Object.entries<z.ZodType>(environmentSchema(families).shape)) {
     if (name === 'NODE_ENV') continue;
@@ -139,13 +139,13 @@ function documented(): Record<string, string> {
   return Object.fromEntries(pairs.map(([, name, value]) => [name!, value!]));
 }
 
-it('takes only time zones that Node and PostgreSQL read alike, and says which name to use', () => {
+it('accepts only time zones with the same meaning in Node and PostgreSQL, and names the right one', () => {
   const problem = (REPORT_TIMEZONE: string) => problems({ REPORT_TIMEZONE }).join();
   for (const name of ['Asia/Kolkata', 'Asia/Calcutta', 'UTC', 'America/Argentina/Ushuaia', 'Etc/GMT+5']) {
     expect(problem(name)).toBe('');
   }
   expect(problem('IST')).toBe(
-    'REPORT_TIMEZONE must be a full name of the IANA time zone database: Asia/Kolkata if that is what IST means',
+    'REPORT_TIMEZONE must be a full name of the IANA time zone database: use Asia/Kolkata if IST means that',
   );
   expect(problem('PST')).toContain('America/Los_Angeles');
   for (const name of ['BST', 'EST', 'EST5EDT', 'GMT', 'Japan', '+05:30', 'India', 'Mars/Olympus']) {

@@ -18,7 +18,7 @@ function start() {
   return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
-it('a process whose log has lost its reader ends all the same', async () => {
+it('a process ends although nobody reads its log any more', async () => {
   const child = start();
   try {
     await once(child.stdout, 'data');

@@ -19,7 +19,7 @@ import { until } from './support/until.ts';
 
 const key = 'CANARYsigningkey';
 
-/** Every text of a callback's data replaced by an unmistakable one. */
+/** Replaces every text of a callback's data by a marker. */
 function canary<T extends object>(data: T): T {
   const marked = Object.entries(data).map(([name, value]) => [
     name,
@@ -28,7 +28,7 @@ function canary<T extends object>(data: T): T {
   return { ...Object.fromEntries(marked), newField: 'CANARY-value', 'CANARY key': { CANARY: 'CANARY' } };
 }
 
-it('nothing that a callback says, no key and no token reaches a log, an answer, the queue or a job', async () => {
+it('no content of a callback, no key and no token is in a log, a response, the queue or a job', async () => {
   const redis = await openRedis();
   const folder = mkdtempSync(join(tmpdir(), 'receiver-canary-'));
   const service = await spawnService({
@@ -38,16 +38,16 @@ it('nothing that a callback says, no key and no token reaches a log, an answer, 
     SIGNING_KEYS: key,
     ADMIN_TOKEN: 'CANARY-admin-token',
   });
-  const answers: string[] = [];
+  const responses: string[] = [];
   const send = async (path: string, body: unknown, headers?: Record<string, string>) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
-    const answer = await post(
+    const response = await post(
       service.url + path,
       text,
       headers ?? { 'X-Webhook-Signature': sign(key, text) },
     );
-    answers.push(await answer.text(), JSON.stringify([...answer.headers]));
-    return answer.status;
+    responses.push(await response.text(), JSON.stringify([...response.headers]));
+    return response.status;
   };
   const database = new pg.Client({
     connectionString: readFileSync(join(folder, 'connection-url'), 'utf8').trim(),
@@ -58,7 +58,7 @@ it('nothing that a callback says, no key and no token reaches a log, an answer, 
   const receipt = receiptCallback({ data: canary(receiptData) });
   const form = consentFormCallback({ data: canary(consentFormData) });
   const review = reviewRequestCallback({ data: canary(reviewRequestData) });
-  // Taken in, and failing in the worker because of the data.
+  // Accepted, and failed in the worker because of the data.
   await database.query(`alter table receipts add constraint canary check (receipt_id <> 666)`);
   await database.query(`alter table consent_forms add constraint canary check (url is null)`);
   expect(await send(paths.receipt, receipt)).toBe(200);
@@ -68,7 +68,7 @@ it('nothing that a callback says, no key and no token reaches a log, an answer, 
   expect(await send(paths.consent_form, form)).toBe(200);
   expect(await send(paths.review_request, review)).toBe(200);
   await until(async () => (await count(`deliveries where status = 'failed'`))! >= 1);
-  // Refused in every way.
+  // Rejected for every reason.
   for (const [name, value] of Object.entries(receipt.data)) {
     const wrong = typeof value === 'string' ? { CANARY: value } : 'CANARY';
     await send(paths.receipt, { ...receipt, data: { ...receipt.data, [name]: wrong } });
@@ -81,12 +81,12 @@ it('nothing that a callback says, no key and no token reaches a log, an answer, 
   expect(await send(paths.receipt, receipt, { 'X-Webhook-Signature': 'CANARY' })).toBe(401);
   expect(await send(paths.receipt, receipt, {})).toBe(401);
   expect(await send('/CANARY?CANARY=CANARY', receipt)).toBe(404);
-  // With the table gone from under it: the one job that holds a delivery, until it is in the table.
-  await database.query('alter table deliveries rename to away');
+  // Without the table: the fallback store contains the delivery until it is drained.
+  await database.query('alter table deliveries rename to deliveries_elsewhere');
   expect(
     await send(paths.receipt, receiptCallback({ data: { ...canary(receiptData), receipt_id: 7 } })),
   ).toBe(200);
-  await database.query('alter table away rename to deliveries');
+  await database.query('alter table deliveries_elsewhere rename to deliveries');
   await until(async () => (await count(`deliveries where envelope->'data'->>'receipt_id' = '7'`)) === 1);
   await until(async () => !(await contentsOf(redis.client())).includes('CANARY'));
 
@@ -96,7 +96,7 @@ it('nothing that a callback says, no key and no token reaches a log, an answer, 
   expect(await service.end('SIGTERM')).toBe(0);
   const written = [service.output(), readFileSync(join(folder, 'postgresql.log'), 'utf8')];
   expect(service.output()).toContain('a delivery failed');
-  for (const text of [...written, ...answers, inRedis, JSON.stringify(failed)])
+  for (const text of [...written, ...responses, inRedis, JSON.stringify(failed)])
     expect(text).not.toMatch(/CANARY/);
   await redis.stop();
   rmSync(folder, { recursive: true, force: true });

@@ -33,7 +33,7 @@ it('a bad configuration ends with exit code 78 and a line for each error', async
   expect(variables.toSorted()).toEqual(['DATABASE_URL', 'PORT', 'ROLE']);
 });
 
-it('prints the three addresses and a curl line whose receipt becomes a row', async () => {
+it('prints the three addresses and a curl command that the service accepts', async () => {
   const service = await spawnService({ DATABASE_URL: database.url });
   for (const path of Object.values(paths)) expect(service.output()).toContain(service.url + path);
   const [, address, body] = /curl -s (\S+) -H 'Content-Type: application\/json' -d '(.*)'/.exec(
@@ -65,27 +65,27 @@ it.each(['start', 'migrate', 'sql', 'send', 'sandbox', 'search', 'register'])(
   },
 );
 
-it('a sender that keeps its connection open does not hold up a stop', async () => {
+it('an open connection of a sender does not delay a stop', async () => {
   const service = await spawnService({ DATABASE_URL: database.url });
   expect((await post(service.url + paths.receipt, receiptCallback())).status).toBe(200);
   expect(await service.end('SIGTERM')).toBe(0);
 });
 
-it('serves the contract where the admin token is set, to who sends it, and not elsewhere', async () => {
-  const contract = async (env: Record<string, string>, headers: Record<string, string> = {}) => {
+it('serves the OpenAPI document where an admin token is set, to requests with this token', async () => {
+  const openapi = async (env: Record<string, string>, headers: Record<string, string> = {}) => {
     const service = await spawnService({ DATABASE_URL: database.url, ...env });
-    const answer = await fetch(`${service.url}/openapi.json`, { headers });
-    const document = (await answer.json()) as { openapi?: string };
+    const response = await fetch(`${service.url}/openapi.json`, { headers });
+    const document = (await response.json()) as { openapi?: string };
     expect(await service.end('SIGTERM')).toBe(0);
-    return [answer.status, document.openapi];
+    return [response.status, document.openapi];
   };
   const env = { ADMIN_TOKEN: '0123456789abcdef' };
-  expect(await contract({})).toEqual([404, undefined]);
-  expect(await contract(env)).toEqual([401, undefined]);
-  expect(await contract(env, { Authorization: `Bearer ${env.ADMIN_TOKEN}` })).toEqual([200, '3.1.0']);
+  expect(await openapi({})).toEqual([404, undefined]);
+  expect(await openapi(env)).toEqual([401, undefined]);
+  expect(await openapi(env, { Authorization: `Bearer ${env.ADMIN_TOKEN}` })).toEqual([200, '3.1.0']);
 });
 
-it('the built console finds its pages and files', async () => {
+it('the built console serves its pages and files', async () => {
   const service = await spawnService({ DATABASE_URL: database.url, ADMIN_TOKEN: adminToken });
   const visitor = await signInTo(service.url);
   const page = await visitor.read('');
@@ -94,15 +94,15 @@ it('the built console finds its pages and files', async () => {
   );
   expect(assets).toHaveLength(4);
   for (const path of assets) {
-    const answer = await visitor.get(path);
-    expect([path, answer.status]).toEqual([path, 200]);
-    expect(answer.headers.get('cache-control')).toBe('private, max-age=31536000, immutable');
-    await answer.text();
+    const response = await visitor.get(path);
+    expect([path, response.status]).toEqual([path, 200]);
+    expect(response.headers.get('cache-control')).toBe('private, max-age=31536000, immutable');
+    await response.text();
   }
   expect(await service.end('SIGTERM')).toBe(0);
 });
 
-it('on the embedded database an admin token is made, printed once, kept from others, and never logged', async () => {
+it('on the embedded database an admin token is generated, printed once, readable only by its owner, and never logged', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'receiver-token-'));
   const start = () => spawnService({ DATA_DIR: folder });
   const first = await start();
@@ -130,28 +130,25 @@ it('on the embedded database an admin token is made, printed once, kept from oth
 it('the image starts the service as npm start does', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { start: string } };
   const [, command] = /^CMD (\[.*)$/m.exec(readFileSync('Dockerfile', 'utf8'))!;
-  expect(JSON.parse(command!)).toEqual(scripts.start.replace(/^exec /, '').split(' '));
+  expect(['exec', ...JSON.parse(command!)].join(' ')).toBe(scripts.start);
 });
 
-it.each(['SQL_ASCII', 'LATIN1'] as const)(
-  'a database in %s is refused at start, and by migrate',
-  async (encoding) => {
-    const other = await createEmptyDatabase(encoding);
-    try {
-      const commands = ['start', 'migrate'].map((name) =>
-        spawnReceiver([name], { PORT: '0', DATABASE_URL: other.url }),
+it.each(['SQL_ASCII', 'LATIN1'] as const)('start and migrate reject a database in %s', async (encoding) => {
+  const other = await createEmptyDatabase(encoding);
+  try {
+    const commands = ['start', 'migrate'].map((name) =>
+      spawnReceiver([name], { PORT: '0', DATABASE_URL: other.url }),
+    );
+    for (const command of commands) {
+      expect(await command.end()).toBe(78);
+      expect(command.output()).toMatch(
+        new RegExp(
+          `^DATABASE_URL leads to a database whose encoding is ${encoding}; .*encoding 'UTF8' template template0\n$`,
+        ),
       );
-      for (const command of commands) {
-        expect(await command.end()).toBe(78);
-        expect(command.output()).toMatch(
-          new RegExp(
-            `^DATABASE_URL leads to a database whose encoding is ${encoding}; .*encoding 'UTF8' template template0\n$`,
-          ),
-        );
-      }
-      expect(await other.rows('select from pg_tables where schemaname = $1', ['public'])).toEqual([]);
-    } finally {
-      await other.close();
     }
-  },
-);
+    expect(await other.rows('select from pg_tables where schemaname = $1', ['public'])).toEqual([]);
+  } finally {
+    await other.close();
+  }
+});

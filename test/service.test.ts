@@ -33,7 +33,7 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
 
   const wipeQueue = async () => {
     if (redis) return redis.client().flushdb();
-    // The queue is at work on both tables, so the locks may cross.
+    // The queue uses both tables concurrently, so this may deadlock.
     const truncate = () => database.pool.query('truncate bullmq.job, bullmq.scheduler cascade');
     return until(() =>
       truncate().catch((error) => (error.code === '40P01' ? undefined : Promise.reject(error))),
@@ -46,7 +46,7 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
       return rows[0]!.n === count;
     });
 
-  it('a posted receipt is a row that SQL can query, and the same again changes only the count', async () => {
+  it('a receipt becomes a row, and its resend changes only the count', async () => {
     const { url } = await start();
     const { id } = deliveryOf(receiptCallback());
     const first = await post(url + paths.receipt, receiptCallback());
@@ -63,7 +63,7 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
     ]);
   });
 
-  it('two receivers and two workers side by side apply everything once', async () => {
+  it('two receivers and two workers apply everything exactly once', async () => {
     const receivers = [await start({ role: 'receiver' }), await start({ role: 'receiver' })];
     await start({ role: 'worker' });
     await start({ role: 'worker' });
@@ -86,23 +86,23 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
     expect(await database.rows('select sum(delivery_count)::int as n from deliveries')).toEqual([{ n: 600 }]);
   });
 
-  it('an invalid callback among valid ones in flight gets its own error and disturbs none', async () => {
+  it('an invalid callback among concurrent valid ones gets its own error and affects none', async () => {
     const { url } = await start();
     const bodies = Array.from({ length: 100 }, (_, receipt_id) => receiptCallback({ data: { receipt_id } }));
     const invalid = [33, 66];
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       bodies.map((body, index) =>
         post(url + paths.receipt, invalid.includes(index) ? { ...body, client_id: 5 } : body),
       ),
     );
-    for (const [index, answer] of answers.entries()) {
-      expect(answer.status).toBe(invalid.includes(index) ? 422 : 200);
+    for (const [index, response] of responses.entries()) {
+      expect(response.status).toBe(invalid.includes(index) ? 422 : 200);
     }
-    expect(await answers[33]!.json()).toMatchObject({ errors: [{ path: '/client_id' }] });
+    expect(await responses[33]!.json()).toMatchObject({ errors: [{ path: '/client_id' }] });
     await allApplied(98);
   });
 
-  it('a delivery whose job was lost is found by the sweep and applied', async () => {
+  it('the sweep finds a delivery without a job, and it is applied', async () => {
     const receiver = await start({ role: 'receiver' });
     await post(receiver.url + paths.consent_form, consentFormCallback());
     if (redis) await redis.client().flushdb();
@@ -111,7 +111,7 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
     await allApplied(1);
   });
 
-  it('a wiped queue loses the sweep’s schedule, which is put back', async () => {
+  it('the sweep’s schedule is restored after the queue was wiped', async () => {
     const sweep = { everyMs: 100, olderThanMs: 0 };
     await start({ role: 'worker', sweep });
     const receiver = await start({ role: 'receiver' });
@@ -121,20 +121,20 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
     await allApplied(1);
   });
 
-  it('an outage of a table delays a job without using up attempts, and every delivery is applied after it', async () => {
+  it('a broken table delays a job without using up its attempts, and all deliveries are applied afterwards', async () => {
     const { url } = await start();
-    await database.pool.query('alter table receipts rename to away');
+    await database.pool.query('alter table receipts rename to receipts_elsewhere');
     for (let receipt_id = 0; receipt_id < 5; receipt_id += 1) {
       expect((await post(url + paths.receipt, receiptCallback({ data: { receipt_id } }))).status).toBe(200);
     }
     await post(url + paths.consent_form, consentFormCallback());
     await allApplied(1);
-    await database.pool.query('alter table away rename to receipts');
+    await database.pool.query('alter table receipts_elsewhere rename to receipts');
     await allApplied(6);
     expect(await database.rows(`select 1 from deliveries where status = 'failed'`)).toEqual([]);
   });
 
-  it('the queue carries ids and nothing of what a delivery says', async () => {
+  it('the queue contains ids and no content of a delivery', async () => {
     const receiver = await start({ role: 'receiver' });
     const callback = receiptCallback({ data: { name: 'CANARY', mobile: 'CANARY' } });
     await post(receiver.url + paths.receipt, callback);
@@ -146,29 +146,29 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
     expect(await contents()).not.toContain(callback.data.receipt_url);
   });
 
-  it('an address, name or password that is wrong ends the start, whatever could hold callbacks meanwhile', async () => {
+  it('a wrong host or database name ends the start, even with a fallback store', async () => {
     const wrong = (change: Partial<URL>) =>
       start({ databaseUrl: Object.assign(new URL(database.url), change).href });
     await expect(wrong({ pathname: '/nowhere' })).rejects.toThrow('could not be migrated');
     await expect(wrong({ hostname: 'nowhere.invalid' })).rejects.toThrow('could not be migrated');
   });
 
-  it('says that it lives and that its parts answer', async () => {
+  it('/healthz and /readyz report a healthy service', async () => {
     const { url } = await start();
     const ready = await fetch(`${url}/readyz`);
     expect([ready.status, await ready.json()]).toMatchObject([200, { parts: { database: { ok: true } } }]);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
   });
 
-  it('a stop answers what is in flight and leaves nothing half done', async () => {
+  it('a stop completes the requests in progress: acknowledged deliveries, and no others, are stored', async () => {
     const service = await start();
     const bodies = Array.from({ length: 200 }, (_, receipt_id) => receiptCallback({ data: { receipt_id } }));
-    const answers = bodies.map((body) =>
+    const responses = bodies.map((body) =>
       post(service.url + paths.receipt, body).then(({ status }) => status),
     );
-    await Promise.race(answers);
+    await Promise.race(responses);
     await service.stop();
-    const statuses = await Promise.allSettled(answers);
+    const statuses = await Promise.allSettled(responses);
     const acknowledged = statuses.filter((s) => s.status === 'fulfilled' && s.value === 200).length;
     const [row] = await database.rows('select count(*)::int as n from deliveries');
     expect(row!.n).toBe(acknowledged);

@@ -1,36 +1,36 @@
-/** Where a contender keeps things; each run of one finds both empty. */
+/** The stores of a contender, both empty when it starts. */
 export interface Stores {
   databaseUrl: string;
   redisUrl: string;
 }
 
 export interface ProgramOf {
-  file: string;
-  args?: string[];
-  /** Options of Node itself. */
-  nodeOptions?: string[];
+  command: string[];
   env: (stores: Stores) => Record<string, string>;
 }
 
-/** Something that takes callbacks in. */
+/** A receiver to measure. */
 export interface Contender {
   name: string;
   title: string;
-  /** Set: it checks signatures, so the load is signed. */
+  /** Set where it verifies signatures: the key that signs the load. */
   signingKey?: string;
-  /** Makes the tables that its programs expect. */
+  /** Creates the tables that its programs expect. */
   prepare?: (stores: Stores) => Promise<void>;
   receiver: ProgramOf;
-  /** What applies what the receiver took in; without one, the receiver has applied it or never will. */
+  /** Applies what the receiver accepted; without one, the receiver applies it before it responds, or nothing does. */
   worker?: ProgramOf;
-  /** Whether a callback that it acknowledged is, or will be, a row of a table. */
+  /** Whether an acknowledged callback becomes a row. */
   stores: boolean;
-  /** How many callbacks it took in and has not applied. */
+  /** How many accepted callbacks are not applied yet. */
   waiting?: (stores: Stores) => Promise<number>;
 }
 
-/** The registered path of receipts, the same for all. */
+/** The registered path of receipts, the same for all contenders. */
 export const receiptsPath = '/registered_url_for_receipt_events';
 
-/** The program of that name, as `build.ts` leaves it. */
+/** The program of that name, which `build.ts` compiles. */
 export const built = (name: string) => `.data/bench/build/${name}.js`;
+
+/** What `npm start` runs; it takes options of Node. */
+export const startScript = 'bin/start.sh';

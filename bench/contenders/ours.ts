@@ -1,21 +1,16 @@
-import { createRequire } from 'node:module';
 import { createLog } from '../../src/log.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { withoutReports } from '../reports/without-reports.ts';
 import { scalar } from '../stores/postgres.ts';
-import type { Contender, Stores } from './contender.ts';
+import { type Contender, type Stores, startScript } from './contender.ts';
 
-const file = 'bin/receiver.js';
-const { scripts } = createRequire(import.meta.url)('../../package.json') as { scripts: { start: string } };
-const nodeOptions = scripts.start.split(' ').filter((word) => word.startsWith('--'));
+const command = ['sh', startScript];
 const signingKey = 'bench-signing-key';
 
 const ours = (name: string, title: string, queue: (stores: Stores) => Record<string, string>): Contender => {
   const program = (role: string) => ({
-    file,
-    args: ['start'],
-    nodeOptions,
+    command,
     env: (stores: Stores) => ({
       ROLE: role,
       PORT: '0',
@@ -37,7 +32,7 @@ const ours = (name: string, title: string, queue: (stores: Stores) => Record<str
   };
 };
 
-/** So that the first start finds an existing database. */
+/** Creates the tables, so that the start is measured on an existing database. */
 export const prepare = ({ databaseUrl }: Stores): Promise<void> =>
   withDatabase(databaseUrl, ({ db }) => migrate(db));
 
@@ -51,14 +46,14 @@ export const oursOnRedis = ours('ours-redis', 'ours, Redis + PostgreSQL', ({ red
   REDIS_URL: redisUrl,
 }));
 
-/** What the reports cost: the same without their indexes, and without the versions of receipts. */
+/** Shows what the reports cost: the same without their indexes and without the versions of receipts. */
 export const oursUnreported: Contender = {
   ...oursOnRedis,
   name: 'ours-unreported',
   title: 'ours on Redis, nothing for reports',
   worker: {
     ...oursOnRedis.worker!,
-    nodeOptions: [...nodeOptions, '--import', './bench/programs/without-versions.mjs'],
+    command: [...command, '--import', './bench/programs/without-versions.mjs'],
   },
   prepare: async (stores) => {
     await prepare(stores);

@@ -6,7 +6,7 @@ import { withClient } from '../../src/store/pool.ts';
 const chunk = 50_000;
 const businesses = 200;
 
-// One receipt a second of the years before the load's, each with an id as the inbox makes them.
+// One receipt per second, years before those of the load, with ids like those of the inbox.
 const insert = `
 insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, status, applied_at)
 select (lpad(to_hex((1.3e9::bigint + n) * 1000), 12, '0') || '8' || substr(md5(n::text), 1, 3)
@@ -19,7 +19,7 @@ select (lpad(to_hex((1.3e9::bigint + n) * 1000), 12, '0') || '8' || substr(md5(n
 from generate_series($2::bigint, $3::bigint) n, lateral (select 'b' || n % ${businesses} as business) b
 returning id`;
 
-/** Fills a database with this many deliveries that were applied, each to a receipt of its own. */
+/** Fills a database with applied deliveries, each of a different receipt. */
 export async function fill(url: string, rows: number, progress: (done: number) => void): Promise<void> {
   const { value: sample } = history({ seed: 1 }).next();
   await withClient(url, async (client) => {

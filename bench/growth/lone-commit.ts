@@ -8,7 +8,7 @@ const plain = `
 insert into deliveries (id, event, family, client_id, business_id, event_time, envelope)
 values ($1, $2, $3, $4, $5, $6, $7)`;
 
-/** Median milliseconds of a commit of one delivery, and of a plain insert of one; they take turns. */
+/** Median milliseconds of a commit of one delivery and of a plain insert of one, measured in turns. */
 export async function loneCommits(url: string, seed: number, count: number) {
   const pool = openPool({ connectionString: url, max: 1 }, () => {});
   const ours = new Latencies();
@@ -30,7 +30,7 @@ export async function loneCommits(url: string, seed: number, count: number) {
     number += 1;
     if (number === count * 2) break;
   }
-  // No worker was told of them: the next measurement must not wait for them.
+  // They have no jobs: the next measurement must not wait for them.
   await pool.query(`delete from deliveries where status = 'received'`);
   await pool.end();
   return { ours: ours.percentile(0.5), plain: theirs.percentile(0.5) };

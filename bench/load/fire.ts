@@ -3,10 +3,10 @@ import { Latencies } from './latencies.ts';
 import type { LoadFigures, LoadOrder } from './order.ts';
 import { evenly, type Pace, unbounded } from './pace.ts';
 
-// Seconds for the answers that are still to come when the time is over.
-const patience = 30;
+// Seconds to wait for the last responses after the load.
+const lastResponses = 30;
 
-/** What we use of one of autocannon's connections. */
+/** The part of autocannon's connection that we use. */
 interface Connection {
   _doRequest: () => void;
   getRequestBuffer: () => Buffer;
@@ -14,11 +14,11 @@ interface Connection {
 }
 
 /**
- * Fires requests at a receiver: autocannon keeps the connections, writes and reads; which bytes are sent,
- * and when, is decided here.
+ * Sends requests to a receiver. autocannon handles the connections; this function decides which bytes are sent,
+ * and when.
  *
- * A latency runs from the moment the request was due if all connections were busy then, so that a receiver
- * that stalls is not spared the requests that it kept from being sent.
+ * Where all connections were busy, a latency counts from when the request was due: otherwise a receiver that
+ * stalls would hide the requests that it delayed (coordinated omission).
  */
 export async function fire(order: LoadOrder, requests: readonly Buffer[]): Promise<LoadFigures> {
   const latencies = new Latencies();
@@ -29,10 +29,10 @@ export async function fire(order: LoadOrder, requests: readonly Buffer[]): Promi
   const measured = begin + order.warmup * 1000;
   const end = measured + order.seconds * 1000;
   const pace: Pace = order.rate ? evenly(begin, end, order.rate) : unbounded(end);
-  const counts = { acknowledged: 0, refused: 0, errors: 0 };
+  const counts = { acknowledged: 0, rejected: 0 };
   let next = 0;
   let lastSent = begin;
-  let lastAnswer = begin;
+  let lastResponse = begin;
 
   const setupClient = (client: Connection) => {
     const send = client._doRequest.bind(client);
@@ -40,7 +40,7 @@ export async function fire(order: LoadOrder, requests: readonly Buffer[]): Promi
     client.getRequestBuffer = () => requests[next++]!;
     client._doRequest = () => {
       const slot = next < requests.length ? pace() : undefined;
-      if (slot === undefined) return void setImmediate(() => client.destroy()); // not before it has listeners
+      if (slot === undefined) return void setImmediate(() => client.destroy()); // once it has listeners
       due = slot;
       const early = slot - performance.now();
       if (early < 1) fireNow(early < 0);
@@ -58,8 +58,8 @@ export async function fire(order: LoadOrder, requests: readonly Buffer[]): Promi
     url: order.url + order.path,
     method: 'POST' as const,
     connections: order.connections,
-    duration: order.warmup + order.seconds + patience,
-    timeout: order.warmup + order.seconds + patience,
+    duration: order.warmup + order.seconds + lastResponses,
+    timeout: order.warmup + order.seconds + lastResponses,
     sampleInt: 100,
     setupClient: setupClient as never,
   };
@@ -67,21 +67,18 @@ export async function fire(order: LoadOrder, requests: readonly Buffer[]): Promi
     const run = autocannon(options, (error) => (error ? reject(error) : resolve()));
     run.on('response', (client, statusCode) => {
       const sent = sentAt.get(client)!;
-      lastAnswer = performance.now();
-      if (statusCode >= 300) counts.refused += 1;
+      lastResponse = performance.now();
+      if (statusCode >= 300) counts.rejected += 1;
       else {
         counts.acknowledged += 1;
-        if (sent >= measured && lastAnswer <= end) latencies.add(lastAnswer - sent);
+        if (sent >= measured && lastResponse <= end) latencies.add(lastResponse - sent);
       }
-    });
-    run.on('reqError', () => {
-      counts.errors += 1;
     });
   });
 
   const used = process.cpuUsage(cpu);
-  const inAll = process.cpuUsage();
-  const seconds = (lastAnswer - begin) / 1000;
+  const total = process.cpuUsage();
+  const seconds = (lastResponse - begin) / 1000;
   const window = (Math.min(end, lastSent) - measured) / 1000;
   return {
     ...counts,
@@ -90,8 +87,7 @@ export async function fire(order: LoadOrder, requests: readonly Buffer[]): Promi
     perSecond: window > 0 ? latencies.count / window : 0,
     p50: latencies.percentile(0.5),
     p99: latencies.percentile(0.99),
-    max: latencies.percentile(1),
     cpu: (used.user + used.system) / 1e6 / seconds,
-    cpuSeconds: (inAll.user + inAll.system) / 1e6,
+    cpuSeconds: (total.user + total.system) / 1e6,
   };
 }

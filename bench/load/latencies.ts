@@ -10,7 +10,7 @@ export class Latencies {
     return this.values.length;
   }
 
-  /** The latency that this share of the requests stayed below; 0 where there was none. */
+  /** The latency at this share of the requests, such as 0.99; 0 without requests. */
   percentile(share: number): number {
     const sorted = Float64Array.from(this.values).sort();
     return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

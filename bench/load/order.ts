@@ -1,36 +1,34 @@
-/** What a load is to do. */
+/** The parameters of a load. */
 export interface LoadOrder {
   url: string;
   path: string;
   connections: number;
-  /** Of the measured part. */
+  /** Seconds that are measured. */
   seconds: number;
-  /** Seconds before it that are not measured. */
+  /** Seconds before them that are not measured. */
   warmup: number;
-  /** Requests a second, evenly spaced; undefined: as many as are answered. */
+  /** Requests per second, evenly spaced; undefined: as many as possible. */
   rate: number | undefined;
-  /** Every seed is another set of receipts. */
+  /** Each seed makes different receipts. */
   seed: number;
-  /** Key to sign the callbacks with. */
+  /** The key that signs the callbacks. */
   signingKey: string | undefined;
 }
 
-/** What came of it. */
+/** The results of a load. */
 export interface LoadFigures {
-  /** 2xx answers a second of the measured part. */
+  /** 2xx responses per second, measured part. */
   perSecond: number;
   p50: number;
   p99: number;
-  max: number;
-  /** All 2xx answers, the warm-up's included. */
+  /** All 2xx responses, warm-up included. */
   acknowledged: number;
-  refused: number;
-  errors: number;
-  /** From the first request to the last answer, the warm-up included. */
+  rejected: number;
+  /** From the first request to the last response, warm-up included. */
   seconds: number;
-  /** Share of one core that the load itself used. */
+  /** Share of a core that the load used. */
   cpu: number;
-  /** CPU seconds of the load's process in all, making the requests included. */
+  /** CPU seconds of the load's process, generation of the requests included. */
   cpuSeconds: number;
   /** When the first request was sent, milliseconds since 1970. */
   began: number;

@@ -1,7 +1,7 @@
 /** When the next request is due, milliseconds of `performance.now()`; undefined when there is none. */
 export type Pace = () => number | undefined;
 
-/** As soon as the one before is answered, until the end. */
+/** As soon as the previous response arrives, until the end. */
 export function unbounded(end: number): Pace {
   return () => {
     const now = performance.now();
@@ -10,7 +10,7 @@ export function unbounded(end: number): Pace {
 }
 
 /**
- * Evenly spaced over all connections, whether or not those before are answered. (autocannon's own rate is
+ * Evenly spaced over all connections, whether or not earlier responses have arrived. (autocannon's own rate is
  * a burst at the start of each second, which measures full load.)
  */
 export function evenly(begin: number, end: number, rate: number): Pace {

@@ -10,8 +10,8 @@ interface RequestOptions {
 }
 
 /**
- * Requests with the receipts of some clinics' days, each distinct, as the bytes that are sent: made and
- * signed before the load, which then costs no more than sending them.
+ * Requests with distinct receipts, as bytes. They are generated and signed before the load, so that the load only
+ * sends them.
  */
 export function makeRequests({ host, path, seed, count, signingKey }: RequestOptions): Buffer[] {
   const requests: Buffer[] = [];

@@ -5,7 +5,7 @@ import { built } from '../contenders/contender.ts';
 import { tracked } from '../process/program.ts';
 import type { LoadFigures, LoadOrder } from './order.ts';
 
-/** Runs a load in a process of its own. @throws Error when it fails, or the receiver refuses what it sends */
+/** Runs a load in a separate process. @throws Error when it fails, or the receiver rejects a request */
 export async function runLoad(order: LoadOrder): Promise<LoadFigures> {
   const child = tracked(
     spawn(process.execPath, ['--v8-pool-size=1', built('load'), JSON.stringify(order)], {
@@ -15,6 +15,6 @@ export async function runLoad(order: LoadOrder): Promise<LoadFigures> {
   const [output, [code]] = await Promise.all([text(child.stdout!), once(child, 'exit')]);
   if (code !== 0) throw new Error(`The load ended with ${code}.`);
   const figures = JSON.parse(output) as LoadFigures;
-  if (figures.refused > 0) throw new Error(`${figures.refused} of the load's requests were refused.`);
+  if (figures.rejected > 0) throw new Error(`${figures.rejected} of the load's requests were rejected.`);
   return figures;
 }

@@ -2,19 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-export interface ProgramOptions {
-  file: string;
-  args?: string[];
-  env: Record<string, string>;
-  /** Options of Node itself. */
-  nodeOptions?: string[];
-}
-
 export interface Program {
   pid: number;
-  /** Where it listens; empty for a worker. */
+  /** The address that it listens on; empty for a worker. */
   url: string;
-  /** From its start until it said that it is ready. */
+  /** From its start until it logs that it is ready. */
   readyMs: number;
   stop: () => Promise<void>;
 }
@@ -22,12 +14,12 @@ export interface Program {
 const timeoutMs = 30_000;
 const running = new Set<ChildProcess>();
 
-/** Ends whatever still runs, where there is no time for manners. */
+/** Kills the processes that still run. */
 export function killPrograms(): void {
   for (const child of running) child.kill('SIGKILL');
 }
 
-/** Remembers a process for `killPrograms`. */
+/** Registers a process for `killPrograms`. */
 export function tracked(child: ChildProcess): ChildProcess {
   running.add(child);
   child.once('exit', () => running.delete(child));
@@ -35,32 +27,27 @@ export function tracked(child: ChildProcess): ChildProcess {
 }
 
 /**
- * Starts a program of Node, and resolves when it writes a line of JSON with the message "ready".
+ * Starts a program, and resolves when it logs the message "ready".
  *
- * @throws Error with its last lines, if it ends before or takes more than half a minute
+ * @throws Error with its last lines, if it ends before that or takes more than half a minute
  */
-export async function startProgram({
-  file,
-  args = [],
-  env,
-  nodeOptions = [],
-}: ProgramOptions): Promise<Program> {
+export async function startProgram(command: string[], env: Record<string, string>): Promise<Program> {
   const began = performance.now();
   const child = tracked(
-    spawn(process.execPath, [...nodeOptions, file, ...args], {
+    spawn(command[0]!, command.slice(1), {
       env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_ENV: 'production', ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
     }),
   );
   const exited = once(child, 'exit');
-  const said: string[] = [];
+  const lastLines: string[] = [];
   const lines = createInterface({ input: child.stdout! });
   const ready = new Promise<{ url?: string; readyMs: number }>((resolve, reject) => {
     const fail = (reason: string) =>
-      reject(new Error(`${file} ${args.join(' ')} ${reason}: ${said.join('\n')}`));
+      reject(new Error(`${command.join(' ')} ${reason}: ${lastLines.join('\n')}`));
     const timer = setTimeout(() => fail('was not ready in time'), timeoutMs);
     lines.on('line', (line) => {
-      if (said.push(line) > 20) said.shift();
+      if (lastLines.push(line) > 20) lastLines.shift();
       if (!line.includes('"msg":"ready"')) return;
       clearTimeout(timer);
       resolve({ ...JSON.parse(line), readyMs: performance.now() - began });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-const ticksPerSecond = 100; // USER_HZ, which Linux shows to programs as 100 on every machine
+const ticksPerSecond = 100; // USER_HZ, which is 100 on every Linux
 
 interface Stat {
   parent: number;
@@ -8,7 +8,7 @@ interface Stat {
   ofEndedChildren: number;
 }
 
-/** CPU seconds that a process and its children have used so far; 0 where there is no /proc. */
+/** CPU seconds of a process and its children; 0 without /proc. */
 export function cpuSeconds(pid: number): number {
   const root = stat(pid);
   if (!root) return 0;
@@ -16,7 +16,7 @@ export function cpuSeconds(pid: number): number {
   return root.own + root.ofEndedChildren + children.reduce((sum, own) => sum + own, 0);
 }
 
-/** CPU seconds that the whole machine has been busy, what its host took from it included. */
+/** CPU seconds that the machine was busy, stolen time included. */
 export function busySeconds(): number {
   try {
     const [user, nice, system, , , irq, softirq, steal] = readFileSync('/proc/stat', 'utf8')
@@ -30,18 +30,18 @@ export function busySeconds(): number {
   }
 }
 
-/** The most memory that a process ever held, MiB. */
+/** Peak memory of a process, MiB. */
 export function peakMiB(pid: number): number {
   return kilobytes(`/proc/${pid}/status`, 'VmHWM') / 1024;
 }
 
-/** The memory of a process and its children now, what they share counted once, MiB. */
+/** Memory of a process and its children, MiB; shared memory counts once. */
 export function familyMiB(pid: number): number {
   const all = [pid, ...childrenOf(pid)];
   return all.reduce((sum, one) => sum + kilobytes(`/proc/${one}/smaps_rollup`, 'Pss'), 0) / 1024;
 }
 
-/** The process that started this one. */
+/** The parent process. */
 export function parentOf(pid: number): number {
   return stat(pid)?.parent ?? 0;
 }
@@ -58,7 +58,7 @@ function childrenOf(pid: number): number[] {
 function stat(pid: number): Stat | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name before the last bracket may hold anything.
+    // The name, up to the last bracket, may contain spaces and brackets.
     const fields = text
       .slice(text.lastIndexOf(')') + 2)
       .split(' ')

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { ReceiptEnvelope } from './express-app.ts';
+import type { ReceiptEnvelope } from './express.ts';
 
 type Value = string | number | null | undefined | Date;
 

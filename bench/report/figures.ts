@@ -30,7 +30,7 @@ const figures: Figure[] = [
   ['CPU of others, share of a core', (m) => m.others, 2],
 ];
 
-/** A line per figure and a column per contender: medians of the rounds, with their range. */
+/** A row per figure and a column per contender: median and range of the rounds. */
 export function figuresTable(rounds: Rounds): string[][] {
   const names = Object.keys(rounds);
   const titles = names.map((name) => contenders.find((contender) => contender.name === name)!.title);

@@ -4,7 +4,7 @@ import { type Spread, show, spread } from './statistics.ts';
 
 interface Goal {
   title: string;
-  /** The value of one round. */
+  /** Its value in a round. */
   of: (round: (name: string) => Measurement) => number | undefined;
   least?: number;
   most?: number;
@@ -58,7 +58,7 @@ const goals: Goal[] = [
   ]),
 ];
 
-/** A line per goal whose contenders were measured: the ratio of each round's figures, their median and range. */
+/** A row per goal whose contenders were measured: median and range of the rounds' ratios. */
 export function goalsTable(rounds: Rounds): string[][] {
   const count = Math.max(0, ...Object.values(rounds).map((measured) => measured.length));
   const rows = goals.flatMap((goal) => {
@@ -80,7 +80,7 @@ function valueIn(goal: Goal, rounds: Rounds, index: number): number | undefined 
   return missing ? undefined : value;
 }
 
-// Whatever is asked of what was not measured is undefined.
+// Stands for a contender that was not measured: every property exists.
 const absent: Measurement = new Proxy(() => {}, { get: () => absent }) as never;
 
 const wanted = ({ least, most }: Goal) => (least === undefined ? `at most ${most}` : `at least ${least}`);

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 
-/** Where and of what a table is: without it, figures say nothing. */
+/** The conditions of a measurement. */
 export type Setting = Record<string, string>;
 
-/** The machine, the versions and the commit. Redis is left out where none takes part. */
+/** The machine, the versions and the commit. */
 export function describeSetting(stores: { postgres: string; redis?: string }): Setting {
   const [cpu] = cpus();
   const packages = ['express', 'zod', 'bullmq', 'pg', 'autocannon'];

@@ -1,11 +1,11 @@
-/** A figure over the rounds. */
+/** A figure of several rounds. */
 export interface Spread {
   median: number;
   min: number;
   max: number;
 }
 
-/** @param values one per round; those that were not measured are left out */
+/** @param values one per round; undefined: not measured */
 export function spread(values: readonly (number | undefined)[]): Spread | undefined {
   const sorted = values.filter((value) => value !== undefined).sort((a, b) => a - b);
   if (sorted.length === 0) return undefined;
@@ -14,7 +14,7 @@ export function spread(values: readonly (number | undefined)[]): Spread | undefi
   return { median, min: sorted[0]!, max: sorted.at(-1)! };
 }
 
-/** A figure as the table shows it: the median, and from where to where the rounds went. */
+/** A table cell: the median and the range of the rounds. */
 export function show(figure: Spread | undefined, digits = 0): string {
   if (!figure || !Number.isFinite(figure.median)) return '–';
   const write = (value: number) =>

@@ -12,10 +12,9 @@ export interface Volume {
 }
 
 /**
- * Fills the tables day by day, as the service would have: deliveries in the order of their arrival, their
- * rows by the families' own statements. Of the receipts 30 % are updated and 2 % deleted, now or within five
- * days; consent forms and review requests are a tenth of the receipts each; 100 businesses, the largest of
- * which has an eighth of everything.
+ * Fills the tables day by day as the service does: deliveries in the order of arrival, rows by the families'
+ * statements. 30 % of the receipts are updated and 2 % deleted within five days. Consent forms and review requests
+ * are a tenth of the receipts each. The largest of 100 businesses has an eighth of everything.
  */
 export async function fill(
   db: Kysely<Tables>,
@@ -27,9 +26,9 @@ export async function fill(
   let deliveries = 0;
   let applied = Promise.resolve();
   for (let day = 0; day < volume.days; day += 1) {
-    const ids = await takeIn(db, day, perDay, volume.days);
+    const ids = await insertDay(db, day, perDay, volume.days);
     await applied;
-    // While the next day is taken in, for there are two cores.
+    // In parallel with the inserts of the next day.
     applied = apply(db, ids);
     deliveries += ids.length;
     onDay(day + 1, deliveries);
@@ -37,7 +36,7 @@ export async function fill(
   await applied;
 }
 
-async function takeIn(db: Kysely<Tables>, day: number, perDay: number, days: number): Promise<string[]> {
+async function insertDay(db: Kysely<Tables>, day: number, perDay: number, days: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, status,
                             delivery_count, received_at, last_received_at, applied_at)
@@ -52,7 +51,7 @@ async function takeIn(db: Kysely<Tables>, day: number, perDay: number, days: num
 
 function apply(db: Kysely<Tables>, ids: string[]): Promise<void> {
   return db.transaction().execute(async (tx) => {
-    // In jobs of a usual size: one for the whole day would lay each business's rows side by side.
+    // In jobs of the usual size: one job per day would store each business's rows next to each other.
     for (let at = 0; at < ids.length; at += job) {
       await applyTogether(tx, families, ids.slice(at, at + job), ['received']);
     }

@@ -1,6 +1,6 @@
 /**
- * SQL that makes callbacks out of numbers: the same number always makes the same receipt, so that its update
- * of a later day is an update of it. Amounts are in rupees with paise; clinics are open from 9 to 21 h.
+ * SQL functions that generate callbacks from numbers. The same number is always the same receipt, so that a later
+ * day can update it. Amounts are in rupees with paise; clinics are open from 9 to 21 h.
  */
 export const generators = `
 drop schema if exists bench cascade;

@@ -9,23 +9,22 @@ import type { Database } from '../../src/store/database.ts';
 const batch = 100;
 const warmUp = 50;
 
-/** How long a batch of a hundred callbacks took, the median of all. */
+/** Median times of a batch of a hundred callbacks. */
 export interface Intake {
-  /** Until it is durable, and acknowledged. */
+  /** Until it is durable and acknowledged. */
   insertMs: number;
-  /** Until its rows are there. */
+  /** From then until its rows exist. */
   applyMs: number;
 }
 
-/** A database, and the families as they are applied to it. */
+/** A database and the families that are applied to it. */
 export interface Side {
   database: Database;
   families: readonly Family[];
 }
 
 /**
- * Takes batches in and applies them, batch by batch in turns on each of the databases, so that what else the
- * machine does falls on all alike.
+ * Inserts and applies batches, in turns on each database: other load on the machine then affects all of them.
  */
 export async function compareIntake(sides: Side[], batches: number): Promise<Intake[]> {
   const inserts: number[][] = sides.map(() => []);
@@ -34,7 +33,7 @@ export async function compareIntake(sides: Side[], batches: number): Promise<Int
   for (let at = 0; at < batches + warmUp; at += 1) {
     const deliveries = incoming.next().value;
     for (let turn = 0; turn < sides.length; turn += 1) {
-      // Another one begins each time: the first finds the caches cold.
+      // The first of a turn has cold caches, so the order rotates.
       const index = (at + turn) % sides.length;
       const { database, families } = sides[index]!;
       const began = performance.now();
@@ -55,7 +54,7 @@ export async function compareIntake(sides: Side[], batches: number): Promise<Int
 
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
-/** Callbacks of a hundred clinics' days, in batches. */
+/** Callbacks of a hundred clinics, in batches. */
 function* batchesOfCallbacks(): Generator<Delivery[], never> {
   const businessIds = Array.from({ length: 100 }, (_, index) => String(161_000_000_000_000 + index));
   const callbacks = history({ seed: 1, start: Date.now(), businessIds });

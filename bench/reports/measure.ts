@@ -2,7 +2,7 @@ import type pg from 'pg';
 
 export interface Measured {
   rows: number;
-  /** Planning and execution: the median of the runs, and the quickest, which a busy machine blurs least. */
+  /** Planning and execution: the median of the runs, and the quickest, which other load affects least. */
   ms: number;
   quickestMs: number;
   plan: string;
@@ -23,7 +23,7 @@ interface Explained {
   'Execution Time': number;
 }
 
-/** Runs a query once to warm up and then some times more. */
+/** Runs a query once to warm up, then measures the other runs. */
 export async function measure(pool: pg.Pool, text: string, runs = 9): Promise<Measured> {
   const explained: Explained[] = [];
   for (let run = 0; run <= runs; run += 1) {
@@ -43,7 +43,7 @@ export async function measure(pool: pg.Pool, text: string, runs = 9): Promise<Me
   };
 }
 
-/** What was read, and by which index. */
+/** The tables and indexes that were read. */
 function summary(plan: Node): string {
   const read = new Set<string>();
   const visit = (node: Node) => {

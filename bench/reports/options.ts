@@ -7,7 +7,7 @@ export interface ReportsOptions {
   folder: string;
   receipts: number;
   days: number;
-  /** Batches of callbacks that are timed; 0: none. */
+  /** Timed batches of callbacks; 0: none. */
   batches: number;
   keep: boolean;
   results: string;
@@ -16,17 +16,19 @@ export interface ReportsOptions {
 /** Reads the command line of `npm run bench:reports`. */
 export function readOptions(): ReportsOptions {
   return new Command('bench:reports')
-    .description('fills a database of its own and times every report, then the intake with and without them')
+    .description(
+      'Fills a database and times every report, then the intake with and without their indexes and versions',
+    )
     .option(
       '--folder <folder>',
-      'where the database lies; one that is filled already is used again',
+      'folder of the database; a filled one is used again',
       join(tmpdir(), 'bench-reports'),
     )
-    .option('--receipts <number>', 'how many receipts', positive, 5_000_000)
-    .option('--days <number>', 'over how many days', positive, 730)
-    .option('--batches <number>', 'how many batches of callbacks are timed; 0: none', Number, 600)
-    .option('--keep', 'keep the database for another run', false)
-    .option('--results <folder>', 'where the tables are written', 'bench/results')
+    .option('--receipts <number>', 'number of receipts', positive, 5_000_000)
+    .option('--days <number>', 'number of days', positive, 730)
+    .option('--batches <number>', 'timed batches of callbacks; 0: none', Number, 600)
+    .option('--keep', 'keep the database for the next run', false)
+    .option('--results <folder>', 'folder for the tables', 'bench/results')
     .parse()
     .opts<ReportsOptions>();
 }

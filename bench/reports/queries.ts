@@ -1,4 +1,4 @@
-/** One report as its reader would ask for it. */
+/** A typical query of a report. */
 export interface Query {
   view: string;
   text: string;

@@ -13,7 +13,7 @@ import { timeIntake } from './time-intake.ts';
 import { tableOf, timeReports } from './time-reports.ts';
 
 const log = createLog('warn');
-// The server's own settings but for its cache, and for what makes filling bearable.
+// A larger cache, and settings that speed up the filling; else the server's own.
 const settings = [
   'shared_buffers=1GB',
   'wal_level=minimal',

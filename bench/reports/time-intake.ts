@@ -9,8 +9,8 @@ import { familiesWithoutReports, withoutReports } from './without-reports.ts';
 const names = ['with_reports', 'without_reports', 'without_reports_too'];
 
 /**
- * Times the intake with and without the reports, on three databases that are alike in all else. The third
- * is as the second: what lies between those two is chance.
+ * Times the intake with and without the reports, on three databases that are otherwise equal. The third equals the
+ * second: their difference is noise.
  *
  * @returns the figures as a table
  */

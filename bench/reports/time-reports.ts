@@ -9,11 +9,11 @@ interface Business {
 
 interface Timed extends Measured {
   view: string;
-  /** Receipts of the business that was asked about. */
+  /** Receipts of the business. */
   receipts: number;
 }
 
-/** Times every report for the largest business, a large one, and one in the middle. */
+/** Times every report for the largest business, a large one and a medium one. */
 export async function timeReports(pool: pg.Pool, onReport: (line: string) => void): Promise<Timed[]> {
   const timed: Timed[] = [];
   for (const { id, receipts } of await businesses(pool)) {
@@ -33,7 +33,7 @@ async function businesses(pool: pg.Pool): Promise<Business[]> {
   return [rows[0]!, rows[Math.min(4, rows.length - 1)]!, rows[rows.length >> 1]!];
 }
 
-/** A line for each report; what it reads is that of the largest business. */
+/** A row per report; its last column is the plan for the largest business. */
 export function tableOf(timed: Timed[]): string[][] {
   const sizes = [...new Set(timed.map(({ receipts }) => receipts))];
   const head = ['report', ...sizes.flatMap((size) => [`${size} receipts: rows`, 'ms']), 'reads'];

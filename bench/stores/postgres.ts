@@ -5,23 +5,23 @@ import { withClient } from '../../src/store/pool.ts';
 import { parentOf } from '../process/usage.ts';
 
 export interface BenchPostgres {
-  /** The server's first process. */
+  /** The server's main process. */
   pid: number;
   version: string;
-  /** A new, empty database; the one before of this name is dropped. */
+  /** A new, empty database; an existing one of this name is dropped. */
   freshDatabase: (name?: string) => Promise<string>;
   stop: () => Promise<void>;
 }
 
-/** The embedded PostgreSQL with its own settings, as the service starts it: every commit reaches the disk. */
+/** The embedded PostgreSQL with the service's settings: every commit reaches the disk. */
 export async function startPostgres(dataDir: string): Promise<BenchPostgres> {
   const server = await startEmbeddedPostgres(dataDir, createLog('warn'));
-  const asked = await withClient(server.url, async (client) => {
+  const info = await withClient(server.url, async (client) => {
     const { rows } = await client.query(`
       select pg_backend_pid() pid, current_setting('server_version') version,
              current_setting('fsync') fsync, current_setting('synchronous_commit') commit`);
-    const { pid, ...told } = rows[0] as { pid: number; version: string; fsync: string; commit: string };
-    return { ...told, pid: parentOf(pid) }; // while the session's own process lives
+    const { pid, ...settings } = rows[0] as { pid: number; version: string; fsync: string; commit: string };
+    return { ...settings, pid: parentOf(pid) }; // while the session's process exists
   });
   const made = new Set<string>();
   const drop = (name: string) =>
@@ -29,8 +29,8 @@ export async function startPostgres(dataDir: string): Promise<BenchPostgres> {
       await client.query(`drop database if exists ${name} with (force)`);
     });
   return {
-    pid: asked.pid,
-    version: `${asked.version} (fsync ${asked.fsync}, synchronous_commit ${asked.commit})`,
+    pid: info.pid,
+    version: `${info.version} (fsync ${info.fsync}, synchronous_commit ${info.commit})`,
     freshDatabase: async (name = 'bench') => {
       await drop(name);
       made.add(name);
@@ -49,7 +49,7 @@ export async function startPostgres(dataDir: string): Promise<BenchPostgres> {
   };
 }
 
-/** One value of one row. */
+/** The first value of the first row. */
 export function scalar(url: string, query: string): Promise<number> {
   return withClient(url, async (client: pg.Client) => {
     const { rows } = await client.query<[number | string]>({ text: query, rowMode: 'array' });

@@ -10,12 +10,12 @@ export interface BenchRedis {
   pid: number;
   url: string;
   version: string;
-  /** Forgets everything. */
+  /** Deletes everything. */
   empty: () => Promise<void>;
   stop: () => Promise<void>;
 }
 
-/** A Redis server that writes every command to its append-only file, and that file to the disk each second. */
+/** A Redis server with an append-only file that is synced every second. */
 export async function startRedis(folder: string): Promise<BenchRedis> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

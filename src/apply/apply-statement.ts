@@ -1,6 +1,6 @@
 import type { Field } from '../families/field.ts';
 
-/** What the statement needs to know of a family. */
+/** The properties of a family that the statement uses. */
 export interface FamilyTable {
   name: string;
   table: string;
@@ -16,14 +16,14 @@ const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
 
 /**
- * The statement that applies those deliveries ($1, ids) whose status is one of $2 to their families' tables,
- * and marks them: all in one, so that it takes one round trip and needs no transaction around it. It returns
- * one row: how many deliveries were `applied`, and how many rows `changed`.
+ * The statement that applies deliveries ($1, ids) with one of the statuses $2 to their families' tables and marks
+ * them `applied`. It is one statement, so that it takes one round trip and needs no transaction. It returns one row:
+ * the number of deliveries `applied` and of rows `changed`.
  *
- * They are locked in the order of their ids, as the inbox touches them, and all of them before the first row
- * of a table, because those are sorted first; the tables are touched in the order of the list. This prevents
- * deadlocks. They are looked up by id alone: asked for the status too, PostgreSQL would read the index of all that
- * is still to do. The status is read once they are locked, so that another worker's changes are seen.
+ * It locks all deliveries, ordered by id as the inbox does, before it writes the first row of a table; the tables
+ * follow in the order of the list. This prevents deadlocks. The lookup is by id alone: with the status, PostgreSQL
+ * would read the index of all unapplied deliveries. The status is read after locking, so that changes by another worker
+ * are seen.
  */
 export function applyStatement(families: readonly FamilyTable[]): string {
   const names = families.map(({ name }) => literal(name));
@@ -51,18 +51,17 @@ function upsertOf(family: FamilyTable): string {
 }
 
 /**
- * The part of it that is about one family; `changed_<family>` are the rows that it changed.
+ * The common table expressions of one family; `changed_<family>` contains the rows that it changed.
  *
- * It reads the JSON in PostgreSQL, keeps the newest version of each thing, and changes a row only for a
- * greater version, or when the same is applied again to a table that has changed: (event time, the ordering
- * field, place of the event in a thing's life, delivery id). Where the ordering field is missing, a deletion is
- * the last of its second, since a thing goes on being deleted, and any other event the first. All four stand in
- * the row, so the order in which deliveries are applied makes no difference. Rows are touched in key order, which
- * prevents deadlocks between workers.
+ * PostgreSQL parses the JSON. A row changes only for a greater version, or when the same version is replayed into
+ * changed columns. A version is (event time, ordering field, position of the event in the lifecycle, delivery id).
+ * Where the ordering field is missing, a deletion is the last of its second, because the thing stays deleted, and any
+ * other event the first. The row contains all four, so the order of application makes no difference. Rows are written
+ * in key order, which prevents deadlocks between workers.
  *
- * Where the family has a table of versions, each delivery gets its row there too, with the times at which it
- * came and was first applied. Who holds the lock of a delivery is the only one to write it, so this is a plain
- * insert, without the cost of a conflict; what was applied before is looked up.
+ * Where the family has a table of versions, each delivery gets a row there, with the times of receipt and of first
+ * application. Only the owner of a delivery's lock writes it, so this is a plain insert, which is cheaper than
+ * `on conflict`; earlier applications are looked up.
  */
 function upsertStatement(family: FamilyTable): string {
   const { name, fields, identifiedBy, orderedBy, deletedBy, versions } = family;
@@ -96,7 +95,7 @@ function upsertStatement(family: FamilyTable): string {
   ];
   const incoming = quoted(`incoming_${name}`);
 
-  const parts = [
+  const expressions = [
     `${incoming} as materialized (
   select ${Object.entries(columns)
     .map(([column, value]) => `${value} as ${quoted(column)}`)
@@ -124,14 +123,14 @@ function upsertStatement(family: FamilyTable): string {
     const same = [...key, 'delivery_id'].map(
       (column) => `v.${quoted(column)} = ${incoming}.${quoted(column)}`,
     );
-    parts.push(`${quoted(`versions_${name}`)} as (
+    expressions.push(`${quoted(`versions_${name}`)} as (
   insert into ${quoted(versions)} (${list(own)}, received_at, applied_at)
   select ${list(own)}, received_at, coalesce(applied_at, now())
   from ${incoming}
   where applied_at is null or not exists (select from ${quoted(versions)} v where ${same.join(' and ')})
 )`);
   }
-  return parts.join(', ');
+  return expressions.join(', ');
 }
 
 const list = (columns: readonly string[]) => columns.map(quoted).join(', ');

@@ -10,22 +10,22 @@ export interface Applied {
   /** Rows of the families' tables that changed. */
   changed: number;
   failed: { id: string; error: string }[];
-  /** Families of which nothing could be applied for a reason that is not one delivery's data. */
+  /** Families whose table could not be written, for a reason other than a delivery's data. */
   broken: { family: string; error: pg.DatabaseError }[];
-  /** How long the one that came first had waited when the statement began; null where none did. */
+  /** Seconds from the receipt of the oldest delivery to the statement; null without deliveries. */
   waitedS?: number | null;
 }
 
 const nothing: Applied = { applied: 0, changed: 0, failed: [], broken: [] };
 
 /**
- * Applies deliveries to their families' tables, each exactly once: in one statement with their marking. Those
- * of another status are left alone. If the statement fails, each family is tried by itself, so that what is
- * wrong with one table does not keep the others waiting. If a family's fails because of the data of one, they
- * are applied one by one; the culprit becomes `failed`, with the reason, and the others `applied`.
+ * Applies deliveries to their families' tables, each exactly once: the statement also marks them `applied`. Deliveries
+ * with another status are skipped. If the statement fails, the families are applied separately, so that a broken table
+ * does not delay the others. If a family fails because of a delivery's data, its deliveries are applied one by one; the
+ * faulty one becomes `failed`, with the reason.
  *
- * @param statuses `received`, unless something is applied again
- * @throws the driver's error where the connection broke or was late
+ * @param statuses other than `received` for a replay
+ * @throws the driver's error where the connection broke or timed out
  */
 export async function applyDeliveries(
   db: Kysely<Tables>,
@@ -38,10 +38,10 @@ export async function applyDeliveries(
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw error;
     if (families.length > 1) {
-      return applyParts(families, (family) => applyDeliveries(db, [family], ids, statuses));
+      return applyEach(families, (family) => applyDeliveries(db, [family], ids, statuses));
     }
     if (!isRefusedData(error)) return { ...nothing, broken: [{ family: families[0]!.name, error }] };
-    if (ids.length > 1) return applyParts(ids, (id) => applyDeliveries(db, families, [id], statuses));
+    if (ids.length > 1) return applyEach(ids, (id) => applyDeliveries(db, families, [id], statuses));
     const reason = describeRefusal(error);
     const isMarked = await markFailed(db, ids[0]!, statuses, reason);
     return { ...nothing, failed: isMarked ? [{ id: ids[0]!, error: reason }] : [] };
@@ -49,12 +49,12 @@ export async function applyDeliveries(
 }
 
 /**
- * Applies deliveries, all of them or, when it throws, none.
+ * Applies all deliveries or, when it throws, none.
  *
- * The statement is not a prepared one: its plan would be kept, and a plan that suits tables which are nearly
- * empty reads them from end to end once they are not.
+ * The statement is not prepared: its plan would be cached, and a plan for nearly empty tables scans them completely
+ * once they are large.
  *
- * @throws the database's error, about the data of one of them too
+ * @throws the database's error, also for a delivery's data
  */
 export async function applyTogether(
   db: Kysely<Tables>,
@@ -68,11 +68,11 @@ export async function applyTogether(
 }
 
 /**
- * Applies parts one after the other.
+ * Applies parts one after the other and adds up the results.
  *
  * @throws the error of a part, at once
  */
-export async function applyParts<Part>(
+export async function applyEach<Part>(
   parts: readonly Part[],
   apply: (part: Part) => Promise<Applied>,
 ): Promise<Applied> {
@@ -88,7 +88,7 @@ export async function applyParts<Part>(
   return total;
 }
 
-/** @returns false where another worker has changed its status meanwhile: then that stays */
+/** @returns false where another worker has changed the status meanwhile, which then stays */
 async function markFailed(
   db: Kysely<Tables>,
   id: string,

@@ -3,25 +3,25 @@ import type { Family } from '../families/index.ts';
 import { addMessage, type MessageGroup } from '../message-groups.ts';
 import { describeRefusal, isRefusedData } from '../store/faults.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';
-import { type Applied, applyDeliveries, applyParts, applyTogether } from './apply.ts';
+import { type Applied, applyDeliveries, applyEach, applyTogether } from './apply.ts';
 
-/** Which deliveries are meant; what is left out does not narrow, but for the status. */
+/** Selects deliveries; undefined fields do not filter, except for the status, which is then `failed`. */
 export interface ReplayFilter {
   status?: DeliveryStatus | undefined;
   family?: string | undefined;
   event?: string | undefined;
   businessId?: string | undefined;
   id?: string | undefined;
-  /** The very text of `deliveries.error`. */
+  /** The exact text of `deliveries.error`. */
   error?: string | undefined;
-  /** By the time at which they were received. */
+  /** Time of receipt. */
   since?: Date | undefined;
   until?: Date | undefined;
 }
 
 const chunk = 500;
 
-/** How many deliveries match. */
+/** The number of matching deliveries. */
 export async function countDeliveries(db: Kysely<Tables>, filter: ReplayFilter): Promise<number> {
   const { rows } = await matching(db, filter)
     .select(({ fn }) => fn.countAll<string>().as('rows'))
@@ -79,7 +79,7 @@ export async function replayDeliveries(
   return outcome;
 }
 
-/** What applying would do. */
+/** The result that applying would have. */
 async function preview(
   db: Kysely<Tables>,
   families: readonly Family[],
@@ -98,7 +98,7 @@ async function preview(
   } finally {
     await tx.rollback().execute();
   }
-  return applyParts(ids, (id) => preview(db, families, [id], statuses));
+  return applyEach(ids, (id) => preview(db, families, [id], statuses));
 }
 
 function matching(db: Kysely<Tables>, filter: ReplayFilter) {

@@ -6,15 +6,16 @@ import type { Config } from '../config.ts';
 export interface AdminToken {
   token: string;
   file: string;
-  /** Whether it was made now, so that nobody has seen it yet. */
+  /** Whether this start generated it. */
   isNew: boolean;
 }
 
 /**
- * The token of a service on the embedded database where none is set: made once, and kept beside the database.
+ * The admin token of a service on the embedded database where ADMIN_TOKEN is unset. It is generated once and stored
+ * beside the database.
  *
- * @returns undefined where one is set, or where the database is not ours
- * @throws Error where the file holds none; the system's error where DATA_DIR cannot be written
+ * @returns undefined where ADMIN_TOKEN or DATABASE_URL is set
+ * @throws Error where the file contains no token; the system's error where DATA_DIR cannot be written
  */
 export function provideAdminToken(
   config: Pick<Config, 'adminToken' | 'databaseUrl' | 'dataDir' | 'role'>,
@@ -24,7 +25,8 @@ export function provideAdminToken(
   mkdirSync(config.dataDir, { recursive: true });
   const isNew = writeOnce(file, `${randomBytes(18).toString('base64url')}\n`);
   const token = readFileSync(file, 'utf8').trim();
-  if (token.length < 16) throw new Error(`${file} holds no token. Delete it, and a new one is made.`);
+  if (token.length < 16)
+    throw new Error(`${file} contains no valid token. Delete it: the next start generates a new one.`);
   return { token, file, isNew };
 }
 

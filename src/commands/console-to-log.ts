@@ -1,13 +1,16 @@
 import type { Log } from '../log.ts';
 
-/** What libraries print, such as the advice of BullMQ and ioredis, becomes lines of the log. */
+/** Redirects what libraries print on the console, such as warnings of BullMQ and ioredis, to the log. */
 export function consoleToLog(log: Log): void {
   const write =
     (level: 'info' | 'warn' | 'error') =>
-    (...said: unknown[]) => {
-      const err = said.find((part) => part instanceof Error);
-      const words = said.filter((part) => typeof part === 'string').join(' ');
-      log[level]({ ...(err ? { err } : {}), said: words.replace(/\s+/g, ' ') }, 'a library says');
+    (...args: unknown[]) => {
+      const err = args.find((arg) => arg instanceof Error);
+      const text = args.filter((arg) => typeof arg === 'string').join(' ');
+      log[level](
+        { ...(err ? { err } : {}), output: text.replace(/\s+/g, ' ') },
+        'console output of a library',
+      );
     };
   Object.assign(globalThis.console, {
     log: write('info'),

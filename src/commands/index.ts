@@ -7,9 +7,9 @@ import { addSqlCommand } from './sql.ts';
 import { addStartCommand, type ServiceModule } from './start.ts';
 
 /**
- * The commands of the receiver itself.
+ * Adds the commands of the service.
  *
- * @param loadService loads what `start` needs: the others are quicker without
+ * @param loadService loads the modules that only `start` needs, so that the other commands start faster
  */
 export function addServiceCommands(
   program: Command,

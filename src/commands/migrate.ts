@@ -4,11 +4,11 @@ import { prepareQueueTables } from '../queue/postgres-backend.ts';
 import { migrate } from '../store/migrate.ts';
 import { withDatabase } from './with-database.ts';
 
-/** `receiver migrate`: brings the database's tables up to date, as `start` does by itself. */
+/** `receiver migrate`: updates the tables of the database, as `start` does. */
 export function addMigrateCommand(program: Command, env: Environment): void {
   program
     .command('migrate')
-    .description('bring the database up to date (start does so by itself)')
+    .description('update the tables of the database (start does this, too)')
     .action(() =>
       withDatabase(
         env,

@@ -1,8 +1,8 @@
 import type { MessageGroup } from '../message-groups.ts';
 
 /**
- * Text that says something and does nothing to a terminal: control characters, and those that turn the direction
- * of writing, are shown as JSON writes them (`\u001b`). New lines stay.
+ * Text that is safe to print on a terminal: control characters and bidirectional controls are escaped as in JSON
+ * (`\u001b`). New lines stay.
  */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, (character) =>

@@ -7,7 +7,7 @@ export interface Progress {
 
 const lineEveryMs = 2_000;
 
-/** Shows how far a long command is: a bar on a terminal, otherwise a line every two seconds. */
+/** Shows the progress of a long command: a bar on a terminal, otherwise a line every two seconds. */
 export function startProgress(what: string, total: number): Progress {
   if (process.stderr.isTTY) {
     const bar = new cliProgress.SingleBar(

@@ -13,40 +13,40 @@ import {
 import { replayQuarantine } from '../intake/replay-quarantine.ts';
 import { databaseCircuit } from '../store/circuits.ts';
 import { quarantineReasons } from '../store/tables.ts';
-import { parseMoment, parseUuid } from './arguments.ts';
+import { parseTime, parseUuid } from './arguments.ts';
 import { describeGroup, printable } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
 
-/** `receiver quarantine`: rejected callbacks, and what becomes of them. */
+/** `receiver quarantine`: lists, shows, replays and deletes rejected callbacks. */
 export function addQuarantineCommand(program: Command, env: Environment): void {
   const quarantine = program
     .command('quarantine')
-    .description('callbacks that passed the access checks and were rejected');
+    .description('rejected callbacks that had passed the access checks');
   const sub = (name: string, description: string) =>
     quarantine
       .command(name)
       .description(description)
       .option('--id <uuid>', 'only this one', parseUuid)
-      .option('--path <path>', 'only what was sent to this path')
+      .option('--path <path>', 'only those received at this path')
       .addOption(new Option('--reason <reason>', 'only with this reason').choices(quarantineReasons))
-      .option('--since <time>', 'only what was last received at this time or later', parseMoment)
-      .option('--until <time>', 'only what was last received before this time', parseMoment);
+      .option('--since <time>', 'only those last received at this time or later', parseTime)
+      .option('--until <time>', 'only those last received before this time', parseTime);
 
   sub('list', 'list them, oldest first')
-    .option('--limit <n>', 'how many at most', Number, 100)
-    .option('--replayed', 'also those that were replayed')
+    .option('--limit <n>', 'maximum number of rows', Number, 100)
+    .option('--replayed', 'include replayed ones')
     .action((filter: QuarantineFilter & { limit: number }) => list(env, filter));
-  sub('show', 'print their bodies, which hold personal data; control characters are escaped')
-    .option('--replayed', 'also those that were replayed')
-    .option('--raw', 'their bytes as received, for a file and not for a terminal')
+  sub('show', 'print their bodies (personal data); control characters are escaped')
+    .option('--replayed', 'include replayed ones')
+    .option('--raw', 'the bytes as received; not for a terminal')
     .action((filter: QuarantineFilter & { raw?: true }) => show(env, filter));
-  sub('replay', 'validate them again with today’s schemas, and accept those that fit')
-    .option('--dry-run', 'say what would happen, and change nothing')
+  sub('replay', 'validate them again with the current schemas and accept the valid ones')
+    .option('--dry-run', 'show the result without changing anything')
     .action((filter: QuarantineFilter & { dryRun?: true }) => replay(env, filter));
   sub('drop', 'delete them')
-    .option('--replayed', 'also those that were replayed')
-    .option('--all', 'needed where nothing narrows down what to delete')
+    .option('--replayed', 'include replayed ones')
+    .option('--all', 'required where no other option selects bodies')
     .action((filter: QuarantineFilter & { all?: true }) => drop(env, filter));
 }
 
@@ -57,10 +57,10 @@ function list(env: Environment, { limit, ...filter }: QuarantineFilter & { limit
     for (const row of await listQuarantine(database.db, filter, limit)) {
       const faults = row.errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');
       const times = [row.last_received_at, row.replayed_at].map((time) => time?.toISOString() ?? '');
-      const said = [row.path, row.reason, faults].map(printable);
-      table.push([row.id, ...said, row.count, ...times, row.acknowledged ? 'yes' : '']);
+      const texts = [row.path, row.reason, faults].map(printable);
+      table.push([row.id, ...texts, row.count, ...times, row.acknowledged ? 'yes' : '']);
     }
-    process.stdout.write(`${table.toString()}\n${await countQuarantine(database.db, filter)} in all\n`);
+    process.stdout.write(`${table.toString()}\n${await countQuarantine(database.db, filter)} in total\n`);
   });
 }
 
@@ -101,7 +101,7 @@ function replay(
 
 function drop(env: Environment, { all, ...filter }: QuarantineFilter & { all?: true }): Promise<void> {
   const narrowed = filter.id ?? filter.path ?? filter.reason ?? filter.since ?? filter.until;
-  if (!narrowed && !all) throw new Error('Say which ones to delete, or --all.');
+  if (!narrowed && !all) throw new Error('Select the bodies to delete, or use --all.');
   return withDatabase(env, async ({ database }) => {
     process.stdout.write(`${await dropQuarantine(database.db, filter)} dropped\n`);
   });

@@ -3,26 +3,28 @@ import { countDeliveries, type ReplayFilter, replayDeliveries } from '../apply/r
 import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
 import { deliveryStatuses } from '../store/tables.ts';
-import { parseMoment, parseUuid } from './arguments.ts';
+import { parseTime, parseUuid } from './arguments.ts';
 import { describeGroup } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
 
-/** `receiver replay`: applies deliveries again, those that failed unless told otherwise. */
+/** `receiver replay`: applies deliveries again, by default the failed ones. */
 export function addReplayCommand(program: Command, env: Environment): void {
   program
     .command('replay')
-    .description('apply deliveries again: those that failed, unless told otherwise')
-    .addOption(new Option('--status <status>', 'which ones').choices(deliveryStatuses).default('failed'))
+    .description('apply deliveries again, by default the failed ones')
+    .addOption(
+      new Option('--status <status>', 'only with this status').choices(deliveryStatuses).default('failed'),
+    )
     .addOption(
       new Option('--family <family>', 'only of this family').choices(families.map(({ name }) => name)),
     )
     .option('--event <event>', 'only with this event')
     .option('--business-id <id>', 'only of this business')
     .option('--id <uuid>', 'only this one', parseUuid)
-    .option('--since <time>', 'only those received at this time or later', parseMoment)
-    .option('--until <time>', 'only those received before this time', parseMoment)
-    .option('--dry-run', 'only say what would happen: every change is rolled back')
+    .option('--since <time>', 'only those received at this time or later', parseTime)
+    .option('--until <time>', 'only those received before this time', parseTime)
+    .option('--dry-run', 'show the result without changing anything')
     .action(({ dryRun = false, ...filter }: ReplayFilter & { dryRun?: boolean }) =>
       withDatabase(env, async ({ database }) => {
         const { advance, stop } = startProgress('replayed', await countDeliveries(database.db, filter));

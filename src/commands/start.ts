@@ -14,7 +14,7 @@ interface StartOptions {
   signal: AbortSignal;
 }
 
-/** What `start` needs of the composition. */
+/** The part of the composition that `start` uses. */
 export interface ServiceModule {
   preparePort: (config: Config) => Promise<Server | undefined>;
   startService: (
@@ -23,7 +23,7 @@ export interface ServiceModule {
     log: Log,
     options: StartOptions,
   ) => Promise<{ url: string | undefined; stop: () => Promise<void> }>;
-  /** Makes the OpenAPI document. */
+  /** Creates the OpenAPI document. */
   openapi: (options: { families: readonly Family[]; signatureHeader: string }) => Promise<object>;
 }
 
@@ -43,7 +43,7 @@ export function addStartCommand(
       const log = createLog(given.logLevel);
       consoleToLog(log);
       process.on('uncaughtException', (error) => {
-        log.error({ err: error }, 'an unforeseen error; the service ends');
+        log.error({ err: error }, 'unexpected error; the service stops');
         void exit(log, 1);
       });
       const signal = abortOnSignal(log);
@@ -53,17 +53,17 @@ export function addStartCommand(
         await exit(log, 0);
       } catch (error) {
         if (!signal.aborted) throw error;
-        log.error({ err: error }, 'stopped, but not cleanly');
+        log.error({ err: error }, 'stopped with an error');
         await exit(log, 1);
       }
     });
 }
 
-/** Starts the service and stops it when the signal says so, which may be before it is ready. */
+/** Runs the service until the signal is aborted, which may be before it is ready. */
 async function run(given: Config, log: Log, service: ServiceModule, signal: AbortSignal): Promise<void> {
   const reserved = given.role === 'worker' ? undefined : await service.preparePort(given);
-  const made = provideAdminToken(given);
-  const config = made ? { ...given, adminToken: made.token } : given;
+  const generated = provideAdminToken(given);
+  const config = generated ? { ...given, adminToken: generated.token } : given;
   const { signatureHeader } = config.authentication;
   const openapi = () => service.openapi({ families, signatureHeader });
   const running = await service
@@ -73,11 +73,11 @@ async function run(given: Config, log: Log, service: ServiceModule, signal: Abor
     });
   if (!running) return;
   log.info({ role: config.role, url: running.url }, 'ready');
-  // In production the paths may hold a secret part, and the output is kept.
+  // In production the paths may be secret, and the output is usually stored.
   if (running.url && !config.production) {
-    process.stdout.write(greeting(running.url, config, families, made));
-  } else if (made?.isNew) {
-    log.info({ file: made.file }, 'an admin token was made, which opens the console');
+    process.stdout.write(greeting(running.url, config, families, generated));
+  } else if (generated?.isNew) {
+    log.info({ file: generated.file }, 'admin token generated');
   }
   if (!signal.aborted) await once(signal, 'abort');
   await running.stop();
@@ -88,15 +88,15 @@ async function exit(log: Log, code: number): Promise<never> {
   process.exit(code);
 }
 
-/** Aborted at the first signal that asks the process to end. */
+/** Aborted at the first SIGTERM, SIGINT or SIGHUP. */
 function abortOnSignal(log: Log): AbortSignal {
   const stopping = new AbortController();
   const stop = (signal: string) => {
     if (stopping.signal.aborted) return;
     log.info({ signal }, 'stopping');
-    // A store that is gone must not keep the process: what was acknowledged is safe without it.
+    // An unavailable store must not delay the exit: acknowledged deliveries are durable.
     setTimeout(() => {
-      log.error({ afterMs: timeoutMs }, 'stopped without waiting any longer');
+      log.error({ timeoutMs }, 'stopped after the timeout');
       void exit(log, 1);
     }, timeoutMs).unref();
     stopping.abort();

@@ -7,23 +7,23 @@ import { startEmbeddedPostgres } from '../store/embedded/index.ts';
 import { hasDatabase } from '../store/embedded/place.ts';
 
 /**
- * Runs a command on the service's database: the one of DATABASE_URL, or the embedded one, which is started
- * for as long as the command runs unless the service has it running already.
+ * Runs a command on the service's database: that of DATABASE_URL, or the embedded one, which is started for the command
+ * unless it is running.
  *
- * @param options `create`: makes the embedded one where there is none
- * @throws Error where there is none
+ * @param options `create`: creates the embedded database where there is none
+ * @throws Error where there is no database
  */
 export async function withDatabase<T>(
   env: Environment,
-  run: (parts: { config: Config; database: Database; log: Log }) => Promise<T>,
+  run: (dependencies: { config: Config; database: Database; log: Log }) => Promise<T>,
   options: { create?: boolean } = {},
 ): Promise<T> {
   const config = parseConfig({ LOG_LEVEL: 'warn', ...env }, families);
   const log = createLog(config.logLevel);
   if (!config.databaseUrl && !options.create && !hasDatabase(config.dataDir)) {
     throw new Error(
-      `There is no database in ${resolve(config.dataDir)}. Go to the folder where the service was started, or set ` +
-        'DATA_DIR or DATABASE_URL; `receiver start` creates one here',
+      `There is no database in ${resolve(config.dataDir)}. Change to the folder where the service was started, or set ` +
+        'DATA_DIR or DATABASE_URL. `receiver start` creates a database here',
     );
   }
   const embedded = config.databaseUrl ? undefined : await startEmbeddedPostgres(config.dataDir, log);

@@ -4,13 +4,13 @@ import type { Family } from './family.ts';
 import { receipt } from './receipt.ts';
 import { reviewRequest } from './review-request.ts';
 
-/** Every event family that is taken in. The routes, the union, the worker and the reports follow from it. */
+/** All event families. The routes, the union, the worker and the reports are derived from this list. */
 export const families = [receipt, consentForm, reviewRequest] as const;
 
 /** A callback (service-interface section 2). */
 export type Envelope = EnvelopeOfAny<typeof families>;
 
-/** A callback of whatever families there are. */
+/** A callback of any list of families. */
 export type AnyEnvelope = EnvelopeOf<Family>;
 
 export { envelopeSchema, publicEnvelopeFields } from './envelope.ts';

@@ -1,9 +1,9 @@
 import { Decimal } from '../decimal.ts';
 
 /**
- * The one way to write a JSON value (RFC 8785): keys sorted by UTF-16 code units, no white space, numbers
- * and strings as JSON.stringify writes them. RFC 8785 knows no numbers that a double does not hold: those are
- * written as Decimal says, with all of their digits.
+ * The canonical JSON of a value (RFC 8785): keys sorted by UTF-16 code units, no white space, numbers and strings as
+ * JSON.stringify writes them. RFC 8785 does not cover numbers beyond the precision of a double: Decimal writes those
+ * with all their digits.
  *
  * @param value a value that JSON.parse returned, with or without Decimals
  */
@@ -15,27 +15,27 @@ export function canonicalJson(value: unknown): string {
   const keys = Object.keys(value);
   if (keys.length === 0) return '{}';
   const values: unknown[] = Object.values(value);
-  const { places, heads } = orderOf(keys);
+  const { places, heads } = sortedOrder(keys);
   let text = '';
   for (let at = 0; at < places.length; at += 1) text += heads[at] + canonicalJson(values[places[at]!]);
   return `${text}}`;
 }
 
-// Without what JSON.stringify escapes, and without surrogates, of which it has to tell pairs from halves.
+// Nothing that JSON.stringify escapes: surrogates may be unpaired, which it escapes too.
 const plain = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
 
-/** How an object with these keys is written: where its values stand in their order, and what precedes each. */
+/** How an object with these keys is written: the position of each value, and the text before it. */
 interface Order {
   keys: readonly string[];
   places: readonly number[];
   heads: readonly string[];
 }
 
-// Callbacks of a kind have their keys in the same order: that of the last object with as many is kept.
+// Callbacks of one event have their keys in the same order. Cached per number of keys: the last order.
 const orders: Order[] = [];
 const mostKeys = 100;
 
-function orderOf(keys: readonly string[]): Order {
+function sortedOrder(keys: readonly string[]): Order {
   const last = orders[keys.length];
   if (last?.keys.every((key, at) => key === keys[at])) return last;
   const places = [...keys.keys()].sort((a, b) => (keys[a]! < keys[b]! ? -1 : 1));

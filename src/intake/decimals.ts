@@ -1,18 +1,18 @@
 import { Decimal } from '../decimal.ts';
 
-// A cheap look at the text, which nearly every callback passes: sixteen digits, or an exponent.
-const mayHoldDecimals = /[:,[]\s*-?(?:\d[\d.]{15}|[\d.]+[eE])/;
-// Strings are told by their quotes: a pattern of a whole string would need memory for each of its escapes.
+// A cheap check that rules out nearly every callback: sixteen digits, or an exponent.
+const mayContainDecimals = /[:,[]\s*-?(?:\d[\d.]{15}|[\d.]+[eE])/;
+// Matches quotes, not strings: a pattern for a whole string would use memory for each of its escapes.
 const token = /\\.|"|-?\d[\d.eE+-]*/g;
 
 /**
- * What JSON.parse returns, but with a Decimal for each number that a double does not hold.
+ * The value of JSON.parse, with a Decimal for each number that a double cannot represent.
  *
- * @param json valid JSON without U+0000, which marks those numbers while they are parsed
- * @param value what JSON.parse returned
+ * @param json valid JSON without U+0000, which marks those numbers during parsing
+ * @param value the result of JSON.parse
  */
 export function withDecimals(json: string, value: unknown): unknown {
-  if (!mayHoldDecimals.test(json)) return value;
+  if (!mayContainDecimals.test(json)) return value;
   const decimals: Decimal[] = [];
   let inString = false;
   const marked = json.replace(token, (text) => {

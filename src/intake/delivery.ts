@@ -1,18 +1,18 @@
-/** A callback that was validated and identified, on its way into `deliveries`. */
+/** A validated callback with its id, before it is a row of `deliveries`. */
 export interface Delivery {
   id: string;
   family: string;
-  /** The callback as it was received: JSON in UTF-8, which PostgreSQL reads. */
+  /** The callback as received: JSON in UTF-8, which PostgreSQL parses. */
   body: Buffer;
 }
 
 /** Whether a delivery is new. */
 export type AppendResult = 'accepted' | 'duplicate';
 
-/** Raised while no store can make something durable: the sender has to send it again. */
+/** Raised while no store is available: the sender has to resend. */
 export class Unavailable extends Error {
   constructor(cause: unknown) {
-    super('No store can hold the delivery now.', { cause });
+    super('No store is available for the delivery.', { cause });
     this.name = 'Unavailable';
   }
 }

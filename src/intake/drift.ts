@@ -3,13 +3,13 @@ import type { Log } from '../log.ts';
 
 export type DriftKind = 'unknown' | 'missing' | 'value' | 'other';
 
-/** What the interface documents of a family: its fields, and the values of a few that were seen before. */
+/** The documented part of a family: its events, its fields, and known values of some fields. */
 export interface Documented {
   events: readonly string[];
   fields: Record<string, { json: string; knownValues?: readonly string[] }>;
 }
 
-/** A row of `schema_drift`, as `record_schema_drift` takes it. */
+/** A row of `schema_drift`, as input of `record_schema_drift`. */
 interface Note {
   event: string;
   field: string;
@@ -22,22 +22,22 @@ interface Note {
 }
 
 const envelopeFields = new Set(['event', 'event_time', 'timestamp', 'client_id', 'business_id', 'data']);
-// As many as the table takes.
-const mostNewOfAnEvent = 100;
+// The table has the same limit.
+const maxNewPerEvent = 100;
 const flushEveryMs = 5_000;
 
 /**
- * Counts where callbacks differ from what the interface documents. It counts in memory and writes every few
- * seconds, so that the path of a callback does not wait for it; a crash loses the last seconds. What senders
- * invent is bounded, here and in the table: what is too much for a row of its own is counted in one row an event.
+ * Counts where callbacks differ from the documented interface. It counts in memory and writes every few seconds, so
+ * that it does not delay callbacks; a crash loses the counts of the last seconds. Senders can cause a limited number of
+ * rows per event, here and in the table: further differences are counted in one row per event.
  */
 export class Drift {
   private readonly pool: pg.Pool;
   private readonly log: Log;
   private readonly documented = new Map<string, Documented>();
   private notes = new Map<string, Note>();
-  /** How many notes of each event are about what its sender invented. */
-  private invented = new Map<string, number>();
+  /** The notes about unknown fields and values, per event. */
+  private newPerEvent = new Map<string, number>();
   private readonly timer: NodeJS.Timeout;
 
   constructor(pool: pg.Pool, log: Log, families: readonly Documented[]) {
@@ -49,38 +49,38 @@ export class Drift {
     this.timer = setInterval(() => void this.flush(), flushEveryMs).unref();
   }
 
-  /** Looks at a callback that was taken in. */
+  /** Counts the differences of an accepted callback. */
   observe(id: string, envelope: { event: string; data: object }): void {
     const { event } = envelope;
     const family = this.documented.get(event);
     if (!family) return;
     for (const name in envelope) {
-      if (!envelopeFields.has(name)) this.note(id, event, `/${wordOf(name)}`, 'unknown', '');
+      if (!envelopeFields.has(name)) this.note(id, event, `/${safeName(name)}`, 'unknown', '');
     }
     const data = envelope.data as Record<string, unknown>;
     for (const name in data) {
-      if (!Object.hasOwn(family.fields, name)) this.note(id, event, `/data/${wordOf(name)}`, 'unknown', '');
+      if (!Object.hasOwn(family.fields, name)) this.note(id, event, `/data/${safeName(name)}`, 'unknown', '');
     }
     for (const name in family.fields) {
       const value = data[name];
       if (value === undefined) this.note(id, event, `/data/${name}`, 'missing', '');
       const { knownValues } = family.fields[name]!;
       if (knownValues && typeof value === 'string' && !knownValues.includes(value)) {
-        this.note(id, event, `/data/${name}`, 'value', wordOf(value));
+        this.note(id, event, `/data/${name}`, 'value', safeName(value));
       }
     }
   }
 
-  /** Writes what was counted; what cannot be written now is written with the next. */
+  /** Writes the counts; after a failure they are written with the next ones. */
   async flush(): Promise<void> {
     const notes = this.notes;
     if (notes.size === 0) return;
     this.notes = new Map();
-    this.invented = new Map();
+    this.newPerEvent = new Map();
     try {
       await this.pool.query('select record_schema_drift($1::jsonb)', [JSON.stringify([...notes.values()])]);
     } catch (error) {
-      this.log.warn({ err: error }, 'the schema drift could not be written; it is tried again');
+      this.log.warn({ err: error }, 'schema drift not written; retrying');
       for (const note of notes.values()) this.add(note);
     }
   }
@@ -106,17 +106,17 @@ export class Drift {
       return;
     }
     if (kind === 'unknown' || kind === 'value') {
-      const invented = this.invented.get(event) ?? 0;
-      if (invented >= mostNewOfAnEvent) {
+      const count = this.newPerEvent.get(event) ?? 0;
+      if (count >= maxNewPerEvent) {
         this.add({ ...note, field: '', kind: 'other', value: '' });
         return;
       }
-      this.invented.set(event, invented + 1);
+      this.newPerEvent.set(event, count + 1);
     }
     this.notes.set(key, note);
   }
 }
 
-// A key or value that does not look like a word of a program may be somebody's name.
-const word = /^[A-Za-z_]\w{0,63}$/;
-const wordOf = (value: string) => (word.test(value) ? value : '…');
+// Any other key or value may be personal data, such as a name.
+const identifier = /^[A-Za-z_]\w{0,63}$/;
+const safeName = (value: string) => (identifier.test(value) ? value : '…');

@@ -7,31 +7,31 @@ interface Waiting<Item, Result> {
 export interface GroupCommitOptions<Item, Result> {
   /** Commits all items or, when it throws, none; returns a result for each, in order. */
   commit: (items: Item[]) => Promise<Result[]>;
-  /** Whether an error of `commit` is the fault of one of its items. */
+  /** Whether one of the items caused an error of `commit`. */
   isFaultOfAnItem: (error: unknown) => boolean;
-  /** The weight of an item, and how much of it one commit may carry. */
+  /** The weight of an item; limits of one commit. */
   weigh: (item: Item) => number;
   maxWeight: number;
   maxItems: number;
-  /** How many items, and what weight of them, may wait; more are refused. */
+  /** Limits of the waiting items; beyond them, `append` raises Overloaded. */
   maxWaiting: number;
   maxWaitingWeight: number;
 }
 
-/** Raised when more items wait than the store keeps up with. */
+/** Raised when too many items wait. */
 export class Overloaded extends Error {
   constructor() {
-    super('Too many deliveries wait to be stored.');
+    super('Too many deliveries wait for the store.');
     this.name = 'Overloaded';
   }
 }
 
 /**
- * Lets items that arrive together share one commit. A commit starts as soon as the one before it returns:
- * a lone item never waits, and under load commits grow by themselves.
+ * Group commit: items that arrive together share a commit. A commit starts as soon as the previous one returns,
+ * so a lone item never waits, and commits grow with the load.
  *
- * Where one item makes a commit fail, the commit is halved until the culprit stands alone, so that its
- * neighbours are committed and it alone is rejected.
+ * Where one item makes a commit fail, the commit is split in halves until that item is alone: only that item is
+ * rejected, the others are committed.
  */
 export class GroupCommit<Item, Result> {
   private readonly options: GroupCommitOptions<Item, Result>;
@@ -60,13 +60,13 @@ export class GroupCommit<Item, Result> {
     });
   }
 
-  /** Resolves once nothing is waiting or being committed. */
+  /** Resolves once no item waits or is being committed. */
   async drained(): Promise<void> {
     while (this.running) await this.running;
   }
 
   private async run(): Promise<void> {
-    // What arrives in the same turn of the event loop belongs to the same commit.
+    // Items of the same turn of the event loop share a commit.
     await new Promise(setImmediate);
     while (this.waiting.length > 0) await this.commit(this.next());
     this.running = undefined;

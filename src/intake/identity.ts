@@ -2,7 +2,7 @@ import { hash as hashOf } from 'node:crypto';
 import { uuidV8 } from '../uuid.ts';
 import { canonicalJson } from './canonical-json.ts';
 
-/** The fields of a callback that make it what it is; `timestamp` is not one: a resend may carry a new one. */
+/** The fields that identify a callback. Not `timestamp`: a resend may have a new one. */
 export interface Identifiable {
   event: string;
   event_time: number;
@@ -13,7 +13,7 @@ export interface Identifiable {
 
 /**
  * The id of a delivery: a UUID (version 8) of the event time in milliseconds and of a SHA-256 over the
- * canonical JSON of what the callback says. The same callback has the same id, and ids sort by time.
+ * canonical JSON of these fields. A resent callback has the same id, and ids sort by time.
  */
 export function identify({ event, event_time, client_id, business_id, data }: Identifiable): string {
   const content = canonicalJson({ event, event_time, client_id, business_id, data });
@@ -22,7 +22,7 @@ export function identify({ event, event_time, client_id, business_id, data }: Id
   return uuidV8(time, hash);
 }
 
-/** Units are not documented: above 1e11 a time is in milliseconds, else in seconds. */
+/** The unit is not documented: a time above 1e11 is in milliseconds, else in seconds. */
 export function milliseconds(time: number): number {
   return time > 1e11 ? time : time * 1000;
 }

@@ -8,30 +8,30 @@ import { GroupCommit, Overloaded } from './group-commit.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
 import { DataRefused } from './rejection.ts';
 
-/** A second store, which holds deliveries while PostgreSQL is unavailable. */
+/** The fallback store, for deliveries while PostgreSQL is unavailable. */
 export interface Fallback {
   circuit: Circuit;
   /** Resolves once they are durable there. */
   append: (deliveries: readonly Delivery[]) => Promise<void>;
 }
 
-/** Told of each commit. */
+/** Called after each commit. */
 export interface InboxObserver {
   committed: (store: string, deliveries: number, seconds: number) => void;
 }
 
 export interface InboxOptions {
   pool: pg.Pool;
-  /** Of PostgreSQL. */
+  /** PostgreSQL's. */
   circuit: Circuit;
-  /** Hands the new deliveries of a commit to the queue. */
+  /** Enqueues the new deliveries of a commit. */
   enqueue: (ids: string[]) => Promise<void>;
   fallback?: Fallback | undefined;
   observe?: InboxObserver | undefined;
   log: Log;
 }
 
-/** Where deliveries become durable, before they are acknowledged. */
+/** Makes deliveries durable before they are acknowledged. */
 export class Inbox {
   private readonly options: InboxOptions;
   private readonly commits: GroupCommit<Delivery, AppendResult>;
@@ -52,9 +52,9 @@ export class Inbox {
   }
 
   /**
-   * Resolves once the delivery is durable, with whether it is new.
+   * Resolves once the delivery is durable.
    *
-   * @throws Unavailable while no store can hold it; DataRefused if PostgreSQL never will
+   * @throws Unavailable while no store is available; DataRefused if PostgreSQL rejects its data
    */
   async append(delivery: Delivery): Promise<AppendResult> {
     try {
@@ -68,7 +68,7 @@ export class Inbox {
     }
   }
 
-  /** Resolves once every delivery that was appended is durable and has been handed on. */
+  /** Resolves once every appended delivery is durable and enqueued. */
   async drained(): Promise<void> {
     await this.commits.drained();
     await Promise.all(this.enqueuing);
@@ -98,11 +98,11 @@ export class Inbox {
   private async store(deliveries: Delivery[]): Promise<AppendResult[]> {
     const results = await insertDeliveries(this.options.pool, deliveries, databaseTimeoutMs);
     const fresh = deliveries.filter((_, index) => results[index] === 'accepted');
-    if (fresh.length > 0) this.handOn(fresh.map((delivery) => delivery.id));
+    if (fresh.length > 0) this.enqueue(fresh.map((delivery) => delivery.id));
     return results;
   }
 
-  /** Whether they are new is not known there; of copies in one commit the first counts as new. */
+  /** The fallback store cannot tell duplicates; only copies in the same commit count as such. */
   private async spill(deliveries: Delivery[]): Promise<AppendResult[]> {
     await this.options.fallback!.append(deliveries);
     const seen = new Set<string>();
@@ -113,12 +113,15 @@ export class Inbox {
     });
   }
 
-  /** The answer does not wait for the queue: what it misses, the sweep finds. */
-  private handOn(ids: string[]): void {
+  /** The response does not wait for the queue: the sweep finds deliveries without a job. */
+  private enqueue(ids: string[]): void {
     const enqueued = this.options
       .enqueue(ids)
       .catch((error) => {
-        this.options.log.debug({ err: error, count: ids.length }, 'deliveries wait for the sweep');
+        this.options.log.debug(
+          { err: error, count: ids.length },
+          'deliveries not enqueued; the sweep will find them',
+        );
       })
       .finally(() => this.enqueuing.delete(enqueued));
     this.enqueuing.add(enqueued);

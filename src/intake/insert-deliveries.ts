@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { AppendResult, Delivery } from './delivery.ts';
 
-// All travel as one JSON array. Rows are inserted in the order of their ids, which prevents deadlocks
+// All deliveries are one JSON array. Rows are inserted in the order of their ids, which prevents deadlocks
 // between receivers. First-time deliveries are not returned.
 const statement = `
 with stored as (
@@ -17,9 +17,9 @@ with stored as (
 select id, delivery_count from stored where delivery_count > 1`;
 
 /**
- * Makes deliveries durable in one commit, repetitions among them included.
+ * Inserts deliveries in one commit; they may contain duplicates.
  *
- * @param timeoutMs after which the connection is given up
+ * @param timeoutMs after which the connection is closed
  * @returns for each delivery, in order, whether it is new
  * @throws the database's error; then none of them is stored
  */
@@ -42,7 +42,7 @@ export async function insertDeliveries(
     values: [asJsonb(distinct, counts)],
   };
   const { rows } = await pool.query<{ id: string; delivery_count: number }>(query);
-  // A row that holds no more than this commit's own copies was made by it.
+  // A row whose count is that of this commit's copies is new.
   const existing = new Set(
     rows.filter((row) => row.delivery_count > counts.get(row.id)!).map((row) => row.id),
   );
@@ -54,8 +54,8 @@ export async function insertDeliveries(
 }
 
 /**
- * The binary form of a jsonb parameter, which is a version and the text: so the callbacks are sent as the
- * bytes that came, without being encoded or quoted once more.
+ * A jsonb parameter in binary format, which is a version byte and the text: the bodies are sent as received, without
+ * being encoded or quoted again.
  */
 function asJsonb(deliveries: readonly Delivery[], counts: ReadonlyMap<string, number>): Buffer {
   const parts: Buffer[] = [];

@@ -10,7 +10,7 @@ import { parseCallback } from './parse-callback.ts';
 import type { Quarantine } from './quarantine.ts';
 import { Rejection, TenantNotAllowed } from './rejection.ts';
 
-/** Told of each callback that was received. */
+/** Called for each accepted callback. */
 export interface IntakeObserver {
   received: (family: string, status: AppendResult, eventTimeMs: number) => void;
 }
@@ -21,7 +21,7 @@ export interface IntakeDependencies {
   };
   families: readonly [Family, ...Family[]];
   inbox: Pick<Inbox, 'append'>;
-  /** Without a fallback: for what comes from there. */
+  /** Without a fallback: for deliveries that are drained from there. */
   databaseInbox: Pick<Inbox, 'append'>;
   quarantine: Pick<Quarantine, 'keep'>;
   drift: Pick<Drift, 'observe'>;
@@ -35,7 +35,7 @@ export interface Accepted {
   id: string;
 }
 
-/** What a body of the quarantine is today. */
+/** The result of a replay. */
 export type Reassessment = { outcome: AppendResult; id: string } | { outcome: 'rejected'; reason: string };
 
 /** From the bytes of a callback to a durable delivery or a recorded rejection. */
@@ -54,7 +54,7 @@ export class Intake {
   }
 
   /**
-   * Takes a callback from a family's registered path (service-interface section 4.5).
+   * Receives a callback at a family's registered path (service-interface section 4.5).
    *
    * @returns once the delivery is durable
    * @throws Rejection, once it is in the quarantine; TenantNotAllowed; Unavailable
@@ -69,9 +69,9 @@ export class Intake {
   }
 
   /**
-   * Takes a body of the quarantine by today's schemas. Its path no longer matters: its event says where it belongs.
+   * Validates a body of the quarantine again, with the current schemas. Its event decides about the family, not its path.
    *
-   * @param options `dryRun`: finds out what would become of it, and stores nothing
+   * @param options `dryRun`: stores nothing
    * @throws Unavailable
    */
   async replay(body: Buffer, { dryRun }: { dryRun: boolean }): Promise<Reassessment> {
@@ -88,8 +88,8 @@ export class Intake {
   }
 
   /**
-   * Moves a delivery of the fallback store into the database. It was acknowledged: if PostgreSQL refuses it, the
-   * quarantine keeps it until a person deletes it.
+   * Moves a delivery from the fallback store to the database. It was acknowledged: if PostgreSQL rejects its data, it
+   * stays in the quarantine until an operator deletes it.
    *
    * @throws Unavailable
    */
@@ -99,7 +99,10 @@ export class Intake {
       databaseInbox.append({ id, family, body }),
     ).catch((error) => {
       if (!(error instanceof Rejection)) throw error;
-      log.error({ delivery: id, reason: error.message }, 'PostgreSQL refused an acknowledged delivery');
+      log.error(
+        { delivery: id, reason: error.message },
+        'PostgreSQL rejected an acknowledged delivery; it is in the quarantine',
+      );
     });
   }
 

@@ -12,11 +12,11 @@ export interface IntakeStores {
   config: Pick<Config, 'paths' | 'authentication' | 'quarantine'>;
   families: readonly [Family, ...Family[]];
   pool: pg.Pool;
-  /** For deliveries alone, see openInboxDatabase; left out: `pool`. */
+  /** Connections for deliveries only, see openInboxDatabase. Default: `pool`. */
   inboxPool?: pg.Pool;
-  /** Of PostgreSQL. */
+  /** PostgreSQL's. */
   circuit: Circuit;
-  /** Hands new deliveries to the queue; left out: they are found by the sweep. */
+  /** Enqueues new deliveries. Default: the sweep finds them. */
   enqueue?: (ids: string[]) => Promise<void>;
   fallback?: Fallback | undefined;
   observe?: { inbox: InboxObserver; intake: IntakeObserver } | undefined;
@@ -25,11 +25,11 @@ export interface IntakeStores {
 
 export interface OpenIntake {
   intake: Intake;
-  /** Resolves once everything that was given is durable and was handed on. */
+  /** Resolves once every received callback is durable and enqueued. */
   close: () => Promise<void>;
 }
 
-/** An intake on the stores of a process. It opens no connection of its own. */
+/** Creates the intake of a process from its stores. It opens no connections. */
 export function openIntake(stores: IntakeStores): OpenIntake {
   const {
     config,

@@ -9,13 +9,13 @@ import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
 const dayMs = 24 * 60 * 60 * 1000;
 
 /**
- * Parses a callback, once, in a time that grows no faster than the body.
+ * Parses a callback once, in linear time.
  *
  * @param schema of the envelope of every family (service-interface section 2)
- * @param nowMs the time: an event that lies more than a day ahead would stay the newest until then
- * @param family the family whose callbacks arrive on this path (section 4.5); left out: any
- * @returns the callback as it came; where a double does not hold a number of its `data`, a Decimal stands there
- * @throws NotJson; InvalidCallback with the faults, an event of another family among them
+ * @param nowMs the current time: an event more than a day ahead would remain the newest until then
+ * @param family the family of the path (section 4.5); undefined: any
+ * @returns the callback as received; numbers of `data` that a double cannot represent are Decimals
+ * @throws NotJson; InvalidCallback; WrongFamily
  */
 export function parseCallback(
   body: Buffer,
@@ -28,12 +28,12 @@ export function parseCallback(
   const value = parseExactly(json);
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw new InvalidCallback(parsed.error.issues.map(describeIssue));
-  // What was validated is passed on as it came, with its unknown fields in their order.
+  // The parsed value itself, not zod's copy: with its unknown fields, in their order.
   const envelope = value as AnyEnvelope;
   if (family && !family.events.includes(envelope.event)) throw new WrongFamily(family.events);
   if (milliseconds(envelope.event_time) > nowMs + dayMs) {
     throw new InvalidCallback([
-      { path: '/event_time', message: 'must not lie more than a day ahead of the present time' },
+      { path: '/event_time', message: 'must not be more than a day in the future' },
     ]);
   }
   return envelope;
@@ -41,13 +41,13 @@ export function parseCallback(
 
 function parseExactly(json: string): unknown {
   const value = parseJson(json);
-  refuse(findUnstorable(json, value));
+  throwIfAny(findUnstorable(json, value));
   const exact = withDecimals(json, value);
-  if (exact !== value) refuse(findUnstorableNumbers(exact));
+  if (exact !== value) throwIfAny(findUnstorableNumbers(exact));
   return exact;
 }
 
-function refuse(errors: FieldError[]): void {
+function throwIfAny(errors: FieldError[]): void {
   if (errors.length > 0) throw new InvalidCallback(errors);
 }
 
@@ -55,7 +55,7 @@ function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    // The parser's message quotes the body.
+    // Not the parser's message, which quotes the body.
     throw new NotJson('The body is not valid JSON.');
   }
 }

@@ -3,16 +3,16 @@ import type { QuarantineReason, Tables } from '../store/tables.ts';
 
 export type QuarantineRow = Selectable<Tables['quarantine']>;
 
-/** Which rows are meant; what is left out does not narrow. */
+/** Selects rows; undefined fields do not filter. */
 export interface QuarantineFilter {
   id?: string | undefined;
   path?: string | undefined;
   reason?: QuarantineReason | undefined;
-  /** The faults, as `faultsKey` has them. */
+  /** A value of `faultsKey`. */
   faults?: string | undefined;
   since?: Date | undefined;
   until?: Date | undefined;
-  /** Also those that were replayed. */
+  /** Includes replayed rows. */
   replayed?: boolean | undefined;
 }
 
@@ -25,7 +25,7 @@ export function listQuarantine(db: Kysely<Tables>, filter: QuarantineFilter, lim
     .execute();
 }
 
-/** How many rows match. */
+/** The number of matching rows. */
 export async function countQuarantine(db: Kysely<Tables>, filter: QuarantineFilter): Promise<number> {
   const { rows } = await matching(db, filter)
     .clearOrderBy()
@@ -55,14 +55,14 @@ export async function markReplayed(db: Kysely<Tables>, id: string): Promise<void
   await db.updateTable('quarantine').set({ replayed_at: new Date() }).where('id', '=', id).execute();
 }
 
-/** @returns how many rows were dropped */
+/** @returns the number of deleted rows */
 export async function dropQuarantine(db: Kysely<Tables>, filter: QuarantineFilter): Promise<number> {
   const ids = matching(db, filter).clearOrderBy().select('id');
   const { numDeletedRows } = await db.deleteFrom('quarantine').where('id', 'in', ids).executeTakeFirst();
   return Number(numDeletedRows);
 }
 
-/** What stands for a row's list of faults where rows are grouped by it. */
+/** Groups rows by their list of faults. */
 export const faultsKey = sql<string>`md5(errors::text)`;
 
 function matching(db: Kysely<Tables>, filter: QuarantineFilter) {

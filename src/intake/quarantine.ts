@@ -8,10 +8,10 @@ import type { Rejection } from './rejection.ts';
 
 /** A body that passed the access checks and was rejected. */
 export interface RejectedBody extends Pick<Rejection, 'reason' | 'errors'> {
-  /** The registered path that it was sent to. */
+  /** The registered path that received it. */
   path: string;
   body: Buffer;
-  /** Whether it was answered 200 and refused by PostgreSQL afterwards: it is kept until a person deletes it. */
+  /** Acknowledged with 200 and rejected by PostgreSQL afterwards: it stays until an operator deletes it. */
   acknowledged?: boolean;
 }
 
@@ -33,7 +33,7 @@ on conflict (id) do update set
   reason = excluded.reason, errors = excluded.errors,
   acknowledged = quarantine.acknowledged or excluded.acknowledged`;
 
-// Replayed bodies go first, then the oldest. Acknowledged bodies stay and do not count.
+// Evicts replayed bodies first, then the oldest. Acknowledged bodies stay and do not count.
 const eviction = `
 with ranked as (
   select id, row_number() over worth as rows, sum(length(body)) over worth as bytes
@@ -46,7 +46,7 @@ where quarantine.id = ranked.id and (ranked.rows > $1 or ranked.bytes > $2)`;
 
 const evictEveryMs = 1_000;
 
-/** Keeps rejected bodies, once per content, to be replayed after a fix. */
+/** Stores rejected bodies, once per content, to be replayed after a fix. */
 export class Quarantine {
   private readonly options: QuarantineOptions;
   private readonly commits: GroupCommit<RejectedBody, undefined>;
@@ -79,7 +79,7 @@ export class Quarantine {
     }
   }
 
-  /** Resolves once everything that was given is durable. */
+  /** Resolves once every body is durable. */
   async drained(): Promise<void> {
     await this.commits.drained();
     await this.evicting;
@@ -112,10 +112,10 @@ export class Quarantine {
       if (rowCount)
         log.warn(
           { count: rowCount, limits },
-          'the quarantine is full; bodies were dropped: replayed ones first, then the oldest',
+          'quarantine full; bodies dropped: replayed ones first, then the oldest',
         );
     } catch (error) {
-      log.warn({ err: error }, 'the quarantine could not be trimmed; it is tried again');
+      log.warn({ err: error }, 'eviction from the quarantine failed; retrying');
     }
   }
 }

@@ -1,22 +1,22 @@
 import type { QuarantineReason } from '../store/tables.ts';
 
-/** One fault of a callback: where it is (a JSON pointer) and what to do about it, never what stood there. */
+/** A fault of a callback: its place (a JSON pointer) and what is expected there, never the value. */
 export interface FieldError {
   path: string;
   message: string;
 }
 
-/** A JSON pointer (RFC 6901); parts that no documented name could have are left out of it. */
+/** A JSON pointer (RFC 6901); keys that do not look like a field's name are replaced by `…`. */
 export function pointer(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${name(String(part))}`).join('');
 }
 
-// A key is part of the body too: only what looks like a field's name is repeated in an answer.
+// A key may be personal data, so a response contains only keys that look like a field's name.
 function name(part: string): string {
   return /^(?:[A-Za-z_]\w{0,63}|\d{1,6})$/.test(part) ? part : '…';
 }
 
-/** Raised for a body that cannot become a delivery as it is; it goes to the quarantine. */
+/** Raised for a body that is not accepted; it is stored in the quarantine. */
 export class Rejection extends Error {
   readonly reason: QuarantineReason;
   readonly errors: readonly FieldError[];
@@ -40,31 +40,28 @@ export class NotJson extends Rejection {
 
 export class InvalidCallback extends Rejection {
   constructor(errors: readonly FieldError[], reason: QuarantineReason = 'invalid') {
-    super(reason, 'The body is JSON, but not a callback that belongs here.', errors);
+    super(reason, 'The body is not a valid callback for this path.', errors);
   }
 }
 
-/** A callback that belongs at another path. */
+/** A callback of another path's family. */
 export class WrongFamily extends InvalidCallback {
   constructor(events: readonly string[]) {
-    super(
-      [{ path: '/event', message: `must be one of ${events.join(', ')} at this address` }],
-      'wrong_family',
-    );
+    super([{ path: '/event', message: `must be one of ${events.join(', ')} at this path` }], 'wrong_family');
   }
 }
 
-/** PostgreSQL refuses the delivery's own data. */
+/** PostgreSQL rejects the delivery's data. */
 export class DataRefused extends Rejection {
   constructor(message: string) {
     super('refused_by_database', message);
   }
 }
 
-/** Raised for a callback of a client or business that is not on the list. It is not kept. */
+/** Raised for a callback of a client or business that is not allowed. It is not stored. */
 export class TenantNotAllowed extends Error {
   constructor(field: 'client_id' | 'business_id') {
-    super(`This ${field} is not on the list of those that are allowed.`);
+    super(`This ${field} is not allowed.`);
     this.name = 'TenantNotAllowed';
   }
 }

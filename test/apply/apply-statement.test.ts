@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 beforeEach(() => database.pool.query('truncate deliveries, receipts, consent_forms, review_requests'));
 
-async function takeIn(callbacks: object[]): Promise<string[]> {
+async function insert(callbacks: object[]): Promise<string[]> {
   const deliveries = callbacks.map((callback) => deliveryOf(callback as never));
   await insertDeliveries(database.pool, deliveries);
   return deliveries.map(({ id }) => id);
@@ -30,15 +30,15 @@ const receipts = (count: number) =>
     receiptCallback({ event_time: 1_700_000_000 + index, data: { receipt_id: index } }),
   );
 
-const waitsForALock = () =>
+const untilBlocked = () =>
   until(async () => {
     const query = `select 1 from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock' and query like '%locked%'`;
     return (await database.rows(query)).length === 1;
   });
 
-it('a job of every family takes one statement, and no transaction around it', async () => {
-  const ids = await takeIn([...receipts(3), consentFormCallback(), reviewRequestCallback()]);
+it('a job with all families takes one statement and no transaction', async () => {
+  const ids = await insert([...receipts(3), consentFormCallback(), reviewRequestCallback()]);
   const queries = jest.spyOn(pg.Client.prototype, 'query');
   try {
     expect(await applyDeliveries(database.db, families, ids)).toMatchObject({
@@ -52,26 +52,26 @@ it('a job of every family takes one statement, and no transaction around it', as
   }
 });
 
-it('what another worker applied while a job waited for it is not applied again', async () => {
-  const ids = await takeIn(receipts(2));
+it('a delivery that another worker applied while the job waited for its lock is not applied again', async () => {
+  const ids = await insert(receipts(2));
   await withClient(database.url, async (other) => {
     await other.query('begin');
     await other.query(`update deliveries set status = 'applied' where id = $1`, [ids[0]]);
     const applying = applyDeliveries(database.db, families, ids);
-    await waitsForALock();
+    await untilBlocked();
     await other.query('commit');
     expect(await applying).toMatchObject({ applied: 1, changed: 1 });
   });
   expect(await database.rows('select receipt_id from receipts')).toEqual([{ receipt_id: '1' }]);
 });
 
-it('a repetition that is counted while a job waits for it is counted and applied', async () => {
-  const ids = await takeIn(receipts(1));
+it('a delivery that is resent while a job waits for its lock is counted and applied', async () => {
+  const ids = await insert(receipts(1));
   await withClient(database.url, async (other) => {
     await other.query('begin');
     await other.query('update deliveries set delivery_count = delivery_count + 1');
     const applying = applyDeliveries(database.db, families, ids);
-    await waitsForALock();
+    await untilBlocked();
     await other.query('commit');
     expect(await applying).toMatchObject({ applied: 1, changed: 1 });
   });
@@ -80,19 +80,19 @@ it('a repetition that is counted while a job waits for it is counted and applied
   ]);
 });
 
-it('a job holds every one of its deliveries, in the order of their ids, before it touches a row of a table', async () => {
-  const older = await takeIn(receipts(5));
+it('a job locks all its deliveries, ordered by id, before it writes a row of a table', async () => {
+  const older = await insert(receipts(5));
   await applyDeliveries(database.db, families, older);
   const ids: string[] = [];
   for (const callback of receipts(5).toReversed()) {
-    ids.push(...(await takeIn([{ ...callback, event: 'receipt.updated' }])));
+    ids.push(...(await insert([{ ...callback, event: 'receipt.updated' }])));
   }
   const inOrder = ids.toSorted();
   await withClient(database.url, async (other) => {
     await other.query('begin');
     await other.query('select 1 from deliveries where id = $1 for update', [inOrder[3]]);
     const applying = applyDeliveries(database.db, families, ids);
-    await waitsForALock();
+    await untilBlocked();
     const free = await other.query('select id from deliveries where id = any($1) for update skip locked', [
       ids,
     ]);
@@ -103,14 +103,14 @@ it('a job holds every one of its deliveries, in the order of their ids, before i
   });
 });
 
-it('what is wrong with one family’s table does not keep the others of the same job waiting', async () => {
-  const ids = await takeIn([...receipts(2), consentFormCallback(), reviewRequestCallback()]);
-  await database.pool.query('alter table receipts rename to away');
+it('a broken table of one family does not delay the other families of a job', async () => {
+  const ids = await insert([...receipts(2), consentFormCallback(), reviewRequestCallback()]);
+  await database.pool.query('alter table receipts rename to receipts_elsewhere');
   try {
     const { applied, broken } = await applyDeliveries(database.db, families, ids);
     expect([applied, broken.map(({ family }) => family)]).toEqual([2, ['receipt']]);
   } finally {
-    await database.pool.query('alter table away rename to receipts');
+    await database.pool.query('alter table receipts_elsewhere rename to receipts');
   }
   const statuses = 'select family, status from deliveries order by family, id';
   expect(await database.rows(statuses)).toEqual([

@@ -30,7 +30,7 @@ async function clear() {
   await database.pool.query(`truncate deliveries, ${tables.join(', ')}`);
 }
 
-async function takeIn(callbacks: Parameters<typeof deliveryOf>[0][]): Promise<string[]> {
+async function insert(callbacks: Parameters<typeof deliveryOf>[0][]): Promise<string[]> {
   const deliveries = callbacks.map(deliveryOf);
   await insertDeliveries(database.pool, deliveries);
   return deliveries.map((delivery) => delivery.id);
@@ -40,7 +40,7 @@ async function contents() {
   return Promise.all(tables.map((table) => database.rows(`select * from ${table} t order by t::text`)));
 }
 
-it('any order, repetition and split of any history ends in the same rows: those of the newest versions', async () => {
+it('deliveries in any order, with any duplicates, in any batches, result in the same rows: the newest versions', async () => {
   const shuffledWithRepetitions = history.chain((callbacks) =>
     fc.record({
       callbacks: fc.constant(callbacks),
@@ -57,7 +57,7 @@ it('any order, repetition and split of any history ends in the same rows: those 
     fc.asyncProperty(shuffledWithRepetitions, async ({ callbacks, arrivals, commit, job }) => {
       await clear();
       for (const callback of callbacks) {
-        await applyDeliveries(database.db, families, await takeIn([callback as never]));
+        await applyDeliveries(database.db, families, await insert([callback as never]));
       }
       const expected = await contents();
       const newest = (await database.rows(versionsInTables)).map(({ key, id }) => [key, id]);
@@ -69,7 +69,7 @@ it('any order, repetition and split of any history ends in the same rows: those 
       const ids: string[] = [];
       for (let at = 0; at < arrivals.length; at += commit) {
         ids.push(
-          ...(await takeIn(arrivals.slice(at, at + commit).map((index) => callbacks[index] as never))),
+          ...(await insert(arrivals.slice(at, at + commit).map((index) => callbacks[index] as never))),
         );
       }
       for (let at = 0; at < ids.length; at += job) {
@@ -82,7 +82,7 @@ it('any order, repetition and split of any history ends in the same rows: those 
   );
 });
 
-it('the newest version of a receipt wins: by event time, then update time, then place in its life', async () => {
+it('the newest version of a receipt wins: by event time, then update time, then lifecycle', async () => {
   const newest = receiptCallback({
     event: 'receipt.updated',
     event_time: 1_700_000_002,
@@ -97,7 +97,7 @@ it('the newest version of a receipt wins: by event time, then update time, then 
       data: { actor: 'older', updated_at: 1_600_000_000 },
     }),
   ];
-  const ids = await takeIn([newest, ...earlier]);
+  const ids = await insert([newest, ...earlier]);
   for (const id of ids) await applyDeliveries(database.db, families, [id]);
   expect(await database.rows('select actor, last_event, deleted_at, delivery_id from receipts')).toEqual([
     { actor: 'last', last_event: 'receipt.updated', deleted_at: null, delivery_id: ids[0] },
@@ -118,19 +118,19 @@ it.each([undefined, null])(
     const { id } = deliveryOf(callbacks[3]!);
     for (const order of [callbacks, callbacks.toReversed()]) {
       await clear();
-      for (const one of order) await applyDeliveries(database.db, families, await takeIn([one]));
+      for (const one of order) await applyDeliveries(database.db, families, await insert([one]));
       expect(await database.rows('select delivery_id, deleted_at from receipts')).toEqual([
         { delivery_id: id, deleted_at: new Date(at * 1000) },
       ]);
     }
-    // What comes in the next second is newer all the same.
+    // An event of the next second is newer nevertheless.
     const back = receiptCallback({ event: 'receipt.updated', event_time: at + 1, data: { updated_at } });
-    await applyDeliveries(database.db, families, await takeIn([back]));
+    await applyDeliveries(database.db, families, await insert([back]));
     expect(await database.rows('select deleted_at from receipts')).toEqual([{ deleted_at: null }]);
   },
 );
 
-it('of two versions of a consent form in one second the same one stays, whichever is sent again later', async () => {
+it('of two versions of a consent form in one second the same one wins, whichever is resent later', async () => {
   const [one, other] = ['u1', 'u2'].map((url) =>
     consentFormCallback({ event: 'mcert.updated', data: { url } }),
   );
@@ -141,7 +141,7 @@ it('of two versions of a consent form in one second the same one stays, whicheve
     fc.asyncProperty(arrivals, async (callbacks) => {
       await clear();
       for (const callback of callbacks)
-        await applyDeliveries(database.db, families, await takeIn([callback as never]));
+        await applyDeliveries(database.db, families, await insert([callback as never]));
       expect(await database.rows('select delivery_id from consent_forms')).toEqual([{ delivery_id: newest }]);
     }),
     { numRuns: 24 },
@@ -152,16 +152,16 @@ it('a deleted receipt keeps its row with deleted_at, and a later version brings 
   const created = receiptCallback();
   const deleted = receiptCallback({ event: 'receipt.deleted', event_time: 1_700_000_100 });
   const back = receiptCallback({ event: 'receipt.updated', event_time: 1_700_000_200 });
-  await applyDeliveries(database.db, families, await takeIn([created, deleted]));
+  await applyDeliveries(database.db, families, await insert([created, deleted]));
   expect(await database.rows('select deleted_at from receipts')).toEqual([
     { deleted_at: new Date(1_700_000_100_000) },
   ]);
-  await applyDeliveries(database.db, families, await takeIn([back]));
+  await applyDeliveries(database.db, families, await insert([back]));
   expect(await database.rows('select deleted_at from receipts')).toEqual([{ deleted_at: null }]);
 });
 
-it('every documented field of a receipt arrives in its column, the others in extra', async () => {
-  const [id] = await takeIn([receiptCallback({ data: { new_field: { deep: [1.5] } } })]);
+it('each documented field of a receipt is in its column, the others in extra', async () => {
+  const [id] = await insert([receiptCallback({ data: { new_field: { deep: [1.5] } } })]);
   await applyDeliveries(database.db, families, [id!]);
   const { receipt_id, created_at, updated_at, archive, ...rest } = receiptData;
   const amounts = Object.entries(rest).filter(([, value]) => typeof value === 'number');
@@ -184,12 +184,12 @@ it('every documented field of a receipt arrives in its column, the others in ext
   ]);
 });
 
-it('every documented field of a consent form and of a review request arrives in its column', async () => {
+it('each documented field of a consent form and of a review request is in its column', async () => {
   const callbacks = [
     consentFormCallback({ event: 'mcert.updated', data: { more: true } }),
     reviewRequestCallback({ data: { more: null } }),
   ];
-  const ids = await takeIn(callbacks as never);
+  const ids = await insert(callbacks as never);
   await applyDeliveries(database.db, families, ids);
   const trailing = {
     business_id: receiptCallback().business_id,
@@ -220,7 +220,7 @@ it('every documented field of a consent form and of a review request arrives in 
 it('fields that are null or absent are null in the row', async () => {
   const nulls = Object.fromEntries(Object.keys(receiptData).map((name) => [name, null]));
   const empty = { ...receiptCallback(), data: { receipt_id: 2 } };
-  const ids = await takeIn([receiptCallback({ data: { ...nulls, receipt_id: 1 } }), empty as never]);
+  const ids = await insert([receiptCallback({ data: { ...nulls, receipt_id: 1 } }), empty as never]);
   await applyDeliveries(database.db, families, ids);
   const names = Object.keys(receiptData).filter((name) => name !== 'receipt_id');
   const rows = await database.rows(`select num_nulls(${names.join(', ')}) as nulls, extra from receipts`);
@@ -230,9 +230,9 @@ it('fields that are null or absent are null in the row', async () => {
   ]);
 });
 
-it('times are read by their magnitude, to the millisecond, up to the year 9999', async () => {
+it('the unit of a time follows from its magnitude, to the millisecond, up to the year 9999', async () => {
   const times = [0, 1_700_000_000, 1_700_000_000_789, 100_000_000_000, 253_402_300_799_999, -62_135_596_800];
-  const ids = await takeIn(
+  const ids = await insert(
     times.map((created_at, index) => receiptCallback({ data: { receipt_id: index, created_at } })),
   );
   await applyDeliveries(database.db, families, ids);
@@ -244,9 +244,9 @@ it('times are read by their magnitude, to the millisecond, up to the year 9999',
   expect(rows.map((row) => BigInt(row.us as string))).toEqual(expected);
 });
 
-it('money is exact to the last digit', async () => {
+it('amounts are exact to the last digit', async () => {
   const amounts = [0.1, 0.3, 1e-7, 123456789012.34, 99999999999.99, 1e21];
-  const ids = await takeIn(
+  const ids = await insert(
     amounts.map((net_amount, index) => receiptCallback({ data: { receipt_id: index, net_amount } })),
   );
   await applyDeliveries(database.db, families, ids);
@@ -261,12 +261,12 @@ it('money is exact to the last digit', async () => {
   ]);
 });
 
-it('a delivery whose data breaks the statement fails alone, with its reason and without its values', async () => {
+it('only the delivery with faulty data fails, with a reason that contains none of its values', async () => {
   await database.pool.query('alter table receipts add constraint no_secrets check (name <> $$Secret Name$$)');
   try {
     const good = [1, 2, 3].map((receipt_id) => receiptCallback({ data: { receipt_id } }));
     const bad = receiptCallback({ data: { receipt_id: 9, name: 'Secret Name' } });
-    const ids = await takeIn([...good.slice(0, 2), bad, ...good.slice(2)]);
+    const ids = await insert([...good.slice(0, 2), bad, ...good.slice(2)]);
     const { applied, failed } = await applyDeliveries(database.db, families, ids);
     expect({ applied, failed: failed.map(({ id }) => id) }).toMatchObject({ applied: 3, failed: [ids[2]] });
     const rows = await database.rows(`select id, status, error from deliveries where status <> 'applied'`);
@@ -278,10 +278,10 @@ it('a delivery whose data breaks the statement fails alone, with its reason and 
   }
 });
 
-it('what another worker applied meanwhile does not become failed', async () => {
+it('a delivery that another worker has applied meanwhile does not become failed', async () => {
   await database.pool.query('alter table receipts add constraint none_yet check (receipt_id < 0)');
-  const [id] = await takeIn([receiptCallback()]);
-  // The other worker is done between the statement that failed here and its mark.
+  const [id] = await insert([receiptCallback()]);
+  // The other worker is done between the failed statement and the update to `failed`.
   const execute = database.db.executeQuery.bind(database.db);
   const statement = jest.spyOn(database.db, 'executeQuery').mockImplementationOnce(async (query) => {
     try {
@@ -304,14 +304,14 @@ it('two workers that apply overlapping jobs at once neither deadlock nor apply a
   const callbacks = Array.from({ length: 200 }, (_, index) =>
     receiptCallback({ event_time: 1_700_000_000 + index, data: { receipt_id: index % 10 } }),
   );
-  const ids = await takeIn(callbacks);
+  const ids = await insert(callbacks);
   const jobs = [ids, ids.toReversed(), ids.slice(50), ids.slice(0, 150).toReversed()];
   const results = await Promise.all(jobs.map((job) => applyDeliveries(database.db, families, job)));
   expect(results.reduce((sum, { applied }) => sum + applied, 0)).toBe(200);
   expect(await database.rows('select count(*)::int as n from receipts')).toEqual([{ n: 10 }]);
 });
 
-it('a new family takes one object and one table', async () => {
+it('a new family needs one definition and one table', async () => {
   await database.pool.query(`create table lab_orders (
     business_id text, code text, price numeric, client_id text, last_event text, event_time timestamptz,
     deleted_at timestamptz, extra jsonb, delivery_id uuid, primary key (business_id, code))`);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-// Which version of each row there is, and which transaction wrote it.
+// The version of each row and the transaction that wrote it.
 const tables = ['deliveries', 'receipts', 'receipt_versions', 'consent_forms', 'review_requests'];
 const written = () =>
   Promise.all(tables.map((table) => database.rows(`select ctid, xmin from ${table} order by ctid`)));
@@ -24,7 +24,7 @@ const written = () =>
 const replay = (dryRun: boolean) =>
   replayDeliveries(database.db, families, { status: 'applied' }, { dryRun });
 
-it('a replay of what was applied writes only what changes, and a dry run writes nothing', async () => {
+it('a replay of applied deliveries writes only changed rows, and a dry run writes nothing', async () => {
   const callbacks = [
     ...Array.from({ length: 20 }, (_, index) => receiptCallback({ data: { receipt_id: index } })),
     consentFormCallback(),

@@ -8,7 +8,7 @@ it('spaces requests evenly, and ends in time', () => {
   expect([next(), next(), next(), next(), next()]).toEqual([1000, 1250, 1500, 1750, undefined]);
 });
 
-it('sends no two equal callbacks, each with a signature of its own', () => {
+it('all callbacks are distinct and signed', () => {
   const order = { host: 'h', path: '/p', seed: 1, count: 500, signingKey: 'k' };
   const requests = makeRequests(order).map(String);
   const bodies = requests.map((request) => request.split('\r\n\r\n')[1]!);
@@ -25,7 +25,7 @@ it('declares the length of a body in bytes', () => {
   }
 });
 
-it('takes the median of the rounds, and shows from where to where they went', () => {
+it('shows the median and the range of the rounds', () => {
   expect(show(spread([3, 1, undefined, 2]))).toBe('2 (1–3)');
   expect(show(spread([1, 2]), 1)).toBe('1.5 (1.0–2.0)');
   expect(show(spread([undefined]))).toBe('–');

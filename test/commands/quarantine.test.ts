@@ -30,20 +30,20 @@ afterEach(() => {
 const strayed = consentFormCallback();
 const broken = { ...receiptCallback(), client_id: undefined };
 
-async function refuse() {
+async function rejectThree() {
   expect((await post(service.url + paths.receipt, '{"cut')).status).toBe(400);
   expect((await post(service.url + paths.receipt, strayed)).status).toBe(422);
   expect((await post(service.url + paths.receipt, broken)).status).toBe(422);
 }
 
-it('what did not fit is kept with its reason, and list, show and drop see it through their filters', async () => {
-  await refuse();
+it('rejected callbacks are stored with their reason, and list, show and drop filter them', async () => {
+  await rejectThree();
   const list = await run('list');
-  for (const word of ['not_json', 'wrong_family', 'invalid', '/client_id is required', '3 in all']) {
+  for (const word of ['not_json', 'wrong_family', 'invalid', '/client_id is required', '3 in total']) {
     expect(list).toContain(word);
   }
-  expect(await run('list', '--reason', 'wrong_family')).toContain('1 in all');
-  expect(await run('list', '--since', '2999-01-01')).toContain('0 in all');
+  expect(await run('list', '--reason', 'wrong_family')).toContain('1 in total');
+  expect(await run('list', '--since', '2999-01-01')).toContain('0 in total');
   expect(await run('show', '--reason', 'not_json')).toContain('{"cut');
   expect(await run('drop')).toContain('--all');
   expect(await run('drop', '--reason', 'not_json')).toContain('1 dropped');
@@ -51,8 +51,8 @@ it('what did not fit is kept with its reason, and list, show and drop see it thr
   expect(await database.rows('select 1 from quarantine')).toEqual([]);
 });
 
-it('replay takes in what fits by now, whatever its path was, and leaves the rest', async () => {
-  await refuse();
+it('replay accepts callbacks that are valid now, whatever their path was, and no others', async () => {
+  await rejectThree();
   const dry = await run('replay', '--dry-run');
   expect(dry).toContain('1 accepted, 0 of them duplicates, 2 rejected (dry run: nothing was changed)');
   expect(await database.rows('select 1 from deliveries')).toEqual([]);
@@ -66,7 +66,7 @@ it('replay takes in what fits by now, whatever its path was, and leaves the rest
   expect(await run('replay')).toContain('0 accepted, 0 of them duplicates, 2 rejected');
 });
 
-it('replay notes where what it takes in differs from the documentation, and a dry run does not', async () => {
+it('replay records schema drift, and a dry run does not', async () => {
   await database.pool.query('truncate schema_drift');
   const odd = consentFormCallback({ data: { never_seen: 1 } });
   expect((await post(service.url + paths.receipt, odd)).status).toBe(422);
@@ -77,22 +77,22 @@ it('replay notes where what it takes in differs from the documentation, and a dr
   expect(await database.rows(drift)).toEqual([{ event: 'mcert.created', kind: 'unknown' }]);
 });
 
-it('replay takes in an event that lay too far ahead once it no longer does', async () => {
+it('replay accepts an event once it is no longer too far in the future', async () => {
   const seconds = Math.floor(Date.now() / 1000) + 86_400 + 3;
   const early = receiptCallback({ event_time: seconds });
   expect((await post(service.url + paths.receipt, early)).status).toBe(422);
-  expect(await run('list')).toContain('/event_time must not lie more than a day ahead');
+  expect(await run('list')).toContain('/event_time must not be more than a day in the future');
   await until(async () => (await run('replay')).includes('1 accepted'));
   expect(await database.rows('select id from deliveries')).toEqual([{ id: deliveryOf(early).id }]);
 });
 
-it('replay lets in only clients that are allowed', async () => {
-  await refuse();
+it('replay accepts only allowed clients', async () => {
+  await rejectThree();
   env = { ALLOWED_CLIENT_IDS: 'somebody-else' };
   expect(await run('replay', '--reason', 'wrong_family')).toContain('1 rejected');
 });
 
-it('a long replay says how far it is', async () => {
+it('a replay reads all pages of the quarantine', async () => {
   await database.pool.query(`insert into quarantine (id, path, reason, body)
     select gen_random_uuid(), 'receipt', 'invalid', convert_to('{"n":' || n || '}', 'utf8')
     from generate_series(1, 400) n`);

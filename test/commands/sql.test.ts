@@ -45,7 +45,7 @@ it.each([
 });
 
 it.each(['commit', 'set default_transaction_read_only = off', 'begin'])(
-  'sql carries nothing from one statement to the next: %s',
+  'sql keeps no state between statements: %s',
   async (statement) => {
     await run(['sql', statement]);
     expect((await run(['sql', 'delete from notes'])).output).toContain('--write');
@@ -60,8 +60,8 @@ it('sql --write changes data, one statement at a time', async () => {
   expect(await notes()).toEqual(['kept', 'new']);
 });
 
-/** Whether a text holds a control character besides new lines, or one that turns the direction of writing. */
-const actsOnTerminal = (text: string) =>
+/** Whether a text contains a control character other than a new line, or a bidirectional control. */
+const controlsTerminal = (text: string) =>
   Array.from(text, (character) => character.codePointAt(0)!).some(
     (code) =>
       (code < 32 && code !== 10) ||
@@ -71,46 +71,46 @@ const actsOnTerminal = (text: string) =>
       (code >= 0x2066 && code <= 0x2069),
   );
 
-it('what is printed holds nothing that acts on a terminal, and loses nothing else', () => {
+it('printed text contains nothing that controls a terminal, and is otherwise unchanged', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
-      const shown = printable(text);
-      expect(actsOnTerminal(shown)).toBe(false);
+      const escaped = printable(text);
+      expect(controlsTerminal(escaped)).toBe(false);
       expect(JSON.parse(printable(JSON.stringify(text)))).toBe(text);
     }),
   );
   expect(printable('आशा \u200d राव\n')).toBe('आशा \u200d राव\n');
 });
 
-// Clears the screen, sets the title of the window, turns the direction of writing.
-const hostile = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u007f\u202e';
-const shown = '\\u001b[2J\\u001b]0;owned\\u0007\\u009b31m\\u007f\\u202e';
+// Clears the screen, sets the window's title, reverses the direction of text.
+const malicious = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u007f\u202e';
+const escaped = '\\u001b[2J\\u001b]0;owned\\u0007\\u009b31m\\u007f\\u202e';
 
-it('no command prints what a callback says to the terminal', async () => {
-  await database.pool.query('insert into notes values ($1)', [`${hostile}\nnext`]);
+it('no command prints control characters of a callback to the terminal', async () => {
+  await database.pool.query('insert into notes values ($1)', [`${malicious}\nnext`]);
   await database.pool.query(
     `insert into quarantine (id, path, reason, body) values (gen_random_uuid(), $1, 'invalid', $2)`,
-    [hostile, Buffer.from(JSON.stringify(receiptCallback()).replace('receipt.created', hostile))],
+    [malicious, Buffer.from(JSON.stringify(receiptCallback()).replace('receipt.created', malicious))],
   );
   const outputs = await Promise.all([
     run(['sql', 'select note from notes']),
     run(['sql', '--json', 'select note from notes']),
     run(['sql', `select note::int from notes where note <> 'kept'`]),
-    run(['sql', `select 1 as "${hostile}"`]),
+    run(['sql', `select 1 as "${malicious}"`]),
     run(['quarantine', 'list']),
     run(['quarantine', 'show']),
   ]);
   for (const { output } of outputs) {
-    expect(output).toContain(shown);
-    expect(actsOnTerminal(output)).toBe(false);
+    expect(output).toContain(escaped);
+    expect(controlsTerminal(output)).toBe(false);
   }
   expect(outputs[0]!.output).toMatch(/owned.*\n.*next/);
-  expect(JSON.parse(outputs[1]!.output.trim().split('\n').at(-1)!)).toEqual({ note: `${hostile}\nnext` });
-  expect((await run(['quarantine', 'show', '--raw'])).output).toContain(hostile);
+  expect(JSON.parse(outputs[1]!.output.trim().split('\n').at(-1)!)).toEqual({ note: `${malicious}\nnext` });
+  expect((await run(['quarantine', 'show', '--raw'])).output).toContain(malicious);
 });
 
 it.each([['sql', 'select 1'], ['replay'], ['quarantine', 'list'], ['quarantine', 'drop', '--all']])(
-  '%s says that there is no database here, and makes none',
+  '%s reports a missing database and creates none',
   async (...args) => {
     const folder = mkdtempSync(join(tmpdir(), 'receiver-nothing-'));
     const { code, output } = await run(args, { DATA_DIR: join(folder, 'data') });

@@ -25,26 +25,26 @@ afterEach(async () => {
   }
 });
 
-/** A folder that has nothing in it. */
+/** A new, empty folder. */
 function newFolder(): string {
   folders.push(mkdtempSync(join(tmpdir(), 'receiver-start-')));
   chmodSync(folders.at(-1)!, 0o755); // for the user that PostgreSQL runs as
   return folders.at(-1)!;
 }
 
-/** The processes whose command line or folder is in this folder. */
+/** The processes with this folder in their command line or as their working directory. */
 function processesOf(folder: string): string[] {
   return readdirSync('/proc').filter((pid) => {
     try {
       const lines = [readFileSync(`/proc/${pid}/cmdline`, 'utf8'), readlinkSync(`/proc/${pid}/cwd`)];
       return lines.some((line) => line.includes(folder));
     } catch {
-      return false; // not a process, or gone by now
+      return false; // not a process, or ended
     }
   });
 }
 
-/** Whether a process has come so far that it handles signals; Node's own handlers leave SIGHUP out. */
+/** Whether the process has its own signal handlers; Node's do not include SIGHUP. */
 function handlesSignals(pid: number | undefined): boolean {
   const caught = /^SigCgt:\s+(\w+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return (BigInt(`0x${caught![1]}`) & 1n) !== 0n;
@@ -56,7 +56,7 @@ function start(env: Record<string, string>): TestProcess {
   return service;
 }
 
-/** A server that takes connections and says nothing, as one that is cut off in the middle. */
+/** The port of a server that accepts connections and never responds. */
 async function silentPort(): Promise<number> {
   const server = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
   servers.push(server);
@@ -64,7 +64,7 @@ async function silentPort(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-it('a signal at any moment of the first start ends it with 0 and leaves no process behind', async () => {
+it('a signal at any time during the first start ends it with exit code 0 and leaves no process behind', async () => {
   const signals = fc.constantFrom('SIGTERM', 'SIGINT', 'SIGHUP');
   await fc.assert(
     fc.asyncProperty(signals, fc.integer({ min: 0, max: 2_500 }), async (signal, afterMs) => {
@@ -81,7 +81,7 @@ it('a signal at any moment of the first start ends it with 0 and leaves no proce
 });
 
 describe('SIGTERM ends a start that waits for', () => {
-  it('a database that does not answer', async () => {
+  it('a database that does not respond', async () => {
     const service = start({ DATABASE_URL: `postgresql://a:b@127.0.0.1:${await silentPort()}/c` });
     await until(() => handlesSignals(service.child.pid));
     expect(await service.end('SIGTERM')).toBe(0);
@@ -96,7 +96,7 @@ describe('SIGTERM ends a start that waits for', () => {
     expect(await service.end('SIGTERM')).toBe(0);
   });
 
-  it('a Redis that does not answer', async () => {
+  it('a Redis that does not respond', async () => {
     const database = await createDatabase();
     const service = start({
       DATABASE_URL: database.url,
@@ -120,12 +120,12 @@ describe('SIGTERM ends a start that waits for', () => {
   });
 });
 
-it('process 1 of a container obeys SIGTERM before it is ready', async () => {
-  // Without the rights for a namespace it is no process 1, but has to end with 0 all the same.
-  const alone = ['--fork', '--pid', '--kill-child'];
-  const canNamespace = spawnSync('unshare', [...alone, 'true']).status === 0;
+it('process 1 of a container ends on SIGTERM before it is ready', async () => {
+  // Without permission for a namespace it is not process 1, but must end with 0, too.
+  const namespace = ['--fork', '--pid', '--kill-child'];
+  const canNamespace = spawnSync('unshare', [...namespace, 'true']).status === 0;
   const program = [process.execPath, 'bin/receiver.js', 'start'];
-  const [command, ...args] = canNamespace ? ['unshare', ...alone, ...program] : program;
+  const [command, ...args] = canNamespace ? ['unshare', ...namespace, ...program] : program;
   const DATABASE_URL = `postgresql://a:b@127.0.0.1:${await silentPort()}/c`;
   const child = spawn(command!, args, { env: { ...process.env, PORT: '0', DATABASE_URL }, stdio: 'ignore' });
   children.push(child);
@@ -168,7 +168,7 @@ it('a port in use is found before anything is created, and the message names POR
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('an address that is not of this machine is told before anything is created', async () => {
+it('a HOST that is no address of this machine is reported before anything is created', async () => {
   const folder = newFolder();
   const service = start({ HOST: '192.0.2.1', DATA_DIR: join(folder, 'data') });
   expect(await service.end()).toBe(1);
@@ -176,7 +176,7 @@ it('an address that is not of this machine is told before anything is created', 
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('of two services that start at once in a folder, with the same port, one runs and the other says why not', async () => {
+it('of two services that start at once in a folder with the same port, one runs and the other reports why it does not', async () => {
   const folder = newFolder();
   const env = { PORT: String(await freePort()), DATA_DIR: join(folder, 'data') };
   const services = [start(env), start(env)];

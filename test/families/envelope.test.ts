@@ -9,7 +9,7 @@ import {
 
 const schema = envelopeSchema(families);
 
-it('event tells the families apart, for the compiler too', () => {
+it('event discriminates the families, also for the compiler', () => {
   const inspect = (envelope: Envelope): unknown => {
     if (envelope.event === 'receipt.deleted') {
       const id: number = envelope.data.receipt_id;
@@ -30,7 +30,7 @@ it('event tells the families apart, for the compiler too', () => {
 });
 
 it.each(families.map((family: Family) => [family.name, family] as const))(
-  'every event of %s is taken, and its sample has every documented field and no other',
+  'every event of %s is accepted, and its sample has every documented field and no other',
   (name, { events, fields }) => {
     const sample = samples[name as keyof typeof samples]();
     for (const event of events) expect(schema.safeParse({ ...sample, event }).success).toBe(true);
@@ -38,7 +38,7 @@ it.each(families.map((family: Family) => [family.name, family] as const))(
   },
 );
 
-it('an event of no family is not taken', () => {
+it('an event of no family is rejected', () => {
   expect(schema.safeParse({ ...receiptCallback(), event: 'receipt.lost' }).success).toBe(false);
 });
 
@@ -51,7 +51,7 @@ it.each(['event', 'event_time', 'timestamp', 'client_id', 'business_id', 'data']
   },
 );
 
-it('of the data only what identifies the thing is required', () => {
+it('only the fields of data that identify the thing are required', () => {
   expect(schema.safeParse({ ...receiptCallback(), data: { receipt_id: 1 } }).success).toBe(true);
   expect(schema.safeParse({ ...receiptCallback(), data: {} }).success).toBe(false);
   expect(schema.safeParse({ ...consentFormCallback(), data: { id: 'a' } }).success).toBe(true);
@@ -61,14 +61,18 @@ it('of the data only what identifies the thing is required', () => {
 
 it.each(
   Object.keys(receiptData).filter((name) => !['receipt_id', 'receipt_number', 'flavour'].includes(name)),
-)('the receipt field %s may be null or absent, but has its documented type when it is there', (name) => {
-  const fits = (value: unknown) => schema.safeParse(receiptCallback({ data: { [name]: value } })).success;
-  expect([fits(null), fits(undefined), fits(receiptData[name as 'aid'])]).toEqual([true, true, true]);
+)('the receipt field %s may be null or absent, otherwise it has its documented type', (name) => {
+  const isValid = (value: unknown) => schema.safeParse(receiptCallback({ data: { [name]: value } })).success;
+  expect([isValid(null), isValid(undefined), isValid(receiptData[name as 'aid'])]).toEqual([
+    true,
+    true,
+    true,
+  ]);
   const wrong = typeof receiptData[name as 'aid'] === 'string' ? 5 : 'five';
-  expect([fits(wrong), fits({}), fits([])]).toEqual([false, false, false]);
+  expect([isValid(wrong), isValid({}), isValid([])]).toEqual([false, false, false]);
 });
 
-it('fields whose type is not documented hold anything', () => {
+it('fields of undocumented type accept any value', () => {
   for (const value of [null, undefined, 5, 'five', { a: 1 }, [1]]) {
     expect(
       schema.safeParse(receiptCallback({ data: { receipt_number: value, flavour: value } })).success,

@@ -35,7 +35,7 @@ const make = (kind: string, path: string, body: Buffer | string, more: Partial<C
   ...more,
 });
 
-/** Places in a callback, as the path of keys to each. */
+/** All places in a callback, as paths of keys. */
 function places(value: unknown, path: string[] = []): string[][] {
   if (typeof value !== 'object' || value === null) return [path];
   return [path, ...Object.entries(value).flatMap(([key, inner]) => places(inner, [...path, key]))];
@@ -69,7 +69,7 @@ const rawNumber = fc.constantFrom(
 
 const deep = (levels: number) => `${'{"a":['.repeat(levels)}1${']}'.repeat(levels)}`;
 
-/** Bad and good input of every kind that we could think of. */
+/** All kinds of valid and invalid input. */
 export const anyCase: fc.Arbitrary<Case> = fc.oneof(
   base.map(({ path, callback }) => make('valid', path, JSON.stringify(callback), { valid: true })),
   base.chain(({ path, callback }) =>

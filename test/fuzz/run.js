@@ -1,4 +1,4 @@
-// npm run fuzz -- --cases 100000 [--seed 1]: the fuzz test with more cases than `npm test` has time for.
+// npm run fuzz -- --cases 100000 [--seed 1]: the fuzz test with more cases than `npm test` runs.
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 

@@ -259,7 +259,7 @@ it('production does not start without access checks, and the error says what to 
   const production = { NODE_ENV: 'production', DATABASE_URL: 'postgres://localhost/x' };
   const parse = (env: Record<string, string>) => () => parseConfig({ ...production, ...env }, families);
   expect(parse({})).toThrow(expect.objectContaining({ problems: [expect.stringContaining('SIGNING_KEYS')] }));
-  const unguessable = (name: string) => `/callbacks/${name}-4fZk82mQx0aLw93bT7pYcR`;
+  const unguessable = (name: string) => `/callbacks/${name}-9d4c1f7be2a05836f1c97d2e`;
   const ways: Record<string, string>[] = [
     { SIGNING_KEYS: 'key' },
     { ALLOWED_IPS: '192.0.2.1' },

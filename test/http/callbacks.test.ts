@@ -146,7 +146,7 @@ it('rejects an event more than a day in the future, in either unit, and stores t
     const response = await send(paths.receipt, body);
     expect(response.status).toBe(422);
     expect(response.body.errors).toEqual([
-      { path: '/event_time', message: 'must not lie more than a day ahead of the present time' },
+      { path: '/event_time', message: 'must not be more than a day in the future' },
     ]);
     const rows = await database.rows('select reason from quarantine where body = $1', [Buffer.from(body)]);
     expect(rows).toEqual([{ reason: 'invalid' }]);

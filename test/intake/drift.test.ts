@@ -28,7 +28,7 @@ const rows = () =>
     'select event, field, kind, value, count::int from reporting.schema_drift order by kind, field',
   );
 
-it('a callback with every documented field and known values is no drift', async () => {
+it('a callback with all documented fields and known values is no drift', async () => {
   observe(receiptCallback());
   await drift.flush();
   expect(await rows()).toEqual([]);
@@ -58,7 +58,7 @@ it('unknown fields, missing fields and new values are counted, with times and th
   expect(row).toEqual({ apart: true, example_delivery: last });
 });
 
-it('a value or a key that may be somebody’s is not kept', async () => {
+it('a value or key that may be personal data is not stored', async () => {
   observe(
     receiptCallback({ data: { actor: 'Asha Rao', 'Asha Rao': 1, '9900000001': 1, name: 'Never Seen' } }),
   );
@@ -69,19 +69,19 @@ it('a value or a key that may be somebody’s is not kept', async () => {
   ]);
 });
 
-const invented = (from: number, count: number) =>
+const unknownFields = (from: number, count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`field_${from + index}`, 1]));
 
-it('invented fields and values have a hundred rows of an event at most, and one that counts the rest', async () => {
+it('unknown fields and values have at most a hundred rows per event, and one that counts the rest', async () => {
   const others = [1, 2].map(() => new Drift(database.pool, createLog('silent'), families));
   const drifts = [drift, ...others];
-  // Each by a process of its own, at the same time, and again after a restart.
+  // Three processes at the same time, and again after a restart.
   for (const round of [0, 1]) {
     for (const [index, each] of drifts.entries()) {
       for (const part of [0, 1, 2]) {
         const from = round * 10_000 + index * 1_000 + part * 70;
         const callback = receiptCallback({
-          data: { ...invented(from, 70), actor: `value_${from}`, aid: undefined },
+          data: { ...unknownFields(from, 70), actor: `value_${from}`, aid: undefined },
         });
         each.observe(deliveryOf(callback).id, callback);
       }
@@ -111,9 +111,9 @@ it('invented fields and values have a hundred rows of an event at most, and one 
   ).toEqual([{ rows: 100, count: 100 }]);
 });
 
-it('two receivers that write at the same moment share the hundred rows', async () => {
+it('two receivers that write at the same time share the limit of a hundred rows', async () => {
   await withClient(database.url, async (other) => {
-    const notes = Object.keys(invented(1_000, 60)).map((name) => ({
+    const notes = Object.keys(unknownFields(1_000, 60)).map((name) => ({
       event: 'receipt.created',
       field: `/data/${name}`,
       kind: 'unknown',
@@ -125,7 +125,7 @@ it('two receivers that write at the same moment share the hundred rows', async (
     }));
     await other.query('begin');
     await other.query('select record_schema_drift($1)', [JSON.stringify(notes)]);
-    observe(receiptCallback({ data: invented(0, 60) }));
+    observe(receiptCallback({ data: unknownFields(0, 60) }));
     let isDone = false;
     const flushed = drift.flush().then(() => {
       isDone = true;
@@ -143,10 +143,10 @@ it('two receivers that write at the same moment share the hundred rows', async (
   ]);
 });
 
-it('a known difference is counted in its row, however many others there are', async () => {
+it('a known difference is counted in its row, even beyond the limit', async () => {
   observe(receiptCallback({ data: { known: 1 } }));
   await drift.flush();
-  observe(receiptCallback({ data: invented(0, 500) }));
+  observe(receiptCallback({ data: unknownFields(0, 500) }));
   await drift.flush();
   observe(receiptCallback({ data: { known: 1 } }));
   await drift.flush();
@@ -155,11 +155,11 @@ it('a known difference is counted in its row, however many others there are', as
   ]);
 });
 
-it('what cannot be written is written later', async () => {
-  await database.pool.query('alter table schema_drift rename to away');
+it('counts that could not be written are written later', async () => {
+  await database.pool.query('alter table schema_drift rename to schema_drift_elsewhere');
   observe(receiptCallback({ data: { more: 1 } }));
   await drift.flush();
-  await database.pool.query('alter table away rename to schema_drift');
+  await database.pool.query('alter table schema_drift_elsewhere rename to schema_drift');
   await drift.flush();
   expect(await rows()).toMatchObject([{ field: '/data/more', count: 1 }]);
 });

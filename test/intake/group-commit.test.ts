@@ -33,7 +33,7 @@ it('items that arrive during a commit share the next one', async () => {
   expect(commits).toEqual([[0], [1, 2, 3, 4]]);
 });
 
-it('whichever items are refused, they alone are rejected, and every other is committed exactly once', async () => {
+it('only faulty items are rejected, and every other is committed exactly once', async () => {
   const items = fc.uniqueArray(fc.nat(300), { maxLength: 200 });
   await fc.assert(
     fc.asyncProperty(items, fc.integer({ min: 1, max: 60 }), fc.nat(50), async (all, maxItems, bad) => {
@@ -57,7 +57,7 @@ it('whichever items are refused, they alone are rejected, and every other is com
   );
 });
 
-it('an outage rejects the items of its commit, and the next commit is tried afresh', async () => {
+it('an outage rejects the items of its commit, and the next commit is tried', async () => {
   let down = true;
   const group = create(async (items) => {
     if (down) throw new Error('down');
@@ -69,7 +69,7 @@ it('an outage rejects the items of its commit, and the next commit is tried afre
   expect(await group.append(3)).toBe(3);
 });
 
-it('a commit carries no more items and no more weight than it may', async () => {
+it('no commit exceeds the limits of items and weight', async () => {
   const sizes: number[] = [];
   const commit = async (items: number[]) => {
     sizes.push(items.reduce((sum, item) => sum + item, 0));
@@ -80,7 +80,7 @@ it('a commit carries no more items and no more weight than it may', async () => 
   expect(sizes).toEqual([8, 4, 20, 3, 1]);
 });
 
-it('more items than may wait are refused at once', async () => {
+it('items beyond the limit of waiting items are rejected at once', async () => {
   const group = create(async (items) => items, { maxWaiting: 2 });
   const results = await Promise.allSettled([1, 2, 3].map((item) => group.append(item)));
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);

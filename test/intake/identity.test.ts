@@ -39,14 +39,14 @@ it('canonical JSON is that of RFC 8785, section 3.2', () => {
   expect([...canonicalJson(keys).matchAll(/:(\d)/g)].map(([, n]) => n).join('')).toBe('1234567');
 });
 
-it('canonical JSON is what a plain sort of the keys gives, whatever objects came before', () => {
+it('canonical JSON equals that of a plain sort of the keys, whatever the cache contains', () => {
   const plain = (value: unknown): string => {
     if (typeof value !== 'object' || value === null) return JSON.stringify(value);
     if (Array.isArray(value)) return `[${value.map(plain).join(',')}]`;
     const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
     return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${plain(inner)}`).join(',')}}`;
   };
-  // Few keys, so that many objects have as many of them, or the same in another order.
+  // Few keys, so that many objects have the same number of keys, or the same keys in another order.
   const key = fc.constantFrom(
     'a',
     'b',
@@ -77,7 +77,7 @@ it('canonical JSON is what a plain sort of the keys gives, whatever objects came
   );
 });
 
-it('the id of a delivery is the same in every version: databases are full of them', () => {
+it('the id of a delivery never changes between versions', () => {
   expect(identify(receiptCallback())).toBe('018bcfe5-6800-8f33-a743-36b5436a648c');
   expect(identify(consentFormCallback({ data: { z: { b: [1, { d: 'ü', c: null }], a: 1e21 } } }))).toBe(
     '018bcfe5-6800-8d70-ad4b-86670f02d9e4',
@@ -92,7 +92,7 @@ const idOf = (amount: string) => {
   return identify(parseCallback(Buffer.from(json), envelopeSchema(families), Date.now()) as never);
 };
 
-it('deliveries that differ in a digit beyond those of a double have different ids', () => {
+it('deliveries that differ in a digit beyond a double’s precision have different ids', () => {
   const amounts = [
     '0.1',
     '0.10000000000000000001',
@@ -113,17 +113,17 @@ it.each([
     ['0.100000000000000000010', '10000000000000000001e-20', '1.0000000000000000001E-1'],
   ],
   ['-12345678901234567890', ['-1234567890123456789e1', '-12345678901234567890.0']],
-])('a delivery has the same id however the number %s is written', (number, spellings) => {
+])('a delivery has the same id in all notations of the number %s', (number, spellings) => {
   expect(spellings.map(idOf)).toEqual(spellings.map(() => idOf(number)));
 });
 
-it('the id of a delivery whose numbers a double holds is that of its values', () => {
+it('the id of a delivery with numbers within a double’s precision is that of their values', () => {
   for (const amount of ['500.1', '1e21', '1.50E+3', '5e-324', '1.7976931348623157e308']) {
     expect(idOf(amount)).toBe(identify(receiptCallback({ data: { net_amount: Number(amount) } })));
   }
 });
 
-it('a delivery keeps its id when it is sent again with another timestamp, and no other change keeps it', () => {
+it('a resend with another timestamp has the same id; any other change makes a new id', () => {
   const callback = receiptCallback();
   const id = identify(callback);
   expect(identify({ ...callback, timestamp: 1 } as never)).toBe(id);

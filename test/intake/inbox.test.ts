@@ -26,15 +26,15 @@ const numbered = (count: number) =>
 it('ten copies of one delivery in one commit are one row, counted ten times, accepted once', async () => {
   const [delivery] = numbered(1);
   const inbox = openInbox();
-  const answers = await Promise.all(Array.from({ length: 10 }, () => inbox.append(delivery!)));
-  expect(answers.filter((answer) => answer === 'accepted')).toHaveLength(1);
+  const results = await Promise.all(Array.from({ length: 10 }, () => inbox.append(delivery!)));
+  expect(results.filter((result) => result === 'accepted')).toHaveLength(1);
   expect(await inbox.append(delivery!)).toBe('duplicate');
   expect(await database.rows('select id, delivery_count, status from deliveries')).toEqual([
     { id: delivery!.id, delivery_count: 11, status: 'received' },
   ]);
 });
 
-it('one delivery that PostgreSQL refuses among two hundred is refused alone', async () => {
+it('of two hundred deliveries, only the one that PostgreSQL rejects is rejected', async () => {
   const deliveries = numbered(201);
   const text = deliveries[77]!.body.toString().replace('SUCCESS', String.raw`\u0000secret`);
   const bad = { ...deliveries[77]!, body: Buffer.from(text) };
@@ -51,15 +51,15 @@ it('one delivery that PostgreSQL refuses among two hundred is refused alone', as
 it('two receivers that store the same deliveries in opposite orders never deadlock', async () => {
   const deliveries = numbered(300);
   const inboxes = [openInbox(), openInbox()];
-  const answers = await Promise.all([
+  const results = await Promise.all([
     ...deliveries.map((delivery) => inboxes[0]!.append(delivery)),
     ...deliveries.toReversed().map((delivery) => inboxes[1]!.append(delivery)),
   ]);
-  expect(answers.filter((answer) => answer === 'accepted')).toHaveLength(300);
+  expect(results.filter((result) => result === 'accepted')).toHaveLength(300);
   expect(await database.rows('select sum(delivery_count)::int as n from deliveries')).toEqual([{ n: 600 }]);
 });
 
-it('the queue gets the ids of each commit once, and only those that are new', async () => {
+it('the queue gets the ids of new deliveries, once', async () => {
   const enqueued: string[] = [];
   const inbox = openInbox(database.pool, async (ids) => {
     enqueued.push(...ids);
@@ -83,21 +83,24 @@ it('drained waits until the queue has the ids', async () => {
   expect(enqueued).toBe(true);
 });
 
-it('a queue that fails does not fail the delivery', async () => {
+it('a failure of the queue does not fail the delivery', async () => {
   const inbox = openInbox(database.pool, () => Promise.reject(new Error('down')));
   expect(await inbox.append(numbered(1)[0]!)).toBe('accepted');
   await inbox.drained();
 });
 
-it('acknowledges nothing while the database cannot be reached', async () => {
-  const away = openDatabase('postgresql://nobody@127.0.0.1:1/none', log, { connections: 1, name: 'test' });
-  const inbox = openInbox(away.pool);
+it('acknowledges nothing while the database is unavailable', async () => {
+  const unavailable = openDatabase('postgresql://nobody@127.0.0.1:1/none', log, {
+    connections: 1,
+    name: 'test',
+  });
+  const inbox = openInbox(unavailable.pool);
   await expect(inbox.append(numbered(1)[0]!)).rejects.toThrow(Unavailable);
   await inbox.drained();
-  await away.close();
+  await unavailable.close();
 });
 
-it('what was received stays as it was, to the last digit and with unknown fields', async () => {
+it('a callback is stored as received, to the last digit and with unknown fields', async () => {
   const json =
     '{"event":"receipt.created","event_time":1700000000,"timestamp":0,"client_id":"c","business_id":"b",' +
     '"extra":{"z":1.10,"a":[1e2,"é"]},"data":{"receipt_id":1}}';

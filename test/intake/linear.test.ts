@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/** What a receiver does with a body before and after it is stored. */
+/** The receiver's work on a body, apart from storing it. */
 function handle(body: Buffer): string {
   try {
     const envelope = parseCallback(body, schema, Date.now());
@@ -34,7 +34,7 @@ function handle(body: Buffer): string {
   }
 }
 
-/** The least CPU time of this process that a task takes, in ms: what else runs on the machine adds nothing. */
+/** The minimum CPU time of a task in ms; other load on the machine does not count. */
 function leastCpu(task: () => void, least: number): number {
   const before = process.cpuUsage();
   task();
@@ -42,11 +42,11 @@ function leastCpu(task: () => void, least: number): number {
   return Math.min(least, (user + system) / 1000);
 }
 
-/** Twice the input takes twice the time in a linear task, and four times in a quadratic one. */
+/** Twice the input takes twice the time in a linear task, four times in a quadratic one. */
 function expectLinear(task: (size: number) => () => void, size: number): void {
   const [half, whole] = [task(size / 2), task(size)];
   let [ofHalf, ofWhole] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  // What is compiled or collected on the way is in some rounds and not in all.
+  // Some rounds include compilation or garbage collection.
   for (let round = 0; round < 20 && (round < 4 || ofWhole > 3 * ofHalf + 5); round += 1) {
     ofHalf = leastCpu(half, ofHalf);
     ofWhole = leastCpu(whole, ofWhole);
@@ -119,14 +119,14 @@ it.each<[string, (size: number) => string]>([
     (size) => inData(repeat((i) => `"${Object.keys(receiptCallback().data)[i % 27]}":[]`, size, ',')),
   ],
   ['broken JSON', (size) => `${inData(`"n":"${repeat('x', size)}"`)}x`],
-])('a body of 256 kB costs no more than linear time where it is full of %s', (_, make) => {
+])('a body of 256 kB takes at most linear time when it is full of %s', (_, make) => {
   expectLinear((size) => {
     const body = Buffer.from(make(size));
     return () => handle(body);
   }, bodyLimit);
 });
 
-// Node takes 16 kB of headers at most.
+// Node accepts at most 16 kB of headers.
 it.each<[string, (size: number) => () => void]>([
   [
     'signatures',
@@ -158,7 +158,7 @@ it.each<[string, (size: number) => () => void]>([
       return () => addressOf({ headers, socket: { remoteAddress: '::1' } } as never, 2);
     },
   ],
-])('headers cost no more than linear time where they are full of %s', (_, task) => {
+])('headers take at most linear time when they are full of %s', (_, task) => {
   expectLinear(task, 64 * 1024);
 });
 
@@ -166,16 +166,16 @@ it.each([
   ['texts', (size: number) => inData(`"n":[${repeat('"\\u0000",', size)}0]`)],
   ['keys', (size: number) => inData(repeat((index) => `"\\u0000${index}":0`, size, ','))],
   ['numbers', (size: number) => inData(`"n":[${repeat('1e400,', size)}0]`)],
-])('an answer names no more than 20 of many faulty %s', (_, make) => {
-  expect(refusal(make(bodyLimit)).errors).toHaveLength(20);
+])('a response names at most 20 of many faulty %s', (_, make) => {
+  expect(rejectionOf(make(bodyLimit)).errors).toHaveLength(20);
 });
 
-function refusal(json: string): Rejection {
+function rejectionOf(json: string): Rejection {
   try {
     parseCallback(Buffer.from(json), schema, Date.now());
   } catch (error) {
     if (error instanceof Rejection) return error;
     throw error;
   }
-  throw new Error('It was not refused.');
+  throw new Error('It was not rejected.');
 }

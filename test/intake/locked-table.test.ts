@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-it('inserts that were given up do not pile up in a database whose table is locked', async () => {
+it('inserts that timed out do not accumulate behind a locked table', async () => {
   const service = await startTestService({ databaseUrl: database.url, role: 'receiver' });
   const target = `${service.url}${paths.receipt}`;
   const waiting = async () => {
@@ -26,14 +26,14 @@ it('inserts that were given up do not pile up in a database whose table is locke
     await owner.query('begin; lock table deliveries');
     const counts: number[] = [];
     const sent: Promise<Response>[] = [];
-    // Each insert that waits takes about a second, so that five of them come one after the other.
+    // A waiting insert takes about a second, so about five follow each other.
     for (const end = Date.now() + 5_000; Date.now() < end; await pause(100)) {
       const callback = receiptCallback({ data: { receipt_id: 100 + sent.length } });
       sent.push(post(target, callback));
       counts.push(await waiting());
     }
-    const answers = await Promise.all(sent);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+    const responses = await Promise.all(sent);
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([503]));
     expect(Math.max(...counts)).toBeGreaterThan(0);
     expect(Math.max(...counts)).toBeLessThanOrEqual(2);
     await until(async () => (await waiting()) === 0, 3_000);

@@ -22,11 +22,11 @@ const rejected = (body: string | Buffer): RejectedBody => ({
 });
 
 function open(limits = { rows: 1_000, bytes: 1e6 }, lines: string[] = []) {
-  const listening = createLog('warn', { write: (line) => lines.push(line) });
-  return new Quarantine({ pool: database.pool, limits, log: listening });
+  const capturing = createLog('warn', { write: (line) => lines.push(line) });
+  return new Quarantine({ pool: database.pool, limits, log: capturing });
 }
 
-it('a body is kept byte for byte, once per content and path, with a count', async () => {
+it('a body is stored byte for byte, once per content and path, with a count', async () => {
   const bytes = Buffer.from([0, 255, 128, 10, 34, 92]);
   const quarantine = open();
   await Promise.all([1, 2, 3].map(() => quarantine.keep(rejected(bytes))));
@@ -44,7 +44,7 @@ it('a body is kept byte for byte, once per content and path, with a count', asyn
 it.each([
   ['rows', { rows: 5, bytes: 1e6 }],
   ['bytes', { rows: 1_000, bytes: 25 }],
-])('the oldest are dropped when there are too many %s, and a log line says so', async (_, limits) => {
+])('the oldest bodies are evicted beyond the limit of %s, and the log says so', async (_, limits) => {
   const lines: string[] = [];
   await database.pool.query(`insert into quarantine (id, path, reason, body, received_at, last_received_at)
     select gen_random_uuid(), 'receipt', 'invalid', 'old..'::bytea, now() - n * interval '1 hour',
@@ -58,15 +58,15 @@ it.each([
   expect(rows).toHaveLength(5);
   expect(rows.every(({ young }) => young)).toBe(true);
   expect(rows.map(({ body }) => String(body))).toContain('new..');
-  expect(lines.join()).toContain('bodies were dropped');
+  expect(lines.join()).toContain('bodies dropped');
 });
 
-it('what was replayed leaves before anything that waits, however old that is', async () => {
+it('replayed bodies are evicted before all others, however old', async () => {
   await database.pool.query(`insert into quarantine (id, path, reason, body, last_received_at, replayed_at)
     select gen_random_uuid(), 'receipt', 'invalid', convert_to('old' || n, 'utf8'), now() - n * interval '1 hour',
            case when n <= 4 then now() end
     from generate_series(1, 8) n`);
-  const held = async () =>
+  const stored = async () =>
     (await database.rows('select body from quarantine order by last_received_at')).map(({ body }) =>
       String(body),
     );
@@ -77,7 +77,7 @@ it('what was replayed leaves before anything that waits, however old that is', a
     const quarantine = open({ rows, bytes: 1e6 });
     await quarantine.keep(rejected(body));
     await quarantine.drained();
-    expect(await held()).toEqual(
+    expect(await stored()).toEqual(
       body === 'new1'
         ? ['old8', 'old7', 'old6', 'old5', 'old2', 'old1', 'new1']
         : ['old6', 'old5', 'new1', 'new2'],
@@ -85,7 +85,7 @@ it('what was replayed leaves before anything that waits, however old that is', a
   }
 });
 
-it('what was acknowledged is never evicted, takes nobody’s room, and stays marked', async () => {
+it('an acknowledged body is never evicted, does not count, and stays marked', async () => {
   const quarantine = open({ rows: 2, bytes: 100 });
   await quarantine.keep({ ...rejected('ours'), acknowledged: true });
   await Promise.all(['ours', 'a', 'b'].map((body) => quarantine.keep(rejected(body))));
@@ -102,14 +102,17 @@ it('what was acknowledged is never evicted, takes nobody’s room, and stays mar
   expect(await dropQuarantine(database.db, {})).toBe(2);
 });
 
-it('a body that cannot be kept is not refused for good: the sender has to send it again', async () => {
-  const away = openDatabase('postgresql://nobody@127.0.0.1:1/none', log, { connections: 1, name: 'test' });
-  const quarantine = new Quarantine({ pool: away.pool, limits: { rows: 1, bytes: 1 }, log });
+it('a body that cannot be stored raises Unavailable, so that the sender resends it', async () => {
+  const unavailable = openDatabase('postgresql://nobody@127.0.0.1:1/none', log, {
+    connections: 1,
+    name: 'test',
+  });
+  const quarantine = new Quarantine({ pool: unavailable.pool, limits: { rows: 1, bytes: 1 }, log });
   await expect(quarantine.keep(rejected('x'))).rejects.toThrow(Unavailable);
-  await away.close();
+  await unavailable.close();
 });
 
-it('goes on dropping the oldest after the clock was ahead for a moment', async () => {
+it('eviction continues after the clock was ahead for a moment', async () => {
   const quarantine = open({ rows: 1, bytes: 1e6 });
   const wallTime = Date.now;
   try {
@@ -118,12 +121,12 @@ it('goes on dropping the oldest after the clock was ahead for a moment', async (
   } finally {
     Date.now = wallTime;
   }
-  let kept = 0;
+  let stored = 0;
   await until(async () => {
-    kept += 1;
-    await quarantine.keep(rejected(String(kept)));
+    stored += 1;
+    await quarantine.keep(rejected(String(stored)));
     await quarantine.drained();
-    return kept > 1 && (await database.rows('select 1 from quarantine')).length === 1;
+    return stored > 1 && (await database.rows('select 1 from quarantine')).length === 1;
   });
 });
 

@@ -20,7 +20,7 @@ afterAll(() => database.close());
 it.each([
   ['U+0000 in a string', String.raw`{"data":{"name":"a\u0000b"}}`, ['/data/name']],
   ['U+0000 in a key', String.raw`{"data":{"a\u0000b":1}}`, ['/data']],
-  ['a lone surrogate', String.raw`{"data":{"list":["x","\ud800"]}}`, ['/data/list/1']],
+  ['an unpaired surrogate', String.raw`{"data":{"list":["x","\ud800"]}}`, ['/data/list/1']],
   ['a number too large for a double', '{"data":{"a":1e400}}', ['/data/a']],
   ['a number too small for a double', '{"data":{"x y":1e-400}}', ['/data/…']],
   ['a number too large for numeric', '{"data":{"a":[1,1e200000]}}', ['/data/a/1']],
@@ -29,7 +29,7 @@ it.each([
   ['zeros that jsonb would write out', '{"a":0e-401}', ['/a']],
   ['nesting deeper than 64', `{"data":{"a":${'['.repeat(63)}${']'.repeat(63)}}}`, ['/data/a']],
   ['objects deeper than 64', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`, ['/a/a']],
-])('names the field that holds %s', (_, json, expected) => {
+])('names the field that contains %s', (_, json, expected) => {
   expect(paths(json)).toEqual(expected);
 });
 
@@ -45,7 +45,7 @@ it.each([
   ['a fraction with more digits than a double has', '{"a":[0.1, 0.10000000000000000001]}'],
   ['as many digits after the point as numeric has', `{"a":0.${'0'.repeat(300)}${'1'.repeat(16_083)}}`],
   ['the largest exact integer', '{"a":9007199254740991}'],
-])('lets %s pass', (_, json) => {
+])('accepts %s', (_, json) => {
   expect(check(json)).toEqual([]);
 });
 
@@ -61,7 +61,7 @@ const numberText = fc
       `${sign}${whole}${part === null ? '' : `.${part}`}${e === null ? '' : `e${e}`}`,
   );
 
-it('whatever passes comes back from jsonb with the same texts, and the same numbers to the last digit', async () => {
+it('accepted JSON has the same texts in jsonb, and the same numbers to the last digit', async () => {
   const text = fc.string({ unit: 'binary' }).map((value) => JSON.stringify(value));
   const json = fc
     .array(fc.oneof(numberText, text), { maxLength: 8 })
@@ -77,7 +77,7 @@ it('whatever passes comes back from jsonb with the same texts, and the same numb
   );
 });
 
-it('two numbers are written alike if and only if PostgreSQL holds them for equal', async () => {
+it('two numbers have the same canonical form if and only if they are equal in PostgreSQL', async () => {
   const digits = fc.stringMatching(/^[0-9]{1,3}$/);
   const near = fc
     .tuple(

@@ -151,6 +151,6 @@ it.each([
   'redis://127.0.0.1/0?user=a@b',
 ])('REDIS_URL cannot be %s, which is told before anything starts', (REDIS_URL) => {
   expect(() => configured(REDIS_URL)).toThrow(
-    expect.objectContaining({ problems: [expect.stringMatching(/^REDIS_URL must be an address such as/)] }),
+    expect.objectContaining({ problems: [expect.stringMatching(/^REDIS_URL must be a URL such as/)] }),
   );
 });

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Installs a package of Debian, as root. */
+/** Installs a Debian package; needs root. */
 export function installWithApt(name: string): void {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   execFileSync('apt-get', ['update', '-qq'], { stdio: 'ignore', env });
@@ -12,10 +12,10 @@ export function installWithApt(name: string): void {
   });
 }
 
-/** Whether this is root of a Debian. */
+/** Whether this process may install Debian packages. */
 export const mayInstall = () => process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
 
-/** The path of the first of these programs that is on the PATH. */
+/** The path of the first of these programs on the PATH. */
 export function findOnPath(...programs: string[]): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter);
   return programs

@@ -85,7 +85,7 @@ export const samples: Record<FamilyName, () => { event: string; data: Record<str
   review_request: reviewRequestCallback,
 };
 
-/** A callback as the inbox takes it. */
+/** The delivery of a callback. */
 export function deliveryOf(callback: ReturnType<typeof receiptCallback>) {
   const family = families.find(({ events }: Family) => events.includes(callback.event))?.name ?? 'unlisted';
   return { id: identify(callback), family, body: Buffer.from(JSON.stringify(callback)) };
@@ -94,7 +94,7 @@ export function deliveryOf(callback: ReturnType<typeof receiptCallback>) {
 const event = (...names: string[]) => fc.constantFrom(...names);
 const fewTimes = fc.integer({ min: 1_700_000_000, max: 1_700_000_002 });
 
-/** Versions of a few receipts and consent forms, with ties in every time that orders them. */
+/** Versions of a few receipts and consent forms, with ties in all their times. */
 export const history = fc.array(
   fc.oneof(
     fc

@@ -10,9 +10,9 @@ export interface TestDatabase extends Database {
 }
 
 /**
- * A new, empty database of this test alone.
+ * A new, empty database for this test.
  *
- * @param encoding another one than UTF8
+ * @param encoding default: UTF8
  */
 export async function createEmptyDatabase(encoding?: 'LATIN1' | 'SQL_ASCII'): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
@@ -31,7 +31,7 @@ export async function createEmptyDatabase(encoding?: 'LATIN1' | 'SQL_ASCII'): Pr
   };
 }
 
-/** A new database of this test alone, with the service's tables. */
+/** A new database for this test, with the service's tables. */
 export async function createDatabase(): Promise<TestDatabase> {
   const database = await createEmptyDatabase();
   await migrate(database.db);

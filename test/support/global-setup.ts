@@ -10,11 +10,11 @@ declare global {
   var stopTestDatabase: (() => Promise<void>) | undefined;
 }
 
-/** One PostgreSQL for the whole run, in which each test file makes its own database; and a Redis program. */
+/** Starts one PostgreSQL for the run, in which each test file creates its databases, and finds a Redis program. */
 export default async function setup(): Promise<void> {
   process.env.TEST_REDIS_SERVER ??= findRedisServer();
   if (process.env.TEST_POSTGRES_URL) return;
-  // Tests that crash the database's machine have servers of their own; this one may be quick.
+  // Faster, but not crash-safe: tests of crashes start their own servers.
   const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300'];
   const folder = mkdtempSync(join(tmpdir(), 'receiver-test-'));
   const server = await startEmbeddedPostgres(folder, createLog('error'), settings);

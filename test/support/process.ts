@@ -3,16 +3,16 @@ import { once } from 'node:events';
 import { until } from './until.ts';
 
 export interface TestProcess {
-  /** Where it listens; empty for a worker. */
+  /** Its address; empty for a worker. */
   url: string;
   child: ChildProcess;
-  /** Everything it wrote so far. */
+  /** Its output so far. */
   output: () => string;
   /** Sends a signal and resolves with the exit code, or the signal that ended it. */
   end: (signal?: NodeJS.Signals) => Promise<number | NodeJS.Signals>;
 }
 
-/** The built program, run with these arguments and no environment but this one. */
+/** Runs the built program with these arguments and only this environment. */
 export function spawnReceiver(args: string[], env: Record<string, string>, cwd = process.cwd()): TestProcess {
   const cli = `${process.cwd()}/bin/receiver.js`;
   const child = spawn(process.execPath, [cli, ...args], {
@@ -38,7 +38,7 @@ export function spawnReceiver(args: string[], env: Record<string, string>, cwd =
   };
 }
 
-/** The built service in a process of its own, ready. */
+/** Starts the built service in a process and waits until it is ready. */
 export async function spawnService(env: Record<string, string>, cwd?: string): Promise<TestProcess> {
   const service = spawnReceiver(['start'], { PORT: '0', ...env }, cwd);
   const ready = await until(() => {

@@ -7,7 +7,7 @@ import type { TestDatabase } from './database.ts';
 
 const log = createLog('silent');
 
-/** The queue of a test's database, as a receiver has it. */
+/** Opens the queue of a test's database as a receiver does. */
 export async function openQueue(database: TestDatabase, redisUrl?: string) {
   const [row] = await database.rows('select id from database_identity');
   const circuit = databaseCircuit(database.pool, { log });

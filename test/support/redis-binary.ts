@@ -1,10 +1,10 @@
 import { findOnPath, installWithApt, mayInstall } from './apt.ts';
 
 /**
- * The path of a Redis server's program.
+ * The path of the Redis server's program.
  *
- * @param install gets one where there is none, called as root of a Debian only
- * @throws Error with one line that says what to install
+ * @param install installs it where it is missing and this process may install packages
+ * @throws Error that says what to install
  */
 export function findRedisServer(install = () => installWithApt('redis-server')): string {
   const find = () => findOnPath('redis-server', 'valkey-server');

@@ -9,7 +9,7 @@ import { freePort } from '../../src/store/embedded/free-port.ts';
 export interface TestRedis {
   url: string;
   port: number;
-  /** Where its files lie. */
+  /** The folder of its files. */
   folder: string;
   process: ChildProcess;
   /** Starts it again on the same port and files after it was killed. */
@@ -19,7 +19,7 @@ export interface TestRedis {
 }
 
 /**
- * A Redis server of this test alone, on a port of its own.
+ * Starts a Redis server for this test.
  *
  * @param options of redis-server, such as `--appendonly yes`
  */
@@ -59,7 +59,7 @@ export async function startRedis(options: string[] = []): Promise<TestRedis> {
   return redis;
 }
 
-/** A Redis to use, not to break: a database of REDIS_URL's server where that is set, or a server of its own. */
+/** A Redis that the test must not break: a database of REDIS_URL's server where it is set, otherwise a new server. */
 export async function openRedis(): Promise<Pick<TestRedis, 'url' | 'client' | 'stop'>> {
   if (!process.env.REDIS_URL) return startRedis();
   const url = new URL(process.env.REDIS_URL);
@@ -69,7 +69,7 @@ export async function openRedis(): Promise<Pick<TestRedis, 'url' | 'client' | 's
   return { url: url.href, client: () => own, stop: async () => own.disconnect() };
 }
 
-/** Every key and value that a Redis holds, as text. */
+/** All keys and values of a Redis as text. */
 export async function contentsOf(client: Redis): Promise<string> {
   const read: Record<string, (key: string) => Promise<unknown>> = {
     string: (key) => client.get(key),

@@ -1,4 +1,4 @@
-/** A certificate for 127.0.0.1 that nobody trusts, and its key: for tests of encrypted connections. */
+/** A self-signed certificate for 127.0.0.1 and its key, for tests of encrypted connections. */
 export const selfSigned = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg+l4SuJohCVnpwCW7

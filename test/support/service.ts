@@ -5,7 +5,7 @@ import { type Service, startService } from '../../src/service.ts';
 
 export type ServiceOptions = Partial<Config> & { families?: readonly [Family, ...Family[]] };
 
-/** The configuration of a test's service: a free port, and what is given. */
+/** The configuration of a test's service: a free port, and the overrides. */
 export function testConfig(
   overrides: Partial<Config>,
   list: readonly [Family, ...Family[]] = families,

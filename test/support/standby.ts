@@ -14,13 +14,13 @@ import { type ServerProcess, spawnServer } from '../../src/store/embedded/server
 import { withClient } from '../../src/store/pool.ts';
 import { until } from './until.ts';
 
-/** A PostgreSQL server of a test's own, which nobody starts again once it is down. */
+/** A PostgreSQL server of one test, which is not restarted automatically. */
 export interface TestServer {
   url: string;
   port: number;
   /** Rows of a query. */
   rows: (query: string) => Promise<Record<string, unknown>[]>;
-  /** Ends it as a power failure would. */
+  /** Kills it, as a power failure would. */
   kill: () => Promise<void>;
   /** Starts it again on the same port and files. */
   restart: () => Promise<void>;
@@ -33,11 +33,11 @@ export interface TestServer {
 }
 
 export interface Standby extends TestServer {
-  /** Makes it a primary; resolves once it takes writes. */
+  /** Makes it a primary; resolves once it accepts writes. */
   promote: () => Promise<void>;
 }
 
-/** Starts an empty server that can have standbys; its database is `receiver`. */
+/** Starts an empty server for standbys; its database is `receiver`. */
 export async function startPrimary(settings: string[] = []): Promise<TestServer> {
   const place = findPlace(mkdtempSync(join(tmpdir(), 'receiver-primary-')));
   const bin = await provideBinaries(place.home);
@@ -48,8 +48,7 @@ export async function startPrimary(settings: string[] = []): Promise<TestServer>
 }
 
 /**
- * Copies a running server and starts the copy as its standby, which follows it asynchronously until
- * `setSynchronous` is called.
+ * Copies a running server and starts the copy as its standby, asynchronous until `setSynchronous` is called.
  */
 export async function startStandby(primary: TestServer, settings: string[] = []): Promise<Standby> {
   const { cluster, bin, port } = primary;
@@ -57,7 +56,7 @@ export async function startStandby(primary: TestServer, settings: string[] = [])
   const copy = { ...cluster, database: join(place.home, 'database') };
   await withClient(primary.url, async (client) => {
     await client.query(`select pg_backup_start('standby', true)`);
-    // Files may go while they are copied: the log tells the standby of it.
+    // Files may disappear during the copy: the standby learns of it from the WAL.
     await promisify(execFile)('cp', ['-a', cluster.database, copy.database], {
       env: { ...process.env, LC_ALL: 'C' },
     }).catch((error: { stderr: string }) => {
@@ -84,7 +83,7 @@ export async function startStandby(primary: TestServer, settings: string[] = [])
   };
 }
 
-/** Makes each commit of a primary wait until its standby has it on disk, too; or no longer. */
+/** Makes each commit of a primary wait until its standby has it on disk, or not. */
 export async function setSynchronous(primary: TestServer, synchronous: boolean): Promise<void> {
   await primary.rows(`alter system set synchronous_standby_names = '${synchronous ? 'standby' : ''}'`);
   await primary.rows('select pg_reload_conf()');

@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * Resolves with the first truthy value of a condition, which is asked again and again.
+ * Polls a condition and resolves with its first truthy value.
  *
- * @throws Error when it has not come true in time; the test's name says what was waited for
+ * @throws Error after the timeout
  */
-export async function until<T>(condition: () => T | Promise<T>, withinMs = 20_000): Promise<NonNullable<T>> {
-  const deadline = Date.now() + withinMs;
+export async function until<T>(condition: () => T | Promise<T>, timeoutMs = 20_000): Promise<NonNullable<T>> {
+  const deadline = Date.now() + timeoutMs;
   for (;;) {
     const value = await condition();
     if (value) return value as NonNullable<T>;
-    if (Date.now() > deadline) throw new Error(`Not true within ${withinMs} ms: ${condition.toString()}`);
+    if (Date.now() > deadline) throw new Error(`Not true within ${timeoutMs} ms: ${condition.toString()}`);
     await pause(10);
   }
 }

@@ -1,6 +1,6 @@
 import { Worker } from 'bullmq';
-import type { ReceiptEnvelope } from './express-app.ts';
-import { working } from './ready.ts';
+import type { ReceiptEnvelope } from './express.ts';
+import { logWorking } from './ready.ts';
 import { upsertInto } from './upsert.ts';
 
 const concurrency = Number(process.env.CONCURRENCY);
@@ -10,4 +10,4 @@ const worker = new Worker<ReceiptEnvelope>('receipts', (job) => upsert(job.data)
   connection: { url: process.env.REDIS_URL! },
 });
 await worker.waitUntilReady();
-working(() => worker.close());
+logWorking(() => worker.close());
