@@ -21,12 +21,12 @@ export interface HealthSources {
 export function healthChecks(sources: HealthSources): HealthCheck[] {
   const { config, circuit, backend, queue, worker, forwarded } = sources;
   const { fallback } = backend;
-  const answers = async (store: Circuit, detail: string) => {
-    if (store.isOpen || !(await store.answers())) throw new Error('The store is away.');
+  const available = async (store: Circuit, detail: string) => {
+    if (store.isOpen || !(await store.probe())) throw new Error('The store is unavailable.');
     return detail;
   };
-  const database = () => answers(circuit, 'PostgreSQL');
-  const inRedis = () => answers(backend.circuit, 'Redis, until PostgreSQL is back');
+  const database = () => available(circuit, 'PostgreSQL');
+  const inRedis = () => available(backend.circuit, 'Redis, until PostgreSQL is available again');
   const access = () =>
     [describeAccess(config), ...(forwarded.isIgnored() ? [forwardedIgnored] : [])].join('; ');
   return [
@@ -40,8 +40,8 @@ export function healthChecks(sources: HealthSources): HealthCheck[] {
       name: 'queue',
       required: false,
       check: async () => {
-        queue.opened();
-        return answers(backend.circuit, `on ${backend.name}`);
+        queue.bullmq();
+        return available(backend.circuit, `on ${backend.name}`);
       },
     },
     ...(worker

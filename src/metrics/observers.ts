@@ -22,8 +22,8 @@ export function observersOf(metrics: Metrics) {
         metrics.commitSeconds.observe({ store: store.toLowerCase() }, seconds);
       },
     },
-    circuit: (store: string, away: boolean) =>
-      metrics.circuitOpen.set({ store: store.toLowerCase() }, away ? 1 : 0),
+    circuit: (store: string, unavailable: boolean) =>
+      metrics.circuitOpen.set({ store: store.toLowerCase() }, unavailable ? 1 : 0),
     worker: {
       applied: (job: {
         applied: number;
@@ -36,7 +36,7 @@ export function observersOf(metrics: Metrics) {
         metrics.applySeconds.observe(job.seconds);
         if (job.waitedS != null) metrics.rowDelay.observe(job.waitedS + job.seconds);
       },
-      putBack: () => metrics.retries.inc(),
+      retried: () => metrics.retries.inc(),
     },
   };
 }

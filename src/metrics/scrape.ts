@@ -10,7 +10,7 @@ import { readTables } from './table-figures.ts';
 /** The stores that are asked at a scrape. */
 export interface Stores {
   pool: pg.Pool;
-  queue: Pick<DeliveryQueue, 'opened'>;
+  queue: Pick<DeliveryQueue, 'bullmq'>;
   backend: Pick<QueueBackend, 'name' | 'fallback'>;
   log: Log;
 }
@@ -74,5 +74,5 @@ async function refresh(metrics: Metrics, { pool, queue, backend, log }: Stores):
 }
 
 async function countJobs(queue: Stores['queue']) {
-  return queue.opened().getJobCounts(...jobStates);
+  return queue.bullmq().getJobCounts(...jobStates);
 }

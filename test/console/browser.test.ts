@@ -29,7 +29,7 @@ beforeAll(async () => {
   madeUp = await makeUp(database, 10, 60);
   service = await startTestService({ databaseUrl: database.url, adminToken });
   const { queue, close } = await openQueue(database);
-  await queue.opened().add('apply', { ids: [madeUp.applied[0]!] }, { delay: 60 * minute });
+  await queue.bullmq().add('apply', { ids: [madeUp.applied[0]!] }, { delay: 60 * minute });
   await close();
   browser = await openBrowser();
   context = await open();

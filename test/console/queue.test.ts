@@ -28,8 +28,8 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
   });
   afterEach(async () => {
     await Promise.all(workers.splice(0).map((worker) => worker.close(true)));
-    await opened.queue.opened().obliterate({ force: true });
-    await opened.queue.opened().resume();
+    await opened.queue.bullmq().obliterate({ force: true });
+    await opened.queue.bullmq().resume();
   });
   afterAll(async () => {
     await opened.close();
@@ -39,7 +39,7 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
   });
 
   const add = async (data: object, options?: JobsOptions) =>
-    opened.queue.opened().add('apply', data as { ids: string[] }, options);
+    opened.queue.bullmq().add('apply', data as { ids: string[] }, options);
   const work = async (process: () => Promise<void>) => {
     const worker = await opened.backend.openWorker(process, {}, new AbortController().signal);
     worker.on('error', () => {});

@@ -146,7 +146,7 @@ it('however often it is scraped, the stores are asked once in a while', async ()
     },
   } as unknown as pg.Pool;
   const queue = {
-    opened: () => {
+    bullmq: () => {
       throw new Error('not reached');
     },
   };

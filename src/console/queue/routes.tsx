@@ -43,7 +43,7 @@ export function addQueue(router: Router, { queue }: Pick<ConsoleDependencies, 'q
 /** @returns undefined if the queue does not answer in time */
 async function ask<T>(queue: ConsoleDependencies['queue'], question: (opened: JobQueue) => Promise<T>) {
   try {
-    return await withTimeout(timeoutMs, question(queue.opened()));
+    return await withTimeout(timeoutMs, question(queue.bullmq()));
   } catch {
     return undefined;
   }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../log.ts';
 import { provideBinaries } from './binaries.ts';
 import { type Cluster, provideCluster } from './cluster.ts';
-import { answers, choosePort, createDatabase, urlOf } from './connection.ts';
+import { acceptsConnections, choosePort, createDatabase, urlOf } from './connection.ts';
 import { isAlive, isPostgres, readLockFile } from './lock-file.ts';
 import { findPlace } from './place.ts';
 import { preallocateWal } from './preallocate-wal.ts';
@@ -13,23 +13,22 @@ import { supervise } from './supervise.ts';
 
 export interface EmbeddedPostgres {
   url: string;
-  /** Stops the server, if it was this process that started it. */
+  /** Stops the server if this process has started it. */
   stop: () => Promise<void>;
 }
 
-const timeoutMs = 60_000;
-const leavingMs = 5_000;
+const startTimeoutMs = 60_000;
+const stopTimeoutMs = 5_000;
 
 /**
- * A PostgreSQL server of our own under DATA_DIR: the running one, or a new one on the same data.
+ * Connects to the PostgreSQL server on the data of DATA_DIR, and starts it unless it runs.
  *
- * The process that starts the server owns it: it starts it again should it die, and stops it. Others, such
- * as a command typed while the service runs, use it as guests. A server whose owner is gone is on its way
- * out; it is waited for, and told to end if it lingers.
+ * The process that starts the server owns it: it restarts it after a crash, and stops it. Other processes, such as a
+ * command, only use it. A server whose owner has ended is stopping: this waits for it, and ends it after a timeout.
  *
  * @param settings settings of PostgreSQL, `name=value`
- * @param signal ends the start: no process of it is left once this has raised the signal's reason
- * @throws NoEmbeddedPostgres where its binaries are not installed; Error with the server's own reason
+ * @param signal aborts the start; the server has exited when this raises the signal's reason
+ * @throws NoEmbeddedPostgres where its binaries are not installed; Error with the server's last log lines
  */
 export async function startEmbeddedPostgres(
   dataDir: string,
@@ -49,12 +48,12 @@ export async function startEmbeddedPostgres(
     const start = () =>
       untilReady(spawnServer(place, bin, cluster.database, port, settings), cluster, port, signal);
     const running = await findRunning(cluster, owner);
-    if (running.state === 'answers') return { url: running.url, stop: async () => {} };
+    if (running.state === 'running') return { url: running.url, stop: async () => {} };
     if (running.state === 'none') {
       const server = await start().catch((error) => {
         signal?.throwIfAborted();
         if (!readLockFile(cluster.database)) throw error;
-        return undefined; // another process was faster
+        return undefined; // another process has started it
       });
       if (server) {
         await createDatabase(cluster, port);
@@ -62,46 +61,46 @@ export async function startEmbeddedPostgres(
         writeFileSync(join(place.home, 'port'), String(port));
         writeFileSync(join(place.home, 'connection-url'), `${url}\n`, { mode: 0o600 });
         writeFileSync(owner, String(process.pid));
-        log.info({ home: place.home }, 'the embedded PostgreSQL runs');
+        log.info({ home: place.home }, 'embedded PostgreSQL started');
         const stop = supervise(server, start, log);
-        const leaveLog = preallocateWal(url, cluster.database, log);
+        const stopPreallocation = preallocateWal(url, cluster.database, log);
         return {
           url,
           stop: async () => {
-            await leaveLog();
+            await stopPreallocation();
             await stop();
             rmSync(owner, { force: true });
           },
         };
       }
     }
-    if (running.state === 'leaving' && performance.now() - began > leavingMs)
+    if (running.state === 'stopping' && performance.now() - began > stopTimeoutMs)
       process.kill(running.pid, 'SIGINT');
-    if (performance.now() - began > timeoutMs) {
-      throw new Error(`The PostgreSQL server on ${cluster.database} neither answers nor ends.`);
+    if (performance.now() - began > startTimeoutMs) {
+      throw new Error(`The PostgreSQL server on ${cluster.database} neither accepts connections nor stops.`);
     }
     await sleep(50);
   }
 }
 
-type Running =
+type RunningServer =
   | { state: 'none' | 'starting' }
-  | { state: 'leaving'; pid: number }
-  | { state: 'answers'; url: string };
+  | { state: 'stopping'; pid: number }
+  | { state: 'running'; url: string };
 
-/** Whether a server uses this database folder already, and what becomes of it. */
-async function findRunning(cluster: Cluster, owner: string): Promise<Running> {
+/** The server on this data directory. */
+async function findRunning(cluster: Cluster, owner: string): Promise<RunningServer> {
   const lock = readLockFile(cluster.database);
   if (!lock) return { state: 'none' };
   if (!isPostgres(lock.pid)) {
-    // PostgreSQL would take whoever has that number now for the server.
+    // PostgreSQL would mistake the process that has this pid now for the server.
     rmSync(join(cluster.database, 'postmaster.pid'), { force: true });
     return { state: 'none' };
   }
   const pid = existsSync(owner) ? Number(readFileSync(owner, 'utf8')) : 0;
-  if (pid === process.pid || !isAlive(pid)) return { state: 'leaving', pid: lock.pid };
+  if (pid === process.pid || !isAlive(pid)) return { state: 'stopping', pid: lock.pid };
   const url = urlOf(cluster, lock.port);
-  return (await answers(url)) ? { state: 'answers', url } : { state: 'starting' };
+  return (await acceptsConnections(url)) ? { state: 'running', url } : { state: 'starting' };
 }
 
 async function untilReady(
@@ -114,13 +113,13 @@ async function untilReady(
   void server.exited.then(() => {
     ended = true;
   });
-  const deadline = performance.now() + timeoutMs;
+  const deadline = performance.now() + startTimeoutMs;
   try {
-    while (!(await answers(urlOf(cluster, port, 'postgres')))) {
+    while (!(await acceptsConnections(urlOf(cluster, port, 'postgres')))) {
       signal?.throwIfAborted();
-      if (ended) throw new Error(`The embedded PostgreSQL did not start: ${server.lastWords()}`);
+      if (ended) throw new Error(`The embedded PostgreSQL did not start: ${server.lastLogLines()}`);
       if (performance.now() > deadline)
-        throw new Error('The embedded PostgreSQL started but does not answer.');
+        throw new Error('The embedded PostgreSQL started but accepts no connections.');
       await sleep(25);
     }
     return server;
