@@ -84,7 +84,7 @@ it.each(['redis', 'postgresql'])(
     const outage = lines.filter(({ level }) => level > 30);
     expect(outage.map(({ msg, store }) => [msg, store])).toEqual([['store unavailable', 'PostgreSQL']]);
     expect(lines.length).toBeLessThan(10);
-    await link.mend();
+    await link.restore();
     await until(() => lines.some(({ msg }) => msg === 'store available again'));
     expect(await send(20)).toEqual(Array(20).fill(200));
     await until(
