@@ -24,7 +24,8 @@ export interface CircuitOptions {
 
 const shortestProbeMs = 200;
 const longestProbeMs = 5_000;
-const stableAfterMs = 5_000;
+/** Failures within this time belong to the same outage. */
+export const stableAfterMs = 5_000;
 
 /**
  * The circuit breaker of one store, shared by all parts of a process.

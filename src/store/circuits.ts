@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Log } from '../log.ts';
-import { Circuit } from './circuit.ts';
+import { Circuit, stableAfterMs } from './circuit.ts';
 import { isOutage } from './faults.ts';
 
 export interface CircuitDependencies {
@@ -13,7 +13,6 @@ export interface CircuitDependencies {
 export const databaseTimeoutMs = 1_000;
 /** Of a commit in Redis. A request waits for both at most. */
 export const redisTimeoutMs = 1_300;
-const stableAfterMs = 5_000;
 
 // Needs the lock, the permissions and the writable server that an insert needs.
 const probe = 'insert into deliveries select * from deliveries where false';

@@ -6,7 +6,7 @@ import { provideBinaries } from './binaries.ts';
 import { type Cluster, provideCluster } from './cluster.ts';
 import { acceptsConnections, choosePort, createDatabase, urlOf } from './connection.ts';
 import { isAlive, isPostgres, readLockFile } from './lock-file.ts';
-import { findPlace } from './place.ts';
+import { findPlace, type Place } from './place.ts';
 import { preallocateWal } from './preallocate-wal.ts';
 import { type ServerProcess, spawnServer } from './server-process.ts';
 import { supervise } from './supervise.ts';
@@ -39,49 +39,66 @@ export async function startEmbeddedPostgres(
   const place = findPlace(dataDir);
   const bin = await provideBinaries(place.home);
   const cluster = await provideCluster(place, bin, signal);
-  const owner = join(place.home, 'owner');
   const began = performance.now();
 
   for (;;) {
     signal?.throwIfAborted();
-    const port = await choosePort(place.home);
-    const start = () =>
-      untilReady(spawnServer(place, bin, cluster.database, port, settings), cluster, port, signal);
-    const running = await findRunning(cluster, owner);
+    const running = await findRunning(place, cluster);
     if (running.state === 'running') return { url: running.url, stop: async () => {} };
     if (running.state === 'none') {
-      const server = await start().catch((error) => {
-        signal?.throwIfAborted();
-        if (!readLockFile(cluster.database)) throw error;
-        return undefined; // another process has started it
-      });
-      if (server) {
-        await createDatabase(cluster, port);
-        const url = urlOf(cluster, port);
-        writeFileSync(join(place.home, 'port'), String(port));
-        writeFileSync(join(place.home, 'connection-url'), `${url}\n`, { mode: 0o600 });
-        writeFileSync(owner, String(process.pid));
-        log.info({ home: place.home }, 'embedded PostgreSQL started');
-        const stop = supervise(server, start, log);
-        const stopPreallocation = preallocateWal(url, cluster.database, log);
-        return {
-          url,
-          stop: async () => {
-            await stopPreallocation();
-            await stop();
-            rmSync(owner, { force: true });
-          },
-        };
-      }
+      const started = await startOwn({ place, bin, cluster, settings }, log, signal);
+      if (started) return started;
     }
-    if (running.state === 'stopping' && performance.now() - began > stopTimeoutMs)
-      process.kill(running.pid, 'SIGINT');
-    if (performance.now() - began > startTimeoutMs) {
+    const elapsedMs = performance.now() - began;
+    if (running.state === 'stopping' && elapsedMs > stopTimeoutMs) process.kill(running.pid, 'SIGINT');
+    if (elapsedMs > startTimeoutMs) {
       throw new Error(`The PostgreSQL server on ${cluster.database} neither accepts connections nor stops.`);
     }
     await sleep(50);
   }
 }
+
+interface OwnServer {
+  place: Place;
+  bin: string;
+  cluster: Cluster;
+  settings: readonly string[];
+}
+
+/** Starts a server that this process owns; undefined where another process was faster. */
+async function startOwn(
+  { place, bin, cluster, settings }: OwnServer,
+  log: Log,
+  signal?: AbortSignal,
+): Promise<EmbeddedPostgres | undefined> {
+  const port = await choosePort(place.home);
+  const start = () =>
+    untilReady(spawnServer(place, bin, cluster.database, port, settings), cluster, port, signal);
+  const server = await start().catch((error) => {
+    signal?.throwIfAborted();
+    if (!readLockFile(cluster.database)) throw error;
+    return undefined;
+  });
+  if (!server) return undefined;
+  await createDatabase(cluster, port);
+  const url = urlOf(cluster, port);
+  writeFileSync(join(place.home, 'port'), String(port));
+  writeFileSync(join(place.home, 'connection-url'), `${url}\n`, { mode: 0o600 });
+  writeFileSync(ownerFile(place), String(process.pid));
+  log.info({ home: place.home }, 'embedded PostgreSQL started');
+  const stop = supervise(server, start, log);
+  const stopPreallocation = preallocateWal(url, cluster.database, log);
+  return {
+    url,
+    stop: async () => {
+      await stopPreallocation();
+      await stop();
+      rmSync(ownerFile(place), { force: true });
+    },
+  };
+}
+
+const ownerFile = ({ home }: Place) => join(home, 'owner');
 
 type RunningServer =
   | { state: 'none' | 'starting' }
@@ -89,7 +106,7 @@ type RunningServer =
   | { state: 'running'; url: string };
 
 /** The server on this data directory. */
-async function findRunning(cluster: Cluster, owner: string): Promise<RunningServer> {
+async function findRunning(place: Place, cluster: Cluster): Promise<RunningServer> {
   const lock = readLockFile(cluster.database);
   if (!lock) return { state: 'none' };
   if (!isPostgres(lock.pid)) {
@@ -97,6 +114,7 @@ async function findRunning(cluster: Cluster, owner: string): Promise<RunningServ
     rmSync(join(cluster.database, 'postmaster.pid'), { force: true });
     return { state: 'none' };
   }
+  const owner = ownerFile(place);
   const pid = existsSync(owner) ? Number(readFileSync(owner, 'utf8')) : 0;
   if (pid === process.pid || !isAlive(pid)) return { state: 'stopping', pid: lock.pid };
   const url = urlOf(cluster, lock.port);
