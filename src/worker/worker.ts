@@ -58,7 +58,7 @@ export function startWorker(dependencies: WorkerDependencies): RunningWorker {
       { concurrency, maxStalledCount: 2 ** 31 - 1 },
       signal,
     );
-    await takeJobs(worker, circuit, backend.circuit, report('the worker met an error of the queue'), signal);
+    await takeJobs(worker, circuit, backend.circuit, report('queue error in the worker'), signal);
   })().catch((error) => {
     if (!signal.aborted) log.error({ err: error }, 'the worker ended');
   });

@@ -1,10 +1,10 @@
 import type { Router } from 'express';
 import type { JobQueue } from '../../queue/backend.ts';
+import { jobStates, listJobs } from '../../queue/list-jobs.ts';
 import { withTimeout } from '../../with-timeout.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { NotHere } from '../errors.ts';
 import { sendPage } from '../ui/page.tsx';
-import { jobStates, listJobs } from './jobs.ts';
 import { JobCounts, JobList } from './pages.tsx';
 
 const timeoutMs = 2_000;
