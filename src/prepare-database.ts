@@ -31,10 +31,7 @@ export async function prepareDatabase(url: string, config: Config, log: Log): Pr
   } catch (error) {
     // A standby may be promoted any moment.
     if (!config.redisUrl || !(isUnavailable(error) || isReadOnly(error))) throw error;
-    log.error(
-      { err: error },
-      'PostgreSQL is unavailable; the database is prepared once it is available again',
-    );
+    log.error({ err: error }, 'PostgreSQL is unavailable; the database is prepared later');
   }
   const stopping = new AbortController();
   const prepared = prepareOnceBack(url, config, log, stopping.signal);
