@@ -1,6 +1,7 @@
 import type { Family } from '../families/index.ts';
 import { webhooks } from './callbacks.ts';
 import { paths } from './operations.ts';
+import { callbackResponses } from './responses.ts';
 import { schemas } from './schemas.ts';
 
 export interface DocumentOptions {
@@ -12,8 +13,8 @@ export interface DocumentOptions {
 }
 
 /**
- * The contract as an OpenAPI 3.1 document: the service's operations, and its callbacks under `webhooks`,
- * generated from the schemas that check them (service-interface sections 2, 4, 5 and 6).
+ * The interface as an OpenAPI 3.1 document: the service's operations, and its callbacks under `webhooks`,
+ * generated from the schemas that validate them (service-interface sections 2, 4, 5 and 6).
  */
 export function openApiDocument({ families, signatureHeader, version }: DocumentOptions) {
   return {
@@ -22,8 +23,8 @@ export function openApiDocument({ families, signatureHeader, version }: Document
       title: 'Webhook receiver',
       version,
       description:
-        'The callbacks that the receiver takes in (webhooks), and the operations of the service that its ' +
-        'client calls (paths). Where the interface shows nothing, the schemas insist on nothing.',
+        'The callbacks that the receiver accepts (webhooks), and the operations of the service that its client ' +
+        'calls (paths). The schemas require only what the interface shows.',
     },
     servers: [
       {
@@ -42,6 +43,7 @@ export function openApiDocument({ families, signatureHeader, version }: Document
     webhooks: webhooks(families, signatureHeader),
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      responses: callbackResponses(),
       schemas: schemas(families),
     },
   };

@@ -1,7 +1,7 @@
 import type { OperationName } from '../client/index.ts';
 import type { Family } from '../families/index.ts';
 
-// What the document calls the schema of a request, a response, a callback and its data.
+// The names of the document's schemas.
 export const requestOf = (operation: OperationName) => `${pascal(operation)}Request`;
 export const responseOf = (operation: OperationName) => `${pascal(operation)}Response`;
 export const callbackOf = (family: Family) => `${pascal(family.name)}Callback`;

@@ -23,11 +23,11 @@ export function paths(): Record<string, object> {
           responses: {
             200: {
               description: operation.registers
-                ? 'Where the service stands; svc stands for a field whose real name is configured'
-                : 'What was found',
+                ? 'The state of the registration; svc stands for a field whose real name is configured'
+                : 'The search results',
               content: { 'application/json': { schema: schemaRef(responseOf(operation.name)) } },
             },
-            default: { description: 'The interface shows no error; any other status is one' },
+            default: { description: 'An error; the interface does not show its shape' },
           },
         },
       },

@@ -12,7 +12,7 @@ import { envelopeSchema, type Family } from '../families/index.ts';
 import { callbackOf, dataOf, requestOf, responseOf, schemaRef } from './names.ts';
 import { acknowledgement, problem } from './responses.ts';
 
-/** Every schema of the document, by its name: what zod checks, as JSON Schema of what is sent. */
+/** Every schema of the document, by its name: the zod schemas as JSON Schema of their input. */
 export function schemas(families: readonly Family[]): Record<string, object> {
   const named = z.registry<{ id: string }>();
   const add = (id: string, schema: z.ZodType) => named.add(schema, { id });
@@ -39,7 +39,7 @@ export function schemas(families: readonly Family[]): Record<string, object> {
   );
 }
 
-/** The document says which dialect it is in and where the schema stands; a union of one is that one. */
+/** Without the fields that the document already implies; a union of one schema becomes that schema. */
 function inDocument({ $schema, $id, ...schema }: z.core.JSONSchema.BaseSchema): object {
   const { oneOf, ...rest } = schema;
   return oneOf?.length === 1 ? { ...(oneOf[0] as object), ...rest } : schema;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JobsOptions } from 'bullmq';
-import { listLimit } from '../../src/queue/list-jobs.ts';
 import type { JobWorker } from '../../src/queue/backend.ts';
+import { listLimit } from '../../src/queue/list-jobs.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { openQueue } from '../support/queue.ts';
 import { openRedis, type TestRedis } from '../support/redis.ts';

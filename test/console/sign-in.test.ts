@@ -192,7 +192,7 @@ describe('of the openapi', () => {
     for (const headers of [{}, { Authorization: 'Bearer wrong' }, { cookie: visitor.cookie }]) {
       const answer = await ask(headers as Record<string, string>);
       expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
-      expect(await answer.json()).toMatchObject({ title: 'Not authenticated' });
+      expect(await answer.json()).toMatchObject({ title: 'Unauthorized' });
     }
     const answer = await ask({ Authorization: `Bearer ${adminToken}` });
     expect(await answer.json()).toMatchObject({ openapi: '3.1.0' });

@@ -93,7 +93,7 @@ it.each(['receiver', 'worker'])('with the .env of the README the %s starts in pr
   expect(parseRedisUrl(config.redisUrl!)).toMatchObject({ nodes: [{ host: 'redis', port: 6379 }] });
 });
 
-it('the lines of the README give secrets that nobody guesses or reads, and never overwrite them', () => {
+it('the commands of the README create random secrets that only their owner can read, and never overwrite them', () => {
   const env = writeEnv(folder);
   const random = Object.values(env).map((value) => /[\da-f]{48}$/.exec(value)![0]);
   expect(new Set(random).size).toBe(Object.keys(env).length);
@@ -130,7 +130,7 @@ it('Redis writes each command to its disk, and evicts none', () => {
 });
 
 it.each(['receiver', 'worker'])(
-  'the image’s health check tells a %s that lives from one that does not',
+  'the image’s health check passes for a running %s and fails for a stopped one',
   async (ROLE) => {
     const database = await createEmptyDatabase();
     const ports = { PORT: String(await freePort()), METRICS_PORT: String(await freePort()) };
@@ -142,7 +142,7 @@ it.each(['receiver', 'worker'])(
     };
     const service = await spawnService({ ROLE, DATABASE_URL: database.url, ...ports });
     expect(await health()).toBe(0);
-    // Without an admin token there are no figures to see.
+    // Without an admin token there are no metrics.
     const metrics = await fetch(`http://127.0.0.1:${ports.METRICS_PORT}/metrics`);
     expect(metrics.status).toBe(404);
     expect(await service.end('SIGTERM')).toBe(0);

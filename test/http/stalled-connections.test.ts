@@ -15,7 +15,7 @@ let finish: () => void;
 const finished = new Promise<void>((resolve) => {
   finish = resolve;
 });
-const takeIn =
+const respondAfterBody =
   (reply: object, made: Promise<void> = Promise.resolve()): Handler =>
   async (req, res) => {
     try {
@@ -27,9 +27,9 @@ const takeIn =
     }
   };
 const callbacks = new Map([
-  ['/small', takeIn({ status: 'accepted' })],
-  ['/large', takeIn({ large })],
-  ['/slow', takeIn({ status: 'accepted' }, finished)],
+  ['/small', respondAfterBody({ status: 'accepted' })],
+  ['/large', respondAfterBody({ large })],
+  ['/slow', respondAfterBody({ status: 'accepted' }, finished)],
 ]);
 
 let server: HttpServer;
@@ -45,7 +45,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** A sender that never closes its side, and reads nothing unless told to. */
+/** A sender that never closes its side, and reads nothing by default. */
 async function sender(bytes: string): Promise<Socket> {
   const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1', allowHalfOpen: true });
   sockets.push(socket);
@@ -59,45 +59,57 @@ const head = (path: string, more: string) =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${more}\r\n\r\n`;
 const whole = (path: string) => `${head(path, 'Content-Length: 2')}{}`;
 
-/** Goes on sending, as long as the connection takes it. */
-async function goOn(socket: Socket, bytes: string): Promise<void> {
-  const trickle = setInterval(() => socket.write(bytes), 10);
-  socket.once('close', () => clearInterval(trickle));
+/** Keeps sending until the connection is closed. */
+async function keepSending(socket: Socket, bytes: string): Promise<void> {
+  const sending = setInterval(() => socket.write(bytes), 10);
+  socket.once('close', () => clearInterval(sending));
 }
 
 it.each<[string, () => Promise<unknown>]>([
-  ['says nothing', () => sender('')],
+  ['sends nothing', () => sender('')],
   ['does not finish its headers, nor read the 408', () => sender('POST / HTTP/1.1\r\nX: ')],
   ['does not finish its body, nor read the 408', () => sender(`${head('/small', 'Content-Length: 9')}{`)],
-  ['trickles on after its 408', async () => goOn(await sender(head('/small', 'Content-Length: 999')), '{')],
-  ['sends no HTTP, and does not read the 400', () => sender('nonsense\r\n\r\n')],
+  [
+    'keeps sending after its 408',
+    async () => keepSending(await sender(head('/small', 'Content-Length: 999')), '{'),
+  ],
+  ['sends bytes that are not HTTP, and does not read the 400', () => sender('nonsense\r\n\r\n')],
   ['does not read its 413', () => sender(head('/small', 'Content-Length: 9999'))],
-  ['goes on after its 413', async () => goOn(await sender(head('/small', 'Content-Length: 9999')), 'x')],
   [
-    'goes on after its 413 in chunks',
+    'keeps sending after its 413',
+    async () => keepSending(await sender(head('/small', 'Content-Length: 9999')), 'x'),
+  ],
+  [
+    'keeps sending chunks after its 413',
     async () =>
-      goOn(await sender(head('/small', 'Transfer-Encoding: chunked')), `ff\r\n${'x'.repeat(255)}\r\n`),
+      keepSending(await sender(head('/small', 'Transfer-Encoding: chunked')), `ff\r\n${'x'.repeat(255)}\r\n`),
   ],
-  ['does not read the answer to its callback', () => sender(whole('/small'))],
-  ['does not read an answer that no buffer of the system holds', () => sender(whole('/large').repeat(9))],
-  ['trickles what begins no request', async () => goOn(await sender(whole('/small')), '\r\n')],
+  ['does not read the response to its callback', () => sender(whole('/small'))],
   [
-    'sends requests without end, and reads no answer',
-    async () => goOn(await sender(whole('/large')), whole('/large')),
+    "does not read a response that is larger than the system's buffers",
+    () => sender(whole('/large').repeat(9)),
   ],
-])('a sender that %s does not keep its connection', async (_, send) => {
+  [
+    'keeps sending bytes that begin no request',
+    async () => keepSending(await sender(whole('/small')), '\r\n'),
+  ],
+  [
+    'sends requests without end, and reads no response',
+    async () => keepSending(await sender(whole('/large')), whole('/large')),
+  ],
+])('the connection of a sender that %s is closed', async (_, send) => {
   await Promise.all(Array.from({ length: 5 }, send));
   await until(async () => (await server.connections()) > 0);
   await until(async () => (await server.connections()) === 0);
 });
 
-it('waits for an answer that takes longer than a request may', async () => {
+it('does not limit the time to prepare a response', async () => {
   const socket = await sender(whole('/slow'));
   let text = '';
   socket.setEncoding('utf8').on('data', (chunk) => {
     text += chunk;
   });
-  // Another connection that is cut off meanwhile shows that the limits are over.
+  // Another connection that is closed in the meantime shows that the timeouts have passed.
   await sender(whole('/large').repeat(9));
   await until(async () => (await server.connections()) === 2);
   await until(async () => (await server.connections()) === 1);
@@ -105,7 +117,7 @@ it('waits for an answer that takes longer than a request may', async () => {
   await until(() => text.includes('accepted'));
 });
 
-it('tells a slow sender why before it closes the connection', async () => {
+it('sends a slow sender a 408 before it closes the connection', async () => {
   const socket = await sender(head('/small', 'Content-Length: 9'));
   let text = '';
   socket.setEncoding('utf8').on('data', (chunk) => {
