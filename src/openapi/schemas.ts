@@ -1,19 +1,11 @@
 import { z } from 'zod';
-import {
-  abhaProfile,
-  drug,
-  labTest,
-  operations,
-  profile,
-  profileRequest,
-  serviceIdentifier,
-} from '../client/index.ts';
 import { envelopeSchema, type Family } from '../families/index.ts';
 import { callbackOf, dataOf, requestOf, responseOf, schemaRef } from './names.ts';
+import type { ServiceInterface } from './operations.ts';
 import { acknowledgement, problem } from './responses.ts';
 
 /** Every schema of the document, by its name: the zod schemas as JSON Schema of their input. */
-export function schemas(families: readonly Family[]): Record<string, object> {
+export function schemas(families: readonly Family[], service: ServiceInterface): Record<string, object> {
   const named = z.registry<{ id: string }>();
   const add = (id: string, schema: z.ZodType) => named.add(schema, { id });
   add('Acknowledgement', acknowledgement);
@@ -22,16 +14,11 @@ export function schemas(families: readonly Family[]): Record<string, object> {
     add(callbackOf(family), envelopeSchema([family]));
     add(dataOf(family), family.data);
   }
-  for (const operation of Object.values(operations)) {
+  for (const operation of Object.values(service.operations)) {
     if (operation.method === 'POST') add(requestOf(operation.name), operation.request);
     add(responseOf(operation.name), operation.response);
   }
-  add('ProfileToRegister', profileRequest);
-  add('Profile', profile);
-  add('AbhaProfile', abhaProfile);
-  add('ServiceIdentifier', serviceIdentifier);
-  add('Drug', drug);
-  add('LabTest', labTest);
+  for (const [name, schema] of Object.entries(service.resources)) add(name, schema);
 
   const generated = z.toJSONSchema(named, { io: 'input', uri: (id) => schemaRef(id).$ref });
   return Object.fromEntries(

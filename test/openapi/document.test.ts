@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { compileErrors, validate } from '@readme/openapi-parser';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { operations } from '../../src/client/index.ts';
+import * as service from '../../src/client/index.ts';
 import { parseConfig } from '../../src/config.ts';
 import { families } from '../../src/families/index.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
@@ -17,7 +17,7 @@ import { post, startTestService } from '../support/service.ts';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const { signatureHeader } = parseConfig({}, families).authentication;
-const document = JSON.parse(JSON.stringify(openApiDocument({ families, signatureHeader, version })));
+const document = JSON.parse(JSON.stringify(openApiDocument({ families, service, signatureHeader, version })));
 const checkedIn = JSON.parse(readFileSync('docs/openapi.json', 'utf8'));
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(document, 'openapi');
@@ -40,7 +40,11 @@ it('has every operation of the client and every event family', () => {
       Object.entries(methods).map(([method, { operationId }]) => [operationId, method, path]),
   );
   expect(called).toEqual(
-    Object.values(operations).map(({ name, method, path }) => [name, method.toLowerCase(), `/${path}`]),
+    Object.values(service.operations).map(({ name, method, path }) => [
+      name,
+      method.toLowerCase(),
+      `/${path}`,
+    ]),
   );
   expect(Object.keys(document.webhooks)).toEqual(families.map(({ name }) => name));
 });
@@ -83,22 +87,22 @@ it.each([
 
 describe('responses', () => {
   let database: TestDatabase;
-  let service: Awaited<ReturnType<typeof startTestService>>;
+  let receiver: Awaited<ReturnType<typeof startTestService>>;
   beforeAll(async () => {
     database = await createDatabase();
-    service = await startTestService({ databaseUrl: database.url, role: 'receiver' });
+    receiver = await startTestService({ databaseUrl: database.url, role: 'receiver' });
   });
   afterAll(async () => {
-    await service.stop();
+    await receiver.stop();
     await database.close();
   });
 
-  const send = (body: unknown, headers = {}) => post(`${service.url}${paths.receipt}`, body, headers);
+  const send = (body: unknown, headers = {}) => post(`${receiver.url}${paths.receipt}`, body, headers);
 
   it.each([
     ['a callback', () => send(receiptCallback()), 200],
     ['a body that is not JSON', () => send('{'), 400],
-    ['a GET', () => fetch(`${service.url}${paths.receipt}`), 405],
+    ['a GET', () => fetch(`${receiver.url}${paths.receipt}`), 405],
     ['another content type', () => send('{}', { 'Content-Type': 'text/plain' }), 415],
     ['an invalid callback', () => send({ ...receiptCallback(), data: {} }), 422],
   ])('describes the response to %s', async (_, ask, status) => {
