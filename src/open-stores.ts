@@ -58,9 +58,9 @@ export async function openStores(
   const inboxDatabase = openInboxDatabase(databaseUrl, log);
   onStop(inboxDatabase.close);
   const circuit = databaseCircuit(inboxDatabase.pool, { log, observe });
-  onStop(async () => circuit.close());
+  onStop(async () => circuit.stop());
   for (const { pool } of [database, inboxDatabase]) {
-    pool.on('error', (error) => void circuit.suspect(error));
+    pool.on('error', (error) => void circuit.probeAfter(error));
   }
   const backend = redisUrl
     ? redisBackend({ url: redisUrl, prefix: queuePrefix, databaseUrl, databaseId }, { log, observe })

@@ -7,7 +7,7 @@ import { checkTimezone } from './reporting/check-timezone.ts';
 import { applyReportPaths } from './reporting/paths.ts';
 import { applyReportTimezone } from './reporting/timezone.ts';
 import { openDatabase } from './store/database.ts';
-import { isAway, isReadOnly } from './store/faults.ts';
+import { isReadOnly, isUnavailable } from './store/faults.ts';
 import { migrate } from './store/migrate.ts';
 
 const retryMs = 1_000;
@@ -20,8 +20,8 @@ export interface Preparation {
 }
 
 /**
- * Brings the database up to date. Where PostgreSQL is away and Redis can hold what comes in, this happens
- * once it is back, so that a receiver which is restarted in an outage takes callbacks all the same.
+ * Brings the database up to date. Where PostgreSQL is unavailable and Redis is configured, this happens once PostgreSQL
+ * is available again, so that a receiver that starts in an outage accepts callbacks nevertheless.
  *
  * @throws the database's error
  */
@@ -30,8 +30,8 @@ export async function prepareDatabase(url: string, config: Config, log: Log): Pr
     return { databaseId: Promise.resolve(await prepare(url, config, log)), stop: async () => {} };
   } catch (error) {
     // A standby may be promoted any moment.
-    if (!config.redisUrl || !(isAway(error) || isReadOnly(error))) throw error;
-    log.error({ err: error }, 'PostgreSQL is away; its tables are looked after once it is back');
+    if (!config.redisUrl || !(isUnavailable(error) || isReadOnly(error))) throw error;
+    log.error({ err: error }, 'PostgreSQL is unavailable; the database is prepared later');
   }
   const stopping = new AbortController();
   const prepared = prepareOnceBack(url, config, log, stopping.signal);
@@ -61,7 +61,7 @@ async function prepareOnceBack(
       return await prepare(url, config, log);
     } catch (error) {
       // Whatever it is by now, the callbacks are safe in Redis, and somebody may be at work on it.
-      if (!isAway(error)) report(error);
+      if (!isUnavailable(error)) report(error);
     }
   }
 }

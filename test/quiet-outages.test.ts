@@ -31,17 +31,17 @@ afterEach(async () => {
 });
 
 async function start(redisUrl: string | undefined) {
-  const own: Line[] = [];
-  lines = own;
+  const logged: Line[] = [];
+  lines = logged;
   const url = Object.assign(new URL(database.url), { port: String(link.port) });
   const config = testConfig({
     databaseUrl: url.href,
     redisUrl,
     sweep: { everyMs: 100, olderThanMs: 100 },
   });
-  const log = createLog('info', { write: (line: string) => own.push(JSON.parse(line) as Line) });
+  const log = createLog('info', { write: (line: string) => logged.push(JSON.parse(line) as Line) });
   service = (await startService(config, families, log)) as Service & { url: string };
-  if (redisUrl) await until(() => lines.some(({ msg }) => msg.startsWith('deliveries wait in Redis')));
+  if (redisUrl) await until(() => lines.some(({ msg }) => msg.startsWith('Redis is the fallback store')));
   expect(lines.filter(({ level }) => level > 40)).toEqual([]);
   lines.length = 0;
 }
@@ -64,7 +64,7 @@ const jobs = async () => {
   return keys.filter((key) => /:\d+$|:swept-/.test(key)).length;
 };
 
-/** Callbacks keep coming for a while: what is asked of the log is asked of a time, not of a moment. */
+/** Sends callbacks for a time: the log is checked for this whole time. */
 async function sendFor(milliseconds: number): Promise<void> {
   const end = performance.now() + milliseconds;
   while (performance.now() < end) {
@@ -74,7 +74,7 @@ async function sendFor(milliseconds: number): Promise<void> {
 }
 
 it.each(['redis', 'postgresql'])(
-  'with the queue on %s, an outage of PostgreSQL is two lines of the log, however many callbacks come',
+  'with the queue on %s, an outage of PostgreSQL is two lines of the log, however many callbacks are sent',
   async (backend) => {
     await start(backend === 'redis' ? redis.url : undefined);
     expect(await send(20)).toEqual(Array(20).fill(200));
@@ -82,10 +82,10 @@ it.each(['redis', 'postgresql'])(
     link.cut();
     await sendFor(3_000);
     const outage = lines.filter(({ level }) => level > 30);
-    expect(outage.map(({ msg, store }) => [msg, store])).toEqual([['a store is away', 'PostgreSQL']]);
+    expect(outage.map(({ msg, store }) => [msg, store])).toEqual([['store unavailable', 'PostgreSQL']]);
     expect(lines.length).toBeLessThan(10);
-    await link.mend();
-    await until(() => lines.some(({ msg }) => msg === 'a store is back'));
+    await link.restore();
+    await until(() => lines.some(({ msg }) => msg === 'store available again'));
     expect(await send(20)).toEqual(Array(20).fill(200));
     await until(
       async () => (await database.rows(`select 1 from deliveries where status <> 'applied'`)).length === 0,
@@ -95,32 +95,32 @@ it.each(['redis', 'postgresql'])(
   },
 );
 
-it('a Redis that refuses to write is two lines of the log, and everything is applied after it', async () => {
+it('a Redis that rejects writes is two lines of the log, and all deliveries are applied afterwards', async () => {
   await start(redis.url);
   const client = redis.client();
   await client.config('SET', 'maxmemory', '1');
   await sendFor(2_000);
-  expect(lines.map(({ msg, store }) => [msg, store])).toEqual([['a store is away', 'Redis']]);
+  expect(lines.map(({ msg, store }) => [msg, store])).toEqual([['store unavailable', 'Redis']]);
   await client.config('SET', 'maxmemory', '0');
   const [row] = await database.rows('select count(*)::int as n from deliveries');
   await applied(row!.n as number);
   await until(() => lines.length === 2);
-  expect(lines[1]).toMatchObject({ msg: 'a store is back', store: 'Redis' });
+  expect(lines[1]).toMatchObject({ msg: 'store available again', store: 'Redis' });
 });
 
-it('a broken table fills neither the queue nor the log, and holds up no other family, lost jobs included', async () => {
+it('a broken table fills neither the queue nor the log, and delays no other family, even where jobs are lost', async () => {
   await start(redis.url);
-  await database.pool.query('alter table receipts rename to away');
+  await database.pool.query('alter table receipts rename to receipts_elsewhere');
   await sendFor(2_000);
-  expect(lines.map(({ msg }) => msg)).toEqual(['the table of a family cannot be written to']);
+  expect(lines.map(({ msg }) => msg)).toEqual(['family table not writable']);
   expect(await jobs()).toBeLessThan(100);
-  // Redis is wiped, so that the sweep alone finds the other family's delivery.
+  // Redis is wiped, so that only the sweep finds the other family's delivery.
   for (let id = 0; id < 5; id += 1) {
     await post(service.url + paths.consent_form, consentFormCallback({ data: { id: `c${id}` } }));
     await redis.client().flushall();
   }
   await applied(5);
-  await database.pool.query('alter table away rename to receipts');
+  await database.pool.query('alter table receipts_elsewhere rename to receipts');
   await until(
     async () => (await database.rows(`select 1 from deliveries where status <> 'applied'`)).length === 0,
     60_000,

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
+import { writeOnce } from '../write-once.ts';
 
 export interface AdminToken {
   token: string;
@@ -28,19 +29,4 @@ export function provideAdminToken(
   if (token.length < 16)
     throw new Error(`${file} contains no valid token. Delete it: the next start generates a new one.`);
   return { token, file, isNew };
-}
-
-/** Writes a file unless it is there; nobody finds it half written. */
-function writeOnce(file: string, content: string): boolean {
-  const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, content, { mode: 0o600 });
-  try {
-    linkSync(draft, file);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    return false;
-  } finally {
-    rmSync(draft, { force: true });
-  }
 }

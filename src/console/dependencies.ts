@@ -24,6 +24,6 @@ export interface ConsoleDependencies {
   downloads: DownloadLimits;
   readiness: () => Promise<Readiness>;
   intake: Pick<Intake, 'replay'>;
-  queue: Pick<DeliveryQueue, 'opened' | 'store'>;
+  queue: Pick<DeliveryQueue, 'bullmq' | 'store'>;
   log: Log;
 }

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Log } from '../log.ts';
-import { type Circuit, StoreAway } from '../store/circuit.ts';
+import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { databaseTimeoutMs } from '../store/circuits.ts';
 import { describeRefusal } from '../store/faults.ts';
 import { type AppendResult, type Delivery, Unavailable } from './delivery.ts';
@@ -41,8 +41,8 @@ export class Inbox {
     this.options = options;
     this.commits = new GroupCommit({
       commit: (deliveries) => this.commit(deliveries),
-      // The circuit turns every outage into StoreAway: what else there is, one delivery has caused.
-      isFaultOfAnItem: (error) => !(error instanceof StoreAway),
+      // The circuit turns every outage into StoreUnavailable: what else there is, one delivery has caused.
+      isFaultOfAnItem: (error) => !(error instanceof StoreUnavailable),
       weigh: (delivery) => delivery.body.length,
       maxWeight: 4 * 1024 * 1024,
       maxItems: 500,
@@ -61,7 +61,7 @@ export class Inbox {
       return await this.commits.append(delivery);
     } catch (error) {
       if (error instanceof pg.DatabaseError) throw new DataRefused(describeRefusal(error));
-      if (!(error instanceof Overloaded || error instanceof StoreAway)) {
+      if (!(error instanceof Overloaded || error instanceof StoreUnavailable)) {
         this.options.log.error({ err: error, delivery: delivery.id }, 'a delivery could not be stored');
       }
       throw new Unavailable(error);
@@ -79,7 +79,7 @@ export class Inbox {
     try {
       return await circuit.run(() => this.timed('PostgreSQL', deliveries, this.store));
     } catch (error) {
-      if (!(error instanceof StoreAway && fallback)) throw error;
+      if (!(error instanceof StoreUnavailable && fallback)) throw error;
       return await fallback.circuit.run(() => this.timed('Redis', deliveries, this.spill));
     }
   }

@@ -36,7 +36,7 @@ export function observersOf(metrics: Metrics) {
         metrics.applySeconds.observe(job.seconds);
         if (job.waitedS != null) metrics.applyDelay.observe(job.waitedS + job.seconds);
       },
-      putBack: () => metrics.retries.inc(),
+      retried: () => metrics.retries.inc(),
     },
   };
 }

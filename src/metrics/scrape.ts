@@ -10,7 +10,7 @@ import { readTables } from './read-tables.ts';
 /** The stores that a scrape reads. */
 export interface Stores {
   pool: pg.Pool;
-  queue: Pick<DeliveryQueue, 'opened'>;
+  queue: Pick<DeliveryQueue, 'bullmq'>;
   backend: Pick<QueueBackend, 'name' | 'fallback'>;
   log: Log;
 }
@@ -75,5 +75,5 @@ async function refresh(metrics: Metrics, { pool, queue, backend, log }: Stores):
 }
 
 async function countJobs(queue: Stores['queue']) {
-  return queue.opened().getJobCounts(...jobStates);
+  return queue.bullmq().getJobCounts(...jobStates);
 }

@@ -2,34 +2,43 @@ import type { Processor, Queue, QueueOptions, Worker, WorkerOptions } from 'bull
 import type { Circuit } from '../store/circuit.ts';
 import type { FallbackStream } from './fallback-stream.ts';
 
-/** What a job carries: the ids of the deliveries to apply, never what they say. */
+/** A job carries the ids of the deliveries to apply, never their payloads. */
 type JobData = { ids: string[] };
 type JobName = 'apply';
 
 export type JobQueue = Queue<JobData, void, JobName>;
 export type JobWorker = Worker<JobData, void, JobName>;
-export type JobProcessor = Processor<JobData, void, JobName>;
 
-/** The store that BullMQ keeps the queue in. Whatever it opens, `close` closes. */
+/** Applies the deliveries of a job, given its id. */
+export type ApplyJob = (ids: string[], job: string) => Promise<void>;
+
+/** The store of BullMQ's queue. `close` closes everything that it has opened. */
 export interface QueueBackend {
   name: 'redis' | 'postgresql';
   /** Of that store. */
   circuit: Circuit;
   /**
-   * Resolves once the store answers, however long it is away.
+   * Resolves once the store is available, however late that is.
    *
    * @throws AbortError
    */
   openQueue: (options: Omit<QueueOptions, 'connection'>, signal: AbortSignal) => Promise<JobQueue>;
   /** The same; the worker does not run yet. */
   openWorker: (
-    process: JobProcessor,
+    apply: ApplyJob,
     options: Omit<WorkerOptions, 'connection'>,
     signal: AbortSignal,
   ) => Promise<JobWorker>;
-  /** Where a store of its own can hold deliveries while the database is away. */
+  /** Stores deliveries while PostgreSQL is unavailable; undefined where the queue is in PostgreSQL. */
   fallback?: FallbackStream;
   close: () => Promise<void>;
 }
 
 export const queueName = 'deliveries';
+
+export function createProcessor(apply: ApplyJob): Processor<JobData, void, JobName> {
+  return async ({ name, data, id }) => {
+    // Other names belong to other versions.
+    if (name === 'apply') await apply(data.ids, id ?? '');
+  };
+}

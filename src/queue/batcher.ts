@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Sends items in batches, one batch every few milliseconds at most. The first is sent at once; those that come
- * before the next batch is due wait for it.
+ * Sends items in batches, at most one batch per interval. The first is sent at once; items added before the next batch
+ * is due wait for it.
  */
 export class Batcher<Item> {
   private readonly send: (items: Item[]) => Promise<void>;
@@ -17,17 +17,17 @@ export class Batcher<Item> {
   }
 
   /**
-   * Resolves once the items were sent.
+   * Resolves once the items are sent.
    *
-   * @throws the error of their sending
+   * @throws the error of `send`
    */
   add(items: readonly Item[]): Promise<void> {
     this.pending.push(...items);
-    this.next ??= this.sendInTime();
+    this.next ??= this.sendWhenDue();
     return this.next;
   }
 
-  private async sendInTime(): Promise<void> {
+  private async sendWhenDue(): Promise<void> {
     const pause = this.lastSent + this.everyMs - performance.now();
     await (pause > 0 ? sleep(pause) : undefined);
     this.next = undefined;

@@ -2,21 +2,23 @@ import type { Log } from '../log.ts';
 import type { JobQueue, QueueBackend } from './backend.ts';
 import { Batcher } from './batcher.ts';
 
-/** Raised where the queue's store has not answered since the start. */
-export class QueueAway extends Error {
+/** Raised until the queue's store is available for the first time. */
+export class QueueUnavailable extends Error {
   constructor() {
-    super('The queue cannot be reached yet.');
-    this.name = 'QueueAway';
+    super('The queue is not open yet.');
+    this.name = 'QueueUnavailable';
   }
 }
 
 const countEveryMs = 1_000;
 const mostWaiting = 1_000;
 const jobEveryMs = 40;
+const idsPerJob = 500;
+const uniqueForMs = 10_000;
 
 /**
- * The producer's end of the queue. It opens as soon as its store answers, however late that is; until then, and
- * whenever the store is away, deliveries are left to the sweep.
+ * The producer's end of the queue. It opens once its store is available, however late that is. Until then, and while
+ * the store is unavailable, deliveries wait for the sweep.
  */
 export class DeliveryQueue {
   /** Resolves once the queue is open. */
@@ -24,7 +26,7 @@ export class DeliveryQueue {
   private readonly backend: QueueBackend;
   private readonly log: Log;
   private readonly closing = new AbortController();
-  private bullmq: JobQueue | undefined;
+  private opened: JobQueue | undefined;
   private isLong = false;
   private counting: NodeJS.Timeout | undefined;
   private readonly ids = new Batcher<string>((ids) => this.addJob(ids), jobEveryMs);
@@ -36,46 +38,71 @@ export class DeliveryQueue {
   }
 
   /**
-   * Adds a job that applies these deliveries and those that come within the same milliseconds, unless so many
-   * jobs wait already that the sweep had better find them when their turn comes: the queue stays small however
-   * long the workers are away.
+   * Adds a job that applies these deliveries and those enqueued within the same milliseconds. While the queue is long,
+   * no job is added and the sweep finds them later: so the queue stays small however long no worker runs.
    *
-   * @throws QueueAway, or the store's error
+   * @throws QueueUnavailable, or the store's error
    */
   enqueue(ids: readonly string[]): Promise<void> {
     return this.ids.add(ids);
   }
 
-  /** Which store it is in. */
+  /**
+   * Adds jobs for deliveries that the sweep has found.
+   *
+   * @throws QueueUnavailable, or the store's error
+   */
+  async enqueueOverdue(ids: readonly string[]): Promise<void> {
+    const period = Math.floor(Date.now() / uniqueForMs);
+    const jobs = [];
+    for (let at = 0; at < ids.length; at += idsPerJob) {
+      const chunk = ids.slice(at, at + idsPerJob);
+      // A repeated id prevents a second job while the first one waits. It contains the time, because the id of a job
+      // that was lost from every list stays in use for ever.
+      const jobId = `swept-${period}-${chunk[0]}`;
+      jobs.push({ name: 'apply' as const, data: { ids: chunk }, opts: { jobId } });
+    }
+    if (jobs.length > 0) await this.bullmq().addBulk(jobs);
+  }
+
+  /**
+   * The number of jobs that wait for a worker.
+   *
+   * @throws QueueUnavailable, or the store's error
+   */
+  async countWaiting(): Promise<number> {
+    return this.bullmq().getJobCountByTypes('waiting', 'delayed', 'prioritized');
+  }
+
+  /** The store of the queue. */
   get store(): QueueBackend['name'] {
     return this.backend.name;
   }
 
   /**
-   * BullMQ's own object.
+   * BullMQ's own queue.
    *
-   * @throws QueueAway
+   * @throws QueueUnavailable
    */
-  opened(): JobQueue {
-    if (!this.bullmq) throw new QueueAway();
-    return this.bullmq;
+  bullmq(): JobQueue {
+    if (!this.opened) throw new QueueUnavailable();
+    return this.opened;
   }
 
   async close(): Promise<void> {
     this.closing.abort();
     await this.opening;
     clearInterval(this.counting);
-    await this.bullmq?.close();
+    await this.opened?.close();
   }
 
   private async open(): Promise<void> {
-    // What became of a delivery stands in its row, so finished jobs need not be kept.
+    // The row of a delivery has its result, so finished jobs are removed.
     const defaultJobOptions = { removeOnComplete: true, removeOnFail: true };
     try {
-      const bullmq = await this.backend.openQueue({ defaultJobOptions }, this.closing.signal);
-      bullmq.on('error', (error) => void this.backend.circuit.suspect(error));
-      this.bullmq = bullmq;
-      this.counting = setInterval(() => void this.count(bullmq), countEveryMs).unref();
+      this.opened = await this.backend.openQueue({ defaultJobOptions }, this.closing.signal);
+      this.opened.on('error', (error) => void this.backend.circuit.probeAfter(error));
+      this.counting = setInterval(() => void this.checkLength(), countEveryMs).unref();
     } catch (error) {
       if (!this.closing.signal.aborted) this.log.error({ err: error }, 'the queue could not be opened');
     }
@@ -85,17 +112,17 @@ export class DeliveryQueue {
     const { circuit } = this.backend;
     if (this.isLong || circuit.isOpen) return;
     try {
-      await this.opened().add('apply', { ids });
+      await this.bullmq().add('apply', { ids });
     } catch (error) {
-      if (!(error instanceof QueueAway)) void circuit.suspect(error);
+      if (!(error instanceof QueueUnavailable)) void circuit.probeAfter(error);
       throw error;
     }
   }
 
-  private async count(bullmq: JobQueue): Promise<void> {
+  private async checkLength(): Promise<void> {
     if (this.backend.circuit.isOpen) return;
-    // A queue that does not answer is no reason to stop trying.
-    this.isLong = await bullmq.getJobCountByTypes('waiting', 'delayed', 'prioritized').then(
+    // While the length is unknown, jobs are added.
+    this.isLong = await this.countWaiting().then(
       (jobs) => jobs > mostWaiting,
       () => false,
     );

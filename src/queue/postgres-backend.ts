@@ -3,21 +3,23 @@ import { createPostgresBackend, Queue, runMigrations, Worker } from 'bullmq';
 import type pg from 'pg';
 import type { Circuit } from '../store/circuit.ts';
 import { openPool, withClient } from '../store/pool.ts';
-import { type JobQueue, type JobWorker, type QueueBackend, queueName } from './backend.ts';
+import { createProcessor, type JobQueue, type JobWorker, type QueueBackend, queueName } from './backend.ts';
 import { ReconnectingPool } from './reconnecting-pool.ts';
 
 const retryMs = 500;
 
 /**
- * @param url a PostgreSQL connection string; BullMQ's tables live there in the schema `bullmq`
+ * The queue in PostgreSQL.
+ *
+ * @param url a PostgreSQL connection string; BullMQ's tables are in the schema `bullmq`
  * @param circuit of PostgreSQL
  */
 export function postgresBackend(url: string, circuit: Circuit): QueueBackend {
-  const onError = (error: Error) => void circuit.suspect(error);
+  const onError = (error: Error) => void circuit.probeAfter(error);
   const settings = {
     connectionString: url,
     query_timeout: 10_000,
-    settings: { search_path: 'bullmq', statement_timeout: 9_000 },
+    settings: { search_path: 'bullmq' },
   };
   const producer = openPool({ ...settings, max: 2, application_name: 'receiver queue' }, onError);
   const consumer = openPool(
@@ -29,14 +31,14 @@ export function postgresBackend(url: string, circuit: Circuit): QueueBackend {
     name: 'postgresql',
     circuit,
     openQueue: (options, signal) =>
-      opened<JobQueue>(
+      openReady<JobQueue>(
         () => new Queue(queueName, on(producer, options), createPostgresBackend as never),
         signal,
       ),
-    openWorker: (process, options, signal) =>
-      opened<JobWorker>(() => {
+    openWorker: (apply, options, signal) =>
+      openReady<JobWorker>(() => {
         const all = on(consumer, { ...options, autorun: false });
-        return new Worker(queueName, process, all, createPostgresBackend as never);
+        return new Worker(queueName, createProcessor(apply), all, createPostgresBackend as never);
       }, signal),
     close: async () => {
       await Promise.all([producer.end(), consumer.end()]);
@@ -44,12 +46,12 @@ export function postgresBackend(url: string, circuit: Circuit): QueueBackend {
   };
 }
 
-/** Creates or upgrades what BullMQ needs in PostgreSQL. */
+/** Creates or upgrades BullMQ's tables. */
 export async function prepareQueueTables(url: string): Promise<void> {
   await withClient(url, (client) => runMigrations(client));
 }
 
-// BullMQ's types name the backend; what we use of a queue and of a worker is the same on both.
+// BullMQ's types expect a Redis connection; the queue and the worker have the same interface on both stores.
 const on = <Options extends object>(pool: pg.Pool, options: Options) => ({
   ...options,
   connection: pool as never,
@@ -61,12 +63,12 @@ interface Openable {
   close: () => Promise<void>;
 }
 
-/** BullMQ never forgets that its first look at the schema failed: such an object is thrown away. */
-async function opened<T extends Openable>(open: () => T, signal: AbortSignal): Promise<T> {
+/** Retries with a new object each time: BullMQ does not recover from a failed first look at the schema. */
+async function openReady<T extends Openable>(open: () => T, signal: AbortSignal): Promise<T> {
   for (;;) {
     signal.throwIfAborted();
     const opening = open();
-    opening.on('error', () => {}); // it is raised below
+    opening.on('error', () => {}); // raised by waitUntilReady
     try {
       await opening.waitUntilReady();
       return opening;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
 import type { CircuitDependencies } from '../store/circuits.ts';
-import { type QueueBackend, queueName } from './backend.ts';
+import { createProcessor, type QueueBackend, queueName } from './backend.ts';
 import { FallbackStream } from './fallback-stream.ts';
 import { connectRedis, type RedisClient } from './redis.ts';
 
@@ -15,24 +15,24 @@ export interface RedisBackendOptions {
   databaseId: Promise<string>;
 }
 
-/** The key prefix of everything in Redis: in braces, so that a Redis Cluster keeps it on one node. */
+/** The prefix of all keys in Redis: in braces, so that a Redis Cluster stores them on one node. */
 export const keyPrefix = (prefix: string) => `{${prefix}}`;
 
-/** The queue of one database in Redis. Databases that share a Redis have queues of their own. */
-export function redisBackend(options: RedisBackendOptions, reporting: CircuitDependencies): QueueBackend {
+/** The queue of one database in Redis. Each database that uses this Redis has its own queue. */
+export function redisBackend(options: RedisBackendOptions, dependencies: CircuitDependencies): QueueBackend {
   const { url, databaseUrl, databaseId } = options;
   const prefix = keyPrefix(options.prefix);
   const connections = {
     producer: connectRedis(url, 'producer'),
     consumer: connectRedis(url, 'consumer'),
-    // Of its own, because a connection that waits for the disk holds up everything behind it.
+    // A separate connection, because WAITAOF blocks all later commands of its connection.
     fallback: connectRedis(url, 'producer'),
   };
   const redis = connections.fallback;
-  const fallback = new FallbackStream({ redis, prefix, databaseUrl, databaseId, ...reporting });
+  const fallback = new FallbackStream({ redis, prefix, databaseUrl, databaseId, ...dependencies });
   const { circuit } = fallback;
   for (const client of Object.values(connections)) {
-    client.on('error', (error) => void circuit.suspect(error));
+    client.on('error', (error) => void circuit.probeAfter(error));
   }
   const name = async () => `${queueName}-${(await databaseId).slice(0, 8)}`;
   return {
@@ -42,19 +42,24 @@ export function redisBackend(options: RedisBackendOptions, reporting: CircuitDep
     openQueue: async (queueOptions, signal) => {
       const connection = connections.producer;
       const queue = await untilAborted(name(), signal);
-      // BullMQ never forgets that its first look at the server failed; and who waits for the queue to open finds the
-      // fallback there too.
+      // BullMQ does not recover from a failed first look at the server. An open queue means that the fallback is
+      // connected, too.
       for (const client of [connection, connections.fallback]) await untilReady(client, signal);
       return new Queue(queue, { ...queueOptions, prefix, connection, skipWaitingForReady: true });
     },
-    openWorker: async (process, workerOptions, signal) => {
+    openWorker: async (apply, workerOptions, signal) => {
       const connection = connections.consumer;
       const queue = await untilAborted(name(), signal);
       await untilReady(connection, signal);
-      return new Worker(queue, process, { ...workerOptions, prefix, connection, autorun: false });
+      return new Worker(queue, createProcessor(apply), {
+        ...workerOptions,
+        prefix,
+        connection,
+        autorun: false,
+      });
     },
     close: async () => {
-      circuit.close();
+      circuit.stop();
       for (const client of Object.values(connections)) client.disconnect();
     },
   };
@@ -62,7 +67,7 @@ export function redisBackend(options: RedisBackendOptions, reporting: CircuitDep
 
 async function untilReady(client: RedisClient, signal: AbortSignal): Promise<void> {
   while (client.status !== 'ready') {
-    // An error is not the end: the client tries again.
+    // After an error the client reconnects.
     await once(client, 'ready', { signal }).catch(() => signal.throwIfAborted());
   }
 }

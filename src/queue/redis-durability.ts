@@ -1,20 +1,20 @@
 import type { RedisClient } from './redis.ts';
 
-/** What a Redis does with what it has acknowledged. */
+/** How durable an acknowledged write to Redis is. */
 export interface RedisDurability {
-  /** Can be asked whether a write is on disk (WAITAOF, Redis 7.2 and later, with the append-only file on). */
+  /** WAITAOF confirms that a write is on disk: Redis 7.2 or newer with appendonly. */
   confirmsDisk: boolean;
-  /** What this means for deliveries that wait there while PostgreSQL is away; in words. */
+  /** What this means for deliveries that wait in Redis. */
   detail: string;
-  /** Whether it is as it should be. */
+  /** Whether no delivery can be lost. */
   safe: boolean;
 }
 
 /**
- * Reads the settings that decide what becomes of deliveries that wait in Redis.
+ * Reads the settings of persistence and eviction.
  *
- * @param key a key of those deliveries: of a Redis Cluster, the node that holds it is asked
- * @throws Redis's error where it does not answer; a setting that may not be read is unknown
+ * @param key of those deliveries: of a Redis Cluster, the node with this key is read
+ * @throws Redis's error while it is unavailable; a setting without read permission is unknown
  */
 export async function readDurability(client: RedisClient, key: string): Promise<RedisDurability> {
   const names = ['appendonly', 'appendfsync', 'maxmemory-policy'];
@@ -24,35 +24,33 @@ export async function readDurability(client: RedisClient, key: string): Promise<
   if (!exists || exists[0]) throw exists?.[0] ?? new Error('Redis dropped the pipeline.');
   const version = /redis_version:(\d+)\.(\d+)/.exec(String(info?.[1] ?? ''));
   const isNew = version !== null && Number(version[1]) * 100 + Number(version[2]) >= 702;
-  const [appendOnly, sync, policy] = settings.map(([error, answer], index) => {
-    // A managed Redis may forbid CONFIG.
-    if (error || typeof answer !== 'object' || answer === null) return undefined;
-    return Array.isArray(answer)
-      ? (answer[1] as string | undefined)
-      : (answer as Record<string, string>)[names[index]!];
+  const [appendOnly, sync, policy] = settings.map(([error, response], index) => {
+    // A managed Redis may not permit CONFIG.
+    if (error || typeof response !== 'object' || response === null) return undefined;
+    return Array.isArray(response)
+      ? (response[1] as string | undefined)
+      : (response as Record<string, string>)[names[index]!];
   });
   if (appendOnly === undefined) {
     return {
       confirmsDisk: false,
       safe: false,
-      detail: 'its settings cannot be read: see that appendonly is yes and appendfsync is always',
+      detail: 'its settings cannot be read: appendonly must be yes, and appendfsync always',
     };
   }
-  const faults: string[] = [];
-  // With `no` it leaves the disk to the system, and never confirms.
+  const risks: string[] = [];
+  // With `no` the operating system decides when to write, and Redis never confirms.
   const confirmsDisk = appendOnly === 'yes' && isNew && sync !== 'no';
   if (appendOnly !== 'yes') {
-    faults.push(
-      'appendonly is off: deliveries that wait here while PostgreSQL is away are lost if Redis restarts',
-    );
+    risks.push('appendonly is off: deliveries that wait here are lost when Redis restarts');
   } else if (!confirmsDisk && sync !== 'always') {
     const loss = sync === 'no' ? 'some' : 'the last second';
-    faults.push(`appendfsync is ${sync}: a crash of Redis may lose ${loss} of the deliveries that wait here`);
+    risks.push(`appendfsync is ${sync}: a crash of Redis may lose ${loss} of the deliveries that wait here`);
   }
   if (policy !== 'noeviction') {
-    faults.push(`maxmemory-policy is ${policy}: a full Redis may drop deliveries that wait here`);
+    risks.push(`maxmemory-policy is ${policy}: a full Redis may drop deliveries that wait here`);
   }
   const slow = sync === 'everysec' ? ', up to a second: appendfsync always is faster' : '';
   const good = confirmsDisk ? `each waits for the disk (WAITAOF)${slow}` : 'appendfsync is always';
-  return { confirmsDisk, safe: faults.length === 0, detail: faults.join('; ') || good };
+  return { confirmsDisk, safe: risks.length === 0, detail: risks.join('; ') || good };
 }

@@ -3,24 +3,26 @@ import { Cluster, Redis } from 'ioredis';
 export type RedisClient = Redis | Cluster;
 
 /**
- * Who talks to Redis. A producer has a sender waiting: it gives up at once when Redis is away. A consumer
- * has time: it waits for Redis to come back.
+ * The use of a connection. A producer fails at once while Redis is unavailable, because a request waits for it. A consumer
+ * waits until Redis is available again.
  */
-export type Patience = 'producer' | 'consumer';
+export type ConnectionUse = 'producer' | 'consumer';
+
+/** Of opening a connection, and of a command of a producer. */
+export const connectTimeoutMs = 2_000;
 
 const options = {
-  producer: { maxRetriesPerRequest: 1, enableOfflineQueue: false, commandTimeout: 2_000 },
+  producer: { maxRetriesPerRequest: 1, enableOfflineQueue: false, commandTimeout: connectTimeoutMs },
   consumer: { maxRetriesPerRequest: null, enableOfflineQueue: true },
 };
 
-const connectTimeout = 2_000;
 const retryStrategy = (attempt: number) => Math.min(attempt * 100, 2_000);
 
-/** What REDIS_URL says. */
+/** A parsed REDIS_URL. */
 export interface RedisAddress {
   kind: 'single' | 'sentinel' | 'cluster';
   nodes: { host: string; port: number }[];
-  /** The name that the sentinels know the master by. */
+  /** Of the master that the sentinels monitor. */
   name: string;
   db: number;
   /** Options of ioredis. */
@@ -31,7 +33,7 @@ export interface RedisAddress {
  * Parses REDIS_URL: `redis://host:port/db`, `redis+sentinel://host:port,host:port/name/db` or
  * `redis+cluster://host:port,host:port`, each with `user:password@` where needed, and `rediss` for TLS.
  *
- * @param url as the configuration has checked it; percent-encoding in user and password is decoded
+ * @param url validated by the configuration; percent-encoding in user and password is decoded
  */
 export function parseRedisUrl(url: string): RedisAddress {
   const [, tls, suffix, credentials = '', hosts = '', path = ''] =
@@ -51,13 +53,13 @@ export function parseRedisUrl(url: string): RedisAddress {
   };
 }
 
-/** A client for REDIS_URL that connects again whenever the connection ends. */
-export function connectRedis(url: string, patience: Patience): RedisClient {
+/** A client for REDIS_URL that reconnects whenever the connection ends. */
+export function connectRedis(url: string, use: ConnectionUse): RedisClient {
   const address = parseRedisUrl(url);
   const client =
     address.kind === 'cluster'
-      ? openCluster(address, options[patience])
-      : openSingle(address, options[patience], retryStrategy);
+      ? openCluster(address, options[use])
+      : openSingle(address, options[use], retryStrategy);
   return withoutInfo(client);
 }
 
@@ -67,9 +69,9 @@ export function openSingle<Options extends object>(
   options: Options,
   retryStrategy: (attempt: number) => number | null,
 ): Redis {
-  const common = { ...options, ...access, connectTimeout, retryStrategy, db };
+  const common = { ...options, ...access, connectTimeout: connectTimeoutMs, retryStrategy, db };
   if (kind !== 'sentinel') return new Redis({ ...common, ...nodes[0]! });
-  // Without these two it would know the certificates and encrypt nothing.
+  // Without these two the connections to the sentinels would not be encrypted.
   const tls = access.tls ? { enableTLSForSentinelMode: true, sentinelTLS: access.tls } : {};
   const strategies = { sentinelRetryStrategy: retryStrategy };
   return new Redis({ ...common, ...tls, ...strategies, sentinels: nodes, name });
@@ -79,13 +81,13 @@ function openCluster(
   { nodes, access }: RedisAddress,
   { enableOfflineQueue, ...options }: { enableOfflineQueue: boolean },
 ): Cluster {
-  const redisOptions = { ...options, ...access, connectTimeout };
+  const redisOptions = { ...options, ...access, connectTimeout: connectTimeoutMs };
   return new Cluster(nodes, { redisOptions, enableOfflineQueue, clusterRetryStrategy: retryStrategy });
 }
 
 /**
- * Answers INFO with nothing where it is not allowed, which BullMQ takes for its oldest version: its worker
- * would ask again and again for ever, without a turn of the event loop.
+ * Returns an empty INFO where the user has no permission for it, which BullMQ takes for its oldest supported version.
+ * With the error, BullMQ's worker would retry for ever and block the event loop.
  */
 function withoutInfo<Client extends RedisClient>(client: Client): Client {
   const { info, duplicate } = client as Redis;

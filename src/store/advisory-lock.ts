@@ -2,11 +2,11 @@ import { type Kysely, sql } from 'kysely';
 import type { Tables } from './tables.ts';
 
 /**
- * Runs something in one process at a time, of all that work on the database. It holds a short transaction open
- * meanwhile, so that the lock ends with the process or its connection, whatever becomes of them.
+ * Runs a function under a lock that one process of a database can hold at a time. The lock belongs to an open
+ * transaction, so it is released when the process or its connection ends.
  *
- * @returns what it returned; undefined where another process is at it
- * @throws its error, or the database's
+ * @returns the function's result; undefined where another process holds the lock
+ * @throws the function's error, or the database's
  */
 export async function withAdvisoryLock<T>(
   db: Kysely<Tables>,

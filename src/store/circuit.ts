@@ -2,85 +2,86 @@ import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withTimeout } from '../with-timeout.ts';
 
-/** Raised at once while a store is known to be unavailable, and when it did not answer in time. */
-export class StoreAway extends Error {
+/** Raised when a store fails or exceeds its timeout, and for every call while its circuit is open. */
+export class StoreUnavailable extends Error {
   constructor(store: string, cause?: unknown) {
-    super(`${store} does not answer.`, { cause });
-    this.name = 'StoreAway';
+    super(`${store} is unavailable.`, { cause });
+    this.name = 'StoreUnavailable';
   }
 }
 
 export interface CircuitOptions {
   store: string;
-  /** How long a call and a probe may take. */
+  /** Of a call and of a probe. */
   timeoutMs: number;
-  /** Asks the store to do what it is needed for: a server that answers but cannot be written to is away. */
+  /** Does what the store is needed for: a server that responds but rejects writes is unavailable. */
   probe: () => Promise<unknown>;
   /** Whether a call's error means that the store is unavailable. */
   isOutage: (error: unknown) => boolean;
-  /** Told when an outage begins, with its cause, and when it is over. */
-  onChange: (away: boolean, cause?: unknown) => void;
+  /** Called when an outage begins, with its cause, and when it ends. */
+  onChange: (unavailable: boolean, cause?: unknown) => void;
 }
 
 const shortestProbeMs = 200;
 const longestProbeMs = 5_000;
-const provenAfterMs = 5_000;
+/** Failures within this time belong to the same outage. */
+export const stableAfterMs = 5_000;
 
 /**
- * One store, as all parts of a process see it.
+ * The circuit breaker of one store, shared by all parts of a process.
  *
- * Once a call has found the store away, later calls fail at once, while a probe in the background finds out
- * when it is back: one late answer, not one for each request, is enough to notice. After a good probe calls are
- * let through again, but the outage counts as over only when one has succeeded, or when none has failed for some
- * seconds: a store that answers probes and fails at the work is one outage, with ever rarer probes, and not many.
+ * A call that finds the store unavailable opens the circuit. Calls then fail at once, while a probe in the background
+ * detects recovery: so one slow call, not one per request, detects an outage. A successful probe closes the circuit.
+ * The outage ends when a call succeeds, or when none has failed for some seconds: a store that passes probes and fails
+ * at the work is one outage with growing intervals between probes, not many.
  */
 export class Circuit {
   private readonly options: CircuitOptions;
   private readonly events = new EventEmitter().setMaxListeners(0);
   private readonly closing = new AbortController();
-  private blocked = false;
-  private away = false;
+  private open = false;
+  private outage = false;
   private probing: Promise<boolean> | undefined;
   private pauseMs = shortestProbeMs;
-  private proving: NodeJS.Timeout | undefined;
+  private stabilizing: NodeJS.Timeout | undefined;
 
   constructor(options: CircuitOptions) {
     this.options = options;
   }
 
-  /** Whether calls fail without asking the store. */
+  /** Whether calls fail without reaching the store. */
   get isOpen(): boolean {
-    return this.blocked;
+    return this.open;
   }
 
-  /** @throws StoreAway, or the call's own error where that is no outage */
+  /** @throws StoreUnavailable, or the call's own error where that is no outage */
   async run<T>(call: () => Promise<T>): Promise<T> {
     const { store, isOutage } = this.options;
-    if (this.blocked) throw new StoreAway(store);
+    if (this.open) throw new StoreUnavailable(store);
     try {
-      const result = await this.inTime(call);
-      if (this.away && !this.blocked) this.end();
+      const result = await this.limitTime(call);
+      if (this.outage && !this.open) this.endOutage();
       return result;
     } catch (error) {
-      if (!(error instanceof StoreAway) && !isOutage(error)) throw error;
-      this.open(error);
-      throw error instanceof StoreAway ? error : new StoreAway(store, error);
+      if (!(error instanceof StoreUnavailable) && !isOutage(error)) throw error;
+      this.trip(error);
+      throw error instanceof StoreUnavailable ? error : new StoreUnavailable(store, error);
     }
   }
 
   /**
-   * Looks at the store because something that does not go through `run` has met an error.
+   * Probes the store after an error of work that does not go through `run`.
    *
    * @returns whether the store is unavailable
    */
-  async suspect(cause: unknown): Promise<boolean> {
-    if (!this.blocked && !(await this.answers())) this.open(cause);
-    return this.blocked;
+  async probeAfter(error: unknown): Promise<boolean> {
+    if (!this.open && !(await this.probe())) this.trip(error);
+    return this.open;
   }
 
-  /** Whether the store does what it is needed for now. */
-  async answers(): Promise<boolean> {
-    this.probing ??= this.inTime(this.options.probe)
+  /** @returns whether the store is available */
+  async probe(): Promise<boolean> {
+    this.probing ??= this.limitTime(this.options.probe)
       .then(
         () => true,
         () => false,
@@ -92,62 +93,62 @@ export class Circuit {
   }
 
   /**
-   * Resolves once calls are let through.
+   * Resolves once the circuit is closed.
    *
    * @throws AbortError
    */
   async whenClosed(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (this.blocked) await once(this.events, 'closed', { signal });
+    if (this.open) await once(this.events, 'closed', { signal });
   }
 
   /**
-   * Resolves once calls are not let through.
+   * Resolves once the circuit is open.
    *
    * @throws AbortError
    */
   async whenOpen(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (!this.blocked) await once(this.events, 'open', { signal });
+    if (!this.open) await once(this.events, 'open', { signal });
   }
 
-  /** Ends the probing. */
-  close(): void {
+  /** Stops probing. */
+  stop(): void {
     this.closing.abort();
-    clearTimeout(this.proving);
+    clearTimeout(this.stabilizing);
   }
 
-  private inTime<T>(call: () => Promise<T>): Promise<T> {
+  private limitTime<T>(call: () => Promise<T>): Promise<T> {
     const { store, timeoutMs } = this.options;
-    return withTimeout(timeoutMs, call(), () => new StoreAway(store));
+    return withTimeout(timeoutMs, call(), () => new StoreUnavailable(store));
   }
 
-  private open(cause: unknown): void {
-    if (this.blocked || this.closing.signal.aborted) return;
-    clearTimeout(this.proving);
-    this.blocked = true;
-    this.pauseMs = this.away ? Math.min(this.pauseMs * 2, longestProbeMs) : shortestProbeMs;
-    if (!this.away) this.options.onChange(true, cause);
-    this.away = true;
+  private trip(cause: unknown): void {
+    if (this.open || this.closing.signal.aborted) return;
+    clearTimeout(this.stabilizing);
+    this.open = true;
+    this.pauseMs = this.outage ? Math.min(this.pauseMs * 2, longestProbeMs) : shortestProbeMs;
+    if (!this.outage) this.options.onChange(true, cause);
+    this.outage = true;
     this.events.emit('open');
-    void this.probeUntilBack();
+    void this.probeUntilAvailable();
   }
 
-  private async probeUntilBack(): Promise<void> {
+  private async probeUntilAvailable(): Promise<void> {
     const { signal } = this.closing;
     do {
       await sleep(this.pauseMs, undefined, { ref: false, signal }).catch(() => {});
       if (signal.aborted) return;
-    } while (!(await this.answers()));
+    } while (!(await this.probe()));
     if (signal.aborted) return;
-    this.blocked = false;
-    this.proving = setTimeout(() => this.end(), provenAfterMs).unref();
+    this.open = false;
+    this.stabilizing = setTimeout(() => this.endOutage(), stableAfterMs).unref();
     this.events.emit('closed');
   }
 
-  private end(): void {
-    clearTimeout(this.proving);
-    this.away = false;
+  private endOutage(): void {
+    clearTimeout(this.stabilizing);
+    this.outage = false;
     this.options.onChange(false);
   }
 }

@@ -1,66 +1,66 @@
 import type pg from 'pg';
 import type { Log } from '../log.ts';
-import { Circuit } from './circuit.ts';
+import { Circuit, stableAfterMs } from './circuit.ts';
 import { isOutage } from './faults.ts';
 
 export interface CircuitDependencies {
   log: Log;
-  /** Told when a store becomes unavailable and when it is back. */
-  observe?: ((store: string, away: boolean) => void) | undefined;
+  /** Called when a store becomes unavailable, and when it is available again. */
+  observe?: ((store: string, unavailable: boolean) => void) | undefined;
 }
 
-/** How long PostgreSQL may take for a commit. With Redis's time, a request waits for 2.3 s at most. */
+/** Of a commit in PostgreSQL. */
 export const databaseTimeoutMs = 1_000;
-const redisTimeoutMs = 1_300;
-const backAfterMs = 5_000;
+/** Of a commit in Redis. A request waits for both at most. */
+export const redisTimeoutMs = 1_300;
 
-// Takes the lock and needs the rights and the writable server that an insert needs.
+// Needs the lock, the permissions and the writable server that an insert needs.
 const probe = 'insert into deliveries select * from deliveries where false';
 
-/** The circuit of PostgreSQL, which is away unless deliveries can be inserted. */
-export function databaseCircuit(pool: pg.Pool, reporting: CircuitDependencies): Circuit {
+/** The circuit of PostgreSQL, which is unavailable unless deliveries can be inserted. */
+export function databaseCircuit(pool: pg.Pool, dependencies: CircuitDependencies): Circuit {
   return new Circuit({
     store: 'PostgreSQL',
     timeoutMs: databaseTimeoutMs,
     probe: () => pool.query({ text: probe, query_timeout: databaseTimeoutMs } as pg.QueryConfig),
     isOutage,
-    onChange: reportOutage('PostgreSQL', reporting),
+    onChange: reportOutage('PostgreSQL', dependencies),
   });
 }
 
-/** @param write writes to Redis something that does not matter */
-export function redisCircuit(write: () => Promise<unknown>, reporting: CircuitDependencies): Circuit {
+/** @param probe a write to Redis */
+export function redisCircuit(probe: () => Promise<unknown>, dependencies: CircuitDependencies): Circuit {
   return new Circuit({
     store: 'Redis',
     timeoutMs: redisTimeoutMs,
-    probe: write,
+    probe,
     isOutage: () => true,
-    onChange: reportOutage('Redis', reporting),
+    onChange: reportOutage('Redis', dependencies),
   });
 }
 
 /**
- * An outage is two lines of the log, however many calls it fails. One that follows another within seconds, as where a
- * link comes and goes, belongs to it.
+ * Logs two lines per outage, however many calls it fails. Outages within seconds of each other, as on an unstable
+ * link, are logged as one.
  */
 function reportOutage(store: string, { log, observe }: CircuitDependencies) {
   let since = 0;
   let ending: NodeJS.Timeout | undefined;
   observe?.(store, false);
-  return (away: boolean, cause?: unknown) => {
-    observe?.(store, away);
-    if (!away) {
+  return (unavailable: boolean, cause?: unknown) => {
+    observe?.(store, unavailable);
+    if (!unavailable) {
       const seconds = Math.round((performance.now() - since) / 1000);
       ending = setTimeout(() => {
         ending = undefined;
-        log.warn({ store, seconds }, 'a store is back');
-      }, backAfterMs).unref();
+        log.warn({ store, seconds }, 'store available again');
+      }, stableAfterMs).unref();
     } else if (ending) {
       clearTimeout(ending);
       ending = undefined;
     } else {
       since = performance.now();
-      log.error({ err: cause, store }, 'a store is away');
+      log.error({ err: cause, store }, 'store unavailable');
     }
   };
 }

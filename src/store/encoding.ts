@@ -3,7 +3,7 @@ import { InvalidConfiguration } from '../config.ts';
 import type { Tables } from './tables.ts';
 
 /**
- * Callbacks hold any script, so the database must hold any character.
+ * Requires a database that can store every character: callbacks contain text in any script.
  *
  * @throws InvalidConfiguration where its encoding is not UTF8
  */
@@ -15,7 +15,7 @@ export async function requireUtf8(db: Kysely<Tables>): Promise<void> {
   const { encoding, name } = rows[0]!;
   if (encoding === 'UTF8') return;
   throw new InvalidConfiguration([
-    `DATABASE_URL leads to a database whose encoding is ${encoding}; it must be UTF8. Make another: ` +
+    `DATABASE_URL leads to a database whose encoding is ${encoding}; it must be UTF8. Create another: ` +
       `create database ${name}_utf8 encoding 'UTF8' template template0`.replace('"_utf8', '_utf8"'),
   ]);
 }

@@ -12,10 +12,10 @@ const mostEntries = 500;
 const mostBytes = 16 * 1024 * 1024;
 
 /**
- * Moves the oldest deliveries of the fallback into the database. An entry leaves Redis after that, and not before;
- * what a crash leaves there is found to be a duplicate the next time.
+ * Moves the oldest deliveries of the fallback into the database. An entry is removed from Redis only after that; after a
+ * crash in between, its delivery is a duplicate at the next drain.
  *
- * @returns how many were moved; 0: none is left
+ * @returns the number of moved deliveries; 0: none can be drained
  * @throws Unavailable while the database is unavailable; Redis's error
  */
 export async function drain({ fallback, intake, bodyLimitBytes }: DrainDependencies): Promise<number> {

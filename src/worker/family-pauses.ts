@@ -11,9 +11,9 @@ const shortestMs = 1_000;
 const longestMs = 30_000;
 
 /**
- * The families whose tables cannot be written to, though PostgreSQL works: a table is locked, lacks a column, or
- * has a trigger that fails. Their deliveries stay `received`, and are tried again after a pause that grows, by one
- * job at a time. So one broken table costs a try now and then, and holds up no other family.
+ * The families whose tables cannot be written to although PostgreSQL is available: a table is locked, lacks a column, or
+ * has a failing trigger. Their deliveries stay `received`, and one job at a time retries them with exponential backoff.
+ * So a broken table costs few attempts and delays no other family.
  */
 export class FamilyPauses {
   private readonly families: readonly Family[];
@@ -26,25 +26,25 @@ export class FamilyPauses {
   }
 
   /**
-   * The families to apply now, in groups that are applied one after the other. A family whose pause is over is a
-   * group of its own, for the first job that asks.
+   * The families to apply now, in groups that are applied one after another. A family whose pause is over is a group
+   * of its own, in one job only.
    */
   take(): Family[][] {
     const now = performance.now();
     const usable: Family[] = [];
-    const onTrial: Family[][] = [];
+    const retried: Family[][] = [];
     for (const family of this.families) {
       const pause = this.pauses.get(family.name);
       if (!pause) usable.push(family);
       else if (pause.until <= now) {
         pause.until = now + pause.ms;
-        onTrial.push([family]);
+        retried.push([family]);
       }
     }
-    return usable.length > 0 ? [usable, ...onTrial] : onTrial;
+    return usable.length > 0 ? [usable, ...retried] : retried;
   }
 
-  /** The names of the families whose deliveries are worth looking for. */
+  /** The names of the families that can be applied or retried now. */
   due(): string[] {
     const now = performance.now();
     return this.families
@@ -52,17 +52,17 @@ export class FamilyPauses {
       .filter((name) => (this.pauses.get(name)?.until ?? now) <= now);
   }
 
-  /** Notes what became of a group. */
-  note(group: readonly Family[], { applied, broken }: Pick<Applied, 'applied' | 'broken'>): void {
+  /** Updates the pauses after a group was applied. */
+  update(group: readonly Family[], { applied, broken }: Pick<Applied, 'applied' | 'broken'>): void {
     for (const { family, error } of broken) {
       const pause = this.pauses.get(family);
       const ms = pause ? Math.min(pause.ms * 2, longestMs) : shortestMs;
       this.pauses.set(family, { ms, until: performance.now() + ms });
-      if (!pause) this.log.error({ err: error, family }, 'the table of a family cannot be written to');
+      if (!pause) this.log.error({ err: error, family }, 'family table not writable');
     }
     const [first] = group;
     if (broken.length === 0 && applied > 0 && this.pauses.delete(first!.name)) {
-      this.log.warn({ family: first!.name }, 'the table of a family can be written to again');
+      this.log.warn({ family: first!.name }, 'family table writable again');
     }
   }
 }

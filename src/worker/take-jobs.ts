@@ -6,10 +6,10 @@ import type { Circuit } from '../store/circuit.ts';
 const pauseMs = 1_000;
 
 /**
- * Lets a worker run while the stores answer. BullMQ asks again at once after most errors, so after any it is
- * paused for a moment: it must neither spin nor fill the log.
+ * Runs a worker while both stores are available. BullMQ retries at once after most errors, so the worker is paused for a
+ * moment after each: otherwise it would spin and fill the log.
  *
- * @param report told of errors that are no outage
+ * @param report called with errors that are no outage
  * @throws AbortError
  */
 export async function takeJobs(
@@ -22,7 +22,7 @@ export async function takeJobs(
   const failures = new EventEmitter();
   worker.on('error', (error) => {
     failures.emit('failure');
-    void queueStore.suspect(error).then((away) => away || report(error));
+    void queueStore.probeAfter(error).then((unavailable) => unavailable || report(error));
   });
   for (;;) {
     for (const circuit of [database, queueStore]) await circuit.whenClosed(signal);

@@ -1,5 +1,5 @@
-// Preloaded into receivers and workers: a wall clock that is off by as many seconds as a file says, which is read
-// at start and at each SIGUSR2. Timers and performance.now() go on as before, as they do when a clock is stepped.
+// Preloaded into receivers and workers: shifts the wall clock by the seconds in a file, which is read at start and at
+// each SIGUSR2. Timers and performance.now() are unaffected, as when a clock is stepped.
 const { readFileSync } = require('node:fs');
 
 const RealDate = Date;

@@ -1,20 +1,20 @@
 import { until } from '../support/until.ts';
+import { countInFallback } from './counts.ts';
+import { type Deployment, startDeployment } from './deployment.ts';
 import { type RedisCluster, startRedisCluster, watchCommands } from './redis-cluster.ts';
-import { applied, send, sendUntilAcknowledged } from './sending.ts';
-import { type Stage, setStage } from './stage.ts';
-import { countInFallback } from './stores.ts';
+import { send, sendUntilAcknowledged, untilApplied } from './sending.ts';
 
 jest.setTimeout(180_000);
 
-let stage: Stage | undefined;
+let deployment: Deployment | undefined;
 let cluster: RedisCluster;
 afterEach(async () => {
-  await stage?.stop();
-  stage = undefined;
+  await deployment?.stop();
+  deployment = undefined;
   await cluster.stop();
 });
 
-it('in a Redis Cluster, the node that holds what waits for PostgreSQL is the one that vouches for it', async () => {
+it('in a Redis Cluster, the node of the fallback stream confirms its entries and reports its settings', async () => {
   cluster = await startRedisCluster(['--appendonly', 'no']);
   const owner = await cluster.nodeOf('{receiver}:databases');
   await owner.client().config('SET', 'appendonly', 'yes');
@@ -22,23 +22,23 @@ it('in a Redis Cluster, the node that holds what waits for PostgreSQL is the one
   const watched = await Promise.all(
     cluster.nodes.map(async (node) => ({ node, ...(await watchCommands(node)) })),
   );
-  stage = await setStage('redis', { redisUrl: cluster.url });
-  await applied(stage, [(await send(stage)).id]);
+  deployment = await startDeployment('redis', { redisUrl: cluster.url });
+  await untilApplied(deployment, [(await send(deployment)).id]);
 
-  stage.signalDatabase('STOP');
-  const ids = await sendUntilAcknowledged(stage, 50);
-  const parts = await stage.parts();
-  expect(parts.fallback!.detail).toMatch(/^(appendfsync is always|each waits for the disk \(WAITAOF\))$/);
+  deployment.signalDatabase('STOP');
+  const ids = await sendUntilAcknowledged(deployment, 50);
+  const readiness = await deployment.readiness();
+  expect(readiness.fallback!.detail).toMatch(/^(appendfsync is always|each waits for the disk \(WAITAOF\))$/);
   expect(await countInFallback(owner.client())).toBeGreaterThanOrEqual(50);
-  const asked = (commands: string[]) =>
+  const countRequests = (commands: string[]) =>
     commands.filter((one) => /^(config get|waitaof|xadd)/.test(one)).length;
   for (const { node, seen, end } of watched) {
     end();
-    if (node === owner) expect(asked(seen)).toBeGreaterThan(50);
-    else expect(asked(seen)).toBe(0);
+    if (node === owner) expect(countRequests(seen)).toBeGreaterThan(50);
+    else expect(countRequests(seen)).toBe(0);
   }
 
-  stage.signalDatabase('CONT');
-  await applied(stage, ids);
+  deployment.signalDatabase('CONT');
+  await untilApplied(deployment, ids);
   await until(async () => (await countInFallback(owner.client())) === 0);
 });

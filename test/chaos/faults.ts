@@ -1,43 +1,43 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Random } from '../../src/sandbox/random.ts';
-import { awayFaults, longMs } from './faults/away.ts';
+import type { Backend, Deployment } from './deployment.ts';
 import { clockFaults } from './faults/clock.ts';
+import { longMs, outageFaults } from './faults/outages.ts';
 import { queueFaults } from './faults/queue.ts';
-import { refusalFaults } from './faults/refusals.ts';
+import { rejectedWriteFaults } from './faults/rejected-writes.ts';
 import { tableFaults } from './faults/tables.ts';
 import { fillDisk } from './small-disk.ts';
-import type { Backend, Stage } from './stage.ts';
 
 export interface Fault {
   name: string;
   backends: Backend[];
-  /** Breaks something, and mends it. */
-  strike: (stage: Stage, random: Random) => Promise<void>;
+  /** Breaks something, and repairs it. */
+  inject: (deployment: Deployment, random: Random) => Promise<void>;
 }
 
-/** What can happen to the machines, at a moment that nobody chose. */
+/** Failures of servers, processes and links, at random moments. */
 export const faults: Fault[] = [
-  ...awayFaults,
-  ...refusalFaults,
+  ...outageFaults,
+  ...rejectedWriteFaults,
   ...tableFaults,
   ...queueFaults,
   ...clockFaults,
 ];
 
-/** Needs a stage whose database is on a small disk. */
+/** For a deployment whose database is on a small disk. */
 export const fullDisk: Fault = {
   name: 'disk full for 3 s',
   backends: ['redis', 'postgresql'],
-  strike: async ({ folder }) => {
-    const makeRoom = await fillDisk(folder);
+  inject: async ({ folder }) => {
+    const freeSpace = await fillDisk(folder);
     await pause(longMs);
-    await makeRoom();
+    await freeSpace();
   },
 };
 
-/** Needs a stage with a synchronous standby, and strikes it once. */
+/** For a deployment with a synchronous standby; can be injected once. */
 export const failover: Fault = {
   name: 'standby promoted',
   backends: ['redis', 'postgresql'],
-  strike: ({ failOver }) => failOver(),
+  inject: ({ failOver }) => failOver(),
 };

@@ -6,21 +6,21 @@ export interface Sent {
   acknowledged: boolean;
 }
 
-/** What the sender knows: every callback that it sent, and which it was told were taken in. */
+/** The sender's record: every callback, and whether it was acknowledged. */
 export class Ledger {
   readonly sent = new Map<string, Sent>();
   acknowledged = 0;
-  refused = 0;
-  /** What the sender saw in place of an acknowledgement, and how often. */
-  readonly refusals = new Map<string, number>();
-  /** The longest that an answer took. */
+  rejected = 0;
+  /** Responses and errors in place of an acknowledgement, with their counts. */
+  readonly rejections = new Map<string, number>();
+  /** The longest response time. */
   slowestMs = 0;
 
-  note({ callback, acknowledged, id, outcome, status, latencyMs }: Attempt): void {
+  record({ callback, acknowledged, id, outcome, status, latencyMs }: Attempt): void {
     if (acknowledged) this.acknowledged += 1;
     else {
-      this.refused += 1;
-      this.refusals.set(outcome, (this.refusals.get(outcome) ?? 0) + 1);
+      this.rejected += 1;
+      this.rejections.set(outcome, (this.rejections.get(outcome) ?? 0) + 1);
     }
     if (status !== undefined) this.slowestMs = Math.max(this.slowestMs, latencyMs);
     const known = this.sent.get(callback.body);

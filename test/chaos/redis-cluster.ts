@@ -8,7 +8,7 @@ export interface RedisCluster {
   /** For REDIS_URL. */
   url: string;
   nodes: TestRedis[];
-  /** The node that holds a key. */
+  /** The node of a key. */
   nodeOf: (key: string) => Promise<TestRedis>;
   stop: () => Promise<void>;
 }
@@ -48,7 +48,7 @@ export async function startRedisCluster(options: string[]): Promise<RedisCluster
   };
 }
 
-/** The commands that a server is sent from now on, in lower case, until the returned function ends it. */
+/** Records the commands that a server receives, in lower case, until `end`. */
 export async function watchCommands(server: TestRedis): Promise<{ seen: string[]; end: () => void }> {
   const client = new Redis(server.port);
   const monitor = await client.monitor();

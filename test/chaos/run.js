@@ -8,8 +8,8 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: Object.assign({}, ...['minutes', 'backend', 'seed', 'report', 'count'].map(option)),
 });
-const suite = positionals[0] ?? 'storm';
-const given = suite === 'storm' ? { minutes: '10', ...values } : { count: '1000000', ...values };
+const suite = positionals[0] ?? 'faults';
+const given = suite === 'faults' ? { minutes: '10', ...values } : { count: '1000000', ...values };
 const env = { ...process.env };
 for (const [name, value] of Object.entries(given)) env[`CHAOS_${name.toUpperCase()}`] = value;
 const { status } = spawnSync('npx', ['jest', `test/chaos/${suite}`], { stdio: 'inherit', env });

@@ -1,14 +1,16 @@
 import { identify } from '../../src/intake/identity.ts';
+import { databaseTimeoutMs, redisTimeoutMs } from '../../src/store/circuits.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { until } from '../support/until.ts';
-import type { Stage } from './stage.ts';
+import type { Deployment } from './deployment.ts';
 
-const answerMs = 2_500; // two seconds is the promise, the rest is the test's own
+// The service responds after both stores have timed out; the rest is a margin for a busy machine.
+const timeoutMs = databaseTimeoutMs + redisTimeoutMs + 200;
 let next = 0;
 
-/** Sends a new callback; resolves with the status and the delivery's id. */
+/** Sends a new callback. */
 export async function send(
-  { url }: Pick<Stage, 'url'>,
+  { url }: Pick<Deployment, 'url'>,
   family: keyof typeof paths = 'receipt',
   callback?: object,
 ) {
@@ -18,28 +20,36 @@ export async function send(
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
-    signal: AbortSignal.timeout(answerMs),
+    signal: AbortSignal.timeout(timeoutMs),
   });
   return { status: response.status, response, id: identify(body as never) };
 }
 
-/** Sends new callbacks in turn until so many are acknowledged; resolves with the ids of those. */
-export async function sendUntilAcknowledged(stage: Stage, count: number, at = 10): Promise<string[]> {
+/** Sends new callbacks until `count` are acknowledged, and returns the ids of those. */
+export async function sendUntilAcknowledged(
+  deployment: Deployment,
+  count: number,
+  senders = 10,
+): Promise<string[]> {
   const ids: string[] = [];
-  const sendOn = async () => {
+  const sendMore = async () => {
     while (ids.length < count) {
-      const answer = await send(stage);
-      if (answer.status === 200) ids.push(answer.id);
+      const { status, id } = await send(deployment);
+      if (status === 200) ids.push(id);
     }
   };
-  await Promise.all(Array.from({ length: at }, sendOn));
+  await Promise.all(Array.from({ length: senders }, sendMore));
   return ids;
 }
 
 /** Resolves once these deliveries are applied. */
-export async function applied(stage: Stage, ids: readonly string[], withinMs = 60_000): Promise<void> {
+export async function untilApplied(
+  deployment: Deployment,
+  ids: readonly string[],
+  withinMs = 60_000,
+): Promise<void> {
   await until(async () => {
-    const rows = await stage.rows(`select id from deliveries where status = 'applied'`).catch(() => []);
+    const rows = await deployment.rows(`select id from deliveries where status = 'applied'`).catch(() => []);
     const known = new Set(rows.map(({ id }) => id));
     return ids.every((id) => known.has(id));
   }, withinMs);

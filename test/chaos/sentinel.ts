@@ -8,7 +8,7 @@ import { freePort } from '../../src/store/embedded/free-port.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 
-/** A Redis with a replica, and a Sentinel that promotes the replica when the Redis is gone. */
+/** A Redis with a replica, and a Sentinel that promotes the replica when the primary fails. */
 export interface SentinelGroup {
   /** For REDIS_URL. */
   url: string;
@@ -21,13 +21,13 @@ export async function startSentinelGroup(): Promise<SentinelGroup> {
   const durable = ['--appendonly', 'yes', '--appendfsync', 'always'];
   const primary = await startRedis(durable);
   const replica = await startRedis([...durable, '--replicaof', '127.0.0.1', String(primary.port)]);
-  const synced = replica.client();
-  await until(async () => (await synced.info('replication')).includes('master_link_status:up'));
+  const replicaClient = replica.client();
+  await until(async () => (await replicaClient.info('replication')).includes('master_link_status:up'));
   const folder = mkdtempSync(join(tmpdir(), 'receiver-sentinel-'));
   const port = await freePort();
   const sentinel = spawnSentinel(folder, port, primary.port);
   const probe = new Redis(port, { retryStrategy: () => 20, maxRetriesPerRequest: null });
-  probe.on('error', () => {}); // it is starting
+  probe.on('error', () => {}); // still starting
   await until(async () => ((await probe.call('SENTINEL', 'replicas', 'mymaster')) as unknown[]).length === 1);
   return {
     url: `redis+sentinel://127.0.0.1:${port}/mymaster`,
@@ -45,7 +45,7 @@ export async function startSentinelGroup(): Promise<SentinelGroup> {
 }
 
 function spawnSentinel(folder: string, port: number, primaryPort: number): ChildProcess {
-  const settings = join(folder, 'sentinel.conf'); // it writes down there what it learns
+  const settings = join(folder, 'sentinel.conf'); // the sentinel writes its state there
   const lines = [
     `port ${port}`,
     'bind 127.0.0.1',

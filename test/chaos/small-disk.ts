@@ -4,13 +4,13 @@ import { open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A disk of its own, in memory, that can be filled. */
+/** A file system in memory, which can be filled. */
 export interface SmallDisk {
   folder: string;
   unmount: () => void;
 }
 
-/** Mounts one. @throws Error where this user may not mount */
+/** @throws Error where this user may not mount */
 export function mountSmallDisk(megabytes: number): SmallDisk {
   const mount = mkdtempSync(join(tmpdir(), 'receiver-disk-'));
   const run = (program: string, ...args: string[]) => execFileSync(program, args, { stdio: 'ignore' });
@@ -18,7 +18,7 @@ export function mountSmallDisk(megabytes: number): SmallDisk {
     run('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', mount);
   } catch (error) {
     rmSync(mount, { recursive: true });
-    throw new Error('A disk of its own needs root.', { cause: error });
+    throw new Error('Mounting a disk needs root.', { cause: error });
   }
   return {
     folder: join(mount, 'data'),
@@ -39,7 +39,7 @@ export function mayMount(): boolean {
   }
 }
 
-/** Takes all the space that is left on a folder's disk; the returned function gives it back. */
+/** Fills the disk of a folder; the returned function frees the space. */
 export async function fillDisk(folder: string): Promise<() => Promise<void>> {
   const ballast = join(folder, 'ballast');
   const file = await open(ballast, 'w');

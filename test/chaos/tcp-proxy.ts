@@ -6,20 +6,20 @@ export interface TcpProxy {
   port: number;
   /** Ends every connection with a reset; new ones are let through. */
   reset: () => void;
-  /** Ends every connection with a reset, and refuses new ones until `mend`. */
+  /** Ends every connection with a reset, and refuses new ones until `restore`. */
   cut: () => void;
-  mend: () => Promise<void>;
-  /** Delays every piece of data, in both directions, by so many milliseconds. */
-  slow: (milliseconds: number) => void;
-  /** Leads new connections to another port. */
-  lead: (port: number) => void;
+  restore: () => Promise<void>;
+  /** Delays all data in both directions. */
+  delay: (milliseconds: number) => void;
+  /** Forwards new connections to another port. */
+  redirect: (port: number) => void;
   stop: () => Promise<void>;
 }
 
 /**
- * A link to a server on this machine that can be broken.
+ * A link to a local server that can be interrupted.
  *
- * @param at the port to listen at; any unless told
+ * @param at the port to listen on; default: any
  */
 export async function startTcpProxy(port: number, at = 0): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
@@ -43,7 +43,7 @@ export async function startTcpProxy(port: number, at = 0): Promise<TcpProxy> {
     link(near, far);
     link(far, near);
   });
-  const mend = async () => {
+  const restore = async () => {
     if (!server.listening) await once(server.listen(ownPort, '127.0.0.1'), 'listening');
   };
   const reset = () => {
@@ -53,16 +53,16 @@ export async function startTcpProxy(port: number, at = 0): Promise<TcpProxy> {
     server.close();
     reset();
   };
-  await mend();
+  await restore();
   return {
     port: ownPort,
     reset,
     cut,
-    mend,
-    slow: (milliseconds) => {
+    restore,
+    delay: (milliseconds) => {
       delayMs = milliseconds;
     },
-    lead: (other) => {
+    redirect: (other) => {
       target = other;
     },
     stop: async () => {

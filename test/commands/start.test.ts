@@ -87,12 +87,12 @@ describe('SIGTERM ends a start that waits for', () => {
     expect(await service.end('SIGTERM')).toBe(0);
   });
 
-  it('a database and a Redis that are away', async () => {
+  it('an unavailable database and Redis', async () => {
     const service = start({
       DATABASE_URL: `postgresql://a:b@127.0.0.1:${await freePort()}/c`,
       REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
     });
-    await until(() => service.output().includes('PostgreSQL is away'));
+    await until(() => service.output().includes('PostgreSQL is unavailable'));
     expect(await service.end('SIGTERM')).toBe(0);
   });
 

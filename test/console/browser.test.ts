@@ -29,7 +29,7 @@ const provoked = ['/favicon.ico', '/console', '/console/deliveries', '/console/n
 
 beforeAll(async () => {
   const { queue, close } = await openQueue(database);
-  await queue.opened().add('apply', { ids: [madeUp.applied[0]!] }, { delay: 60 * minute });
+  await queue.bullmq().add('apply', { ids: [madeUp.applied[0]!] }, { delay: 60 * minute });
   await close();
   browser = await openBrowser();
   context = await open();

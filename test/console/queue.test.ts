@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JobsOptions } from 'bullmq';
-import { listLimit } from '../../src/console/queue/jobs.ts';
 import type { JobWorker } from '../../src/queue/backend.ts';
+import { listLimit } from '../../src/queue/list-jobs.ts';
 import { openQueue } from '../support/queue.ts';
 import { openRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -29,12 +29,12 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
   });
   afterEach(async () => {
     await Promise.all(workers.splice(0).map((worker) => worker.close(true)));
-    await opened.queue.opened().obliterate({ force: true });
-    await opened.queue.opened().resume();
+    await opened.queue.bullmq().obliterate({ force: true });
+    await opened.queue.bullmq().resume();
   });
 
   const add = async (data: object, options?: JobsOptions) =>
-    opened.queue.opened().add('apply', data as { ids: string[] }, options);
+    opened.queue.bullmq().add('apply', data as { ids: string[] }, options);
   const work = async (process: () => Promise<void>) => {
     const worker = await opened.backend.openWorker(process, {}, new AbortController().signal);
     worker.on('error', () => {});

@@ -146,7 +146,7 @@ it('the stores are read once per cache period, however often a scrape is request
     },
   } as unknown as pg.Pool;
   const queue = {
-    opened: () => {
+    bullmq: () => {
       throw new Error('not reached');
     },
   };

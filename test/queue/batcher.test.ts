@@ -3,38 +3,38 @@ import { createDatabase } from '../support/database.ts';
 import { openQueue } from '../support/queue.ts';
 import { openRedis } from '../support/redis.ts';
 
-it('the first goes at once, and those that come soon after it go together', async () => {
+it('sends the first item at once, and later items of the same interval as one batch', async () => {
   const sent: number[][] = [];
-  const gathering = new Batcher<number>(async (items) => void sent.push(items), 20);
-  await gathering.add([1]);
-  await Promise.all([gathering.add([2, 3]), gathering.add([4])]);
-  await gathering.add([5]);
+  const batcher = new Batcher<number>(async (items) => void sent.push(items), 20);
+  await batcher.add([1]);
+  await Promise.all([batcher.add([2, 3]), batcher.add([4])]);
+  await batcher.add([5]);
   expect(sent).toEqual([[1], [2, 3, 4], [5]]);
 });
 
-it('the first does not wait, however long the others may have to', async () => {
+it('sends the first item at once, however long the interval is', async () => {
   const sent: number[][] = [];
-  const gathering = new Batcher<number>(async (items) => void sent.push(items), 1e9);
-  await gathering.add([1]);
+  const batcher = new Batcher<number>(async (items) => void sent.push(items), 1e9);
+  await batcher.add([1]);
   expect(sent).toEqual([[1]]);
 });
 
-it('whoever gave something learns that it could not be sent, and the next is tried afresh', async () => {
+it('raises a failure to each caller of the batch, and sends the next batch', async () => {
   let down = true;
-  const gathering = new Batcher<number>(async () => {
+  const batcher = new Batcher<number>(async () => {
     if (down) throw new Error('down');
   }, 5);
-  const results = await Promise.allSettled([gathering.add([1]), gathering.add([2])]);
+  const results = await Promise.allSettled([batcher.add([1]), batcher.add([2])]);
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   down = false;
-  await gathering.add([3]);
+  await batcher.add([3]);
 });
 
-it('the ids of commits in quick succession share a job', async () => {
+it('adds one job for the ids of several commits within milliseconds', async () => {
   const [redis, database] = await Promise.all([openRedis(), createDatabase()]);
   const { queue, close } = await openQueue(database, redis.url);
   await Promise.all([queue.enqueue(['a', 'b']), queue.enqueue(['c']), queue.enqueue(['d'])]);
-  const jobs = await queue.opened().getJobs(['waiting']);
+  const jobs = await queue.bullmq().getJobs(['waiting']);
   expect(jobs.map(({ data }) => data)).toEqual([{ ids: ['a', 'b', 'c', 'd'] }]);
   await close();
   await Promise.all([redis.stop(), database.close()]);

@@ -7,12 +7,13 @@ import { createServer } from 'node:tls';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { createLog } from '../../src/log.ts';
-import { checkRedis, neededCommands } from '../../src/queue/check-redis.ts';
+import { checkRedis } from '../../src/queue/check-redis.ts';
+import { neededCommands } from '../../src/queue/redis-permissions.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
+import { startRedisCluster } from '../chaos/redis-cluster.ts';
 import { startSentinelGroup } from '../chaos/sentinel.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { selfSigned } from '../support/self-signed.ts';
-import { until } from '../support/until.ts';
 
 let redis: TestRedis;
 let admin: Redis;
@@ -21,15 +22,15 @@ beforeAll(async () => {
   admin = redis.client();
 });
 afterAll(() => redis.stop());
-const opened: { stop: () => Promise<void> }[] = [];
-afterEach(() => Promise.all(opened.splice(0).map(({ stop }) => stop())));
+const started: { stop: () => Promise<void> }[] = [];
+afterEach(() => Promise.all(started.splice(0).map(({ stop }) => stop())));
 beforeEach(() => allow('+@all', '~*', '&*'));
 
 const allow = (...rights: string[]) =>
   admin.call('ACL', 'SETUSER', 'app', 'reset', 'on', '>secret', ...rights);
 const urlOf = (user: string, path = '') => `redis://${user}@127.0.0.1:${redis.port}${path}`;
 
-/** What the check says: its error, else what it logs. */
+/** The message of the check's error, or else what it logs. */
 async function check(url: string): Promise<string> {
   const lines: string[] = [];
   const log = createLog('warn', { write: (line) => void lines.push(line) });
@@ -39,13 +40,13 @@ async function check(url: string): Promise<string> {
   );
 }
 
-it('says nothing of a Redis that allows what is needed, and leaves nothing behind there', async () => {
+it('accepts a Redis that permits every needed command, and writes nothing there', async () => {
   await allow('+@all', '-@admin', '-keys', '~{receiver}:*');
   expect(await check(urlOf('app:secret'))).toBe('');
   expect(await admin.dbsize()).toBe(0);
 });
 
-it('names the rights that are missing, and those of its lines are enough', async () => {
+it('names the missing permissions, and the ACL SETUSER line of its message grants them', async () => {
   const names = [...new Set(neededCommands('').map(([name]) => name))];
   const everything = [...names, 'multi', 'exec', 'discard', 'select'];
   await fc.assert(
@@ -53,7 +54,7 @@ it('names the rights that are missing, and those of its lines are enough', async
       await allow(...everything.map((name) => `+${name}`), ...denied.map((name) => `-${name}`));
       await admin.call('ACL', 'SETUSER', 'app', otherKeys ? '~other:*' : '~{receiver}:*');
       const given: string[] = [];
-      // Where no command may be run, the keys are found to be missing afterwards.
+      // Missing keys are found only once a command is permitted.
       for (let round = 0; round < 2; round += 1) {
         const [, rights] =
           /^REDIS_URL: .* ACL SETUSER app (.*)$/.exec(await check(urlOf('app:secret', '/3'))) ?? [];
@@ -69,15 +70,15 @@ it('names the rights that are missing, and those of its lines are enough', async
   );
 });
 
-it('carries out nothing where it may not begin a transaction', async () => {
+it('runs no command where transactions are not permitted', async () => {
   await allow('+@all', '~*', '-multi');
-  await admin.lpush('{receiver}:check', 'held');
+  await admin.lpush('{receiver}:check', 'existing');
   expect(await check(urlOf('app:secret'))).toContain('ACL SETUSER app +multi');
-  expect(await admin.lrange('{receiver}:check', 0, -1)).toEqual(['held']);
+  expect(await admin.lrange('{receiver}:check', 0, -1)).toEqual(['existing']);
   await admin.del('{receiver}:check');
 });
 
-it('knows every command that the scripts of BullMQ call', () => {
+it('checks every command that the scripts of BullMQ call', () => {
   const folder = join(dirname(createRequire(__filename).resolve('bullmq')), '../esm/scripts');
   const scripts = readdirSync(folder).filter((name) => name.endsWith('.js'));
   const text = scripts.map((name) => readFileSync(join(folder, name), 'utf8')).join();
@@ -88,21 +89,21 @@ it('knows every command that the scripts of BullMQ call', () => {
 });
 
 it.each([
-  ['a wrong password', () => urlOf('app:wrong'), 'refuses the password of the user app'],
-  ['an unknown user', () => urlOf('nobody:secret'), 'refuses the password of the user nobody'],
-  ['a database that is not there', () => urlOf('app:secret', '/99'), 'does not give the database 99'],
+  ['a wrong password', () => urlOf('app:wrong'), 'rejects the password of the user app'],
+  ['an unknown user', () => urlOf('nobody:secret'), 'rejects the password of the user nobody'],
+  ['a missing database', () => urlOf('app:secret', '/99'), 'does not permit the database 99'],
 ])('%s is an error that names REDIS_URL and the cause', async (_, url, cause) => {
   expect(await check(url())).toMatch(new RegExp(`^REDIS_URL: Redis ${cause}`));
 });
 
-it('a password that is missing is an error', async () => {
+it('a missing password is an error', async () => {
   await admin.call('ACL', 'SETUSER', 'default', '>own');
-  const said = await check(redis.url);
+  const message = await check(redis.url);
   await admin.call('ACL', 'SETUSER', 'default', 'nopass');
-  expect(said).toBe('REDIS_URL: Redis asks for a password');
+  expect(message).toBe('REDIS_URL: Redis requires a password');
 });
 
-it('a certificate that nobody trusts is an error', async () => {
+it('an untrusted certificate is an error', async () => {
   const server = createServer(selfSigned, (near) => {
     const far = connect(redis.port, '127.0.0.1');
     near.pipe(far).pipe(near);
@@ -112,74 +113,55 @@ it('a certificate that nobody trusts is an error', async () => {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   expect(await check(`rediss://127.0.0.1:${port}`)).toBe(
-    'REDIS_URL: the encrypted connection failed, see the certificates',
+    'REDIS_URL: the TLS connection failed: check the certificates',
   );
   server.close();
 });
 
-describe('a Redis that is away is no error:', () => {
+describe('an unavailable Redis is no error:', () => {
   it.each([
     ['nothing listens', async () => `redis://127.0.0.1:${await freePort()}`],
-    ['its name is not found', async () => 'redis://nowhere.invalid'],
-    ['no sentinel answers', async () => `redis+sentinel://127.0.0.1:${await freePort()}/mymaster`],
-    ['no node of a cluster answers', async () => `redis+cluster://127.0.0.1:${await freePort()}`],
+    ['its host name does not resolve', async () => 'redis://nowhere.invalid'],
+    ['no sentinel responds', async () => `redis+sentinel://127.0.0.1:${await freePort()}/mymaster`],
+    ['no node of a cluster responds', async () => `redis+cluster://127.0.0.1:${await freePort()}`],
   ])('%s', async (_, url) => {
-    expect(await check(await url())).toMatch(
-      /^Redis cannot be used yet; the service starts and waits for it/,
-    );
+    expect(await check(await url())).toMatch(/^Redis is unavailable; the service starts and retries/);
   });
 
   it('it hangs', async () => {
     redis.process.kill('SIGSTOP');
-    const said = await check(redis.url);
+    const message = await check(redis.url);
     redis.process.kill('SIGCONT');
-    expect(said).toContain('Redis cannot be used yet');
+    expect(message).toContain('Redis is unavailable');
   });
 
-  it('it takes no writes', async () => {
+  it('it accepts no writes', async () => {
     const replica = await startRedis(['--replicaof', '127.0.0.1', String(redis.port)]);
     expect(await check(replica.url)).toContain('READONLY');
     await replica.stop();
   });
 });
 
-it('checks the master that the sentinels name, and their name for it', async () => {
+it('checks the master of the sentinels, and its name', async () => {
   const group = await startSentinelGroup();
-  opened.push(group);
+  started.push(group);
   const user = ['ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '+@all', '-hset'] as const;
   await group.primary.client().call(...user);
   expect(await check(group.url)).toBe('');
   expect(await check(group.url.replace('//', '//app:secret@'))).toContain('the command hset');
-  expect(await check(group.url.replace('mymaster', 'other'))).toContain('by the name other');
+  expect(await check(group.url.replace('mymaster', 'other'))).toContain('no master named other');
   expect(await check(group.url.replace('//', `//127.0.0.1:${await freePort()},`))).toBe('');
 });
 
-it('checks each node of a cluster, and tells a cluster from a server', async () => {
-  const options = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000'];
-  const nodes = [await startRedis(options), await startRedis(options)];
-  opened.push(...nodes);
-  const [one, two] = nodes.map((node) => node.client()) as [Redis, Redis];
-  await one.call('CLUSTER', 'ADDSLOTSRANGE', 0, 8_191);
-  await two.call('CLUSTER', 'ADDSLOTSRANGE', 8_192, 16_383);
-  await one.call('CLUSTER', 'MEET', '127.0.0.1', nodes[1]!.port);
-  const ok = async (node: Redis) => String(await node.call('CLUSTER', 'INFO')).includes('cluster_state:ok');
-  await until(async () => (await ok(one)) && (await ok(two)), 50_000);
-
-  const cluster = `redis+cluster://127.0.0.1:${nodes[0]!.port},127.0.0.1:${nodes[1]!.port}`;
-  expect(await check(cluster)).toBe('');
-  for (const node of [one, two]) {
-    await node.call(
-      'ACL',
-      'SETUSER',
-      'app',
-      'on',
-      '>secret',
-      '~*',
-      '+@all',
-      ...(node === two ? ['-xadd'] : []),
-    );
+it('checks each node of a cluster, and rejects the URL of a single node', async () => {
+  const cluster = await startRedisCluster([]);
+  started.push(cluster);
+  expect(await check(cluster.url)).toBe('');
+  for (const [index, node] of cluster.nodes.entries()) {
+    const denied = index === 1 ? ['-xadd'] : [];
+    await node.client().call('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '+@all', ...denied);
   }
-  expect(await check(cluster.replace('//', '//app:secret@'))).toContain('the command xadd');
-  const said = await Promise.all(nodes.map((node) => check(node.url)));
-  expect(said.filter((text) => text.includes('redis+cluster://'))).toHaveLength(1);
+  expect(await check(cluster.url.replace('//', '//app:secret@'))).toContain('the command xadd');
+  const messages = await Promise.all(cluster.nodes.map((node) => check(node.url)));
+  expect(messages.filter((text) => text.includes('redis+cluster://'))).toHaveLength(2);
 });

@@ -26,7 +26,7 @@ const asApp = () => redis.url.replace('//', '//app:secret@');
 const environment = () => ({ PORT: '0', DATABASE_URL: database.url, REDIS_URL: asApp() });
 const configured = (REDIS_URL: string) => parseConfig({ REDIS_URL }, families).redisUrl!;
 
-/** The entries of a process's log with this message. */
+/** The entries of a process's log that contain a text. */
 const logged = (process: TestProcess, message: string) =>
   process
     .output()
@@ -34,33 +34,33 @@ const logged = (process: TestProcess, message: string) =>
     .filter((line) => line.startsWith('{') && line.includes(message))
     .map((line) => JSON.parse(line) as { time: number; said?: string });
 
-it('a start without a right that is needed ends, and says how to give it', async () => {
+it('without a needed permission the start fails, and says how to grant it', async () => {
   const service = spawnReceiver(['start'], environment());
   processes.push(service);
   expect(await service.end()).toBe(1);
   expect(service.output()).toContain('ACL SETUSER app +info');
 });
 
-it('a Redis that comes up later and does not allow INFO neither spins nor outlives SIGTERM', async () => {
+it('with a Redis that starts later and does not permit INFO, the service responds and stops on SIGTERM', async () => {
   redis.process.kill('SIGKILL');
   const service = await spawnService(environment());
   processes.push(service);
   await redis.restart();
   const admin = redis.client();
-  // The queue's connections are there, and the worker waits for a job in its own way.
+  // The worker is connected and waits for a job.
   await until(async () => String(await admin.call('CLIENT', 'LIST')).includes('cmd=bzpopmin'));
   expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
   expect(await service.end('SIGTERM')).toBe(0);
 });
 
-it('a right that is taken away is asked for once a second and not more', async () => {
+it('a command whose permission is revoked is retried at most once a second', async () => {
   const admin = redis.client();
   await admin.call('ACL', 'SETUSER', 'app', '+info');
   const service = await spawnService(environment());
   processes.push(service);
   await until(async () => String(await admin.call('CLIENT', 'LIST')).includes('cmd=bzpopmin'));
   await admin.call('ACL', 'SETUSER', 'app', '-eval', '-evalsha', '-bzpopmin');
-  const refusals = async (atLeast: number) => {
+  const rejections = async (atLeast: number) => {
     await until(async () => {
       const stats = await admin.info('commandstats');
       const rejected = stats.matchAll(/^cmdstat_(?:eval|evalsha|bzpopmin):.*rejected_calls=(\d+)/gm);
@@ -68,15 +68,15 @@ it('a right that is taken away is asked for once a second and not more', async (
     });
     return performance.now();
   };
-  // The worker and the receiver ask; a loop without pauses would ask thousands of times.
-  const first = await refusals(1);
-  expect((await refusals(30)) - first).toBeGreaterThan(1_900);
+  // The worker and the receiver retry; a loop without pauses would retry thousands of times.
+  const first = await rejections(1);
+  expect((await rejections(30)) - first).toBeGreaterThan(1_900);
   expect(service.output().split('\n').length).toBeLessThan(30);
   await admin.call('ACL', 'SETUSER', 'app', '+@all');
   expect(await service.end('SIGTERM')).toBe(0);
 });
 
-it('what libraries print is a line of the log', async () => {
+it('the output of libraries is logged', async () => {
   const admin = redis.client();
   await admin.call('ACL', 'SETUSER', 'app', '+@all');
   await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
@@ -98,7 +98,7 @@ describe('a password', () => {
     return who;
   };
 
-  it('with any characters works where it is encoded', async () => {
+  it('with any characters works if it is percent-encoded', async () => {
     const admin = redis.client();
     await fc.assert(
       fc.asyncProperty(fc.string({ minLength: 1, unit: 'grapheme' }), async (password) => {
@@ -111,7 +111,7 @@ describe('a password', () => {
   });
 
   it.each(['a@b', 'a/b', 'a:b', '@/:', 'a%b', 'a%zz', '100%', 'a#b', 'a?b', ':@'])(
-    '%s works as it is',
+    '%s works without encoding',
     async (password) => {
       await redis.client().call('ACL', 'SETUSER', 'any', 'reset', 'on', `>${password}`, '+@all');
       expect(await connects(redis.url.replace('//', `//any:${password}@`))).toBe('any');
@@ -149,7 +149,7 @@ it.each([
   'redis+sentinel://127.0.0.1',
   'redis+cluster://a:1,b:2/3',
   'redis://127.0.0.1/0?user=a@b',
-])('REDIS_URL cannot be %s, which is told before anything starts', (REDIS_URL) => {
+])('rejects the REDIS_URL %s before the start', (REDIS_URL) => {
   expect(() => configured(REDIS_URL)).toThrow(
     expect.objectContaining({ problems: [expect.stringMatching(/^REDIS_URL must be a URL such as/)] }),
   );

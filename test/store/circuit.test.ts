@@ -1,79 +1,79 @@
-import { Circuit, StoreAway } from '../../src/store/circuit.ts';
+import { Circuit, StoreUnavailable } from '../../src/store/circuit.ts';
 import { until } from '../support/until.ts';
 
 const signal = new AbortController().signal;
 const circuits: Circuit[] = [];
 afterEach(() => {
-  for (const circuit of circuits.splice(0)) circuit.close();
+  for (const circuit of circuits.splice(0)) circuit.stop();
 });
 
-/** A circuit before a store whose calls and probes succeed or fail as told. */
-function circuitOf(store: { works: boolean; probes: boolean }, timeoutMs = 1_000) {
+/** A circuit of a store whose calls and probes succeed or fail as `store` says. */
+function createCircuit(store: { works: boolean; probes: boolean }, timeoutMs = 1_000) {
   const changes: boolean[] = [];
-  const asked = { calls: 0, probes: 0 };
+  const attempts = { calls: 0, probes: 0 };
   const circuit = new Circuit({
     store: 'The store',
     timeoutMs,
     probe: async () => {
-      asked.probes += 1;
-      if (!store.probes) throw new Error('away');
+      attempts.probes += 1;
+      if (!store.probes) throw new Error('down');
     },
-    isOutage: (error) => (error as Error).message === 'away',
-    onChange: (away) => changes.push(away),
+    isOutage: (error) => (error as Error).message === 'down',
+    onChange: (unavailable) => changes.push(unavailable),
   });
   circuits.push(circuit);
   const call = async () => {
-    asked.calls += 1;
-    if (!store.works) throw new Error('away');
+    attempts.calls += 1;
+    if (!store.works) throw new Error('down');
     return 'done';
   };
-  return { circuit, changes, asked, call };
+  return { circuit, changes, attempts, call };
 }
 
-it('once a call has found the store away, others fail without asking it, until a probe succeeds', async () => {
+it('after a failed call, further calls fail without reaching the store until a probe succeeds', async () => {
   const store = { works: false, probes: false };
-  const { circuit, changes, asked, call } = circuitOf(store);
-  await expect(circuit.run(call)).rejects.toThrow(StoreAway);
-  await expect(circuit.run(call)).rejects.toThrow(StoreAway);
-  expect(asked.calls).toBe(1);
-  await until(() => asked.probes > 1);
+  const { circuit, changes, attempts, call } = createCircuit(store);
+  await expect(circuit.run(call)).rejects.toThrow(StoreUnavailable);
+  await expect(circuit.run(call)).rejects.toThrow(StoreUnavailable);
+  expect(attempts.calls).toBe(1);
+  await until(() => attempts.probes > 1);
   Object.assign(store, { works: true, probes: true });
   await circuit.whenClosed(signal);
   expect(await circuit.run(call)).toBe('done');
   expect(changes).toEqual([true, false]);
 });
 
-it('a call that does not answer in time finds the store away', async () => {
-  const { circuit, changes } = circuitOf({ works: true, probes: false }, 20);
-  await expect(circuit.run(() => new Promise(() => {}))).rejects.toThrow(StoreAway);
+it('a call that exceeds its timeout opens the circuit', async () => {
+  const { circuit, changes } = createCircuit({ works: true, probes: false }, 20);
+  await expect(circuit.run(() => new Promise(() => {}))).rejects.toThrow(StoreUnavailable);
   expect([circuit.isOpen, changes]).toEqual([true, [true]]);
 });
 
-it('an error that is no outage is the caller’s, and changes nothing', async () => {
-  const { circuit, changes } = circuitOf({ works: true, probes: true });
+it('an error that is no outage is raised to the caller and changes nothing', async () => {
+  const { circuit, changes } = createCircuit({ works: true, probes: true });
   await expect(circuit.run(() => Promise.reject(new Error('bad data')))).rejects.toThrow('bad data');
   expect([circuit.isOpen, changes]).toEqual([false, []]);
 });
 
-it('a store that answers probes and fails at the work is one outage, probed ever more seldom', async () => {
+it('a store that passes probes and fails at the work is one outage', async () => {
   const store = { works: false, probes: true };
-  const { circuit, changes, asked, call } = circuitOf(store);
+  const { circuit, changes, attempts, call } = createCircuit(store);
   for (let round = 0; round < 3; round += 1) {
-    await expect(circuit.run(call)).rejects.toThrow(StoreAway);
+    await expect(circuit.run(call)).rejects.toThrow(StoreUnavailable);
     await circuit.whenClosed(signal);
   }
-  expect([changes, asked.probes]).toEqual([[true], 3]);
+  expect([changes, attempts.probes]).toEqual([[true], 3]);
   store.works = true;
   await circuit.run(call);
   expect(changes).toEqual([true, false]);
 });
 
-it('a suspicion opens it only where the store fails the probe', async () => {
+it('an error outside of a call opens the circuit only if the probe fails', async () => {
   const store = { works: true, probes: true };
-  const { circuit, changes } = circuitOf(store);
-  expect(await circuit.suspect(new Error('a connection broke'))).toBe(false);
+  const { circuit, changes } = createCircuit(store);
+  expect(await circuit.probeAfter(new Error('a connection broke'))).toBe(false);
   expect(changes).toEqual([]);
   store.probes = false;
-  expect(await circuit.suspect(new Error('a connection broke'))).toBe(true);
+  expect(await circuit.probeAfter(new Error('a connection broke'))).toBe(true);
   expect(changes).toEqual([true]);
 });

@@ -48,7 +48,7 @@ async function sql(folder: string, query: string): Promise<unknown[]> {
 
 const count = 'select count(*) from receipts';
 
-it('a first start creates the database, a second finds the same data, and a stop leaves no server', async () => {
+it('the first start creates the database, the second has the same data, and a stop leaves no server running', async () => {
   const folder = dataDir();
   const first = await start(folder);
   expect((await post(first.url + paths.receipt, receiptCallback())).status).toBe(200);
@@ -63,7 +63,7 @@ it('a first start creates the database, a second finds the same data, and a stop
   expect(await sql(folder, count)).toEqual([{ count: '1' }]);
 });
 
-it('a service that is killed leaves no server that blocks the next start', async () => {
+it('after a killed service, the next start works on the same data', async () => {
   const folder = dataDir();
   const first = await start(folder);
   expect((await post(first.url + paths.receipt, receiptCallback())).status).toBe(200);
@@ -74,7 +74,7 @@ it('a service that is killed leaves no server that blocks the next start', async
   });
 });
 
-it('the service starts its database again when that is killed', async () => {
+it('the service restarts its database after a kill', async () => {
   const folder = dataDir();
   const service = await start(folder);
   const pid = Number(readFileSync(join(home(folder), 'database/postmaster.pid'), 'utf8').split('\n')[0]);
@@ -83,7 +83,7 @@ it('the service starts its database again when that is killed', async () => {
   await until(async () => (await post(service.url + paths.receipt, receiptCallback())).status === 200);
 });
 
-it('of two services that start at once on a new folder one runs the database and both use it', async () => {
+it('two services that start at once on a new folder share one database server', async () => {
   const folder = dataDir();
   const [one, two] = await Promise.all([start(folder), start(folder)]);
   const receipts = [1, 2].map((receipt_id) => receiptCallback({ data: { receipt_id } }));
@@ -92,7 +92,7 @@ it('of two services that start at once on a new folder one runs the database and
   await until(async () => JSON.stringify(await sql(folder, count)) === '[{"count":"2"}]');
 });
 
-it('the service says what to do where the binaries are not installed', async () => {
+it('without the binaries, the error says to set DATABASE_URL', async () => {
   const command = spawnReceiver(['migrate'], {
     DATA_DIR: dataDir(),
     NODE_OPTIONS: withoutBinaries(),
@@ -101,7 +101,7 @@ it('the service says what to do where the binaries are not installed', async () 
   expect(command.output()).toContain('Set DATABASE_URL');
 });
 
-/** A hook that makes the optional package look as if it were not installed. */
+/** A hook that hides the optional package. */
 function withoutBinaries(): string {
   const hook = `
     import Module from 'node:module';
@@ -113,7 +113,7 @@ function withoutBinaries(): string {
   return `--import=data:text/javascript,${encodeURIComponent(hook)}`;
 }
 
-it('the database never runs as root, and lies elsewhere where its user cannot enter the folder', async () => {
+it('the database never runs as root, and has its files elsewhere if its user has no access to the folder', async () => {
   const folder = dataDir(homedir());
   const service = await start(folder);
   const closed = process.getuid?.() === 0 && (statSync(homedir()).mode & 0o001) === 0;

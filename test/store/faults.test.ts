@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { freePort } from '../../src/store/embedded/free-port.ts';
-import { isOutage } from '../../src/store/faults.ts';
+import { isOutage, isUnavailable } from '../../src/store/faults.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
@@ -22,7 +22,7 @@ afterAll(() => database.close());
 
 type Query = string | pg.QueryConfig;
 
-/** What the last of some queries of one session comes to. */
+/** The error of the last of some queries in one session. */
 function errorOf(queries: Query[], url = database.url): Promise<unknown> {
   return withClient(url, async (client) => {
     for (const query of queries.slice(0, -1)) await client.query(query as string).catch(() => {});
@@ -33,7 +33,7 @@ function errorOf(queries: Query[], url = database.url): Promise<unknown> {
   });
 }
 
-/** What a query comes to while another session has made others in a transaction that is still open. */
+/** The error of the last query while another session has run others in an open transaction. */
 async function errorBeside(others: string[], queries: Query[]): Promise<unknown> {
   const session = await database.pool.connect();
   try {
@@ -51,17 +51,17 @@ const withJson = (json: string, id = 1): pg.QueryConfig => ({
   values: [json, id],
 });
 
-describe('an outage is an error that every delivery would meet:', () => {
+describe('an outage is an error that every delivery would cause:', () => {
   it.each<[code: string, name: string, queries: Query[]]>([
-    ['25006', 'a transaction that is read-only', ['begin read only', 'delete from things']],
-    ['25006', 'a role that is read-only', ['set default_transaction_read_only = on', 'delete from things']],
-    ['25P02', 'a transaction that is broken', ['begin', 'select 1/0', 'select 1']],
-    ['57014', 'a statement that is late', ['set statement_timeout = 20', 'select pg_sleep(60)']],
-    ['42P01', 'a table that is missing', ['insert into nowhere values (1)']],
-    ['42703', 'a column that is missing', ['insert into things (nothing) values (1)']],
-    ['42501', 'a right that is missing', ['set role pg_monitor', 'insert into things (id) values (1)']],
-    ['3F000', 'a schema that is missing', ['create table nowhere.at_all (n int)']],
-    ['26000', 'a prepared statement that is missing', ['execute nothing']],
+    ['25006', 'a read-only transaction', ['begin read only', 'delete from things']],
+    ['25006', 'a read-only role', ['set default_transaction_read_only = on', 'delete from things']],
+    ['25P02', 'a failed transaction', ['begin', 'select 1/0', 'select 1']],
+    ['57014', 'a statement timeout', ['set statement_timeout = 20', 'select pg_sleep(60)']],
+    ['42P01', 'a missing table', ['insert into nowhere values (1)']],
+    ['42703', 'a missing column', ['insert into things (nothing) values (1)']],
+    ['42501', 'a missing permission', ['set role pg_monitor', 'insert into things (id) values (1)']],
+    ['3F000', 'a missing schema', ['create table nowhere.at_all (n int)']],
+    ['26000', 'a missing prepared statement', ['execute nothing']],
     [
       '55006',
       'an object in use',
@@ -73,7 +73,7 @@ describe('an outage is an error that every delivery would meet:', () => {
     expect(isOutage(error)).toBe(true);
   });
 
-  it('55P03, a table that is locked', async () => {
+  it('55P03, a locked table', async () => {
     const error = await errorBeside(
       ['lock table things'],
       ['set lock_timeout = 20', 'insert into things (id) values (1)'],
@@ -98,7 +98,7 @@ describe('an outage is an error that every delivery would meet:', () => {
     }
   });
 
-  it('57P01, a session that was ended', async () => {
+  it('57P01, a terminated session', async () => {
     const client = new pg.Client({ connectionString: database.url });
     client.on('error', () => {});
     await client.connect();
@@ -118,7 +118,7 @@ describe('an outage is an error that every delivery would meet:', () => {
   });
 
   it.each<[code: string, name: string, change: Partial<URL>]>([
-    ['3D000', 'a database that is missing', { pathname: '/nowhere' }],
+    ['3D000', 'a missing database', { pathname: '/nowhere' }],
     ['28P01', 'a wrong password', { password: 'wrong' }],
   ])('%s, %s', async (code, _name, change) => {
     const url = Object.assign(new URL(database.url), change);
@@ -127,7 +127,7 @@ describe('an outage is an error that every delivery would meet:', () => {
     expect(isOutage(error)).toBe(true);
   });
 
-  it('a server that is not there', async () => {
+  it('a server that refuses connections', async () => {
     const url = `postgresql://nobody@127.0.0.1:${await freePort()}/none`;
     const error = await errorOf(['select 1'], url).catch((e: unknown) => e);
     expect(error).toMatchObject({ code: 'ECONNREFUSED' });
@@ -135,12 +135,12 @@ describe('an outage is an error that every delivery would meet:', () => {
     expect(isOutage(new Error('It could not be stored', { cause: error }))).toBe(true);
   });
 
-  it('a server that never answers, and one that hangs up', async () => {
+  it('a server that never responds, and one that closes the connection', async () => {
     const sockets: Socket[] = [];
-    let hangUp = false;
+    let closes = false;
     const server = createServer((socket) => {
       sockets.push(socket);
-      if (hangUp) socket.once('data', () => socket.destroy());
+      if (closes) socket.once('data', () => socket.destroy());
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
@@ -150,9 +150,9 @@ describe('an outage is an error that every delivery would meet:', () => {
       const silent = await pool.query('select 1').catch((e: unknown) => e);
       expect(silent).toMatchObject({ message: expect.stringMatching(/timeout/) });
       expect(isOutage(silent)).toBe(true);
-      hangUp = true;
-      const hungUp = await pool.query('select 1').catch((e: unknown) => e);
-      expect(isOutage(hungUp)).toBe(true);
+      closes = true;
+      const closed = await pool.query('select 1').catch((e: unknown) => e);
+      expect(isOutage(closed)).toBe(true);
     } finally {
       await pool.end();
       expect(isOutage(await pool.query('select 1').catch((e: unknown) => e))).toBe(true);
@@ -161,30 +161,40 @@ describe('an outage is an error that every delivery would meet:', () => {
     }
   });
 
-  it('a statement that the driver gives up', async () => {
+  it('a query timeout of the driver', async () => {
     const error = await errorOf([{ text: 'select pg_sleep(1)', query_timeout: 20 } as pg.QueryConfig]);
     expect(error).toMatchObject({ message: 'Query read timeout' });
     expect(isOutage(error)).toBe(true);
   });
 });
 
-describe('the fault of one delivery is no outage:', () => {
+it.each<[unavailable: boolean, name: string, error: object]>([
+  [true, 'a server that refuses connections', { code: 'ECONNREFUSED' }],
+  [true, 'a name server that is unavailable', { code: 'EAI_AGAIN' }],
+  [true, 'a query timeout of the driver', { message: 'Query read timeout' }],
+  [false, 'an unknown host name', { code: 'ENOTFOUND' }],
+  [false, 'an untrusted certificate', { code: 'SELF_SIGNED_CERT_IN_CHAIN' }],
+  [false, 'a wrong password', Object.assign(new pg.DatabaseError('', 0, 'error'), { code: '28P01' })],
+])(
+  'an outage that may end by itself is told from one that may not: %s for %s',
+  (unavailable, _name, error) => {
+    expect([isUnavailable(error), isOutage(error)]).toEqual([unavailable, true]);
+  },
+);
+
+describe('an error that one delivery causes is no outage:', () => {
   it.each<[code: string, name: string, queries: Query[]]>([
-    ['P0001', 'a trigger that refuses it', ['insert into refusing values (1)']],
-    ['23514', 'a check', [`insert into things (word, id) values ('bad', 1)`]],
-    ['23502', 'a column that must not be null', ['insert into things (word) values (null)']],
-    ['22003', 'a number that is too large', ['insert into things (small, id) values (40000, 1)']],
-    ['22P02', 'text that is no JSON', [withJson('{')]],
-    [
-      '22P05',
-      'a character that cannot be stored',
-      [withJson('"\\u0000"'), `select '{"a":"\\u0000"}'::jsonb ->> 'a'`],
-    ],
-    ['54001', 'JSON that is too deep', ['set max_stack_depth = 100', withJson('['.repeat(200_000))]],
-    ['54000', 'a text that is too long for an index', [longWord()]],
+    ['P0001', 'a trigger that rejects it', ['insert into refusing values (1)']],
+    ['23514', 'a check constraint', [`insert into things (word, id) values ('bad', 1)`]],
+    ['23502', 'a not-null constraint', ['insert into things (word) values (null)']],
+    ['22003', 'a number out of range', ['insert into things (small, id) values (40000, 1)']],
+    ['22P02', 'invalid JSON', [withJson('{')]],
+    ['22P05', 'an unsupported character', [withJson('"\\u0000"'), `select '{"a":"\\u0000"}'::jsonb ->> 'a'`]],
+    ['54001', 'too deep JSON', ['set max_stack_depth = 100', withJson('['.repeat(200_000))]],
+    ['54000', 'a text too long for an index', [longWord()]],
     [
       '21000',
-      'a row twice in one statement',
+      'the same row twice in one statement',
       ['insert into things (id) values (1), (1) on conflict (id) do update set small = 1'],
     ],
   ])('%s, %s', async (code, _name, queries) => {
@@ -193,22 +203,25 @@ describe('the fault of one delivery is no outage:', () => {
     expect(isOutage(error)).toBe(false);
   });
 
-  it.each(['LATIN1', 'SQL_ASCII'] as const)('a character that a %s database lacks', async (encoding) => {
-    const other = await createEmptyDatabase(encoding);
-    try {
-      await other.pool.query('create table things (json jsonb, id int)');
-      const errors = await Promise.all(
-        [withJson('"रसीद"'), withJson('"\\u0930"')].map((query) => errorOf([query], other.url)),
-      );
-      const codes = errors.map((error) => (error as pg.DatabaseError).code);
-      expect(codes).toEqual(encoding === 'LATIN1' ? ['22P05', '22P05'] : [undefined, '22P05']);
-      expect(errors.filter(isOutage)).toEqual([]);
-    } finally {
-      await other.close();
-    }
-  });
+  it.each(['LATIN1', 'SQL_ASCII'] as const)(
+    'a character that a %s database cannot store',
+    async (encoding) => {
+      const other = await createEmptyDatabase(encoding);
+      try {
+        await other.pool.query('create table things (json jsonb, id int)');
+        const errors = await Promise.all(
+          [withJson('"रसीद"'), withJson('"\\u0930"')].map((query) => errorOf([query], other.url)),
+        );
+        const codes = errors.map((error) => (error as pg.DatabaseError).code);
+        expect(codes).toEqual(encoding === 'LATIN1' ? ['22P05', '22P05'] : [undefined, '22P05']);
+        expect(errors.filter(isOutage)).toEqual([]);
+      } finally {
+        await other.close();
+      }
+    },
+  );
 
-  it('a mistake in our own code', () => {
+  it('a programming error', () => {
     expect(
       [new TypeError('x is undefined'), new RangeError('Invalid array length'), 'text', undefined].some(
         isOutage,
@@ -217,7 +230,7 @@ describe('the fault of one delivery is no outage:', () => {
   });
 });
 
-/** Random, as PostgreSQL compresses what repeats itself. */
+/** Random, because PostgreSQL compresses repeated text. */
 function longWord(): pg.QueryConfig {
   return {
     text: 'insert into things (word, id) values ($1, 1)',

@@ -9,7 +9,7 @@ import { openRedis, type TestRedis } from '../support/redis.ts';
 import { post, startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-// What a DBA may have set, for good reasons of their own.
+// Settings that an administrator may have changed.
 const settings = [
   `DateStyle to 'German, DMY'`,
   `TimeZone to 'America/St_Johns'`,
@@ -52,7 +52,7 @@ afterAll(async () => {
 });
 
 describe.each(['redis', 'postgresql'])(
-  'with the queue on %s, an ordinary role whose settings are odd in every way',
+  'with the queue on %s, a role without privileges and with unusual settings',
   (backend) => {
     let service: Service & { url: string };
     let visitor: Visitor;
@@ -68,7 +68,7 @@ describe.each(['redis', 'postgresql'])(
     });
     afterAll(() => service.stop());
 
-    it('takes callbacks and applies them', async () => {
+    it('accepts callbacks and applies them', async () => {
       const created_at = Date.now();
       const form = consentFormCallback({ data: { id: `${backend} form` } });
       const receipt_id = backend.length;
@@ -92,10 +92,10 @@ describe.each(['redis', 'postgresql'])(
     it('shows every page of the console', async () => {
       const views = reports.flatMap(({ view }) => [`/reports/${view}`, `/reports/${view}/csv`]);
       for (const page of ['/', '/deliveries', '/failed', '/quarantine', '/reports', '/queue', ...views]) {
-        const answer = await visitor.get(page);
-        const text = await answer.text();
-        expect([page, answer.status]).toEqual([page, 200]);
-        // A date as German has it: 21.11.2026.
+        const response = await visitor.get(page);
+        const text = await response.text();
+        expect([page, response.status]).toEqual([page, 200]);
+        // A German date: 21.11.2026.
         expect([page, text.match(/\b\d\d\.\d\d\.\d{4}\b/)]).toEqual([page, null]);
       }
       const [{ id } = {}] = await database.rows('select id from public.deliveries limit 1');
@@ -104,7 +104,7 @@ describe.each(['redis', 'postgresql'])(
       expect((await visitor.get(`/quarantine/${body}`)).status).toBe(200);
     });
 
-    it('is ready, and shows its figures', async () => {
+    it('is ready, and serves its metrics', async () => {
       expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
       const headers = { Authorization: `Bearer ${adminToken}` };
       expect((await fetch(`${service.url}/metrics`, { headers })).status).toBe(200);
@@ -112,7 +112,7 @@ describe.each(['redis', 'postgresql'])(
   },
 );
 
-it('commands work for such a role', async () => {
+it('commands work for this role', async () => {
   for (const args of [
     ['migrate'],
     ['sql', 'select pg_sleep(0.1), count(*) from receipts'],
@@ -124,7 +124,7 @@ it('commands work for such a role', async () => {
   }
 });
 
-it('settings in the address of the database are kept beside those of the service', async () => {
+it('settings in DATABASE_URL are combined with those of the service', async () => {
   const own = new URL(url);
   own.searchParams.set('options', '-c work_mem=1234kB -c DateStyle=German');
   const command = spawnReceiver(['sql', 'show work_mem'], { DATABASE_URL: own.href });

@@ -15,9 +15,9 @@ const count = `select count(*)::int as files, count(*) filter (where name > pg_w
 from pg_ls_waldir() where name ~ '^[0-9A-F]{24}$'`;
 
 it.each([
-  ['a new database has', 4],
-  ['one that had fewer gets', 6],
-])('%s log files in advance, up to min_wal_size', async (_, wanted) => {
+  ['a new database', 4],
+  ['a database that had fewer', 6],
+])('%s gets log files in advance, up to min_wal_size', async (_, wanted) => {
   const settings = [`min_wal_size=${wanted * 16}MB`, 'fsync=off'];
   const server = await startEmbeddedPostgres(folder, createLog('silent'), settings);
   try {

@@ -27,7 +27,7 @@ afterEach(async () => {
 const send = async (url: string, receipt_id: number) =>
   (await post(`${url}${paths.receipt}`, receiptCallback({ data: { receipt_id } }))).status;
 
-it('a standby has what its primary has, and takes writes once it is promoted', async () => {
+it('a standby has the rows of its primary, and accepts writes once it is promoted', async () => {
   await primary.rows('create table things as select 1 as n');
   await until(() =>
     standby.rows('select n from things').then(
@@ -44,25 +44,25 @@ it('a standby has what its primary has, and takes writes once it is promoted', a
   expect(await standby.rows('select n from things order by n')).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
-it('a service on a standby is not ready, and says why', async () => {
+it('a service on a standby does not start, and says why', async () => {
   const start = () => spawnReceiver(['start'], { PORT: '0', DATABASE_URL: standby.url });
-  const refused = async () => {
+  const expectRefusedStart = async () => {
     const service = start();
     expect(await service.end()).toBe(1);
     expect(service.output()).not.toContain('"msg":"ready"');
     expect(service.output()).toContain('The server of DATABASE_URL takes no writes');
   };
-  await refused();
-  // Nor where there is nothing to migrate.
+  await expectRefusedStart();
+  // The same where there is nothing to migrate.
   await (await startTestService({ databaseUrl: primary.url, role: 'receiver' })).stop();
   const [row] = await primary.rows('select pg_current_wal_lsn()::text as lsn');
   await until(
     async () => (await standby.rows(`select pg_last_wal_replay_lsn() >= '${row!.lsn}' as there`))[0]!.there,
   );
-  await refused();
+  await expectRefusedStart();
 });
 
-it('a synchronous standby has all that was acknowledged when the primary is lost', async () => {
+it('a synchronous standby has every acknowledged delivery when the primary is lost', async () => {
   const service = await startTestService({ databaseUrl: primary.url, role: 'receiver' });
   try {
     await setSynchronous(primary, true);
@@ -77,7 +77,7 @@ it('a synchronous standby has all that was acknowledged when the primary is lost
   }
 });
 
-it('nothing is acknowledged that a synchronous standby does not have', async () => {
+it('no delivery is acknowledged that a synchronous standby does not have', async () => {
   const service = await startTestService({ databaseUrl: primary.url, role: 'receiver' });
   try {
     await setSynchronous(primary, true);
@@ -87,13 +87,13 @@ it('nothing is acknowledged that a synchronous standby does not have', async () 
     const counts: number[] = [];
     const waiting = `select count(*)::int as n from pg_stat_activity
                      where application_name = 'receiver inbox' and wait_event = 'SyncRep'`;
-    // A commit is given up after a second, so that five come one after the other.
+    // A commit times out after a second, so about five follow one another.
     for (let id = 2, end = Date.now() + 5_000; Date.now() < end; id += 1) {
       statuses.add(await send(service.url, id));
       counts.push((await primary.rows(waiting))[0]!.n as number);
     }
     expect([...statuses]).toEqual([503]);
-    // Nor do such commits pile up.
+    // The given-up commits do not accumulate.
     expect(Math.max(...counts)).toBeLessThanOrEqual(2);
     await standby.restart();
     await until(async () => (await send(service.url, 4)) === 200);

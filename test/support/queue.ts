@@ -30,7 +30,7 @@ export async function openQueue(database: TestDatabase, redisUrl?: string) {
     close: async () => {
       await queue.close();
       await backend.close();
-      circuit.close();
+      circuit.stop();
     },
   };
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { provideBinaries } from '../../src/store/embedded/binaries.ts';
 import { type Cluster, provideCluster } from '../../src/store/embedded/cluster.ts';
-import { answers, createDatabase, urlOf } from '../../src/store/embedded/connection.ts';
+import { acceptsConnections, createDatabase, urlOf } from '../../src/store/embedded/connection.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { readLockFile } from '../../src/store/embedded/lock-file.ts';
 import { findPlace, type Place } from '../../src/store/embedded/place.ts';
@@ -109,8 +109,8 @@ async function startServer(
       ended = true;
     });
     await until(async () => {
-      if (ended) throw new Error(`The server did not start: ${server.lastWords()}`);
-      return answers(urlOf(cluster, port, 'postgres'));
+      if (ended) throw new Error(`The server did not start: ${server.lastLogLines()}`);
+      return acceptsConnections(urlOf(cluster, port, 'postgres'));
     });
   };
   await restart();
@@ -123,7 +123,7 @@ async function startServer(
       process.kill(readLockFile(cluster.database)!.pid, 'SIGKILL');
       await server.exited;
       // Its sessions end by themselves, and hold the files until then.
-      await until(async () => !(await answers(url)));
+      await until(async () => !(await acceptsConnections(url)));
     },
     restart,
     stop: async () => {

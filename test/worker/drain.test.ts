@@ -30,21 +30,21 @@ beforeEach(async () => {
   await database.pool.query('truncate deliveries, quarantine');
   circuit = databaseCircuit(database.pool, { log });
 });
-afterEach(() => circuit.close());
+afterEach(() => circuit.stop());
 afterAll(async () => {
   for (const client of clients) client.disconnect();
   await Promise.all([redis.stop(), database.close()]);
 });
 
-/** The stream of a process that knows its database by this address and, maybe, this id. */
-async function streamOf(databaseUrl: string, databaseId: Promise<string> = never) {
+/** The stream of a process that has this database URL and, once PostgreSQL was available, this database id. */
+async function openStream(databaseUrl: string, databaseId: Promise<string> = never) {
   const client = connectRedis(redis.url, 'producer');
   clients.push(client);
   await until(() => client.status === 'ready');
   return new FallbackStream({ redis: client, prefix: '{receiver}', databaseUrl, databaseId, log });
 }
 
-function drainOf(fallback: FallbackStream) {
+function createDrain(fallback: FallbackStream) {
   const { pool } = database;
   const { intake } = openIntake({
     config: parseConfig({}, families),
@@ -63,12 +63,12 @@ const numbered = (count: number) =>
 const stored = async () => (await database.rows('select id from deliveries order by id')).map(({ id }) => id);
 const idsOf = (deliveries: { id: string }[]) => deliveries.map(({ id }) => id).toSorted();
 
-it('what waits becomes rows, byte for byte, and leaves Redis after that', async () => {
-  const fallback = await streamOf(database.url, Promise.resolve(randomUUID()));
+it('drained deliveries become rows, byte for byte, and are then removed from Redis', async () => {
+  const fallback = await openStream(database.url, Promise.resolve(randomUUID()));
   const deliveries = numbered(150);
   await fallback.append(deliveries);
   expect(await fallback.count()).toBe(150);
-  const { step } = drainOf(fallback);
+  const { step } = createDrain(fallback);
   while ((await step()) > 0);
   expect(await stored()).toEqual(idsOf(deliveries));
   expect(await fallback.count()).toBe(0);
@@ -76,33 +76,33 @@ it('what waits becomes rows, byte for byte, and leaves Redis after that', async 
   expect(row).toEqual({ name: 'आशा राव' });
 });
 
-it('while the database refuses to store, nothing leaves Redis', async () => {
-  const fallback = await streamOf(database.url, Promise.resolve(randomUUID()));
+it('while PostgreSQL cannot store deliveries, none is removed from Redis', async () => {
+  const fallback = await openStream(database.url, Promise.resolve(randomUUID()));
   const deliveries = numbered(3);
   await fallback.append(deliveries);
-  await database.pool.query('alter table deliveries rename to away');
+  await database.pool.query('alter table deliveries rename to deliveries_elsewhere');
   try {
-    await expect(drainOf(fallback).step()).rejects.toThrow(Unavailable);
+    await expect(createDrain(fallback).step()).rejects.toThrow(Unavailable);
     expect(await fallback.count()).toBe(3);
   } finally {
-    await database.pool.query('alter table away rename to deliveries');
+    await database.pool.query('alter table deliveries_elsewhere rename to deliveries');
   }
   await circuit.whenClosed(new AbortController().signal);
-  await drainOf(fallback).step();
+  await createDrain(fallback).step();
   expect(await stored()).toEqual(idsOf(deliveries));
 });
 
-it('an acknowledged delivery that PostgreSQL refuses is kept where nothing evicts it; its neighbours are stored', async () => {
-  const fallback = await streamOf(database.url, Promise.resolve(randomUUID()));
+it('an acknowledged delivery that PostgreSQL refuses is quarantined and never evicted; the others are stored', async () => {
+  const fallback = await openStream(database.url, Promise.resolve(randomUUID()));
   const deliveries = numbered(20);
   const bad = deliveries[7]!;
   bad.body = Buffer.from(bad.body.toString().replace('SUCCESS', String.raw`\u0000`));
   await fallback.append(deliveries);
-  const { step, quarantine } = drainOf(fallback);
+  const { step, quarantine } = createDrain(fallback);
   await step();
   expect(await stored()).toEqual(idsOf(deliveries.filter((delivery) => delivery !== bad)));
   expect(await fallback.count()).toBe(0);
-  // Room for one body only: what was never acknowledged makes way.
+  // The quarantine is limited to one body: the unacknowledged ones are evicted.
   const others = async () => {
     const rows = await database.rows('select 1 from quarantine where not acknowledged');
     return rows.length;
@@ -113,59 +113,62 @@ it('an acknowledged delivery that PostgreSQL refuses is kept where nothing evict
     await quarantine.keep({ path: '/x', reason: 'invalid', errors: [], body: Buffer.from(`${n}`) });
     await quarantine.drained();
   } while ((await others()) >= n); // until something was evicted
-  const kept = await database.rows(`select body from quarantine where reason = 'refused_by_database'`);
-  expect(kept).toEqual([{ body: bad.body }]);
+  const quarantined = await database.rows(`select body from quarantine where reason = 'refused_by_database'`);
+  expect(quarantined).toEqual([{ body: bad.body }]);
 });
 
-it('deliveries of another database are not touched, though both share a Redis and a prefix', async () => {
-  const theirs = await streamOf('postgresql://elsewhere/one', Promise.resolve(randomUUID()));
-  await theirs.append(numbered(5));
-  const ours = await streamOf(database.url, Promise.resolve(randomUUID()));
-  expect(await drainOf(ours).step()).toBe(0);
+it('deliveries of another database are not drained, even with the same Redis and prefix', async () => {
+  const foreign = await openStream('postgresql://elsewhere/one', Promise.resolve(randomUUID()));
+  await foreign.append(numbered(5));
+  const ours = await openStream(database.url, Promise.resolve(randomUUID()));
+  expect(await createDrain(ours).step()).toBe(0);
   expect(await stored()).toEqual([]);
-  expect(await theirs.count()).toBe(5);
+  expect(await foreign.count()).toBe(5);
 });
 
-it('what came before a process knew its database is drained by whoever knows it, by whatever address', async () => {
+it('deliveries from before a process knew its database are drained by any process of that database, whatever its address', async () => {
   const deliveries = numbered(4);
-  let known: (id: string) => void = () => {};
+  let resolveId: (id: string) => void = () => {};
   const id = randomUUID();
-  const receiver = await streamOf('postgresql://pooler/one', new Promise((resolve) => (known = resolve)));
+  const receiver = await openStream(
+    'postgresql://pooler/one',
+    new Promise((resolve) => (resolveId = resolve)),
+  );
   await receiver.append(deliveries);
-  const worker = await streamOf('postgresql://server/one', Promise.resolve(id));
-  expect(await drainOf(worker).step()).toBe(0);
-  known(id);
-  await until(async () => (await drainOf(worker).step()) === 4);
+  const worker = await openStream('postgresql://server/one', Promise.resolve(id));
+  expect(await createDrain(worker).step()).toBe(0);
+  resolveId(id);
+  await until(async () => (await createDrain(worker).step()) === 4);
   expect(await stored()).toEqual(idsOf(deliveries));
 });
 
-it('where one address leads to two databases, nothing is taken for a database that is not known', async () => {
+it('while one address leads to two databases, no delivery is stored or drained under that address', async () => {
   const address = 'postgresql://postgres:5432/receiver';
   const client = redis.client();
-  const unknown = await streamOf(address);
+  const unknown = await openStream(address);
   await unknown.append(numbered(1));
   const [one] = await Promise.all(
-    [randomUUID(), randomUUID()].map((id) => streamOf(address, Promise.resolve(id))),
+    [randomUUID(), randomUUID()].map((id) => openStream(address, Promise.resolve(id))),
   );
   await until(async () => (await client.zcard('{receiver}:databases')) === 2);
   await expect(unknown.append(numbered(1))).rejects.toThrow('QUEUE_PREFIX');
-  expect(await drainOf(one!).step()).toBe(0);
+  expect(await createDrain(one!).step()).toBe(0);
   expect(await one!.count()).toBe(1);
 });
 
-it('a database that took over the address of another drains what came before its processes knew it', async () => {
+it('a database that took over the address of another drains the deliveries of that address', async () => {
   const deliveries = numbered(3);
   const client = redis.client();
   const [now] = await client.time();
-  const unknown = await streamOf(database.url);
+  const unknown = await openStream(database.url);
   await unknown.append(deliveries);
-  const worker = await streamOf(database.url, Promise.resolve(randomUUID()));
+  const worker = await openStream(database.url, Promise.resolve(randomUUID()));
   await until(async () => (await client.zcard('{receiver}:databases')) === 1);
-  const [note] = await client.zrange('{receiver}:databases', '0', '0');
-  const former = `${note!.split(' ')[0]} ${randomUUID()}`;
+  const [entry] = await client.zrange('{receiver}:databases', '0', '0');
+  const former = `${entry!.split(' ')[0]} ${randomUUID()}`;
   await client.zadd('{receiver}:databases', Number(now) - 10, former);
-  expect(await drainOf(worker).step()).toBe(0);
+  expect(await createDrain(worker).step()).toBe(0);
   await client.zadd('{receiver}:databases', Number(now) - 1_000, former);
-  expect(await drainOf(worker).step()).toBe(3);
+  expect(await createDrain(worker).step()).toBe(3);
   expect(await stored()).toEqual(idsOf(deliveries));
 });

@@ -1,6 +1,6 @@
+import { type JobState, jobStates, type ListedJob, listLimit } from '../../queue/list-jobs.ts';
 import { Table } from '../ui/table.tsx';
 import { DeliveryLink, formatCount, Moment, Nothing } from '../ui/values.tsx';
-import { type JobState, jobStates, type ListedJob, listLimit } from './jobs.ts';
 
 export function JobCounts({ counts }: { counts: Record<string, number> }) {
   return (

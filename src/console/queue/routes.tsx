@@ -1,10 +1,10 @@
 import type { Router } from 'express';
 import type { JobQueue } from '../../queue/backend.ts';
+import { jobStates, listJobs } from '../../queue/list-jobs.ts';
 import { withTimeout } from '../../with-timeout.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
 import { sendPage } from '../ui/page.tsx';
-import { jobStates, listJobs } from './jobs.ts';
 import { JobCounts, JobList } from './pages.tsx';
 
 const timeoutMs = 2_000;
@@ -42,7 +42,7 @@ export function addQueue(router: Router, { queue }: Pick<ConsoleDependencies, 'q
 /** @returns undefined if the queue fails or does not respond in time */
 async function readQueue<T>(queue: ConsoleDependencies['queue'], read: (opened: JobQueue) => Promise<T>) {
   try {
-    return await withTimeout(timeoutMs, read(queue.opened()));
+    return await withTimeout(timeoutMs, read(queue.bullmq()));
   } catch {
     return undefined;
   }

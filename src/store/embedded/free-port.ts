@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A free port of 127.0.0.1 for a server that may be restarted. Below the ports that systems give to outgoing
- * connections: one of those could take the place while the server is away, even a connection to itself.
+ * A free port of 127.0.0.1 for a server that may be restarted. It is below the ephemeral ports, which an outgoing
+ * connection could occupy while the server is down.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -13,13 +13,13 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Whether a server could listen at a port of 127.0.0.1. */
+/** Whether a server could listen on a port of 127.0.0.1. */
 export async function isFree(port: number): Promise<boolean> {
   const probe = createServer();
   try {
     await once(probe.listen(port, '127.0.0.1'), 'listening');
   } catch {
-    return false; // taken, or not ours to take
+    return false; // in use, or not permitted
   }
   probe.close();
   await once(probe, 'close');

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What postmaster.pid says of the server that uses a database folder. */
+/** The server that uses a data directory, from its postmaster.pid. */
 export interface LockFile {
   pid: number;
   port: number;
 }
 
-/** Reads postmaster.pid; undefined where there is none, or only the beginning of one. */
+/** Reads postmaster.pid; undefined where it is missing or incomplete. */
 export function readLockFile(database: string): LockFile | undefined {
   const file = join(database, 'postmaster.pid');
   if (!existsSync(file)) return undefined;
@@ -26,7 +26,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether a process is a PostgreSQL server: after a restart of the machine its number may be another's. */
+/** Whether a process is a PostgreSQL server: after a reboot its pid may belong to another program. */
 export function isPostgres(pid: number): boolean {
   return isAlive(pid) && commandLine(pid).includes('postgres');
 }
@@ -36,6 +36,6 @@ function commandLine(pid: number): string {
     if (existsSync('/proc/self')) return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
     return execFileSync('ps', ['-p', String(pid), '-o', 'args='], { encoding: 'utf8' });
   } catch {
-    return ''; // it ended meanwhile
+    return ''; // it has ended
   }
 }

@@ -8,7 +8,7 @@ export interface ServerUser {
   gid: number;
 }
 
-/** Where the embedded server lives, and as whom it runs where that must not be us. */
+/** The folder of the embedded server, and the user that it runs as where that is not the current one. */
 export interface Place {
   home: string;
   user: ServerUser | undefined;
@@ -19,9 +19,9 @@ const elsewhere = '/var/lib/webhook-receiver';
 /**
  * Finds a folder for the embedded server.
  *
- * An ordinary user's server lives in DATA_DIR and runs as that user. PostgreSQL refuses to run as root, so
- * root's server runs as `postgres` or `nobody`; where that user cannot enter DATA_DIR (it lies below /root,
- * say), the files lie under /var/lib/webhook-receiver and DATA_DIR holds a link to them.
+ * An ordinary user's server has its files in DATA_DIR and runs as that user. PostgreSQL refuses to run as root, so
+ * root's server runs as `postgres` or `nobody`. Where that user has no access to DATA_DIR, as below /root, the files are
+ * under /var/lib/webhook-receiver and DATA_DIR contains a link to them.
  */
 export function findPlace(dataDir: string): Place {
   const folder = resolve(dataDir);
@@ -39,12 +39,12 @@ export function findPlace(dataDir: string): Place {
   return { home, user };
 }
 
-/** Whether an embedded database was made for this DATA_DIR. Creates nothing. */
+/** Whether this DATA_DIR has an embedded database. Creates nothing. */
 export function hasDatabase(dataDir: string): boolean {
   return ['database', 'elsewhere/database'].some((path) => existsSync(join(dataDir, path)));
 }
 
-/** The folder that a link leads to; a new link leads to a new name. */
+/** The target of a link; a new link gets a target of a new name. */
 function provideLink(link: string): string {
   const name = `${basename(dirname(dirname(link)))}-${randomBytes(4).toString('hex')}`;
   try {
@@ -55,7 +55,7 @@ function provideLink(link: string): string {
   return readlinkSync(link);
 }
 
-/** The user that a folder belongs to, unless that is root. */
+/** The owner of a folder, unless that is root. */
 function ownerOf(folder: string): ServerUser | undefined {
   const { uid, gid } = statSync(folder);
   return uid === 0 ? undefined : { uid, gid };
@@ -64,11 +64,11 @@ function ownerOf(folder: string): ServerUser | undefined {
 function serverUser(): ServerUser {
   for (const name of ['postgres', 'nobody']) {
     try {
-      const ask = (what: string) =>
-        Number(execFileSync('id', [what, name], { stdio: ['ignore', 'pipe', 'ignore'] }));
-      return { uid: ask('-u'), gid: ask('-g') };
+      const readId = (flag: string) =>
+        Number(execFileSync('id', [flag, name], { stdio: ['ignore', 'pipe', 'ignore'] }));
+      return { uid: readId('-u'), gid: readId('-g') };
     } catch {
-      // This machine has no such user: ask for the next one.
+      // No such user: try the next one.
     }
   }
   throw new Error(

@@ -5,7 +5,9 @@ import type { ServerProcess } from './server-process.ts';
 const pauseMs = 500;
 
 /**
- * Starts a server again whenever it ends, until the returned function is called, which stops it for good.
+ * Restarts a server whenever it ends.
+ *
+ * @returns a function that stops it for good
  */
 export function supervise(
   first: ServerProcess,
@@ -19,13 +21,13 @@ export function supervise(
     while (!stopping.signal.aborted) {
       await server.exited;
       if (stopping.signal.aborted) return;
-      log.error('the embedded PostgreSQL ended; it is started again');
+      log.error('embedded PostgreSQL ended; restarting it');
       await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
       if (stopping.signal.aborted) return;
       try {
         server = await start();
       } catch (error) {
-        log.error({ err: error }, 'the embedded PostgreSQL could not be started again');
+        log.error({ err: error }, 'embedded PostgreSQL could not be restarted');
       }
     }
     await server.stop();

@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Random } from '../../../src/sandbox/random.ts';
 import { withClient } from '../../../src/store/pool.ts';
+import type { Deployment } from '../deployment.ts';
 import type { Fault } from '../faults.ts';
-import type { Stage } from '../stage.ts';
-import { both, longMs } from './away.ts';
+import { both, longMs } from './outages.ts';
 
 const tables = ['receipts', 'consent_forms', 'review_requests'];
 
-async function lock({ databaseUrl }: Stage, table: string): Promise<void> {
+async function lock({ databaseUrl }: Deployment, table: string): Promise<void> {
   await withClient(databaseUrl, async (client) => {
     await client.query('begin');
     await client.query(`lock table ${table} in access exclusive mode`);
@@ -16,46 +16,50 @@ async function lock({ databaseUrl }: Stage, table: string): Promise<void> {
   });
 }
 
-/** Each of them leaves a family's table useless until the returned statement is run. */
-const breakages: ((table: string) => { harm: string; mend: string })[] = [
+/** Statements that make a family's table unusable, and usable again. */
+const breakages: ((table: string) => { damage: string; repair: string })[] = [
   (table) => ({
-    harm: `alter table ${table} rename to ${table}_elsewhere`,
-    mend: `alter table ${table}_elsewhere rename to ${table}`,
+    damage: `alter table ${table} rename to ${table}_elsewhere`,
+    repair: `alter table ${table}_elsewhere rename to ${table}`,
   }),
   (table) => ({
-    harm: `
+    damage: `
       create function refuse() returns trigger language plpgsql as 'begin raise exception ''not now''; end';
       create trigger refuse before insert or update on ${table} for each row execute function refuse()`,
-    mend: 'drop function refuse cascade',
+    repair: 'drop function refuse cascade',
   }),
 ];
 
-async function breakTable({ rows }: Stage, random: Random, at: number): Promise<void> {
-  const { harm, mend } = breakages[at]!(random.pick(tables));
-  await rows(harm);
+async function breakTable({ rows }: Deployment, random: Random, at: number): Promise<void> {
+  const { damage, repair } = breakages[at]!(random.pick(tables));
+  await rows(damage);
   try {
     await pause(longMs);
   } finally {
-    await rows(mend);
+    await rows(repair);
   }
 }
 
-/** PostgreSQL works, and one of its tables does not. */
+/** One table is unusable while PostgreSQL is available. */
 export const tableFaults: Fault[] = [
   {
     name: "a family's table locked for 3 s",
     backends: both,
-    strike: (stage, random) => lock(stage, random.pick(tables)),
+    inject: (deployment, random) => lock(deployment, random.pick(tables)),
   },
-  { name: 'deliveries locked for 3 s', backends: both, strike: (stage) => lock(stage, 'deliveries') },
+  {
+    name: 'deliveries locked for 3 s',
+    backends: both,
+    inject: (deployment) => lock(deployment, 'deliveries'),
+  },
   {
     name: "a family's table renamed for 3 s",
     backends: both,
-    strike: (stage, random) => breakTable(stage, random, 0),
+    inject: (deployment, random) => breakTable(deployment, random, 0),
   },
   {
     name: "a family's trigger fails for 3 s",
     backends: both,
-    strike: (stage, random) => breakTable(stage, random, 1),
+    inject: (deployment, random) => breakTable(deployment, random, 1),
   },
 ];

@@ -1,24 +1,23 @@
 import { z } from 'zod';
-import type { JobQueue } from '../../queue/backend.ts';
+import type { JobQueue } from './backend.ts';
 
 export const jobStates = ['active', 'waiting', 'delayed', 'prioritized', 'completed', 'failed'] as const;
 
 export type JobState = (typeof jobStates)[number];
 
-/** The most jobs that a page lists. */
+/** The most jobs that `listJobs` returns. */
 export const listLimit = 100;
 
-/** What is shown of a job. */
 export interface ListedJob {
   id: string;
   added: Date;
-  /** How often a worker has started it. */
+  /** Number of starts by a worker. */
   attempts: number;
   /** Ids of the deliveries that it applies. */
   deliveries: readonly string[];
 }
 
-// A job of another program may contain anything; only ids are shown.
+// Jobs of other programs may contain anything.
 const jobData = z.object({ ids: z.array(z.guid()) }).catch({ ids: [] });
 
 /**

@@ -15,11 +15,11 @@ export type Backend = 'redis' | 'postgresql';
 
 export type Role = 'receiver' | 'worker';
 
-/** Real processes, each of which can be killed, and the links between them and their stores. */
-export interface Stage {
-  /** Where callbacks are sent to: the first receiver. */
+/** Receivers and workers in processes of their own, their stores, and the links between them, which can all fail. */
+export interface Deployment {
+  /** Of the first receiver. */
   url: string;
-  /** Where each receiver listens, also while it is away. */
+  /** Of each receiver. */
   urls: string[];
   readonly databaseUrl: string;
   /** The folder of the database's files. */
@@ -27,45 +27,48 @@ export interface Stage {
   redis: TestRedis | undefined;
   /** To the database. */
   link: TcpProxy;
-  /** To the stage's own Redis. */
+  /** To the deployment's own Redis. */
   redisLink: TcpProxy | undefined;
-  /** Starts a process again, after it was ended. */
+  /** Starts a process again after its end. */
   start: (role: Role, index?: number) => Promise<void>;
   processOf: (role: Role, index?: number) => TestProcess;
   /** Sends a signal to the database server and all its processes. */
   signalDatabase: (signal: 'STOP' | 'CONT' | 'KILL') => void;
   rows: (query: string) => Promise<Record<string, unknown>[]>;
-  /** What the first receiver says of its parts, details included. */
-  parts: () => Promise<Record<string, { detail: string }>>;
-  /** Where the stage has a standby: kills the primary, and promotes the standby at the primary's address. */
+  /** `parts` of the first receiver's /readyz. */
+  readiness: () => Promise<Record<string, { detail: string }>>;
+  /** Kills the primary and promotes the standby, which is then reached at the primary's address. */
   failOver: () => Promise<void>;
-  /** Puts the wall clock of all receivers and workers so many seconds off. */
+  /** Sets the offset of the wall clock of all receivers and workers. */
   setClock: (seconds: number) => void;
-  /** What all processes have written so far. */
+  /** Of all processes so far. */
   logLines: () => string[];
   stop: () => Promise<void>;
 }
 
-export interface StageOptions {
-  /** How many receivers, and how many workers. Default: 1. */
+export interface DeploymentOptions {
+  /** Number of receivers, and of workers. Default: 1. */
   each?: number;
-  /** Another Redis than one of the stage's own. */
+  /** An existing Redis instead of the deployment's own. */
   redisUrl?: string;
-  /** Where the database's files are to lie. */
+  /** For the database's files. */
   folder?: string;
   /** Gives PostgreSQL a synchronous standby. */
   standby?: boolean;
-  /** Variables of the processes. */
+  /** Additional variables of the processes. */
   env?: Record<string, string>;
 }
 
 const adminToken = 'an-admin-token-of-tests';
 
-// Log files of a database on a small disk must not fill it.
+// The write-ahead log must not fill a small disk.
 const settings = ['max_wal_size=96MB', 'min_wal_size=32MB'];
 
-/** Sets up PostgreSQL, Redis where the queue is there, receivers and workers, none of which others share. */
-export async function setStage(backend: Backend, options: StageOptions = {}): Promise<Stage> {
+/** Starts PostgreSQL, Redis if the queue is there, receivers and workers, for this test alone. */
+export async function startDeployment(
+  backend: Backend,
+  options: DeploymentOptions = {},
+): Promise<Deployment> {
   const { each = 1, folder = mkdtempSync(join(tmpdir(), 'receiver-chaos-')) } = options;
   const database = await startDatabase(folder, options.standby ?? false);
   const redis =
@@ -124,19 +127,19 @@ export async function setStage(backend: Backend, options: StageOptions = {}): Pr
     start,
     processOf: (role, index = 0) => processes.get(`${role} ${index}`)!,
     signalDatabase,
-    parts: async () => {
+    readiness: async () => {
       const headers = { Authorization: `Bearer ${adminToken}` };
-      const answer = await fetch(`${urls[0]}/readyz`, { headers });
-      return ((await answer.json()) as { parts: Record<string, { detail: string }> }).parts;
+      const response = await fetch(`${urls[0]}/readyz`, { headers });
+      return ((await response.json()) as { parts: Record<string, { detail: string }> }).parts;
     },
     rows: async (query) => (await pool.query(query)).rows,
     failOver: async () => {
       link.cut();
       databaseUrl = await database.failOver!();
-      link.lead(Number(new URL(databaseUrl).port));
+      link.redirect(Number(new URL(databaseUrl).port));
       await pool.end();
       pool = openPool(databaseUrl);
-      await link.mend();
+      await link.restore();
     },
     setClock: (seconds) => {
       writeFileSync(clockFile, String(seconds));
@@ -158,16 +161,16 @@ export async function setStage(backend: Backend, options: StageOptions = {}): Pr
   };
 }
 
-interface StageDatabase {
+interface DeploymentDatabase {
   url: string;
   /** The folder of its files. */
   home: string;
-  /** Returns the address of the server that was promoted. */
+  /** Returns the URL of the promoted server. */
   failOver?: () => Promise<string>;
   stop: () => Promise<void>;
 }
 
-async function startDatabase(folder: string, withStandby: boolean): Promise<StageDatabase> {
+async function startDatabase(folder: string, withStandby: boolean): Promise<DeploymentDatabase> {
   if (!withStandby) {
     return { ...(await startEmbeddedPostgres(folder, createLog('silent'), settings)), home: folder };
   }

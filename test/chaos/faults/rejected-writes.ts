@@ -6,16 +6,16 @@ import type { Random } from '../../../src/sandbox/random.ts';
 import type { TestRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
 import type { Fault } from '../faults.ts';
-import { takeDatabaseAway } from './away.ts';
+import { makeDatabaseUnavailable } from './outages.ts';
 
-/** A way in which a Redis that answers refuses to be written to. */
-interface Refusal {
+/** A cause for which an available Redis rejects writes. */
+interface Cause {
   error: string;
-  refuse: (redis: Redis, server: TestRedis) => Promise<unknown>;
+  reject: (redis: Redis, server: TestRedis) => Promise<unknown>;
   allow: (redis: Redis, server: TestRedis) => Promise<unknown>;
 }
 
-// Nothing can be renamed to a folder, root's files included.
+// No file can be renamed to a folder, not even by root: so a folder makes snapshots fail.
 const snapshotFile = ({ folder }: TestRedis) => join(folder, 'dump.rdb');
 
 async function failToSave(redis: Redis, server: TestRedis): Promise<void> {
@@ -30,30 +30,30 @@ async function saveAgain(redis: Redis, server: TestRedis): Promise<void> {
   await redis.config('SET', 'save', '');
 }
 
-const refusals: Refusal[] = [
+const causes: Cause[] = [
   {
     error: 'NOREPLICAS',
-    refuse: (redis) => redis.config('SET', 'min-replicas-to-write', '1'),
+    reject: (redis) => redis.config('SET', 'min-replicas-to-write', '1'),
     allow: (redis) => redis.config('SET', 'min-replicas-to-write', '0'),
   },
   {
     error: 'READONLY',
-    refuse: (redis) => redis.replicaof('127.0.0.1', 1), // where nobody is
+    reject: (redis) => redis.replicaof('127.0.0.1', 1), // where no server listens
     allow: (redis) => redis.replicaof('NO', 'ONE'),
   },
-  { error: 'MISCONF', refuse: failToSave, allow: saveAgain },
+  { error: 'MISCONF', reject: failToSave, allow: saveAgain },
   {
     error: 'OOM',
-    refuse: (redis) => redis.config('SET', 'maxmemory', '1'),
+    reject: (redis) => redis.config('SET', 'maxmemory', '1'),
     allow: (redis) => redis.config('SET', 'maxmemory', '0'),
   },
 ];
 
-/** Lets Redis refuse writes and take them again, a few times. */
-async function toggle({ refuse, allow }: Refusal, server: TestRedis, random: Random): Promise<void> {
+/** Makes Redis reject writes and accept them again, three times. */
+async function toggle({ reject, allow }: Cause, server: TestRedis, random: Random): Promise<void> {
   const redis = server.client();
   for (let times = 0; times < 3; times += 1) {
-    await refuse(redis, server);
+    await reject(redis, server);
     try {
       await pause(random.between(200, 1_000));
     } finally {
@@ -64,17 +64,17 @@ async function toggle({ refuse, allow }: Refusal, server: TestRedis, random: Ran
   redis.disconnect();
 }
 
-/** Redis refuses writes now and then, at first while PostgreSQL is there, and then while it is away. */
-export const refusalFaults: Fault[] = refusals.map((refusal) => ({
-  name: `Redis refuses writes: ${refusal.error}`,
+/** Redis rejects writes repeatedly, first while PostgreSQL is available, then while it is not. */
+export const rejectedWriteFaults: Fault[] = causes.map((cause) => ({
+  name: `Redis rejects writes: ${cause.error}`,
   backends: ['redis'],
-  strike: async (stage, random) => {
-    await toggle(refusal, stage.redis!, random);
-    const bringBack = takeDatabaseAway(stage, random);
+  inject: async (deployment, random) => {
+    await toggle(cause, deployment.redis!, random);
+    const restore = makeDatabaseUnavailable(deployment, random);
     try {
-      await toggle(refusal, stage.redis!, random);
+      await toggle(cause, deployment.redis!, random);
     } finally {
-      await bringBack();
+      await restore();
     }
   },
 }));

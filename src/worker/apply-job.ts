@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
+import { type Applied, applyDeliveries } from '../apply/apply.ts';
+import type { Family } from '../families/index.ts';
+import { type Log, sparingly } from '../log.ts';
+import type { ApplyJob } from '../queue/backend.ts';
+import type { Circuit } from '../store/circuit.ts';
+import type { Tables } from '../store/tables.ts';
+import type { FamilyPauses } from './family-pauses.ts';
+
+export interface WorkerObserver {
+  /** Called after a job was applied; `waitedS`: the longest time that one of its deliveries has waited. */
+  applied: (job: {
+    applied: number;
+    failed: number;
+    seconds: number;
+    waitedS?: number | null | undefined;
+  }) => void;
+  /** Called when a job, or a part of it, is to be retried. */
+  retried: () => void;
+}
+
+export interface ApplyJobDependencies {
+  db: Kysely<Tables>;
+  /** Of PostgreSQL. */
+  circuit: Circuit;
+  pauses: FamilyPauses;
+  observe?: WorkerObserver | undefined;
+  log: Log;
+}
+
+const retryMs = 1_000;
+
+/** Returns a function that applies the deliveries of a job, and retries until no outage prevents it or the signal aborts. */
+export function createApplyJob(dependencies: ApplyJobDependencies, signal: AbortSignal): ApplyJob {
+  const { db, circuit, pauses, observe, log } = dependencies;
+  const reportRetry = sparingly((more, err) => log.warn({ err, ...more }, 'a job failed and is retried'));
+
+  /** A failed probe tells an outage from a defect of one table. */
+  const applyWithRetries = async (families: readonly Family[], ids: string[]): Promise<Applied> => {
+    for (;;) {
+      await circuit.whenClosed(signal);
+      try {
+        const result = await applyDeliveries(db, families, ids);
+        const [first] = result.broken;
+        if (!first || !(await circuit.probeAfter(first.error))) return result;
+      } catch (error) {
+        if (!(await circuit.probeAfter(error))) {
+          reportRetry(error);
+          await sleep(retryMs, undefined, { signal });
+        }
+      }
+      observe?.retried();
+    }
+  };
+
+  const applyAll: ApplyJob = async (ids, job) => {
+    for (const group of pauses.take()) {
+      const started = performance.now();
+      const result = await applyWithRetries(group, ids);
+      if (result.broken.length > 0) observe?.retried();
+      pauses.update(group, result);
+      const { applied, failed, waitedS } = result;
+      const seconds = (performance.now() - started) / 1000;
+      observe?.applied({ applied, failed: failed.length, seconds, waitedS });
+      for (const { id, error } of failed)
+        log.error({ job, delivery: id, reason: error }, 'a delivery failed');
+      log.debug({ job, applied, failed: failed.length }, 'deliveries applied');
+    }
+  };
+
+  return (ids, job) =>
+    applyAll(ids, job).catch((error) => {
+      if (!signal.aborted) throw error;
+    });
+}

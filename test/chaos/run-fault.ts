@@ -1,0 +1,176 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { identify } from '../../src/intake/identity.ts';
+import type { Callback } from '../../src/sandbox/history.ts';
+import { seededRandom } from '../../src/sandbox/random.ts';
+import { sendCallbacks } from '../../src/sandbox/sender.ts';
+import { callbacks } from '../../src/sandbox/variations.ts';
+import { paths } from '../support/callbacks.ts';
+import { until } from '../support/until.ts';
+import { countJobs, countWaiting } from './counts.ts';
+import type { Deployment } from './deployment.ts';
+import type { Fault } from './faults.ts';
+import { Ledger } from './ledger.ts';
+import { newestVersions, versionsInTables } from './model.ts';
+
+export interface Outcome {
+  fault: string;
+  acknowledged: number;
+  rejected: number;
+  /** Statuses and errors of those, with their counts. */
+  rejections: string;
+  /** The longest response time. */
+  slowestMs: number;
+  /** Acknowledged, but not in `deliveries`, or not applied. */
+  lost: number;
+  /** Rows that are not the newest version of their record. */
+  wrong: number;
+  /** In `deliveries`, but never sent. */
+  invented: number;
+  /** Still `received`, or still in Redis, after all acknowledged deliveries are applied. */
+  waiting: number;
+  failed: number;
+  /** In the queue after the last injection, in any state. */
+  jobs: number;
+  /** Of all processes. */
+  logLines: number;
+  secondsUntilCaughtUp: number;
+}
+
+export interface FaultRunOptions {
+  seconds: number;
+  rate: number;
+  injections: number;
+  seed: number;
+}
+
+/** Sends callbacks to a deployment while a fault is injected at random moments, and compares the result. */
+export async function runFault(
+  deployment: Deployment,
+  fault: Fault,
+  options: FaultRunOptions,
+): Promise<Outcome> {
+  const { seconds, rate, injections, seed } = options;
+  const ledger = new Ledger();
+  const aborting = new AbortController();
+  setMaxListeners(0, aborting.signal);
+  const before = await countDeliveries(deployment);
+  const linesBefore = deployment.logLines().length;
+  const random = seededRandom(seed, 7);
+  let injected = false;
+  let jobs = 0;
+  const end = Date.now() + seconds * 1000;
+  const at = (path: string) => deployment.url + path;
+  const sending = sendCallbacks(
+    callbacksWhile(() => !injected || Date.now() < end, seed),
+    {
+      urls: {
+        receipt: at(paths.receipt),
+        consent_form: at(paths.consent_form),
+        review_request: at(paths.review_request),
+      },
+      connections: 256, // many, because a rejected one waits before it resends
+      rate,
+      resendOnFailure: true,
+      timeoutMs: 5_000,
+      onAttempt: (attempt) => ledger.record(attempt),
+      signal: aborting.signal,
+    },
+  );
+  try {
+    for (const fraction of moments(injections, seed)) {
+      await pause(Math.max(0, end - seconds * 1000 * (1 - fraction) - Date.now()));
+      await fault.inject(deployment, random);
+    }
+    jobs = await countJobs(deployment);
+    injected = true;
+  } catch (error) {
+    aborting.abort(); // the deployment could not be repaired
+    await sending;
+    throw error;
+  }
+  await sending;
+  const repairedAt = Date.now();
+  const lost = await countLost(deployment, ledger);
+  const waiting = await countWaitingFinally(deployment);
+  const secondsUntilCaughtUp = (Date.now() - repairedAt) / 1000;
+  return {
+    fault: fault.name,
+    acknowledged: ledger.acknowledged,
+    rejected: ledger.rejected,
+    rejections: [...ledger.rejections].map(([outcome, count]) => `${count} × ${outcome}`).join(', '),
+    slowestMs: Math.round(ledger.slowestMs),
+    lost,
+    ...(await compare(deployment, ledger, before)),
+    waiting,
+    failed: await countDeliveries(deployment, 'failed'),
+    jobs,
+    logLines: deployment.logLines().length - linesBefore,
+    secondsUntilCaughtUp,
+  };
+}
+
+function* callbacksWhile(continues: () => boolean, seed: number): Generator<Callback> {
+  for (const callback of callbacks({ seed, duplicates: 0.05, shuffle: true })) {
+    if (!continues()) return;
+    yield callback;
+  }
+}
+
+/** Random moments within the first 80 % of a run, as fractions of it. */
+function moments(count: number, seed: number): number[] {
+  const random = (index: number) => (Math.sin(seed * 9301 + index * 49297) + 1) / 2;
+  return Array.from({ length: count }, (_, index) => ((index + random(index)) / count) * 0.8);
+}
+
+/** Waits until all acknowledged deliveries are applied, and returns how many are not when the time is up. */
+async function countLost(deployment: Deployment, ledger: Ledger): Promise<number> {
+  const acknowledged = [...ledger.sent.values()].filter((sent) => sent.acknowledged);
+  const ids = new Set(acknowledged.map(({ callback }) => identify(callback.envelope as never)));
+  const missing = async () => {
+    const rows = await deployment.rows(`select id from deliveries where status = 'applied'`).catch(() => []);
+    const applied = new Set(rows.map(({ id }) => id as string));
+    return [...ids].filter((id) => !applied.has(id)).length;
+  };
+  let n = ids.size;
+  await until(async () => {
+    n = await missing();
+    if (n > 0) await pause(250);
+    return n === 0;
+  }, 60_000).catch(() => {});
+  return n;
+}
+
+/** Waits until no delivery waits, and returns how many do when the time is up. */
+async function countWaitingFinally(deployment: Deployment): Promise<number> {
+  let n = 0;
+  await until(async () => {
+    n = await countWaiting(deployment);
+    if (n > 0) await pause(250);
+    return n === 0;
+  }).catch(() => {});
+  return n;
+}
+
+async function compare(
+  deployment: Deployment,
+  ledger: Ledger,
+  before: number,
+): Promise<{ wrong: number; invented: number }> {
+  const all = [...ledger.sent.values()].map(({ callback }) => callback);
+  const byId = new Map(all.map((callback) => [identify(callback.envelope as never), callback]));
+  const rows = await deployment.rows('select id from deliveries');
+  const stored = rows.map(({ id }) => id as string).filter((id) => byId.has(id));
+  // A delivery that was not acknowledged may be stored nevertheless, and then counts.
+  const expected = newestVersions(stored.map((id) => byId.get(id)!));
+  const versions = await deployment.rows(versionsInTables);
+  const found = new Map(versions.map(({ key, id }) => [key as string, id as string]));
+  const wrong = [...expected].filter(([key, id]) => found.get(key) !== id).length;
+  return { wrong, invented: rows.length - stored.length - before };
+}
+
+async function countDeliveries(deployment: Deployment, status?: string): Promise<number> {
+  const where = status ? `where status = '${status}'` : '';
+  const [row] = await deployment.rows(`select count(*)::int as n from deliveries ${where}`);
+  return row!.n as number;
+}
