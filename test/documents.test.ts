@@ -35,3 +35,11 @@ it.each(documents)('every link of %s leads to a file and a heading that exist', 
     if (anchor) expect(anchors(path)).toContain(anchor);
   }
 });
+
+it('docs/README.md lists every document of its folder', () => {
+  const index = read('docs/README.md');
+  const missing = readdirSync('docs').filter(
+    (name) => /\.(md|json)$/.test(name) && !index.includes(`](${name})`),
+  );
+  expect(missing).toEqual(['README.md']);
+});
