@@ -8,6 +8,7 @@ FROM node:24-slim
 ENV NODE_ENV=production HOST=0.0.0.0 METRICS_PORT=9464
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY src/client/package.json src/client/
 RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
 COPY assets assets
 COPY bin bin

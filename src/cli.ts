@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
-import { addClientCommands } from './client/commands.ts';
+import { addClientCommands } from './client/commands/index.ts';
 import { addServiceCommands } from './commands/index.ts';
 import { printable } from './commands/printable.ts';
 import { InvalidConfiguration } from './config.ts';
@@ -20,7 +20,7 @@ addServiceCommands(program, process.env, async () => ({
   ...(await import('./service.ts')),
   openapi: async (options) => {
     const { openApiDocument } = await import('./openapi/document.ts');
-    return openApiDocument({ ...options, version });
+    return openApiDocument({ ...options, version, service: await import('./client/index.ts') });
   },
 }));
 addClientCommands(program, process.env);

@@ -26,8 +26,8 @@ export interface Config {
   limits: {
     /** Requests per second and address; undefined: any number. */
     requestsPerSecond: number | undefined;
-    /** Requests turned away at the door, per minute and address, before the address is told to wait. */
-    refusalsPerMinute: number;
+    /** Rejected requests per minute and address that may be guesses; further ones get a 429. */
+    rejectionsPerMinute: number;
     connections: number;
     /** How long a sender may take for its request. */
     requestMs: number;
@@ -135,7 +135,7 @@ export function parseConfig(env: Environment, families: readonly FamilyPath[]): 
     bodyLimitBytes: e.BODY_LIMIT,
     limits: {
       requestsPerSecond: e.RATE_LIMIT,
-      refusalsPerMinute: e.REFUSAL_LIMIT,
+      rejectionsPerMinute: e.REJECTION_LIMIT,
       connections: 2_000,
       requestMs: 15_000,
       // Longer than the minute for which proxies keep connections: the side that sends must be the one that closes.

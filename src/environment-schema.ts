@@ -143,7 +143,7 @@ export const environmentSchema = (families: readonly FamilyPath[]) =>
     ALLOW_UNAUTHENTICATED: flag,
     BODY_LIMIT: size,
     RATE_LIMIT: integer(1, 1_000_000).optional(),
-    REFUSAL_LIMIT: integer(1, 1_000_000).default(300),
+    REJECTION_LIMIT: integer(1, 1_000_000).default(300),
     ADMIN_TOKEN: z.string().trim().min(16, 'must have at least 16 characters').optional(),
     METRICS_PORT: integer(0, 65_535).optional(),
     REPORT_TIMEZONE: timezone.default('Asia/Kolkata'),

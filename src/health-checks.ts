@@ -1,6 +1,4 @@
-import type { Config } from './config.ts';
-import { describeAccess } from './http/access/describe-access.ts';
-import { type ForwardedWatch, forwardedIgnored } from './http/access/forwarded.ts';
+import type { AccessChecks } from './http/access/access-checks.ts';
 import type { QueueBackend } from './queue/backend.ts';
 import type { DeliveryQueue } from './queue/delivery-queue.ts';
 import type { HealthCheck } from './readiness.ts';
@@ -8,40 +6,37 @@ import type { Circuit } from './store/circuit.ts';
 import type { RunningWorker } from './worker/worker.ts';
 
 export interface HealthSources {
-  config: Config;
-  /** Of PostgreSQL. */
+  /** PostgreSQL's. */
   circuit: Circuit;
   backend: QueueBackend;
   queue: DeliveryQueue;
   worker: Pick<RunningWorker, 'takesJobs'> | undefined;
-  forwarded: ForwardedWatch;
+  access: Pick<AccessChecks, 'describe'>;
 }
 
-/** What /readyz tells: what this process can do now. One store has to take deliveries; the rest is information. */
+/** The checks of /readyz. The process is ready while one store accepts deliveries; the other checks are information. */
 export function healthChecks(sources: HealthSources): HealthCheck[] {
-  const { config, circuit, backend, queue, worker, forwarded } = sources;
+  const { circuit, backend, queue, worker, access } = sources;
   const { fallback } = backend;
-  const answers = async (store: Circuit, detail: string) => {
-    if (store.isOpen || !(await store.answers())) throw new Error('The store is away.');
+  const available = async (store: Circuit, detail: string) => {
+    if (store.isOpen || !(await store.answers())) throw new Error('The store is unavailable.');
     return detail;
   };
-  const database = () => answers(circuit, 'PostgreSQL');
-  const inRedis = () => answers(backend.circuit, 'Redis, until PostgreSQL is back');
-  const access = () =>
-    [describeAccess(config), ...(forwarded.isIgnored() ? [forwardedIgnored] : [])].join('; ');
+  const database = () => available(circuit, 'PostgreSQL');
+  const inRedis = () => available(backend.circuit, 'Redis, until PostgreSQL is available');
   return [
     {
       name: 'store',
       required: true,
       check: () => database().catch((error) => (fallback ? inRedis() : Promise.reject(error))),
     },
-    { name: 'database', required: false, check: () => database().then(() => 'takes deliveries') },
+    { name: 'database', required: false, check: () => database().then(() => 'accepts deliveries') },
     {
       name: 'queue',
       required: false,
       check: async () => {
         queue.opened();
-        return answers(backend.circuit, `on ${backend.name}`);
+        return available(backend.circuit, `on ${backend.name}`);
       },
     },
     ...(worker
@@ -65,6 +60,6 @@ export function healthChecks(sources: HealthSources): HealthCheck[] {
           },
         ]
       : []),
-    { name: 'access', required: false, check: async () => access() },
+    { name: 'access', required: false, check: async () => access.describe() },
   ];
 }

@@ -1,43 +1,46 @@
 import type { Cluster, Redis } from 'ioredis';
 
-/** Raised where a source has used up what it may. */
+/** Raised if a source has reached its limit. */
 export class TooManyRequests extends Error {
   readonly retryAfterS: number;
   constructor(retryAfterS: number) {
-    super('Too many requests came from this address.');
+    super('Too many requests from this address.');
     this.name = 'TooManyRequests';
     this.retryAfterS = retryAfterS;
   }
 }
 
 export interface RateLimit {
-  /** @throws TooManyRequests if the source has used up what it may */
+  /** @throws TooManyRequests if the source has reached its limit */
   check: (source: string) => void;
-  /** Counts something against a source. */
-  count: (source: string) => void;
+  /**
+   * Counts one request of a source.
+   *
+   * @throws TooManyRequests if the source has reached its limit
+   */
+  consume: (source: string) => void;
 }
 
 interface Period {
   count: number;
-  /** By the monotonic clock: a clock that is set right must neither end a period nor prolong it. */
+  /** By the monotonic clock: a step of the system clock must neither shorten nor extend a period. */
   endsAt: number;
 }
 
 const maxSources = 10_000;
 
-// By Redis's clock, which may be set too: what is left is bounded by whoever asks.
+// Redis's clock may be stepped too: the caller limits the remaining time to one period.
 const countInRedis = `
 local count = redis.call('incr', KEYS[1])
 if count == 1 then redis.call('pexpire', KEYS[1], ARGV[1]) end
 return {count, redis.call('pttl', KEYS[1])}`;
 
 /**
- * A limit on how often something may happen per source and period. Each process counts by itself; where
- * there is Redis, receivers share the count through it. The answer never waits for that, so a source may be
- * a moment late to be stopped.
+ * A limit per source and period. Each process counts by itself; with Redis, receivers share the count. A response
+ * never waits for Redis, so the limit may take effect a moment late.
  *
- * @param name a part of its keys in Redis
- * @param points how often in a period; who comes more often waits until it is over
+ * @param name the prefix of its keys in Redis
+ * @param points how many requests are allowed in a period; further ones have to wait for its end
  */
 export function rateLimit(
   name: string,
@@ -54,19 +57,21 @@ export function rateLimit(
   };
   const begin = (source: string): Period => {
     const [first] = periods.keys();
-    // The one that began first is the next to end.
+    // The oldest period is the next to end.
     if (periods.size >= maxSources) periods.delete(first!);
     const period = { count: 0, endsAt: performance.now() + durationMs };
     periods.set(source, period);
     return period;
   };
+  const check = (source: string) => {
+    const period = periodOf(source);
+    if (!period || period.count <= points) return;
+    throw new TooManyRequests(Math.ceil((period.endsAt - performance.now()) / 1000));
+  };
   return {
-    check: (source) => {
-      const period = periodOf(source);
-      if (!period || period.count <= points) return;
-      throw new TooManyRequests(Math.ceil((period.endsAt - performance.now()) / 1000));
-    },
-    count: (source) => {
+    check,
+    consume: (source) => {
+      check(source);
       const period = periodOf(source) ?? begin(source);
       period.count += 1;
       redis?.eval(countInRedis, 1, `${name}:${source}`, durationMs).then(
@@ -76,7 +81,7 @@ export function rateLimit(
           period.count = Math.max(period.count, shared);
           period.endsAt = performance.now() + Math.min(leftMs, durationMs);
         },
-        () => {}, // Redis is away: what this process counts has to do
+        () => {}, // While Redis is unavailable, this process counts by itself.
       );
     },
   };

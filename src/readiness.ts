@@ -1,11 +1,11 @@
 import { withTimeout } from './with-timeout.ts';
 
-/** Something that the service needs, and how to find out whether it answers. */
+/** A check of something that the service uses. */
 export interface HealthCheck {
   name: string;
-  /** Whether the service cannot do its work without it. */
+  /** Whether the service is not ready while this check fails. */
   required: boolean;
-  /** Resolves with what there is to say, or raises an error. */
+  /** Resolves with a description of the state; raises an error if the check fails. */
   check: () => Promise<string>;
 }
 
@@ -16,22 +16,22 @@ export interface Readiness {
 
 const timeoutMs = 2_000;
 
-/** Asks every part, for two seconds at most. */
-export async function readiness(parts: readonly HealthCheck[]): Promise<Readiness> {
-  const answers = await Promise.all(parts.map(ask));
-  const ready = parts.every((part, index) => !part.required || answers[index]!.ok);
-  return { ready, parts: Object.fromEntries(parts.map((part, index) => [part.name, answers[index]!])) };
+/** Runs all checks at once; a check that takes longer than `timeoutMs` has failed. */
+export async function readiness(checks: readonly HealthCheck[]): Promise<Readiness> {
+  const results = await Promise.all(checks.map(run));
+  const ready = checks.every(({ required }, index) => !required || results[index]!.ok);
+  return { ready, parts: Object.fromEntries(checks.map(({ name }, index) => [name, results[index]!])) };
 }
 
-/** What strangers are told: how the service is set is for administrators. */
+/** Only administrators see how the service is configured. */
 export function withoutDetails(parts: Readiness['parts']): Record<string, { ok: boolean }> {
   return Object.fromEntries(Object.entries(parts).map(([name, { ok }]) => [name, { ok }]));
 }
 
-async function ask({ check }: HealthCheck): Promise<{ ok: boolean; detail: string }> {
+async function run({ check }: HealthCheck): Promise<{ ok: boolean; detail: string }> {
   try {
     return { ok: true, detail: await withTimeout(timeoutMs, check()) };
   } catch {
-    return { ok: false, detail: 'does not answer' };
+    return { ok: false, detail: 'does not respond' };
   }
 }

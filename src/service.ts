@@ -5,8 +5,6 @@ import { createConsole } from './console/index.ts';
 import type { Family } from './families/index.ts';
 import { healthChecks } from './health-checks.ts';
 import { createAccessChecks } from './http/access/access-checks.ts';
-import { describeAccess } from './http/access/describe-access.ts';
-import { watchForwarded } from './http/access/forwarded.ts';
 import { createAdminAccess } from './http/admin.ts';
 import { createApp } from './http/app.ts';
 import { BodyBudget } from './http/body-budget.ts';
@@ -15,7 +13,9 @@ import { serveMetrics } from './http/metrics-server.ts';
 import { listen } from './http/server.ts';
 import { openIntake } from './intake/open-intake.ts';
 import type { Log } from './log.ts';
-import { createMetrics } from './metrics/index.ts';
+import { defineMetrics } from './metrics/definitions.ts';
+import { observersOf } from './metrics/observers.ts';
+import { createScrape } from './metrics/scrape.ts';
 import { type OnStop, openStores } from './open-stores.ts';
 import { connectRedis } from './queue/redis.ts';
 import { keyPrefix } from './queue/redis-backend.ts';
@@ -23,7 +23,7 @@ import { rateLimit } from './rate-limit.ts';
 import { readiness } from './readiness.ts';
 import { startWorker } from './worker/worker.ts';
 
-export { preparePort } from './http/reserve-port.ts';
+export { preparePort } from './http/prepare-port.ts';
 
 export interface Service {
   /** Where it listens; undefined for a worker. */
@@ -92,8 +92,8 @@ async function start(
   { openapi, reserved }: StartOptions,
   onStop: OnStop,
 ): Promise<string | undefined> {
-  const metrics = config.adminToken ? createMetrics(families) : undefined;
-  const observe = metrics?.observe;
+  const metrics = config.adminToken ? defineMetrics(families.map(({ name }) => name)) : undefined;
+  const observe = metrics && observersOf(metrics);
 
   const stores = await openStores(config, log, observe?.circuit, onStop);
   const { database, databaseUrl, inboxPool, circuit, backend, queue } = stores;
@@ -114,21 +114,20 @@ async function start(
 
   const { trustProxy } = config.authentication;
   const limits = openLimits(config, onStop);
-  const forwarded = watchForwarded(trustProxy, log);
-  const health = healthChecks({ config, circuit, backend, queue, worker, forwarded });
+  const access = createAccessChecks({ config, limits, log });
+  const health = healthChecks({ circuit, backend, queue, worker, access });
   const adminAccess = config.adminToken && createAdminAccess(config.adminToken, limits.signIns, trustProxy);
-  const scrape = metrics?.scrape({ pool, queue, backend, log }, config.metrics.cacheMs);
+  const scrape = metrics && createScrape(metrics, { pool, queue, backend, log }, config.metrics.cacheMs);
   const admin = adminAccess && scrape ? { access: adminAccess, scrape, openapi } : undefined;
   onStop(await serveMetrics({ health, admin, log }, config));
   if (config.role === 'worker') return undefined;
 
-  const access = createAccessChecks({ rules: config.authentication, limits, forwarded });
   const bodies = new BodyBudget(config.limits.bodies);
   const receiver = { config, access, bodies, intake, observe: observe?.http, log };
   const callbacks = new Map(
     families.map((family) => [config.paths[family.name]!, createCallbackHandler(family, receiver)]),
   );
-  log.info({ checks: describeAccess(config) }, 'access checks of callbacks');
+  log.info({ checks: access.describe() }, 'access checks of callbacks');
 
   const console =
     admin &&
@@ -156,16 +155,16 @@ async function start(
 
 /** How often something may happen; receivers count together where there is Redis. */
 function openLimits(config: Config, onStop: OnStop) {
-  const { requestsPerSecond, refusalsPerMinute } = config.limits;
+  const { requestsPerSecond, rejectionsPerMinute } = config.limits;
   const redis = config.redisUrl ? connectRedis(config.redisUrl, 'producer') : undefined;
-  redis?.on('error', () => {}); // the limits go on in memory
+  redis?.on('error', () => {}); // without Redis, each process counts in memory
   onStop(async () => redis?.disconnect());
   const prefix = keyPrefix(config.queuePrefix);
   return {
     requests: requestsPerSecond
       ? rateLimit(`${prefix}:requests`, { points: requestsPerSecond, durationS: 1 }, redis)
       : undefined,
-    refusals: rateLimit(`${prefix}:refusals`, { points: refusalsPerMinute, durationS: 60 }, redis),
+    rejections: rateLimit(`${prefix}:rejections`, { points: rejectionsPerMinute, durationS: 60 }, redis),
     signIns: rateLimit(`${prefix}:sign-ins`, { points: 10, durationS: 300 }, redis),
   };
 }

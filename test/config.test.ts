@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import type { z } from 'zod';
-import { settingsFrom } from '../src/client/settings.ts';
+import { parseSettings } from '../src/client/commands/settings.ts';
 import { type InvalidConfiguration, parseConfig } from '../src/config.ts';
 import { environmentSchema } from '../src/environment-schema.ts';
 import { families } from '../src/families/index.ts';
@@ -112,7 +112,7 @@ it('.env.example lists every variable, and no other', () => {
     known.add(name);
     return env[name];
   };
-  settingsFrom(new Proxy(clientSettings, { get }));
+  parseSettings(new Proxy(clientSettings, { get }));
   known.delete('NODE_ENV');
   expect(Object.keys(documented()).toSorted()).toEqual([...known].toSorted());
 });
@@ -125,7 +125,7 @@ it('.env.example gives every default, and leaves empty what has none', () => {
     expect([name, variables[name] === '']).toEqual([name, isUnset]);
   }
   expect(parseConfig(variables, families)).toEqual(parseConfig({}, families));
-  const client = settingsFrom(clientSettings);
+  const client = parseSettings(clientSettings);
   expect(variables).toMatchObject({
     SERVICE_TIMEOUT_MS: String(client.timeoutMs),
     SERVICE_IDENTIFIER_FIELD: client.serviceIdentifierField,

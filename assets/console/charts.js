@@ -1,4 +1,4 @@
-/* Draws each chart of a page out of the table beside it. */
+/* Draws each chart of a page from the table below it. */
 
 const families = ['--series-1', '--series-2', '--series-3', '--series-4', '--series-5', '--series-6'];
 const dark = matchMedia('(prefers-color-scheme: dark)');

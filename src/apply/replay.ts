@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Family } from '../families/index.ts';
+import { addMessage, type MessageGroup } from '../message-groups.ts';
 import { describeRefusal, isRefusedData } from '../store/faults.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';
 import { type Applied, applyDeliveries, applyParts, applyTogether } from './apply.ts';
@@ -28,32 +29,54 @@ export async function countDeliveries(db: Kysely<Tables>, filter: ReplayFilter):
   return Number(rows);
 }
 
+/** What a replay did, or would do. */
+export interface ReplayOutcome {
+  applied: number;
+  /** Rows of the families' tables that changed. */
+  changed: number;
+  failed: number;
+  errors: MessageGroup[];
+}
+
+export interface ReplayOptions {
+  /** Each chunk's transaction is rolled back, so that nothing changes. */
+  dryRun: boolean;
+  /** No further chunk is begun after this many. */
+  limit?: number;
+  /** Called after each chunk, with its size. */
+  onProgress?: (replayed: number) => void;
+}
+
 /**
  * Applies deliveries again, those that failed unless the filter says otherwise, in chunks. It is safe to
  * repeat: a row changes only where it would hold something else afterwards.
  *
- * @param options `dryRun`: each chunk's transaction is rolled back, so that nothing changes
- * @returns what became of each chunk
  * @throws the database's error when it is not about the data
  */
-export async function* replayDeliveries(
+export async function replayDeliveries(
   db: Kysely<Tables>,
   families: readonly Family[],
   filter: ReplayFilter,
-  { dryRun }: { dryRun: boolean },
-): AsyncGenerator<Applied> {
+  { dryRun, limit = Number.POSITIVE_INFINITY, onProgress }: ReplayOptions,
+): Promise<ReplayOutcome> {
   const statuses: DeliveryStatus[] = [filter.status ?? 'failed'];
+  const outcome: ReplayOutcome = { applied: 0, changed: 0, failed: 0, errors: [] };
   let last = '';
-  for (;;) {
+  while (outcome.applied + outcome.failed < limit) {
     let query = matching(db, filter).select('id').orderBy('id').limit(chunk);
     if (last) query = query.where('id', '>', last);
     const ids = (await query.execute()).map(({ id }) => id);
-    if (ids.length === 0) return;
+    if (ids.length === 0) break;
     last = ids.at(-1)!;
     const result = await (dryRun ? preview : applyDeliveries)(db, families, ids, statuses);
     if (result.broken.length > 0) throw result.broken[0]!.error;
-    yield result;
+    outcome.applied += result.applied;
+    outcome.changed += result.changed;
+    outcome.failed += result.failed.length;
+    for (const { id, error } of result.failed) addMessage(outcome.errors, error, id);
+    onProgress?.(result.applied + result.failed.length);
   }
+  return outcome;
 }
 
 /** What applying would do. */

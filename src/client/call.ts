@@ -1,15 +1,15 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
-import { secretsOf } from './conceal.ts';
 import { RefusedInput, ServiceError, Unauthorized, Unavailable } from './errors.ts';
-import { exchange, NoAnswer } from './exchange.ts';
 import type { Operation } from './operations.ts';
-import { readAnswer } from './read-answer.ts';
+import { readResponse } from './read-response.ts';
+import { secretsOf } from './redact.ts';
 import { registrationHeaders } from './registration-schemas.ts';
 import { pauseBeforeRetry, type RetryPolicy } from './retry.ts';
-import { TimeLimit, within } from './time-limit.ts';
-import { NoToken, type TokenSource, takeToken } from './token-source.ts';
+import { NoResponse, sendRequest } from './send-request.ts';
+import { getToken, NoToken, type TokenSource } from './token-source.ts';
+import { TimedOut, withTimeout } from './with-timeout.ts';
 
 /** What all calls of one client share. */
 export interface Connection {
@@ -23,7 +23,7 @@ export interface Connection {
   readonly onRetry: ((error: ServiceError, pauseMs: number) => void) | undefined;
 }
 
-/** Options that every operation takes. */
+/** Options of every operation. */
 export interface CallOptions {
   /** Ends the call at once; it then raises the signal's reason. */
   readonly signal?: AbortSignal;
@@ -39,7 +39,7 @@ export interface RegistrationOptions extends CallOptions {
   readonly hipId?: string;
 }
 
-/** One call of an operation: validated, authorised, retried where that is safe, and over in time. */
+/** One call of an operation: validated, authorised, retried where that is safe, within the total time-out. */
 export async function call<O extends Operation>(
   connection: Connection,
   operation: O,
@@ -48,31 +48,34 @@ export async function call<O extends Operation>(
 ): Promise<z.output<O['response']>> {
   const name = operation.name;
   const request = parse(operation.request, input, { operation: name, transactionId: transactionOf(input) });
-  const of = { operation: name, transactionId: transactionOf(request) };
-  const headers = operation.registers ? headersOf(options, of) : {};
+  const context = { operation: name, transactionId: transactionOf(request) };
+  const headers = operation.registers ? parseHeaders(options, context) : {};
   let sent = false;
 
-  async function attempt(outer: AbortSignal, refusal?: Refusal): Promise<z.output<O['response']>> {
-    const token = await takeToken(connection.token, outer, refusal?.token).catch((error: unknown) => {
-      if (!refusal || !(error instanceof NoToken)) throw error;
-      throw new Unauthorized(`the service answered 401, and ${error.message}`, { ...of, status: 401 });
+  async function attempt(outer: AbortSignal, rejected?: RejectedToken): Promise<z.output<O['response']>> {
+    const token = await getToken(connection.token, outer, rejected?.token).catch((error: unknown) => {
+      if (!rejected || !(error instanceof NoToken)) throw error;
+      throw new Unauthorized(`the service responded with 401, and ${error.message}`, {
+        ...context,
+        status: 401,
+      });
     });
-    // The same token would be refused again.
-    if (refusal && token === refusal.token) throw refusal.error;
+    if (rejected && token === rejected.token) throw rejected.error;
     const { dispatcher, baseUrl, timeoutMs, serviceIdentifierField } = connection;
     const sentBefore = sent;
     try {
-      const answer = await within(timeoutMs, outer, (signal) => {
+      const response = await withTimeout(timeoutMs, outer, (signal) => {
         sent = true;
         const authorised = { ...headers, authorization: `Bearer ${token}` };
-        return exchange(dispatcher, baseUrl, operation, request, authorised, signal);
+        return sendRequest(dispatcher, baseUrl, operation, request, authorised, signal);
       });
       const secrets = [token, ...secretsOf(request), ...Object.values(headers)];
-      return readAnswer(answer, operation, serviceIdentifierField, secrets, of) as z.output<O['response']>;
+      const body = readResponse(response, operation, serviceIdentifierField, secrets, context);
+      return body as z.output<O['response']>;
     } catch (error) {
-      // A 401 says that the request was not applied (RFC 9110), so a registration may be sent again too.
-      if (error instanceof Unauthorized && !refusal) return attempt(outer, { token, error });
-      if (error instanceof NoAnswer && !error.mayHaveReached) sent = sentBefore;
+      // A 401 means that the request was not applied (RFC 9110), so a registration may be sent again too.
+      if (error instanceof Unauthorized && !rejected) return attempt(outer, { token, error });
+      if (error instanceof NoResponse && !error.mayHaveReached) sent = sentBefore;
       throw error;
     }
   }
@@ -84,52 +87,52 @@ export async function call<O extends Operation>(
         return await attempt(signal);
       } catch (error) {
         signal.throwIfAborted();
-        const failure = asServiceError(error, of, sent);
+        const failure = toServiceError(error, context, sent);
         const pauseMs = pauseBeforeRetry(failure, operation, count, connection.retry);
         if (pauseMs === undefined || performance.now() + pauseMs >= end) throw failure;
         connection.onRetry?.(failure, pauseMs);
-        await pause(pauseMs, undefined, { signal });
+        await sleep(pauseMs, undefined, { signal });
       }
     }
   }
 
   try {
-    return await within(connection.totalTimeoutMs, options.signal, attempts);
+    return await withTimeout(connection.totalTimeoutMs, options.signal, attempts);
   } catch (error) {
     options.signal?.throwIfAborted();
-    throw asServiceError(error, of, sent);
+    throw toServiceError(error, context, sent);
   }
 }
 
-type Refusal = { readonly token: string; readonly error: Unauthorized };
+type RejectedToken = { readonly token: string; readonly error: Unauthorized };
 type Context = { readonly operation: string; readonly transactionId: string | undefined };
 
-function asServiceError(error: unknown, of: Context, mayHaveReached: boolean): ServiceError {
+function toServiceError(error: unknown, context: Context, mayHaveReached: boolean): ServiceError {
   if (error instanceof ServiceError) return error;
-  if (error instanceof NoToken) return new Unauthorized(error.message, of);
-  if (error instanceof TimeLimit) {
-    return new Unavailable(error.message, of, { reason: 'time-out', mayHaveReached });
+  if (error instanceof NoToken) return new Unauthorized(error.message, context);
+  if (error instanceof TimedOut) {
+    return new Unavailable(error.message, context, { reason: 'time-out', mayHaveReached });
   }
-  if (error instanceof NoAnswer) {
-    return new Unavailable(error.message, of, { reason: 'network', mayHaveReached });
+  if (error instanceof NoResponse) {
+    return new Unavailable(error.message, context, { reason: 'network', mayHaveReached });
   }
   throw error;
 }
 
-function parse(schema: z.ZodType, input: unknown, of: Context): object {
+function parse(schema: z.ZodType, input: unknown, context: Context): object {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data as object;
   const issues = parsed.error.issues.map((i) => ({ path: i.path.join('.') || 'input', message: i.message }));
-  throw new RefusedInput(issues, of);
+  throw new RefusedInput(issues, context);
 }
 
-function headersOf(options: RegistrationOptions, of: Context): Record<string, string> {
+function parseHeaders(options: RegistrationOptions, context: Context): Record<string, string> {
   const given = Object.entries({
     'X-Pt-Id': options.ptId,
     'X-Partner-Pt-Id': options.partnerPtId,
     'X-Hip-Id': options.hipId,
   }).filter(([, value]) => value !== undefined);
-  return { ...parse(registrationHeaders, Object.fromEntries(given), of) };
+  return { ...parse(registrationHeaders, Object.fromEntries(given), context) };
 }
 
 function transactionOf(request: unknown): string | undefined {

@@ -1,13 +1,13 @@
-/** What every error of the client says. `transactionId` is the txn_id of the request, where it had one. */
+/** What every error of the client carries. `transactionId` is the txn_id of the request, where it had one. */
 export interface ErrorContext {
   readonly operation: string;
   readonly transactionId?: string | undefined;
   readonly status?: number | undefined;
-  /** The answer's body: at most 500 characters, what the request carried and every number taken out. */
+  /** The response body, redacted: at most 500 characters, without strings of the request and long numbers. */
   readonly body?: string | undefined;
 }
 
-/** Base of the client's errors. None has a `cause`: a library's error may quote the answer or the token. */
+/** Base of the client's errors. None has a `cause`: a library's error may quote the response or the token. */
 export abstract class ServiceError extends Error {
   abstract override readonly name: string;
   readonly operation: string;
@@ -24,26 +24,26 @@ export abstract class ServiceError extends Error {
   }
 }
 
-/** The input does not fit the interface; nothing was sent. */
+/** The input does not match the interface; nothing was sent. */
 export class RefusedInput extends ServiceError {
   readonly name = 'RefusedInput';
   readonly issues: readonly { readonly path: string; readonly message: string }[];
 
   constructor(issues: RefusedInput['issues'], context: ErrorContext) {
-    super(`refused before sending: ${issues.map((i) => `${i.path}: ${i.message}`).join('; ')}`, context);
+    super(`invalid input, not sent: ${issues.map((i) => `${i.path}: ${i.message}`).join('; ')}`, context);
     this.issues = issues;
   }
 }
 
-/** The service answered 401, or no token could be had (then `status` is undefined and nothing was sent). */
+/** The service responded with 401; or there is no valid token: `status` is undefined and nothing was sent. */
 export class Unauthorized extends ServiceError {
   readonly name = 'Unauthorized';
 }
 
-/** The service refused the request: a 4xx other than 401. */
+/** The service rejected the request: a 4xx other than 401. */
 export class Rejected extends ServiceError {
   readonly name = 'Rejected';
-  /** What Retry-After asked for, milliseconds. */
+  /** From Retry-After, milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, context: ErrorContext, retryAfterMs?: number) {
@@ -56,7 +56,7 @@ export class Rejected extends ServiceError {
 export class Unavailable extends ServiceError {
   readonly name = 'Unavailable';
   readonly reason: 'status' | 'time-out' | 'network';
-  /** False where the request surely never arrived: its OTP is still good. */
+  /** False: the request never reached the service, so its OTP is still valid. */
   readonly mayHaveReached: boolean;
   readonly retryAfterMs: number | undefined;
 
@@ -72,7 +72,7 @@ export class Unavailable extends ServiceError {
   }
 }
 
-/** An answer that is not what the interface shows: a redirect, not JSON, too large, other fields. */
+/** A response that does not match the interface: a redirect, not JSON, too large, other fields. */
 export class UnreadableResponse extends ServiceError {
   readonly name = 'UnreadableResponse';
   readonly #received: unknown;
@@ -83,8 +83,8 @@ export class UnreadableResponse extends ServiceError {
   }
 
   /**
-   * The JSON that came, where it was JSON, personal data and tokens included: an OTP works once, so a
-   * registration's answer must not be lost because one field is new. Printing the error never shows it.
+   * The body where it was JSON, personal data and tokens included: an OTP works once, so the response to a
+   * registration must not be lost because of one unexpected field. Printing the error never shows it.
    */
   received(): unknown {
     return this.#received;

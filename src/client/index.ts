@@ -9,7 +9,7 @@ export {
   UnreadableResponse,
 } from './errors.ts';
 export { type NextStep, nextStep } from './next-step.ts';
-export { type Operation, type OperationName, operations } from './operations.ts';
+export { type Operation, type OperationName, operations, resources } from './operations.ts';
 export * from './registration-schemas.ts';
 export type { RetryPolicy } from './retry.ts';
 export * from './search-schemas.ts';

@@ -1,9 +1,9 @@
 import type { SkipState } from './registration-schemas.ts';
 
-/** What the interface states about a skip_state (section 3), and no more. */
+/** What the interface states about a skip_state (section 3). */
 export interface NextStep {
   readonly state: SkipState;
-  /** Section 3 promises the service identifier at abha_end, and says nothing of the other states. */
+  /** Section 3 guarantees the service identifier at abha_end only. */
   readonly serviceIdentifier: 'present' | 'not stated';
   readonly statement: string;
 }
@@ -24,7 +24,7 @@ const steps: Record<SkipState, Omit<NextStep, 'state'>> = {
   abha_create: onlyNamed,
 };
 
-/** Tells from a registration response's skip_state alone what section 3 states; it invents no transition. */
+/** What section 3 states about a response's skip_state. Transitions are not in the interface. */
 export function nextStep(response: { readonly skip_state: SkipState }): NextStep {
   return { state: response.skip_state, ...steps[response.skip_state] };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-// Only skip_state, and svc at the end, are insisted on in an answer: an OTP works once, so an answer
-// that is refused over a missing hint would cost its user a registration.
+// Responses require only skip_state, and svc at abha_end: an OTP works once, so rejecting a response that lacks a hint
+// would cost the user a registration.
 
 export const skipStates = ['abha_end', 'confirm_mobile_otp', 'abha_select', 'abha_create'] as const;
 export type SkipState = (typeof skipStates)[number];
@@ -31,7 +31,7 @@ export const profileRequest = z
   })
   .meta({ title: 'Profile to register' });
 
-/** The profile in every registration response (section 2.5): any field may be null. */
+/** The profile of every registration response (section 2.5): any field may be null. */
 export const profile = z
   .looseObject({
     abha_address: z.string().nullish().describe('Health address, form <name>@<domain>'),
@@ -51,7 +51,7 @@ export const profile = z
   })
   .meta({ title: 'Profile' });
 
-/** One item of abha_profiles in the answer to Verify OTP (section 2.5). */
+/** One item of abha_profiles in the response to Verify OTP (section 2.5). */
 export const abhaProfile = z
   .looseObject({
     abha_address: z.string().nullish(),
@@ -60,7 +60,7 @@ export const abhaProfile = z
   })
   .meta({ title: 'ABHA profile' });
 
-/** The service-identifier object (section 2.5), whatever its field is called on the wire. */
+/** The service-identifier object (section 2.5); the field's real name is configured. */
 export const serviceIdentifier = z
   .looseObject({
     min_token: z.string(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const anyObject = () => z.looseObject({}).nullish();
 
-/** A drug of the medical database (section 2.6); only its documented types are insisted on. */
+/** A drug of the medical database (section 2.6). Any field may be missing or null, but has its documented type. */
 export const drug = z
   .looseObject({
     id: z.string().nullish(),
@@ -43,7 +43,7 @@ export const searchRequest = z
   })
   .meta({ title: 'Search query' });
 
-/** Response of the search (section 4.4): both arrays are always there, which one is filled is not shown. */
+/** Response of the search (section 4.4): both arrays are required; which one is filled is not shown. */
 export const searchResponse = z
   .looseObject({ drugs: z.array(drug), lab_tests: z.array(labTest) })
   .meta({ title: 'Search response' });

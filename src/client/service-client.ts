@@ -1,5 +1,4 @@
 import { Agent } from 'undici';
-import { readBaseAddress } from './base-address.ts';
 import { type CallOptions, type Connection, call, type RegistrationOptions } from './call.ts';
 import type { ServiceError } from './errors.ts';
 import { operations } from './operations.ts';
@@ -21,43 +20,43 @@ export interface ServiceClientOptions {
   readonly token: TokenSource;
   /** The real name of the response field that the interface calls svc (section 2.5). Default: svc. */
   readonly serviceIdentifierField?: string;
-  /** Longest time of one attempt, milliseconds. Default: 10000. */
+  /** Time-out of one attempt, milliseconds. Default: 10000. */
   readonly timeoutMs?: number;
-  /** Longest time of a call with its retries, milliseconds. Default: three attempts' time. */
+  /** Time-out of a call with its retries, milliseconds. Default: 3 × timeoutMs. */
   readonly totalTimeoutMs?: number;
-  /** Largest answer that is read, bytes. Default: 2 MiB. */
+  /** Largest response body, bytes. Default: 2 MiB. */
   readonly maxResponseBytes?: number;
-  /** Connections kept per client. Default: 16. */
+  /** Size of the connection pool. Default: 16. */
   readonly connections?: number;
   readonly retry?: Partial<RetryPolicy>;
-  /** Told before each retry, with the failure and the pause in milliseconds. */
+  /** Called before each retry with the error and the pause in milliseconds. */
   readonly onRetry?: (error: ServiceError, pauseMs: number) => void;
 }
 
 /** The operations of section 4. Each raises a ServiceError, or the reason of an aborted signal. */
 export interface ServiceClient {
-  /** Section 4.1. Never sent again once it may have arrived: an OTP works once. */
+  /** Section 4.1. Not retried once it may have reached the service: an OTP works once. */
   verifyAadhaarOtp(
     request: VerifyAadhaarOtpRequest,
     options?: RegistrationOptions,
   ): Promise<VerifyAadhaarOtpResponse>;
-  /** Section 4.2. Never sent again once it may have arrived. */
+  /** Section 4.2. Not retried once it may have reached the service. */
   createAddressByMobile(
     request: CreateAddressByMobileRequest,
     options?: RegistrationOptions,
   ): Promise<CreateAddressByMobileResponse>;
-  /** Section 4.3. Never sent again once it may have arrived. */
+  /** Section 4.3. Not retried once it may have reached the service. */
   createAddressByAadhaar(
     request: CreateAddressByAadhaarRequest,
     options?: RegistrationOptions,
   ): Promise<CreateAddressByAadhaarResponse>;
-  /** Section 4.4. Tried again on network errors, time-outs, 429 (as Retry-After asks) and 5xx. */
+  /** Section 4.4. Retried after network errors, time-outs, 429 (respecting Retry-After) and 5xx. */
   searchDrugsAndLabs(request: SearchRequest, options?: CallOptions): Promise<SearchResponse>;
-  /** Ends the idle connections once the calls under way are over. */
+  /** Closes the connections once the pending calls have ended. */
   close(): Promise<void>;
 }
 
-/** A client of the service. Raises TypeError for a base address or a number that cannot be used. */
+/** A client of the service. Raises TypeError for an invalid base address or number. */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const timeoutMs = positive('timeoutMs', options.timeoutMs ?? 10_000);
   const connection: Connection = {
@@ -65,11 +64,11 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       connections: positive('connections', options.connections ?? 16),
       maxResponseSize: positive('maxResponseBytes', options.maxResponseBytes ?? 2 * 1024 * 1024),
       connect: { timeout: timeoutMs },
-      // The attempt's own limit covers headers and body.
+      // The time-out of the attempt covers headers and body.
       headersTimeout: 0,
       bodyTimeout: 0,
     }),
-    baseUrl: readBaseAddress(options.baseUrl),
+    baseUrl: parseBaseUrl(options.baseUrl),
     token: options.token,
     serviceIdentifierField: options.serviceIdentifierField ?? 'svc',
     timeoutMs,
@@ -88,8 +87,19 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   };
 }
 
+/** The base address with a path that ends in a slash. Raises TypeError, without quoting the input. */
+export function parseBaseUrl(input: string | URL): URL {
+  const url = URL.canParse(String(input)) ? new URL(input) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+    throw new TypeError('baseUrl must be an http(s) address without credentials, query or fragment');
+  }
+  // Without it, resolving a path would replace the prefix's last segment.
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  return url;
+}
+
 function positive(name: string, value: number): number {
-  // A longer timer than this one fires at once in Node.
+  // In Node a longer timer fires at once.
   if (Number.isSafeInteger(value) && value > 0 && value <= 0x7fffffff) return value;
   throw new TypeError(`${name} must be a positive integer below 2^31`);
 }

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { uuid } from '../uuid.ts';
 
 const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -16,6 +17,6 @@ export function parseMoment(text: string): Date {
 
 /** The id of a delivery or of a body in the quarantine. */
 export function parseUuid(text: string): string {
-  if (/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text)) return text;
+  if (uuid.test(text)) return text;
   throw new InvalidArgumentError('An id is a UUID, such as 018bcfe5-6800-8a3c-9f10-0123456789ab.');
 }

@@ -14,7 +14,7 @@ import { replayQuarantine } from '../intake/replay-quarantine.ts';
 import { databaseCircuit } from '../store/circuits.ts';
 import { quarantineReasons } from '../store/tables.ts';
 import { parseMoment, parseUuid } from './arguments.ts';
-import { printable } from './printable.ts';
+import { describeGroup, printable } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -83,22 +83,19 @@ function replay(
     const circuit = databaseCircuit(pool, { log });
     // No job is made: the worker's sweep finds replayed deliveries within seconds.
     const { intake, close } = openIntake({ config, families, pool, circuit, log });
-    const progress = startProgress('replayed', await countQuarantine(db, filter));
-    const outcomes: Record<string, number> = {};
-    const rejections: string[] = [];
-    for await (const { quarantineId, result } of replayQuarantine(db, filter, intake, { dryRun })) {
-      if (result.outcome === 'rejected') rejections.push(`${quarantineId} ${result.reason}`);
-      outcomes[result.outcome] = (outcomes[result.outcome] ?? 0) + 1;
-      progress.advance();
-    }
-    progress.stop();
+    const { advance, stop } = startProgress('replayed', await countQuarantine(db, filter));
+    const outcome = await replayQuarantine(db, filter, intake, {
+      dryRun,
+      onProgress: advance,
+    });
+    stop();
     await close();
-    for (const rejection of rejections.slice(0, 20))
-      process.stdout.write(`rejected: ${printable(rejection)}\n`);
-    if (rejections.length > 20) process.stdout.write(`… and ${rejections.length - 20} more\n`);
-    const summary = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);
+    for (const group of outcome.reasons) process.stdout.write(`rejected: ${describeGroup(group)}\n`);
+    const { accepted, duplicates, rejected } = outcome;
     const suffix = dryRun ? ' (dry run: nothing was changed)' : '';
-    process.stdout.write(`${summary.join(', ') || 'nothing to replay'}${suffix}\n`);
+    process.stdout.write(
+      `${accepted} accepted, ${duplicates} of them duplicates, ${rejected} rejected${suffix}\n`,
+    );
   });
 }
 

@@ -2,7 +2,7 @@ import express, { type ErrorRequestHandler, type Express } from 'express';
 import { serveAsset } from './assets.ts';
 import { addDeliveries } from './deliveries/routes.tsx';
 import type { ConsoleDependencies } from './dependencies.ts';
-import { NotHere } from './errors.ts';
+import { NotFound } from './errors.ts';
 import { addFailed } from './failed/routes.tsx';
 import { requireFormToken, requireSameSite } from './guard.ts';
 import { addOverview } from './overview/routes.tsx';
@@ -20,7 +20,7 @@ export interface OpenConsole {
   close: () => Promise<void>;
 }
 
-/** Everything below /console. */
+/** All pages below /console. */
 export function openConsole(dependencies: ConsoleDependencies): OpenConsole {
   const { adminToken, verifyToken, log, timezone, trustProxy, databaseUrl } = dependencies;
   const store = openStore(databaseUrl, timezone, log);
@@ -47,10 +47,10 @@ export function openConsole(dependencies: ConsoleDependencies): OpenConsole {
   addQueue(app, dependencies);
 
   app.use(() => {
-    throw new NotHere('There is no such page.');
+    throw new NotFound('There is no such page.');
   });
   const onError: ErrorRequestHandler = (error, _req, res, _next) => {
-    if (sendError(res, error) === 500) log.error({ err: error }, 'a page of the console could not be made');
+    if (sendError(res, error) === 500) log.error({ err: error }, 'a console page failed');
   };
   app.use(onError);
   return { app, close: store.close };

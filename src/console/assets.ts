@@ -28,7 +28,7 @@ const assets = {
 
 export type AssetName = keyof typeof assets;
 
-/** The address of an asset. It changes with the content, so that a browser may keep it for good. */
+/** The address of an asset. It changes with the content, so that a browser may cache it forever. */
 export const assetUrl = (name: AssetName) => `/console/assets/${name}?v=${assets[name].version}`;
 
 /** Serves one of the assets. */

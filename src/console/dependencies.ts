@@ -6,12 +6,12 @@ import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import type { Readiness } from '../readiness.ts';
 import type { DownloadLimits } from './reports/csv.ts';
 
-/** What the console is made of; the composition root puts it together. */
+/** What the console needs; the composition root provides it. */
 export interface ConsoleDependencies {
   adminToken: string;
-  /** How many proxies stand in front. */
+  /** The number of proxies in front. */
   trustProxy: number;
-  /** The time zone that times are shown in, of the IANA database. */
+  /** The IANA time zone that times are shown in. */
   timezone: string;
   databaseUrl: string;
   families: readonly Family[];

@@ -1,31 +1,21 @@
-/** Raised for a form that did not come from the console's own pages. */
+/** Raised for a form that was not sent by the console's own pages. */
 export class Forbidden extends Error {
-  constructor() {
-    super('This form did not come from a page of the console. Go back, reload the page, and try again.');
-    this.name = 'Forbidden';
-  }
+  override name = 'Forbidden';
+  override message =
+    'This form was not sent by a page of the console. Go back, reload the page, and try again.';
 }
 
 /** Raised where there is no such page, delivery or body. */
-export class NotHere extends Error {
-  constructor(what: string) {
-    super(what);
-    this.name = 'NotHere';
-  }
+export class NotFound extends Error {
+  override name = 'NotFound';
 }
 
-/** Raised where what was entered makes no sense. */
+/** Raised for invalid input. */
 export class BadInput extends Error {
-  constructor(what: string) {
-    super(what);
-    this.name = 'BadInput';
-  }
+  override name = 'BadInput';
 }
 
-/** Raised where all that may run at once runs already. */
+/** Raised where the maximum number of downloads is running. */
 export class Busy extends Error {
-  constructor(what: string) {
-    super(what);
-    this.name = 'Busy';
-  }
+  override name = 'Busy';
 }

@@ -7,8 +7,7 @@ import type { Session } from './session.ts';
 export const sessionOf = (req: Request): Session => req.res!.locals.session as Session;
 
 /**
- * Refuses what another site makes a browser post: by the browser's own word on where the request comes from,
- * where it gives one.
+ * Rejects cross-site posts, by the `Sec-Fetch-Site` or `Origin` header of the browser.
  *
  * @throws Forbidden
  */
@@ -23,7 +22,7 @@ export const requireSameSite: RequestHandler = (req, _res, next) => {
 };
 
 /**
- * Refuses a form without its session's token.
+ * Rejects a form without its session's token.
  *
  * @throws Forbidden
  */
@@ -38,6 +37,6 @@ function hostOf(origin: string): string | undefined {
   try {
     return new URL(origin).host;
   } catch {
-    return undefined; // "null", which a page of no origin sends
+    return undefined; // "null", from a page without an origin
   }
 }

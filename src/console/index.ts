@@ -5,12 +5,12 @@ import type { ConsoleDependencies } from './dependencies.ts';
 export type { ConsoleDependencies } from './dependencies.ts';
 
 export interface Console {
-  /** Serves what lies below /console. */
+  /** Serves all paths below /console. */
   handle: RequestHandler;
   close: () => Promise<void>;
 }
 
-/** The pages for administrators. Nothing of them is loaded before somebody asks for one. */
+/** The pages for administrators, loaded with the first request. */
 export function createConsole(dependencies: ConsoleDependencies): Console {
   let opening: Promise<OpenConsole> | undefined;
   return {
@@ -20,7 +20,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
       app(req, res, next);
     },
     close: async () => {
-      // What could not be opened has nothing to close.
+      // If opening failed, there is nothing to close.
       await opening?.then(
         (opened) => opened.close(),
         () => {},

@@ -17,13 +17,13 @@ const setHeaders = helmet({
       baseUri: none,
     },
   },
-  // Whether all of a host speaks TLS is for its proxy to say.
+  // HSTS is left to the proxy in front: it concerns the whole host.
   strictTransportSecurity: false,
-  // Nothing is told to other sites; to ourselves, the origin shows that a form is our own.
+  // Other sites get nothing; our own forms need the origin.
   referrerPolicy: { policy: 'same-origin' },
 });
 
-/** For every page: nothing but our own files, no script or style within a page. */
+/** For every page: own files only, no inline scripts or styles, no caching. */
 export const pageHeaders: RequestHandler = (req, res, next) => {
   res.setHeader('Cache-Control', 'no-store');
   setHeaders(req, res, next);

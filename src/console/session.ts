@@ -3,14 +3,14 @@ import { isSameSecret } from '../secret.ts';
 
 export interface Session {
   id: string;
-  /** Stands in every form, so that another site cannot post one. */
+  /** Part of every form, so that another site cannot post one. */
   csrf: string;
 }
 
 export interface Sessions {
   /** A new session, as the value of its cookie. */
   begin: (now?: number) => string;
-  /** The session of a cookie's value; undefined if it is forged or over. */
+  /** The session of a cookie's value; undefined if it is forged or expired. */
   read: (value: string | undefined, now?: number) => Session | undefined;
 }
 
@@ -18,8 +18,8 @@ export const sessionS = 12 * 60 * 60;
 export const cookieName = 'receiver_console';
 
 /**
- * Sessions that stand in a signed cookie and nowhere else, so that every receiver knows them. The key is made
- * of the admin token: another token ends them all.
+ * Sessions are stored in a signed cookie only, so every receiver knows them. The key is derived from the admin
+ * token: another token ends them all.
  */
 export function createSessions(adminToken: string): Sessions {
   const key = createHmac('sha256', adminToken).update('console session').digest();

@@ -12,7 +12,7 @@ export interface SignInDependencies extends Pick<ConsoleDependencies, 'verifyTok
 const cookie = (req: Request) =>
   ({ path: '/console', httpOnly: true, sameSite: 'strict', secure: req.secure }) as const;
 
-/** Lets through who has signed in; all others get the form and nothing else. */
+/** Passes requests with a session; all others get the sign-in form and nothing else. */
 export function requireSession({ sessions, timezone }: SignInDependencies): RequestHandler {
   return (req, res, next) => {
     const session = sessions.read(readCookie(req.headers.cookie));
@@ -23,22 +23,22 @@ export function requireSession({ sessions, timezone }: SignInDependencies): Requ
   };
 }
 
-/** Begins a session where the token is right. */
+/** Begins a session if the token is right. */
 export function signIn({ verifyToken, sessions, log }: SignInDependencies): RequestHandler {
   return (req, res) => {
     const { token, next } = (req.body ?? {}) as Record<string, unknown>;
     try {
       if (!verifyToken(req, typeof token === 'string' ? token.trim() : '')) {
         log.warn('a sign-in to the console failed');
-        return sendForm(req, res, 401, 'That is not the token.');
+        return sendForm(req, res, 401, 'Wrong token.');
       }
     } catch (error) {
       if (!(error instanceof TooManyRequests)) throw error;
       res.setHeader('Retry-After', String(error.retryAfterS));
-      return sendForm(req, res, 429, `Too many wrong tokens. Wait ${error.retryAfterS} seconds.`);
+      return sendForm(req, res, 429, `Too many wrong tokens. Try again in ${error.retryAfterS} seconds.`);
     }
     res.cookie(cookieName, sessions.begin(), { ...cookie(req), maxAge: sessionS * 1000 });
-    log.info('somebody signed in to the console');
+    log.info('a user signed in to the console');
     res.redirect(303, ownPath(next));
   };
 }
@@ -76,15 +76,15 @@ function sendForm(req: Request, res: Response, status: number, fault?: string): 
         </div>
         <Submit>Sign in</Submit>
         <p class="hint">
-          The value of <code>ADMIN_TOKEN</code>. Where that is not set and the database is the embedded one,
-          the first start printed it, and the file <code>admin-token</code> in <code>DATA_DIR</code> holds it.
+          The value of <code>ADMIN_TOKEN</code>. If it is not set, the embedded database has a generated
+          token: see the file <code>admin-token</code> in <code>DATA_DIR</code>.
         </p>
       </form>
     </>,
   );
 }
 
-/** A page of the console to go to; anything else is its first page. */
+/** The path of a page of the console; for anything else, its first page. */
 function ownPath(next: unknown): string {
   if (typeof next !== 'string') return '/console';
   try {

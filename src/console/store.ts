@@ -14,7 +14,7 @@ export interface ConsoleStore {
 const pageTimeoutMs = 5_000;
 const downloadTimeoutMs = 15 * 60_000;
 
-/** Connections of the console's own, so that no page takes one from the path of a callback. */
+/** Separate connections, so that the console takes none from callbacks. */
 export function openStore(url: string, timezone: string, log: Log): ConsoleStore {
   const open = (name: string, timeout: number) =>
     openDatabase(url, log, {
@@ -36,11 +36,11 @@ export function openStore(url: string, timezone: string, log: Log): ConsoleStore
 
 const codes = { timedOut: '57014' };
 
-/** Whether a statement was given up because it took too long. */
+/** Whether a statement was cancelled by its timeout. */
 export const isTimeout = (error: unknown): boolean =>
   (error as { code?: string } | null)?.code === codes.timedOut;
 
-/** How many rows there are, counted no further than a limit: 10,000 say, or more than that. */
+/** A number of rows, counted up to a limit. */
 export interface Bounded {
   count: number;
   more: boolean;
@@ -57,8 +57,7 @@ export async function countUpTo(db: Kysely<Tables>, rows: ReturnType<typeof sql>
 }
 
 /**
- * Every business that has sent something, found by going from one to the next in an index rather than
- * through all rows.
+ * Every business that has sent something, found by a loose index scan instead of one over all rows.
  */
 export const businesses = sql<string>`(
   with recursive found as (

@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { text, textId } from './field.ts';
+import { notPersonal, text, textId } from './field.ts';
 
 /** Consent forms, which the service calls medical certificates (service-interface sections 2.3, 4.5 and 6). */
 export const consentForm = defineFamily({
@@ -9,9 +9,9 @@ export const consentForm = defineFamily({
   table: 'consent_forms',
   identifiedBy: 'id',
   fields: {
-    id: textId,
-    docid: text,
-    owner: text,
+    id: notPersonal(textId),
+    docid: notPersonal(text),
+    owner: notPersonal(text),
     patientid: text,
     sendurlpdf: text,
     url: text,

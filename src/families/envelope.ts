@@ -12,6 +12,9 @@ const common = {
   business_id: id,
 };
 
+/** Those of the envelope's fields that cannot identify a patient. */
+export const publicEnvelopeFields = new Set(['event', 'event_time', 'timestamp', 'client_id', 'business_id']);
+
 type Infer<Shape extends z.ZodRawShape> = z.infer<z.ZodObject<Shape>>;
 
 /** A callback of one family, as TypeScript sees it. */

@@ -5,6 +5,11 @@ type Fields = Record<string, Field>;
 type Shape<F extends Fields> = { [K in keyof F]: F[K]['schema'] };
 type Events = readonly [string, ...string[]];
 
+/** Those of the columns which every family's table has that cannot identify a patient. */
+export const publicColumns = new Set([
+  ...['business_id', 'client_id', 'last_event', 'event_time', 'deleted_at', 'delivery_id'],
+]);
+
 /** What one file in this folder says of its family. */
 export interface FamilyDefinition<Name extends string, E extends Events, F extends Fields> {
   /** `deliveries.family`. */

@@ -10,6 +10,8 @@ export interface Field<Schema extends z.ZodType = z.ZodType> {
   schema: Schema;
   json: 'text' | 'numeric';
   column: (value: string) => string;
+  /** `false`: it cannot identify a patient. The console redacts every field without this mark. */
+  personal?: false;
   /** Of a short text that is no personal data: the values seen so far. Others are values too, but counted. */
   knownValues?: readonly string[];
 }
@@ -32,11 +34,14 @@ export const timeSchema = wholeNumber
 
 const asIs = (value: string) => value;
 
+/** Marks a field that cannot identify a patient, such as the id of a clinic. */
+export const notPersonal = <F extends Field>(field: F) => ({ ...field, personal: false }) satisfies Field;
+
 /** A string, kept as it came. */
 export const text = { schema: z.string().nullish(), json: 'text', column: asIs } satisfies Field;
 
 /** A short text without personal data, whose values are not documented. */
-export const code = (...knownValues: string[]) => ({ ...text, knownValues }) satisfies Field;
+export const code = (...knownValues: string[]) => ({ ...notPersonal(text), knownValues }) satisfies Field;
 
 /** A number, kept to its last digit: PostgreSQL reads it as it was written. */
 export const amount = {
@@ -45,6 +50,7 @@ export const amount = {
     .nullish(),
   json: 'numeric',
   column: asIs,
+  personal: false,
 } satisfies Field;
 
 /** A whole number. */
@@ -52,6 +58,7 @@ export const integer = {
   schema: wholeNumber.nullish(),
   json: 'numeric',
   column: (value) => `${value}::bigint`,
+  personal: false,
 } satisfies Field;
 
 /** A time as a whole number, see `timeSchema`. */
@@ -59,6 +66,7 @@ export const time = {
   schema: timeSchema.nullish(),
   json: 'numeric',
   column: (value) => `service_time(${value})`,
+  personal: false,
 } satisfies Field;
 
 /** A field whose type the interface does not show; a column of text holds whatever it is. */

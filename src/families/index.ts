@@ -13,5 +13,5 @@ export type Envelope = EnvelopeOfAny<typeof families>;
 /** A callback of whatever families there are. */
 export type AnyEnvelope = EnvelopeOf<Family>;
 
-export { envelopeSchema } from './envelope.ts';
-export { defineFamily, type Family } from './family.ts';
+export { envelopeSchema, publicEnvelopeFields } from './envelope.ts';
+export { defineFamily, type Family, publicColumns } from './family.ts';

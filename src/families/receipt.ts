@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { amount, code, integer, integerId, text, time, untyped } from './field.ts';
+import { amount, code, integer, integerId, notPersonal, text, time, untyped } from './field.ts';
 
 /** Receipts (service-interface sections 2.2, 4.5 and 6). */
 export const receipt = defineFamily({
@@ -14,8 +14,8 @@ export const receipt = defineFamily({
   fields: {
     receipt_id: integerId,
     aid: text,
-    doctor_oid: text,
-    clinic_id: text,
+    doctor_oid: notPersonal(text),
+    clinic_id: notPersonal(text),
     patient_oid: text,
     created_at: time,
     updated_at: time,

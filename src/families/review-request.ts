@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { text } from './field.ts';
+import { notPersonal, text } from './field.ts';
 
 /** Google review requests (service-interface sections 2.4, 4.5 and 6); a request has no id of its own. */
 export const reviewRequest = defineFamily({
@@ -8,10 +8,10 @@ export const reviewRequest = defineFamily({
   path: { variable: 'REVIEW_REQUESTS_PATH', default: '/registered_url_for_google_review_events' },
   table: 'review_requests',
   fields: {
-    doctor_id: text,
+    doctor_id: notPersonal(text),
     google_review_link: text,
     patient_id: text,
     appointment_id: text,
-    clinic_id: text,
+    clinic_id: notPersonal(text),
   },
 });

@@ -5,16 +5,16 @@ import { isSameSecret } from '../secret.ts';
 import { addressOf } from './access/address.ts';
 import { NotAdmin } from './errors.ts';
 
-/** Who is an administrator: whoever has the admin token. */
+/** An administrator is whoever has the admin token. */
 export interface AdminAccess {
   /**
-   * Compares a token with the admin token, and counts a wrong one against the request's address. A right one
-   * passes whatever its address did: others behind the same proxy may have tried wrong ones.
+   * Compares a token with the admin token, and counts a wrong one against the request's address. The right token
+   * passes even if its address has reached the limit: others behind the same proxy may have sent wrong ones.
    *
-   * @throws TooManyRequests once the address has tried too often
+   * @throws TooManyRequests if the address has sent too many wrong tokens
    */
   verify: (req: IncomingMessage, given: string) => boolean;
-  /** Whether a request brings `Authorization: Bearer <the admin token>`. */
+  /** Whether a request has `Authorization: Bearer <the admin token>`. */
   isAdmin: (req: IncomingMessage) => boolean;
   /** Raises NotAdmin (401) or TooManyRequests (429) for all other requests. */
   require: RequestHandler;
@@ -23,16 +23,14 @@ export interface AdminAccess {
 const bearerOf = (req: IncomingMessage) => /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
 
 /**
- * @param attempts how often an address may try wrong tokens
- * @param trustProxy how many proxies stand in front
+ * @param attempts the limit of wrong tokens per address
+ * @param trustProxy how many trusted proxies are in front of the service
  */
 export function createAdminAccess(adminToken: string, attempts: RateLimit, trustProxy: number): AdminAccess {
   const isToken = (given: string | undefined) => given !== undefined && isSameSecret(given, adminToken);
   const verify = (req: IncomingMessage, given: string) => {
     if (isToken(given)) return true;
-    const address = addressOf(req, trustProxy);
-    attempts.check(address);
-    attempts.count(address);
+    attempts.consume(addressOf(req, trustProxy));
     return false;
   };
   return {

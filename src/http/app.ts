@@ -10,23 +10,23 @@ export interface AppDependencies {
   /** The handler of each registered path. */
   callbacks: ReadonlyMap<string, Handler>;
   health: readonly HealthCheck[];
-  /** What is for administrators; undefined where there is no admin token. */
+  /** The routes for administrators; undefined without an admin token. */
   admin?: AdminDependencies | undefined;
-  observe?: Pick<HttpObserver, 'strayed'> | undefined;
+  observe?: Pick<HttpObserver, 'unrouted'> | undefined;
   log: Log;
 }
 
 export interface AdminDependencies {
   access: Pick<AdminAccess, 'isAdmin' | 'require'>;
-  /** What is served at /metrics. */
+  /** Makes the response of /metrics. */
   scrape: () => Promise<{ contentType: string; text: string }>;
-  /** Makes what is served at /openapi.json. */
+  /** Makes the response of /openapi.json. */
   openapi?: (() => Promise<object>) | undefined;
-  /** Serves what is below /console. */
+  /** Serves /console. */
   console?: RequestHandler | undefined;
 }
 
-/** Everything that the service serves. */
+/** All routes of the service. */
 export function createApp({ callbacks, health, admin, observe, log }: AppDependencies): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
@@ -56,8 +56,8 @@ export function createApp({ callbacks, health, admin, observe, log }: AppDepende
   app.use((_req, _res, next) => next(new NotFound()));
   const onError: ErrorRequestHandler = (error, _req, res, _next) => {
     const status = sendProblem(res, error);
-    observe?.strayed(status);
-    if (status === 500) log.error({ err: error }, 'a request could not be handled');
+    observe?.unrouted(status);
+    if (status === 500) log.error({ err: error }, 'request failed');
   };
   app.use(onError);
   return app;

@@ -1,32 +1,32 @@
 import type { Config } from '../config.ts';
 import { Busy } from './errors.ts';
 
-/** Bounds what the bodies of all connections hold of the memory, from the first byte that is read to the answer. */
+/** Limits the memory of the request bodies of all connections, from the first byte to the response. */
 export class BodyBudget {
   private readonly options: Config['limits']['bodies'];
   private used = 0;
-  /** In the order in which they came; each is told when its turn has come. */
-  private readonly waiting = new Map<symbol, { bytes: number; enter: () => void }>();
+  /** In order of arrival. */
+  private readonly waiting = new Map<symbol, { bytes: number; start: () => void }>();
 
   constructor(options: Config['limits']['bodies']) {
     this.options = options;
   }
 
   /**
-   * Resolves when there is room, with what gives it back. A body that is larger than the whole budget gets in
-   * alone.
+   * Resolves once there is room for a body, with the function that releases it. A body that is larger than the whole
+   * budget is read alone.
    *
-   * @param mayWait whether it may wait for its turn
-   * @throws Busy where it may not, or too many wait, or it has waited for too long
+   * @param mayWait whether the body may wait for room
+   * @throws Busy if there is no room and it may not wait, too many already wait, or it has waited too long
    */
   async enter(bytes: number, mayWait: boolean): Promise<() => void> {
     if (bytes <= this.options.smallBytes) return () => {};
     if (this.waiting.size === 0 && this.fits(bytes)) this.used += bytes;
-    else if (mayWait) await this.turn(bytes);
+    else if (mayWait) await this.waitForRoom(bytes);
     else throw new Busy();
     return () => {
       this.used -= bytes;
-      this.admit();
+      this.startWaiting();
     };
   }
 
@@ -34,30 +34,30 @@ export class BodyBudget {
     return this.used === 0 || this.used + bytes <= this.options.bytes;
   }
 
-  private turn(bytes: number): Promise<void> {
+  private waitForRoom(bytes: number): Promise<void> {
     const { maxWaiting, waitMs } = this.options;
     if (this.waiting.size >= maxWaiting) return Promise.reject(new Busy());
     return new Promise((resolve, reject) => {
       const key = Symbol();
-      const giveUp = setTimeout(() => {
+      const timeout = setTimeout(() => {
         this.waiting.delete(key);
         reject(new Busy());
-        this.admit(); // who stands behind it may be smaller
+        this.startWaiting(); // the next body may be smaller
       }, waitMs);
-      const enter = () => {
-        clearTimeout(giveUp);
+      const start = () => {
+        clearTimeout(timeout);
         resolve();
       };
-      this.waiting.set(key, { bytes, enter });
+      this.waiting.set(key, { bytes, start });
     });
   }
 
-  private admit(): void {
-    for (const [key, { bytes, enter }] of this.waiting) {
+  private startWaiting(): void {
+    for (const [key, { bytes, start }] of this.waiting) {
       if (!this.fits(bytes)) return;
       this.waiting.delete(key);
       this.used += bytes;
-      enter();
+      start();
     }
   }
 }

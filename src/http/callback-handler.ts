@@ -5,18 +5,18 @@ import type { Intake } from '../intake/intake.ts';
 import type { Log } from '../log.ts';
 import type { AccessChecks } from './access/access-checks.ts';
 import type { BodyBudget } from './body-budget.ts';
-import { SenderGone } from './errors.ts';
+import { RequestAborted } from './errors.ts';
 import { bodySize, readBody, requireJson, requirePost } from './read-body.ts';
 import { sendJson, sendProblem } from './responses.ts';
 
 export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
-/** Told of every request. */
+/** Notified of every request. */
 export interface HttpObserver {
-  /** A request at a registered path: `gone` where the sender did not wait for the response. */
-  responded: (family: string, status: number | 'gone', seconds: number) => void;
-  /** A request at any other path. */
-  strayed: (status: number) => void;
+  /** A request to a registered path; `aborted`: the sender closed the connection before its request was complete. */
+  responded: (family: string, status: number | 'aborted', seconds: number) => void;
+  /** A request to any other path. */
+  unrouted: (status: number) => void;
 }
 
 export interface CallbackDependencies {
@@ -29,8 +29,8 @@ export interface CallbackDependencies {
 }
 
 /**
- * Receives the callbacks of one family (service-interface section 4.5): a 200 says that the delivery is
- * durable. It needs nothing of Express, so it can be mounted anywhere that has Node's request and response.
+ * Receives the callbacks of one family (service-interface section 4.5): a 200 means that the delivery is
+ * durable. It uses nothing of Express, so it runs on any server that has Node's request and response.
  */
 export function createCallbackHandler(family: Family, dependencies: CallbackDependencies): Handler {
   const { config, access, bodies, intake, observe, log } = dependencies;
@@ -39,35 +39,35 @@ export function createCallbackHandler(family: Family, dependencies: CallbackDepe
     requirePost(req);
     const verify = access.authorize(req);
     requireJson(req);
-    // Node buffers what waits: a piece of a body, or thousands of chunks of one byte each.
+    // While a body waits, Node buffers its chunks: without a length, that may be thousands of one byte each.
     const mayWait = req.headers['transfer-encoding'] === undefined;
-    const leave = await bodies.enter(bodySize(req, config.bodyLimitBytes), mayWait);
+    const release = await bodies.enter(bodySize(req, config.bodyLimitBytes), mayWait);
     try {
       const body = await readBody(req, config.bodyLimitBytes);
       verify(body);
       return await intake.receive(body, family);
     } finally {
-      leave();
+      release();
     }
   };
 
   return async (req, res) => {
     const started = performance.now();
-    let status: number | 'gone' = 200;
+    let status: number | 'aborted' = 200;
     try {
       const accepted = await receive(req);
       sendJson(res, status, accepted);
       log.debug({ delivery: accepted.id, status: accepted.status }, 'callback received');
     } catch (raised) {
-      if (raised instanceof SenderGone) {
-        status = 'gone';
+      if (raised instanceof RequestAborted) {
+        status = 'aborted';
         return;
       }
       const error = access.recordRejection(req, raised);
       status = sendProblem(res, error);
-      if (status === 500) log.error({ err: error, family: family.name }, 'a callback could not be handled');
+      if (status === 500) log.error({ err: error, family: family.name }, 'callback failed');
       else {
-        // An outage is reported once, by its circuit, and counted by a metric.
+        // The circuit logs an outage once, and a metric counts the responses.
         const level = status === 503 ? 'debug' : 'info';
         log[level]({ status, reason: (error as Error).name, family: family.name }, 'callback rejected');
       }

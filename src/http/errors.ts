@@ -1,53 +1,75 @@
-export class BodyTooLarge extends Error {
-  constructor(limit: number) {
-    super(`The body is larger than ${limit} bytes.`);
-    this.name = 'BodyTooLarge';
+/** A request that cannot be handled; `responses.ts` has the response of each. */
+class RequestError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = new.target.name;
   }
 }
 
-/** Raised while too many large bodies are under way. */
-export class Busy extends Error {
+export class SignatureMissing extends RequestError {
   constructor() {
-    super('Too many large bodies are being received now.');
-    this.name = 'Busy';
+    super('The callback is not signed.');
   }
 }
 
-export class UnsupportedMedia extends Error {
-  constructor(reason: string) {
-    super(reason);
-    this.name = 'UnsupportedMedia';
+export class SignatureWrong extends RequestError {
+  constructor() {
+    super('The signature does not match the body under any key.');
   }
 }
 
-export class MethodNotAllowed extends Error {
+export class SignatureStale extends RequestError {
+  constructor(toleranceS: number) {
+    super(
+      `The signature's time is more than ${toleranceS} seconds away from the current time: sign each attempt anew.`,
+    );
+  }
+}
+
+export class AddressNotAllowed extends RequestError {
+  constructor() {
+    super('This address is not on the list of allowed addresses.');
+  }
+}
+
+export class NotAdmin extends RequestError {
+  constructor() {
+    super('Send the header Authorization: Bearer <admin token>.');
+  }
+}
+
+export class NotFound extends RequestError {
+  constructor() {
+    super('Nothing is served at this path.');
+  }
+}
+
+export class MethodNotAllowed extends RequestError {
   readonly allow: string;
   constructor(allow: string) {
-    super(`This address takes ${allow} only.`);
-    this.name = 'MethodNotAllowed';
+    super(`This path accepts ${allow} only.`);
     this.allow = allow;
   }
 }
 
-export class NotFound extends Error {
-  constructor() {
-    super('Nothing is served at this address.');
-    this.name = 'NotFound';
+export class UnsupportedMedia extends RequestError {}
+
+export class BodyTooLarge extends RequestError {
+  constructor(limit: number) {
+    super(`The body is larger than ${limit} bytes.`);
   }
 }
 
-/** Raised where an address is for administrators only. */
-export class NotAdmin extends Error {
+/** Too many large bodies are in progress. */
+export class Busy extends RequestError {
   constructor() {
-    super('Send Authorization: Bearer and the admin token.');
-    this.name = 'NotAdmin';
+    super('Too many large bodies are in progress now.');
   }
 }
 
-/** Raised when the sender hung up in the middle of its request: there is nobody left to answer. */
-export class SenderGone extends Error {
+/** The sender closed the connection during its request; no response is possible. */
+export class RequestAborted extends RequestError {
   constructor() {
     super('The sender closed the connection before its request was complete.');
-    this.name = 'SenderGone';
   }
 }

@@ -3,10 +3,10 @@ import { type AppDependencies, createApp } from './app.ts';
 import { listen } from './server.ts';
 
 /**
- * Serves the metrics, and whether the process lives and is ready, at METRICS_PORT where that is set. Several
- * processes of a machine may be given the same: all but one do without, for the work comes first.
+ * Serves the metrics and the health of the process at METRICS_PORT, if that is set. If the port is in use, for
+ * example by another worker of the same machine, the process works without this server.
  *
- * @returns what closes it
+ * @returns closes the server
  */
 export async function serveMetrics(
   dependencies: Pick<AppDependencies, 'health' | 'admin' | 'log'>,
@@ -17,10 +17,10 @@ export async function serveMetrics(
   if (port === undefined) return async () => {};
   try {
     const server = await listen(createApp({ ...dependencies, callbacks }), callbacks, { ...config, port });
-    dependencies.log.info({ url: server.url }, 'metrics are served here');
+    dependencies.log.info({ url: server.url }, 'metrics server started');
     return server.stop;
   } catch (err) {
-    dependencies.log.warn({ err, port }, 'METRICS_PORT cannot be used; the work goes on without it');
+    dependencies.log.warn({ err, port }, 'METRICS_PORT cannot be used; continuing without it');
     return async () => {};
   }
 }

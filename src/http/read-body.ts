@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BodyTooLarge, MethodNotAllowed, SenderGone, UnsupportedMedia } from './errors.ts';
+import { BodyTooLarge, MethodNotAllowed, RequestAborted, UnsupportedMedia } from './errors.ts';
 
 /** @throws MethodNotAllowed unless the request is a POST */
 export function requirePost(req: IncomingMessage): void {
@@ -19,7 +19,7 @@ export function requireJson(req: IncomingMessage): void {
 }
 
 /**
- * How many bytes a request's body may turn out to have: its length where that is given, or else the limit.
+ * The most bytes that a request's body can have: its Content-Length, or else the limit.
  *
  * @throws BodyTooLarge
  */
@@ -33,11 +33,11 @@ export function bodySize(req: IncomingMessage, limit: number): number {
  * Reads a request's bytes.
  *
  * @param limit how many bytes at most
- * @throws BodyTooLarge as soon as that is known; SenderGone
+ * @throws BodyTooLarge as soon as the limit is exceeded; RequestAborted
  */
 export async function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
   const expected = bodySize(req, limit);
-  if (req.destroyed) throw new SenderGone(); // while it waited for its turn
+  if (req.destroyed) throw new RequestAborted(); // the connection was closed while the body waited
   return new Promise((resolve, reject) => {
     let body: Buffer = Buffer.alloc(0);
     let size = 0;
@@ -47,15 +47,15 @@ export async function readBody(req: IncomingMessage, limit: number): Promise<Buf
         reject(new BodyTooLarge(limit));
         return;
       }
-      // Chunks are not kept: each costs more than its bytes, and a sender may make them as small as one byte.
+      // Chunks are copied into one buffer: a sender may send single bytes, and each chunk costs more than its bytes.
       if (size === 0) body = chunk;
       else body = append(body, size, chunk, expected);
       size += chunk.length;
     });
     req.on('end', () => resolve(body.subarray(0, size)));
-    req.on('error', () => reject(new SenderGone()));
+    req.on('error', () => reject(new RequestAborted()));
     req.on('close', () => {
-      if (!req.complete) reject(new SenderGone());
+      if (!req.complete) reject(new RequestAborted());
     });
   });
 }

@@ -1,13 +1,23 @@
-import type { ServerResponse } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { ErrorStatus } from '../http-statuses.ts';
 import { Unavailable } from '../intake/delivery.ts';
 import { DataRefused, type FieldError, NotJson, Rejection, TenantNotAllowed } from '../intake/rejection.ts';
 import { TooManyRequests } from '../rate-limit.ts';
-import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from './access/errors.ts';
-import { BodyTooLarge, Busy, MethodNotAllowed, NotAdmin, NotFound, UnsupportedMedia } from './errors.ts';
+import {
+  AddressNotAllowed,
+  BodyTooLarge,
+  Busy,
+  MethodNotAllowed,
+  NotAdmin,
+  NotFound,
+  SignatureMissing,
+  SignatureStale,
+  SignatureWrong,
+  UnsupportedMedia,
+} from './errors.ts';
 
 interface Problem {
-  status: number;
-  title: string;
+  status: ErrorStatus;
   headers?: Record<string, string>;
   errors?: readonly FieldError[];
 }
@@ -17,37 +27,33 @@ const row = <E extends Error>(...cells: Row<E>) => cells as unknown as Row<Error
 
 const unauthorized = (scheme: string) => (): Problem => ({
   status: 401,
-  title: 'Not authenticated',
   headers: { 'WWW-Authenticate': scheme },
 });
+const forbidden = (): Problem => ({ status: 403 });
+const unavailable = (): Problem => ({ status: 503, headers: { 'Retry-After': '5' } });
 
-/** The one place that decides which error is which response. */
+/** The only place that decides which error is which response. */
 const table = [
-  row(NotJson, () => ({ status: 400, title: 'Not JSON' })),
+  row(NotJson, () => ({ status: 400 })),
   row(SignatureMissing, unauthorized('Signature')),
   row(SignatureWrong, unauthorized('Signature')),
   row(SignatureStale, unauthorized('Signature')),
   row(NotAdmin, unauthorized('Bearer')),
-  row(AddressNotAllowed, () => ({ status: 403, title: 'Not allowed' })),
-  row(TenantNotAllowed, () => ({ status: 403, title: 'Not allowed' })),
-  row(NotFound, () => ({ status: 404, title: 'Not found' })),
-  row(MethodNotAllowed, ({ allow }) => ({
-    status: 405,
-    title: 'Method not allowed',
-    headers: { Allow: allow },
-  })),
-  // The rest of the body is not read, so the connection is of no more use.
-  row(BodyTooLarge, () => ({ status: 413, title: 'Body too large', headers: { Connection: 'close' } })),
-  row(UnsupportedMedia, () => ({ status: 415, title: 'Unsupported media type' })),
-  row(DataRefused, () => ({ status: 422, title: 'Invalid callback', errors: [] })),
-  row(Rejection, ({ errors }) => ({ status: 422, title: 'Invalid callback', errors })),
+  row(AddressNotAllowed, forbidden),
+  row(TenantNotAllowed, forbidden),
+  row(NotFound, () => ({ status: 404 })),
+  row(MethodNotAllowed, ({ allow }) => ({ status: 405, headers: { Allow: allow } })),
+  // The rest of the body is not read, so the connection cannot be used again.
+  row(BodyTooLarge, () => ({ status: 413, headers: { Connection: 'close' } })),
+  row(UnsupportedMedia, () => ({ status: 415 })),
+  row(DataRefused, () => ({ status: 422, errors: [] })),
+  row(Rejection, ({ errors }) => ({ status: 422, errors })),
   row(TooManyRequests, ({ retryAfterS }) => ({
     status: 429,
-    title: 'Too many requests',
     headers: { 'Retry-After': String(retryAfterS) },
   })),
-  row(Busy, () => ({ status: 503, title: 'Unavailable', headers: { 'Retry-After': '5' } })),
-  row(Unavailable, () => ({ status: 503, title: 'Unavailable', headers: { 'Retry-After': '5' } })),
+  row(Busy, unavailable),
+  row(Unavailable, unavailable),
 ];
 
 /** Sends a JSON response. */
@@ -56,20 +62,25 @@ export function sendJson(res: ServerResponse, status: number, body: object): voi
 }
 
 /**
- * Sends an error as RFC 9457 says. An error that the table does not know is "internal error" and no more.
+ * Sends an error as a problem document (RFC 9457). An error that the table does not know is a 500 without details.
  *
  * @returns the status
  */
-export function sendProblem(res: ServerResponse, error: unknown): number {
+export function sendProblem(res: ServerResponse, error: unknown): ErrorStatus {
   const known = table.find(([type]) => error instanceof type);
-  const { status, title, headers, errors }: Problem = known
-    ? known[1](error as Error)
-    : { status: 500, title: 'Internal error' };
+  const { status, headers, errors }: Problem = known ? known[1](error as Error) : { status: 500 };
   if (res.headersSent) return status;
   for (const [name, value] of Object.entries(headers ?? {})) res.setHeader(name, value);
   const detail = known ? (error as Error).message : undefined;
-  send(res, status, 'application/problem+json', { type: 'about:blank', title, status, detail, errors });
+  send(res, status, problemType, { ...problemOf(status), detail, errors });
   return status;
+}
+
+export const problemType = 'application/problem+json';
+
+/** The problem document of a status, without details. */
+export function problemOf(status: ErrorStatus) {
+  return { type: 'about:blank', title: STATUS_CODES[status]!, status };
 }
 
 function send(res: ServerResponse, status: number, type: string, body: object): void {

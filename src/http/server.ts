@@ -6,31 +6,34 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Express } from 'express';
 import type { Config } from '../config.ts';
+import type { ErrorStatus } from '../http-statuses.ts';
 import type { Handler } from './callback-handler.ts';
-import { cutOffStalled } from './cut-off.ts';
-import { listening } from './reserve-port.ts';
+import { listening } from './prepare-port.ts';
+import { problemOf, problemType } from './responses.ts';
+import { closeStalledConnections } from './stalled-connections.ts';
 
 export interface HttpServer {
   /** The address that it listens on, such as http://127.0.0.1:8080. */
   url: string;
   /** How many connections are open. */
   connections: () => Promise<number>;
-  /** Takes no more connections, answers what is in flight, and closes them all. */
+  /** Accepts no more connections, responds to the requests in flight, and closes all connections. */
   stop: () => Promise<void>;
 }
 
-// So that an answer is read before the connection goes: bytes of the sender that nobody reads would reset it.
+// Closing a socket with unread bytes resets the connection, and the sender would lose the response.
 const lingerMs = 1_000;
-const timeoutMs = 10_000;
+/** How long requests in flight may take during a stop. */
+const stopTimeoutMs = 10_000;
 
 /**
- * Serves the app. The registered paths are looked up before Express, whose router costs more than the rest
- * of a callback's way; anything else, and any other spelling of a path, is Express's.
+ * Serves the app. The registered paths bypass Express, whose router costs more than the rest of a callback's
+ * handling; all other paths, and other spellings of a registered path, go to Express.
  *
- * To stop without failing a request, the server first asks the senders to leave: each answer closes its
- * connection, while those that say nothing are closed only after `drainMs`.
+ * A stop fails no request: each response closes its connection, and idle connections are closed only after `drainMs`,
+ * so that their senders have time to leave.
  *
- * @param reserved the port, where it was taken before
+ * @param reserved the port, if it was reserved before
  * @throws PortUnavailable
  */
 export async function listen(
@@ -55,8 +58,8 @@ export async function listen(
     else app(req, res);
   });
   server.maxConnections = limits.connections;
-  server.on('clientError', answerBrokenRequest);
-  cutOffStalled(server, limits, checkEveryMs);
+  server.on('clientError', respondToBrokenRequest);
+  closeStalledConnections(server, limits, checkEveryMs);
   if (reserved) server.listen(reserved);
   else server.listen(config.port, config.host);
   await listening(server, config);
@@ -67,11 +70,11 @@ export async function listen(
   const stop = async () => {
     stopping = true;
     const closed = once(server, 'close');
-    // The server's own close would also cut connections on which a request is under way to us.
+    // The HTTP server's own close would also cut connections on which a request is about to arrive.
     Listener.prototype.close.call(server);
     await Promise.race([closed, sleep(drainMs)]);
     const closing = setInterval(() => server.closeIdleConnections(), 20);
-    const giveUp = setTimeout(() => server.closeAllConnections(), timeoutMs);
+    const giveUp = setTimeout(() => server.closeAllConnections(), stopTimeoutMs);
     await closed;
     clearInterval(closing);
     clearTimeout(giveUp);
@@ -80,25 +83,24 @@ export async function listen(
   return { url: `http://${name}:${address.port}`, connections, stop };
 }
 
-const brokenRequests: Record<string, string> = {
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+const statusOfCode: Record<string, ErrorStatus> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_HEADER_OVERFLOW: 431,
 };
 
 /**
- * What never became a request for Node gets an answer like all others, and its connection is closed: by us
- * in the end, for a sender that neither reads nor leaves would keep it.
+ * Responds to bytes that Node could not read as a request, and closes the connection: by force in the end, because
+ * a sender that neither reads nor closes would keep it open.
  */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+function respondToBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
-  const line = brokenRequests[error.code ?? ''] ?? '400 Bad Request';
-  const [status, ...title] = line.split(' ');
-  const body = JSON.stringify({ type: 'about:blank', title: title.join(' '), status: Number(status) });
+  const problem = problemOf(statusOfCode[error.code ?? ''] ?? 400);
+  const body = JSON.stringify(problem);
   socket.end(
-    `HTTP/1.1 ${line}\r\nContent-Type: application/problem+json\r\nConnection: close\r\n` +
+    `HTTP/1.1 ${problem.status} ${problem.title}\r\nContent-Type: ${problemType}\r\nConnection: close\r\n` +
       `Content-Length: ${body.length}\r\n\r\n${body}`,
   );
   const lingering = setTimeout(() => socket.destroy(), lingerMs);

@@ -1,4 +1,5 @@
 import { hash as hashOf } from 'node:crypto';
+import { uuidV8 } from '../uuid.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 /** The fields of a callback that make it what it is; `timestamp` is not one: a resend may carry a new one. */
@@ -18,11 +19,7 @@ export function identify({ event, event_time, client_id, business_id, data }: Id
   const content = canonicalJson({ event, event_time, client_id, business_id, data });
   const hash = hashOf('sha256', content);
   const time = Math.max(0, milliseconds(event_time)).toString(16).padStart(12, '0');
-  const variant = (8 + (Number.parseInt(hash[3]!, 16) & 3)).toString(16);
-  return (
-    `${time.slice(0, 8)}-${time.slice(8)}-8${hash.slice(0, 3)}-` +
-    `${variant}${hash.slice(4, 7)}-${hash.slice(7, 19)}`
-  );
+  return uuidV8(time, hash);
 }
 
 /** Units are not documented: above 1e11 a time is in milliseconds, else in seconds. */

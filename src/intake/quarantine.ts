@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Log } from '../log.ts';
+import { uuidV8 } from '../uuid.ts';
 import { Unavailable } from './delivery.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { Rejection } from './rejection.ts';
@@ -122,6 +123,5 @@ export class Quarantine {
 /** The same body at the same path is the same row: a UUID (version 8) of both. */
 function contentId({ path, body }: RejectedBody): string {
   const hash = createHash('sha256').update(`${path}\n`).update(body).digest('hex');
-  const variant = (8 + (Number.parseInt(hash[16]!, 16) & 3)).toString(16);
-  return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-${variant}${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
+  return uuidV8(hash.slice(0, 12), hash.slice(13));
 }

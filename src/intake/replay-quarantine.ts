@@ -1,24 +1,51 @@
 import type { Kysely } from 'kysely';
+import { addMessage, type MessageGroup } from '../message-groups.ts';
 import type { Tables } from '../store/tables.ts';
-import type { Intake, Reassessment } from './intake.ts';
+import type { Intake } from './intake.ts';
 import { markReplayed, type QuarantineFilter, readQuarantine } from './quarantine-rows.ts';
+
+/** What a replay did, or would do. */
+export interface QuarantineOutcome {
+  /** Duplicates included. */
+  accepted: number;
+  duplicates: number;
+  rejected: number;
+  reasons: MessageGroup[];
+}
+
+export interface QuarantineReplayOptions {
+  /** Nothing changes. */
+  dryRun: boolean;
+  /** It ends after this many. */
+  limit?: number;
+  /** Called after each row. */
+  onProgress?: () => void;
+}
 
 /**
  * Replays rows of the quarantine, one after the other, and marks those that were accepted.
  *
- * @param options `dryRun`: nothing changes
- * @returns what became of each row
  * @throws Unavailable
  */
-export async function* replayQuarantine(
+export async function replayQuarantine(
   db: Kysely<Tables>,
   filter: QuarantineFilter,
   intake: Pick<Intake, 'replay'>,
-  options: { dryRun: boolean },
-): AsyncGenerator<{ quarantineId: string; result: Reassessment }> {
+  { dryRun, limit = Number.POSITIVE_INFINITY, onProgress }: QuarantineReplayOptions,
+): Promise<QuarantineOutcome> {
+  const outcome: QuarantineOutcome = { accepted: 0, duplicates: 0, rejected: 0, reasons: [] };
   for await (const { id, body } of readQuarantine(db, filter)) {
-    const result = await intake.replay(body, options);
-    if (!options.dryRun && result.outcome !== 'rejected') await markReplayed(db, id);
-    yield { quarantineId: id, result };
+    const result = await intake.replay(body, { dryRun });
+    if (result.outcome === 'rejected') {
+      outcome.rejected += 1;
+      addMessage(outcome.reasons, result.reason, id);
+    } else {
+      if (!dryRun) await markReplayed(db, id);
+      outcome.accepted += 1;
+      if (result.outcome === 'duplicate') outcome.duplicates += 1;
+    }
+    onProgress?.();
+    if (outcome.accepted + outcome.rejected >= limit) break;
   }
+  return outcome;
 }

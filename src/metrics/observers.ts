@@ -1,14 +1,14 @@
 import type { Metrics } from './definitions.ts';
 
-/** What the parts of the service are given to say what they do; they know nothing of metrics. */
+/** The callbacks through which the parts of the service report events; the parts do not depend on the metrics. */
 export function observersOf(metrics: Metrics) {
   return {
     http: {
-      responded: (family: string, status: number | 'gone', seconds: number) => {
+      responded: (family: string, status: number | 'aborted', seconds: number) => {
         metrics.requests.inc({ family, status });
         metrics.requestSeconds.observe({ status }, seconds);
       },
-      strayed: (status: number) => metrics.requests.inc({ family: 'none', status }),
+      unrouted: (status: number) => metrics.requests.inc({ family: 'none', status }),
     },
     intake: {
       received: (family: string, status: 'accepted' | 'duplicate', eventTimeMs: number) => {
@@ -18,12 +18,12 @@ export function observersOf(metrics: Metrics) {
     },
     inbox: {
       committed: (store: string, deliveries: number, seconds: number) => {
-        metrics.commitSize.observe({ store: store.toLowerCase() }, deliveries);
+        metrics.commitBatchSize.observe({ store: store.toLowerCase() }, deliveries);
         metrics.commitSeconds.observe({ store: store.toLowerCase() }, seconds);
       },
     },
-    circuit: (store: string, away: boolean) =>
-      metrics.circuitOpen.set({ store: store.toLowerCase() }, away ? 1 : 0),
+    circuit: (store: string, isOpen: boolean) =>
+      metrics.circuitOpen.set({ store: store.toLowerCase() }, isOpen ? 1 : 0),
     worker: {
       applied: (job: {
         applied: number;
@@ -34,7 +34,7 @@ export function observersOf(metrics: Metrics) {
         metrics.applied.inc(job.applied);
         metrics.failed.inc(job.failed);
         metrics.applySeconds.observe(job.seconds);
-        if (job.waitedS != null) metrics.rowDelay.observe(job.waitedS + job.seconds);
+        if (job.waitedS != null) metrics.applyDelay.observe(job.waitedS + job.seconds);
       },
       putBack: () => metrics.retries.inc(),
     },

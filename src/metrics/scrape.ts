@@ -5,9 +5,9 @@ import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import { quarantineReasons } from '../store/tables.ts';
 import { withTimeout } from '../with-timeout.ts';
 import type { Metrics } from './definitions.ts';
-import { readTables } from './table-figures.ts';
+import { readTables } from './read-tables.ts';
 
-/** The stores that are asked at a scrape. */
+/** The stores that a scrape reads. */
 export interface Stores {
   pool: pg.Pool;
   queue: Pick<DeliveryQueue, 'opened'>;
@@ -24,9 +24,10 @@ const timeoutMs = 2_500;
 const jobStates = ['waiting', 'active', 'delayed', 'failed'] as const;
 
 /**
- * Everything as Prometheus reads it. Where a store does not answer, its figures are left out.
+ * Creates the function that makes the response of /metrics, in Prometheus's text format. If a store does not respond,
+ * its statistics are left out.
  *
- * @param cacheMs how long the stores' figures hold: they are not asked more often than that
+ * @param cacheMs how long the stores' statistics are cached
  */
 export function createScrape(metrics: Metrics, stores: Stores, cacheMs: number): () => Promise<Scrape> {
   let refreshed = Number.NEGATIVE_INFINITY;
@@ -42,35 +43,35 @@ export function createScrape(metrics: Metrics, stores: Stores, cacheMs: number):
 }
 
 async function refresh(metrics: Metrics, { pool, queue, backend, log }: Stores): Promise<void> {
-  const known = <T>(figures: string, answer: Promise<T>) =>
-    withTimeout(timeoutMs, answer).catch((err) => {
-      log.warn({ err, figures }, 'a scrape did not get all figures');
+  const readOrWarn = <T>(source: string, statistics: Promise<T>) =>
+    withTimeout(timeoutMs, statistics).catch((err) => {
+      log.warn({ err, source }, 'metrics are incomplete: statistics could not be read');
       return undefined;
     });
   const { fallback } = backend;
   const [tables, jobs, waiting] = await Promise.all([
-    known('tables', readTables(pool)),
-    known('queue', countJobs(queue)),
-    fallback && known('fallback', fallback.count()),
+    readOrWarn('tables', readTables(pool)),
+    readOrWarn('queue', countJobs(queue)),
+    fallback && readOrWarn('fallback', fallback.count()),
   ]);
   metrics.storeUp.set({ store: 'postgresql' }, tables ? 1 : 0);
-  // Of Redis, the fallback tells: until PostgreSQL has answered once, there is no queue to ask for.
+  // The fallback shows whether Redis is up: the queue is not open until PostgreSQL has been available once.
   if (fallback) metrics.storeUp.set({ store: 'redis' }, waiting === undefined ? 0 : 1);
 
-  // What is not known now must not look like what was true before.
-  for (const gauge of [metrics.deliveries, metrics.quarantine, metrics.jobs]) gauge.reset();
-  for (const gauge of [metrics.oldestWaiting, metrics.fallback]) gauge.remove();
+  // Old values must not be served as current ones.
+  for (const gauge of [metrics.unappliedDeliveries, metrics.quarantine, metrics.queueJobs]) gauge.reset();
+  for (const gauge of [metrics.oldestPendingAge, metrics.fallbackDeliveries]) gauge.remove();
   if (tables) {
-    metrics.deliveries.set({ status: 'received' }, tables.received);
-    metrics.deliveries.set({ status: 'failed' }, tables.failed);
-    metrics.oldestWaiting.set(tables.oldestWaitingS);
+    metrics.unappliedDeliveries.set({ status: 'received' }, tables.received);
+    metrics.unappliedDeliveries.set({ status: 'failed' }, tables.failed);
+    metrics.oldestPendingAge.set(tables.oldestPendingS);
     for (const reason of quarantineReasons) {
       metrics.quarantine.set({ reason }, tables.quarantine.get(reason) ?? 0);
     }
   }
-  if (jobs) for (const state of jobStates) metrics.jobs.set({ state }, jobs[state] ?? 0);
-  if (!fallback) metrics.fallback.set(0);
-  else if (waiting !== undefined) metrics.fallback.set(waiting);
+  if (jobs) for (const state of jobStates) metrics.queueJobs.set({ state }, jobs[state] ?? 0);
+  if (!fallback) metrics.fallbackDeliveries.set(0);
+  else if (waiting !== undefined) metrics.fallbackDeliveries.set(waiting);
 }
 
 async function countJobs(queue: Stores['queue']) {

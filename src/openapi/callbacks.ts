@@ -1,9 +1,12 @@
 import type { Family } from '../families/index.ts';
 import { callbackOf, schemaRef } from './names.ts';
-import { callbackAnswers } from './responses.ts';
+import { callbackResponses } from './responses.ts';
 
-/** The callbacks of each family (service-interface section 4.5), which come to a path that is registered. */
+/** The callbacks of each family, which the service sends to a registered path (service-interface section 4.5). */
 export function webhooks(families: readonly Family[], signatureHeader: string): Record<string, object> {
+  const responses = Object.fromEntries(
+    Object.keys(callbackResponses()).map((status) => [status, { $ref: `#/components/responses/${status}` }]),
+  );
   return Object.fromEntries(
     families.map((family) => [
       family.name,
@@ -12,8 +15,8 @@ export function webhooks(families: readonly Family[], signatureHeader: string): 
           operationId: `receive_${family.name}`,
           summary: family.events.join(', '),
           description:
-            `Sent to the path that ${family.path.variable} configures, ${family.path.default} unless told. ` +
-            'Times are seconds, or milliseconds above 1e11. Fields beyond these may be there and are kept.',
+            `Sent to the path that ${family.path.variable} configures, by default ${family.path.default}. ` +
+            'Times are in seconds, or in milliseconds if above 1e11. Additional fields are allowed and stored.',
           tags: ['callbacks'],
           security: [],
           parameters: [signature(signatureHeader)],
@@ -21,7 +24,7 @@ export function webhooks(families: readonly Family[], signatureHeader: string): 
             required: true,
             content: { 'application/json': { schema: schemaRef(callbackOf(family)) } },
           },
-          responses: callbackAnswers(),
+          responses,
         },
       },
     ]),
@@ -34,8 +37,8 @@ function signature(name: string): object {
     in: 'header',
     required: false,
     description:
-      't=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>">; v1 may repeat while a key is replaced. ' +
-      'Required where the receiver has signing keys.',
+      't=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>">; v1 may repeat during a key rotation. ' +
+      'Required if the receiver has signing keys.',
     schema: { type: 'string', pattern: '^t=[0-9]+(,v1=[0-9a-f]{64})+$' },
     example: `t=1700000000,v1=${'0123456789abcdef'.repeat(4)}`,
   };

@@ -1,10 +1,12 @@
 import type { Family } from '../families/index.ts';
 import { webhooks } from './callbacks.ts';
-import { paths } from './operations.ts';
+import { paths, type ServiceInterface } from './operations.ts';
+import { callbackResponses } from './responses.ts';
 import { schemas } from './schemas.ts';
 
 export interface DocumentOptions {
   families: readonly Family[];
+  service: ServiceInterface;
   /** The header that carries a callback's signature. */
   signatureHeader: string;
   /** The version of the receiver. */
@@ -12,18 +14,18 @@ export interface DocumentOptions {
 }
 
 /**
- * The contract as an OpenAPI 3.1 document: the service's operations, and its callbacks under `webhooks`,
- * generated from the schemas that check them (service-interface sections 2, 4, 5 and 6).
+ * The interface as an OpenAPI 3.1 document: the service's operations, and its callbacks under `webhooks`,
+ * generated from the schemas that validate them (service-interface sections 2, 4, 5 and 6).
  */
-export function openApiDocument({ families, signatureHeader, version }: DocumentOptions) {
+export function openApiDocument({ families, service, signatureHeader, version }: DocumentOptions) {
   return {
     openapi: '3.1.0',
     info: {
       title: 'Webhook receiver',
       version,
       description:
-        'The callbacks that the receiver takes in (webhooks), and the operations of the service that its ' +
-        'client calls (paths). Where the interface shows nothing, the schemas insist on nothing.',
+        'The callbacks that the receiver accepts (webhooks), and the operations of the service that its client ' +
+        'calls (paths). The schemas require only what the interface shows.',
     },
     servers: [
       {
@@ -38,11 +40,12 @@ export function openApiDocument({ families, signatureHeader, version }: Document
       { name: 'search', description: 'The medical database' },
       { name: 'callbacks', description: 'What the service sends to the receiver' },
     ],
-    paths: paths(),
+    paths: paths(service),
     webhooks: webhooks(families, signatureHeader),
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
-      schemas: schemas(families),
+      responses: callbackResponses(),
+      schemas: schemas(families, service),
     },
   };
 }

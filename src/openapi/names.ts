@@ -1,9 +1,8 @@
-import type { OperationName } from '../client/index.ts';
 import type { Family } from '../families/index.ts';
 
-// What the document calls the schema of a request, a response, a callback and its data.
-export const requestOf = (operation: OperationName) => `${pascal(operation)}Request`;
-export const responseOf = (operation: OperationName) => `${pascal(operation)}Response`;
+// The names of the document's schemas.
+export const requestOf = (operation: string) => `${pascal(operation)}Request`;
+export const responseOf = (operation: string) => `${pascal(operation)}Response`;
 export const callbackOf = (family: Family) => `${pascal(family.name)}Callback`;
 export const dataOf = (family: Family) => `${pascal(family.name)}Data`;
 

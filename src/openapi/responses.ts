@@ -1,15 +1,16 @@
 import { z } from 'zod';
+import { type ErrorStatus, errorStatuses } from '../http-statuses.ts';
 import { schemaRef } from './names.ts';
 
-/** What a 200 says. */
+/** The body of a 200. */
 export const acknowledgement = z
   .object({
-    status: z.enum(['accepted', 'duplicate']).describe('duplicate: a delivery that is held already'),
-    id: z.uuid().describe('The same for every repetition of a callback, whatever its timestamp says'),
+    status: z.enum(['accepted', 'duplicate']).describe('duplicate: the delivery was received before'),
+    id: z.uuid().describe('The same for every repetition of a callback, whatever its timestamp'),
   })
   .meta({ title: 'The delivery is durable' });
 
-/** What every other answer says (RFC 9457). */
+/** The body of every other response (RFC 9457). */
 export const problem = z
   .object({
     type: z.string(),
@@ -19,45 +20,35 @@ export const problem = z
     errors: z
       .array(z.object({ path: z.string().describe('A JSON pointer'), message: z.string() }))
       .optional()
-      .describe('What does not fit, never what stood there'),
+      .describe('The fields that are invalid, never their values'),
   })
   .meta({ title: 'Problem' });
 
-const text = { type: 'string' };
-const seconds = { type: 'integer', minimum: 0 };
-const retryAfter = { 'Retry-After': { description: 'Seconds to wait', required: true, schema: seconds } };
+const header = (description: string, schema: object) => ({ description, required: true, schema });
+const retryAfter = { 'Retry-After': header('Seconds to wait', { type: 'integer', minimum: 0 }) };
 
-const problems: [status: number, description: string, headers?: object][] = [
-  [400, 'Not JSON in UTF-8'],
-  [401, 'The signature is missing, wrong or stale'],
-  [403, 'The address, the client or the business is not allowed'],
-  [404, 'Nothing is served at this address'],
-  [405, 'Not a POST', { Allow: { description: 'POST', required: true, schema: text } }],
-  [413, 'The body is larger than the receiver takes'],
-  [415, 'Not application/json, or compressed'],
-  [
-    422,
-    'Not a callback, or one of another address; it is kept, and taken in later if it turns out to be right',
-  ],
-  [429, 'Too many requests', retryAfter],
-  [503, 'No store can hold the delivery now, or too many large bodies are under way', retryAfter],
-];
+const headers: Partial<Record<ErrorStatus, object>> = {
+  401: { 'WWW-Authenticate': header('Signature', { type: 'string' }) },
+  405: { Allow: header('POST', { type: 'string' }) },
+  429: retryAfter,
+  503: retryAfter,
+};
 
-/** The receiver's answers to a callback. The interface shows none (section 6): these are the receiver's own. */
-export function callbackAnswers(): Record<string, object> {
-  const refusals = problems.map(([status, description, headers]) => [
+/** The receiver's responses to a callback, by status. The interface shows none (section 6): these are the receiver's own. */
+export function callbackResponses(): Record<string, object> {
+  const problems = Object.entries(errorStatuses).map(([status, meaning]) => [
     status,
     {
-      description: `${description}. The delivery is not acknowledged.`,
-      ...(headers ? { headers } : {}),
+      description: `${meaning}. The delivery is not acknowledged.`,
+      headers: headers[Number(status) as ErrorStatus],
       content: { 'application/problem+json': { schema: schemaRef('Problem') } },
     },
   ]);
   return {
     200: {
-      description: 'The delivery is durable, and will be applied once however often it is sent.',
+      description: 'The delivery is durable, and is applied once however often it is sent.',
       content: { 'application/json': { schema: schemaRef('Acknowledgement') } },
     },
-    ...Object.fromEntries(refusals),
+    ...Object.fromEntries(problems),
   };
 }

@@ -1,19 +1,11 @@
 import { z } from 'zod';
-import {
-  abhaProfile,
-  drug,
-  labTest,
-  operations,
-  profile,
-  profileRequest,
-  serviceIdentifier,
-} from '../client/index.ts';
 import { envelopeSchema, type Family } from '../families/index.ts';
 import { callbackOf, dataOf, requestOf, responseOf, schemaRef } from './names.ts';
+import type { ServiceInterface } from './operations.ts';
 import { acknowledgement, problem } from './responses.ts';
 
-/** Every schema of the document, by its name: what zod checks, as JSON Schema of what is sent. */
-export function schemas(families: readonly Family[]): Record<string, object> {
+/** Every schema of the document, by its name: the zod schemas as JSON Schema of their input. */
+export function schemas(families: readonly Family[], service: ServiceInterface): Record<string, object> {
   const named = z.registry<{ id: string }>();
   const add = (id: string, schema: z.ZodType) => named.add(schema, { id });
   add('Acknowledgement', acknowledgement);
@@ -22,16 +14,11 @@ export function schemas(families: readonly Family[]): Record<string, object> {
     add(callbackOf(family), envelopeSchema([family]));
     add(dataOf(family), family.data);
   }
-  for (const operation of Object.values(operations)) {
+  for (const operation of Object.values(service.operations)) {
     if (operation.method === 'POST') add(requestOf(operation.name), operation.request);
     add(responseOf(operation.name), operation.response);
   }
-  add('ProfileToRegister', profileRequest);
-  add('Profile', profile);
-  add('AbhaProfile', abhaProfile);
-  add('ServiceIdentifier', serviceIdentifier);
-  add('Drug', drug);
-  add('LabTest', labTest);
+  for (const [name, schema] of Object.entries(service.resources)) add(name, schema);
 
   const generated = z.toJSONSchema(named, { io: 'input', uri: (id) => schemaRef(id).$ref });
   return Object.fromEntries(
@@ -39,7 +26,7 @@ export function schemas(families: readonly Family[]): Record<string, object> {
   );
 }
 
-/** The document says which dialect it is in and where the schema stands; a union of one is that one. */
+/** Without the fields that the document already implies; a union of one schema becomes that schema. */
 function inDocument({ $schema, $id, ...schema }: z.core.JSONSchema.BaseSchema): object {
   const { oneOf, ...rest } = schema;
   return oneOf?.length === 1 ? { ...(oneOf[0] as object), ...rest } : schema;

@@ -1,6 +1,6 @@
 import type { Random } from './random.ts';
 
-/** A made-up clinic, whose people and numbers appear in its callbacks. */
+/** A fictitious clinic. */
 export interface Clinic {
   readonly businessId: string;
   readonly clinicId: string;
@@ -51,7 +51,7 @@ export function newPatient(random: Random): Patient {
   return {
     oid: personId(random),
     name: `${random.pick(firstNames)} ${random.pick(lastNames)}`.trim(),
-    // No Indian mobile begins with 5: nobody has this number.
+    // No Indian mobile number begins with 5.
     mobile: `+915${random.text(9, digits)}`,
   };
 }

@@ -7,27 +7,26 @@ import {
   type SendFlags,
   wholeNumber,
 } from './send-options.ts';
-import { sandboxToken } from './token.ts';
 
 type Env = Record<string, string | undefined>;
 
 interface SandboxFlags extends Omit<SendFlags, 'url'> {
   readonly host: string;
   readonly port: number;
-  readonly token: string;
+  readonly token?: string;
   readonly slowMs: number;
   readonly sendTo?: string;
 }
 
 /**
- * Adds `send` and `sandbox` to the command line; where the receiver is and its keys come from `env`. Both
- * run until they are interrupted, by SIGINT or SIGTERM unless told otherwise. What a command needs is loaded
- * when it runs, for the receiver starts faster without it.
+ * Adds `send` and `sandbox` to the command line; the receiver's address and signing keys come from `env`. Both end when
+ * the signal of `untilEnd` aborts, by default at SIGINT or SIGTERM. Commands import their code when they run, so that
+ * the receiver starts faster.
  */
 export function addSandboxCommands(program: Command, env: Env, untilEnd = untilInterrupted): void {
   const sending = program
     .command('send')
-    .description('send made-up callbacks to a receiver, as the service does; ends with a summary')
+    .description('send sample callbacks to a receiver, and print a summary')
     .option('--url <address>', "the receiver's base address", httpAddress, receiverAddress(env));
   addSendOptions(sending, { count: 100 }).action(async ({ url, ...flags }: SendFlags, command: Command) => {
     await untilEnd(async (signal) => {
@@ -38,18 +37,19 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
 
   const serving = program
     .command('sandbox')
-    .description('serve a stand-in for the service, and send callbacks if --send-to says where')
+    .description('simulate the service; with --send-to, send callbacks too')
     .option('--host <address>', 'where to listen', '127.0.0.1')
     .option('--port <number>', 'where to listen', wholeNumber, 8090)
-    .option('--token <token>', 'the bearer token that it takes', env.SERVICE_TOKEN || sandboxToken)
-    .option('--slow-ms <number>', 'how long a slow answer takes, milliseconds', wholeNumber, 3_000)
-    .option('--send-to <address>', "a receiver's base address to send callbacks to", httpAddress);
-  // One a second is a busy day for a few clinics.
+    .option('--token <token>', 'the accepted bearer token (default: the one it prints)', env.SERVICE_TOKEN)
+    .option('--slow-ms <number>', 'delay of a slow response, milliseconds', wholeNumber, 3_000)
+    .option('--send-to <address>', 'the base address of a receiver to send callbacks to', httpAddress);
+  // A few clinics on a busy day.
   addSendOptions(serving, { rate: 1 }).action(async (flags: SandboxFlags, command: Command) => {
-    const { host, port, token, slowMs, sendTo } = flags;
+    const { host, port, slowMs, sendTo } = flags;
     const serviceIdentifierField = env.SERVICE_IDENTIFIER_FIELD || 'svc';
     await untilEnd(async (signal) => {
-      const { startSandbox } = await import('./server.ts');
+      const { sandboxToken, startSandbox } = await import('./server.ts');
+      const token = flags.token || sandboxToken;
       const options = { host, port, slowMs, tokens: [token], serviceIdentifierField };
       const sandbox = await startSandbox(options).catch((error: Error & { code?: string }) => {
         // 69: EX_UNAVAILABLE

@@ -1,12 +1,11 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
-import { refuse } from './refusal.ts';
 
 type Fault = (request: Request, response: Response) => void;
 
 const huge = 10 * 1024 * 1024;
 
-/** What goes wrong on demand, by the name that a magic value spells; docs/sandbox.md lists them. */
+/** Faults by the name in a magic value; docs/sandbox.md lists them. */
 const faults: Record<string, Fault> = {
   hang: () => {},
   garbage: (_, response) => void response.type('json').send('{"skip_state": "abha_end", "svc": {'),
@@ -25,7 +24,7 @@ const faults: Record<string, Fault> = {
 for (const status of [400, 401, 403, 404, 409, 422, 429, 500, 502, 503, 504]) {
   faults[status] = (_, response) => {
     if (status === 429) response.set('Retry-After', '1');
-    refuse(response, status, `fault-${status}`, 'as the magic value asked');
+    sendError(response, status, `fault-${status}`, 'requested by a magic value');
   };
 }
 
@@ -42,9 +41,8 @@ const byMobile: Record<string, string> = {
 };
 
 /**
- * Lets a request go wrong if it carries a magic value: a mobile 9000000NNN, an abha_address or a search
- * query that begins with fault-NAME; with fault-once-NAME every other request does. Says whether the
- * request is answered (or deliberately not).
+ * Injects the fault that a magic value of the request names: a mobile 9000000NNN, or an abha_address or search query that
+ * begins with fault-NAME; with fault-once-NAME, into every other request. The result says whether it did.
  */
 export function faultInjector(slowMs: number) {
   const failedOnce = new Set<string>();
@@ -56,7 +54,7 @@ export function faultInjector(slowMs: number) {
       failedOnce.add(name);
       name = name.slice('once-'.length);
     }
-    if (name === 'slow') await pause(slowMs, undefined, { ref: false });
+    if (name === 'slow') await sleep(slowMs, undefined, { ref: false });
     const fault = name === undefined || !Object.hasOwn(faults, name) ? undefined : faults[name];
     fault?.(request, response);
     return fault !== undefined;
@@ -72,4 +70,9 @@ function faultNamed(request: Request): string | undefined {
     if (named !== undefined) return named;
   }
   return undefined;
+}
+
+/** Sends an error response. The interface shows no error bodies (section 7): this shape is the sandbox's own. */
+export function sendError(response: Response, status: number, code: string, message: string): void {
+  response.status(status).json({ error: { code, message } });
 }

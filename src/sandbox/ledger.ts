@@ -4,18 +4,18 @@ import type { Attempt } from './post.ts';
 
 /** A file with one JSON line per acknowledged delivery. */
 export interface Ledger {
-  /** Writes `{"id","event","business_id","status"}` if the attempt was acknowledged; ends when it is written. */
-  note(attempt: Attempt): Promise<void>;
+  /** Writes `{"id","event","business_id","status"}` if the attempt was acknowledged. */
+  record(attempt: Attempt): Promise<void>;
   /** Flushes to the disk (fsync) and closes. */
   close(): Promise<void>;
 }
 
-/** Opens a ledger, emptying the file. Raises the error of node:fs if it cannot. */
+/** Opens a ledger and empties the file. Raises the error of node:fs. */
 export async function openLedger(path: string): Promise<Ledger> {
   const stream = createWriteStream(path, { flush: true });
   await once(stream, 'open');
   return {
-    note: async ({ acknowledged, callback, id, state }) => {
+    record: async ({ acknowledged, callback, id, state }) => {
       if (!acknowledged) return;
       const line = JSON.stringify({
         id: id ?? null,

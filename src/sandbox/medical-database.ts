@@ -1,4 +1,4 @@
-// Made up: the substances exist, the makers and the articles do not.
+// The substances exist; the makers and products are fictitious.
 const makers = ['Nilgiri Remedies', 'Sample Pharma', 'Kaveri Labs'];
 const substances: [generic: string, common: string, form: string, overTheCounter: boolean][] = [
   ['Paracetamol 500 mg', 'paracetamol', 'tablet', true],
@@ -45,8 +45,8 @@ const labTests = tests.map(([name, category, price, preparation], i) => ({
 }));
 
 /**
- * Answers the search of section 4.4. Which array is filled for which s_type is not shown there; here it is
- * the one of that name, the other is empty, and `limit` bounds it.
+ * The search of section 4.4. Which array is filled for which s_type is not shown there; here s_type selects the array,
+ * the other one is empty.
  */
 export function searchMedicalDatabase(query: { q: string; limit: number; s_type: 'drug' | 'lab' }) {
   const wanted = query.q.toLowerCase();

@@ -2,38 +2,38 @@ import type { Dispatcher } from 'undici';
 import type { Callback, Family } from './history.ts';
 import { signatureOf } from './signature.ts';
 
-/** Where and how callbacks are posted (section 4.5). */
+/** Where callbacks are sent, and how they are signed (section 4.5). */
 export interface Destination {
-  /** The full address of each family's path. */
+  /** The URL of each family. */
   readonly urls: Readonly<Record<Family, string>>;
-  /** Set: each attempt is signed anew. */
+  /** If set, each attempt is signed. */
   readonly signingKey?: string | undefined;
   /** Default: X-Webhook-Signature. */
   readonly signatureHeader?: string | undefined;
 }
 
-/** What came of one attempt to deliver one callback. */
+/** The outcome of one attempt to deliver a callback. */
 export interface Attempt {
   readonly callback: Callback;
   /** 1 for the first. */
   readonly attempt: number;
-  /** Undefined where no answer came. */
+  /** Undefined if there was no response. */
   readonly status: number | undefined;
-  /** The status as text, or why no answer came (ECONNREFUSED, UND_ERR_HEADERS_TIMEOUT, ...). */
+  /** The status as text, or the code of the error (ECONNREFUSED, UND_ERR_HEADERS_TIMEOUT, ...). */
   readonly outcome: string;
-  /** A 2xx: the receiver has it now. */
+  /** Whether the response was a 2xx. */
   readonly acknowledged: boolean;
-  /** The delivery's id, from the answer. */
+  /** The delivery's id, from the response. */
   readonly id: string | undefined;
-  /** `accepted` or `duplicate`, from the answer. */
+  /** `accepted` or `duplicate`, from the response. */
   readonly state: string | undefined;
-  /** From sending to the end of the answer, milliseconds. */
+  /** From sending to the end of the response, milliseconds. */
   readonly latencyMs: number;
-  /** What Retry-After asks for, milliseconds. */
+  /** From Retry-After, milliseconds. */
   readonly retryAfterMs: number | undefined;
 }
 
-/** Posts one callback once. A failure is an Attempt too; nothing is raised. */
+/** Sends one callback once. A failure is an Attempt too; nothing is raised. */
 export async function post(
   dispatcher: Dispatcher,
   callback: Callback,
@@ -81,16 +81,16 @@ export async function post(
 }
 
 function idAndState(text: string): Pick<Attempt, 'id' | 'state'> {
-  let answer: { id?: unknown; status?: unknown } | null;
+  let body: { id?: unknown; status?: unknown } | null;
   try {
-    answer = JSON.parse(text);
+    body = JSON.parse(text);
   } catch {
-    // Another receiver may answer 200 with any text.
-    answer = null;
+    // Other receivers may respond with any text.
+    body = null;
   }
   return {
-    id: typeof answer?.id === 'string' ? answer.id : undefined,
-    state: answer?.status === 'accepted' || answer?.status === 'duplicate' ? answer.status : undefined,
+    id: typeof body?.id === 'string' ? body.id : undefined,
+    state: body?.status === 'accepted' || body?.status === 'duplicate' ? body.status : undefined,
   };
 }
 

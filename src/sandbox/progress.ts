@@ -1,9 +1,9 @@
 import { Presets, SingleBar } from 'cli-progress';
 import type { Summary } from './tally.ts';
 
-const every = 5_000;
+const intervalMs = 5_000;
 
-/** Shows how far a run is: a bar on a terminal when its length is known, else a line every five seconds. */
+/** Shows progress: a bar on a terminal if the length is known, else a line every five seconds. */
 export function startProgress(out: NodeJS.WriteStream, count: number | undefined) {
   if (out.isTTY && count !== undefined) {
     const format = '{bar} {value}/{total} · {outcomes}';
@@ -12,7 +12,7 @@ export function startProgress(out: NodeJS.WriteStream, count: number | undefined
     let lastDrawn = 0;
     return {
       update: (soFar: () => Summary) => {
-        // The bar draws ten times a second; reading the tally more often would only cost.
+        // The bar is drawn ten times a second; summaries in between would be wasted.
         const now = performance.now();
         if (now - lastDrawn < 100) return;
         lastDrawn = now;
@@ -25,11 +25,11 @@ export function startProgress(out: NodeJS.WriteStream, count: number | undefined
       },
     };
   }
-  let lastSaid = performance.now();
+  let lastPrinted = performance.now();
   return {
     update: (soFar: () => Summary) => {
-      if (performance.now() - lastSaid < every) return;
-      lastSaid = performance.now();
+      if (performance.now() - lastPrinted < intervalMs) return;
+      lastPrinted = performance.now();
       const summary = soFar();
       out.write(`${summary.callbacks} callbacks · ${outcomesOf(summary)}\n`);
     },
@@ -37,7 +37,7 @@ export function startProgress(out: NodeJS.WriteStream, count: number | undefined
   };
 }
 
-/** `200 accepted 475, 422 5`, the most frequent first. */
+/** `200 accepted 475, 422 5`, in descending order. */
 export function outcomesOf({ outcomes }: Summary): string {
   return Object.entries(outcomes)
     .sort(([, a], [, b]) => b - a)

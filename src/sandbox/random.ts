@@ -1,9 +1,9 @@
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
-/** Chance that repeats itself for the same seed. */
+/** Seeded random values. */
 export interface Random {
-  /** A whole number from `low` to `high`, both included. */
+  /** An integer from `low` to `high`, both included. */
   between(low: number, high: number): number;
   /** True with this probability, 0 to 1. */
   chance(probability: number): boolean;
@@ -12,7 +12,7 @@ export interface Random {
   text(length: number, alphabet: string): string;
 }
 
-/** Chance from a seed; the salt gives another independent sequence for the same seed. */
+/** The same seed gives the same values; each salt gives an independent sequence. */
 export function seededRandom(seed: number, salt = 0): Random {
   const generator = xoroshiro128plus((seed ^ Math.imul(salt, 0x9e3779b1)) | 0);
   const between = (low: number, high: number) => uniformInt(generator, low, high);

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
-import { refuse } from './refusal.ts';
+import { sendError } from './faults.ts';
 import { createByAadhaarRequest, createByMobileRequest, verifyRequest } from './requests.ts';
 import { transactions, type Use } from './transactions.ts';
 
@@ -21,19 +21,19 @@ export function registration(identifierField: string) {
   function step<S extends z.ZodType<{ txn_id: string }>>(
     schema: S,
     use: Use,
-    answer: (input: z.output<S>, response: Response) => object | undefined,
+    respond: (input: z.output<S>, response: Response) => object | undefined,
   ) {
     return (request: Request, response: Response) => {
       const parsed = schema.safeParse(request.body);
       if (!parsed.success) {
         const fields = parsed.error.issues.map((i) => i.path.join('.') || 'body').join(', ');
-        return refuse(response, 422, 'invalid_request', `does not fit: ${fields}`);
+        return sendError(response, 422, 'invalid_request', `invalid: ${fields}`);
       }
-      const objection = ids.objection(parsed.data.txn_id, use);
-      if (objection) return refuse(response, 422, 'invalid_transaction', objection);
-      const body = answer(parsed.data, response);
+      const reason = ids.rejectionReason(parsed.data.txn_id, use);
+      if (reason) return sendError(response, 422, 'invalid_transaction', reason);
+      const body = respond(parsed.data, response);
       if (!body) return;
-      ids.spend(parsed.data.txn_id);
+      ids.consume(parsed.data.txn_id);
       response.json(body);
     };
   }
@@ -52,7 +52,7 @@ export function registration(identifierField: string) {
 
   return {
     '/abdm/na/v1/registration/aadhaar/verify': step(verifyRequest, 'begin', ({ otp, mobile }, response) => {
-      if (otp === wrongOtp) return void refuse(response, 422, 'wrong_otp', 'the OTP does not match');
+      if (otp === wrongOtp) return void sendError(response, 422, 'wrong_otp', 'the OTP does not match');
       const state = stateOfOtp[otp] ?? 'abha_create';
       return {
         ...outcome(state),
@@ -89,7 +89,7 @@ export function registration(identifierField: string) {
 
 function isTaken(address: string, response: Response): boolean {
   const taken = address.startsWith('taken@');
-  if (taken) refuse(response, 409, 'address_taken', 'the address is taken');
+  if (taken) sendError(response, 409, 'address_taken', 'the address is taken');
   return taken;
 }
 
@@ -114,7 +114,7 @@ function profileOf(address: string, known: Record<string, unknown>) {
     kyc_verified: true,
     mobile: null,
     pincode: null,
-    // Not in the interface: a real answer holds more than is documented.
+    // Real responses have undocumented fields too.
     state_name: 'Sample State',
     ...known,
   };

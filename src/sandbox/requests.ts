@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-// Written again from sections 4.1 to 4.4, not imported from the client: a mistake in the client's schemas
-// would otherwise be the sandbox's too.
+// Written from sections 4.1 to 4.4, not imported from the client, so that a mistake in the client's schemas is not
+// mirrored here.
 
 const txnId = z.string().min(1);
 const address = z.string().regex(/^[^\s@]+@[^\s@]+$/);

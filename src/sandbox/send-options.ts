@@ -3,7 +3,7 @@ import type { Family } from './history.ts';
 
 type Env = Record<string, string | undefined>;
 
-/** The options of sending as commander gives them. */
+/** The options of sending, as parsed by commander. */
 export interface SendFlags {
   readonly url: string;
   readonly count?: number;
@@ -20,42 +20,36 @@ export interface SendFlags {
   readonly ledger?: string;
 }
 
-/** Adds the options that shape what is sent, and how; those without a default of their own run without end. */
+/** Adds the options of sending. */
 export function addSendOptions(command: Command, defaults: Pick<SendFlags, 'count' | 'rate'>): Command {
   return command
-    .option('--count <number>', 'how many callbacks; 0: without end', wholeNumber, defaults.count)
+    .option('--count <number>', 'number of callbacks; 0: endless', wholeNumber, defaults.count)
+    .option('--rate <number>', 'callbacks per second (default: no limit)', positiveNumber, defaults.rate)
+    .option('--connections <number>', 'number of connections', positiveWhole, 10)
     .option(
-      '--rate <number>',
-      'callbacks per second; unset: as fast as it goes',
-      positiveNumber,
-      defaults.rate,
+      '--seed <number>',
+      'seed of the history; the same seed and start give the same callbacks',
+      wholeNumber,
     )
-    .option('--connections <number>', 'connections at once', positiveWhole, 10)
-    .option('--seed <number>', 'the history; the same seed and start give the same one', wholeNumber)
-    .option('--start <time>', 'when it begins, ISO 8601 (default: 9 yesterday morning in India)', moment)
-    .option('--duplicates <share>', 'deliberate duplicates, such as 5%', share, 0)
-    .option('--invalid <share>', 'broken callbacks, such as 1%', share, 0)
-    .option('--shuffle', 'out of order, within a thousand')
+    .option('--start <time>', 'start of the history, ISO 8601 (default: yesterday 09:00 in India)', moment)
+    .option('--duplicates <share>', 'share of duplicates, such as 5%', share, 0)
+    .option('--invalid <share>', 'share of invalid callbacks, such as 1%', share, 0)
+    .option('--shuffle', 'out of order, within a window of 1000')
     .option('--sign <key>', 'sign with this key (default: the first of SIGNING_KEYS)')
-    .option('--resend-on-failure', 'send again what met an outage, as Retry-After asks')
-    .option(
-      '--max-attempts <number>',
-      'with --resend-on-failure: how often one is sent in all',
-      positiveWhole,
-      12,
-    )
+    .option('--resend-on-failure', 'retry after outages, respecting Retry-After')
+    .option('--max-attempts <number>', 'with --resend-on-failure: attempts per callback', positiveWhole, 12)
     .option('--ledger <file>', 'write a JSON line per acknowledged delivery');
 }
 
 /** The receiver's address on this machine, from HOST and PORT. */
 export function receiverAddress(env: Env): string {
   const host = env.HOST || '127.0.0.1';
-  // These mean every interface, and are no address to connect to.
+  // These mean all interfaces; one cannot connect to them.
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${env.PORT || 8080}`;
 }
 
-/** The registered addresses below a base address: section 4.5's paths unless the environment has others. */
+/** The registered URLs: the paths of section 4.5 unless the environment has others. */
 export function registeredUrls(base: string, env: Env): Record<Family, string> {
   const below = (path: string) => base.replace(/\/+$/, '') + path;
   return {
@@ -65,13 +59,13 @@ export function registeredUrls(base: string, env: Env): Record<Family, string> {
   };
 }
 
-/** An http(s) address, for commander. */
+/** Parses an http(s) address for commander. */
 export function httpAddress(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
   throw new InvalidArgumentError('It must be an http(s) address.');
 }
 
-/** A whole number from 0, for commander. */
+/** Parses a whole number from 0 for commander. */
 export function wholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(text);
@@ -91,7 +85,7 @@ function positiveNumber(text: string): number {
 
 function share(text: string): number {
   const value = text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : Number(text);
-  // At 100% of duplicates nothing would be left to duplicate.
+  // With 100% of duplicates there would be no originals.
   if (text !== '' && value >= 0 && value <= 0.9) return value;
   throw new InvalidArgumentError('It must be a share such as 5%, at most 90%.');
 }

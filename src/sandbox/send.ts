@@ -12,12 +12,12 @@ export interface SendRun {
   readonly signingKey: string | undefined;
   readonly signatureHeader: string | undefined;
   readonly signal: AbortSignal;
-  /** Where progress is shown. */
+  /** Where progress is printed. */
   readonly progress: NodeJS.WriteStream;
   readonly print: (text: string) => void;
 }
 
-/** Sends a history and prints what came of it. Raises the error of node:fs if the ledger cannot be written. */
+/** Sends a history and prints a summary. Raises the error of node:fs if the ledger cannot be written. */
 export async function send(run: SendRun): Promise<Summary> {
   const { flags, urls, signingKey, signatureHeader, signal, print } = run;
   const seed = flags.seed ?? Math.floor(Math.random() * 2 ** 31);
@@ -40,7 +40,7 @@ export async function send(run: SendRun): Promise<Summary> {
       signal,
       onAttempt: async (attempt, soFar) => {
         progress.update(soFar);
-        await ledger?.note(attempt);
+        await ledger?.record(attempt);
       },
     });
     progress.stop(summary);
@@ -56,9 +56,9 @@ function report(summary: Summary, seed: number, start: number): string {
   const perSecond = Math.round(sent / seconds);
   return [
     `sent     ${sent} callbacks in ${seconds.toFixed(1)} s (${perSecond}/s), ${acknowledged} acknowledged, ${resends} resent`,
-    `answers  ${outcomesOf(summary) || 'none'}`,
+    `outcomes ${outcomesOf(summary) || 'none'}`,
     `latency  p50 ${latencyMs.p50} ms · p95 ${latencyMs.p95} ms · p99 ${latencyMs.p99} ms · max ${latencyMs.max} ms`,
-    `again    --seed ${seed} --start ${new Date(start).toISOString()}`,
+    `repeat   --seed ${seed} --start ${new Date(start).toISOString()}`,
   ].join('\n');
 }
 

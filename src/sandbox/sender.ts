@@ -1,39 +1,39 @@
 import { Agent } from 'undici';
 import type { Callback } from './history.ts';
-import { paced, rest } from './pace.ts';
+import { paced, sleep } from './pace.ts';
 import { type Attempt, type Destination, post } from './post.ts';
 import { type Summary, startTally } from './tally.ts';
 
 export interface SendOptions extends Destination {
-  /** How many callbacks are under way at once, each on its own connection. Default: 10. */
+  /** Callbacks in flight at once, each on its own connection. Default: 10. */
   readonly connections?: number;
-  /** Callbacks per second. Default: as fast as the connections go. */
+  /** Callbacks per second. Default: no limit. */
   readonly rate?: number | undefined;
-  /** Sends again what met a network error, a time-out, 408, 425, 429 or 5xx. Default: no. */
+  /** Retries after a network error, a time-out, 408, 425, 429 and 5xx. Default: no. */
   readonly resendOnFailure?: boolean;
-  /** How often one callback is sent in all. Default: 12, some 25 seconds without Retry-After. */
+  /** Attempts per callback, the first included. Default: 12, about 25 seconds without Retry-After. */
   readonly maxAttempts?: number;
-  /** Longest wait for an answer, milliseconds, to about a second. Default: 10000. */
+  /** Time-out of a response, milliseconds, accurate to a second. Default: 10000. */
   readonly timeoutMs?: number;
-  /** Aborted: takes no more callbacks, waits for the answers under way, and returns. */
+  /** When aborted, no more callbacks are taken; the pending responses are awaited. */
   readonly signal?: AbortSignal;
-  /** Told of every attempt; the sender waits for it before the connection goes on. */
+  /** Called after every attempt and awaited before the connection's next one. */
   readonly onAttempt?: (attempt: Attempt, soFar: () => Summary) => void | Promise<void>;
 }
 
-const longestAnswer = 64 * 1024;
-const longestWaitMs = 60_000;
+const maxResponseBytes = 64 * 1024;
+const maxRetryAfterMs = 60_000;
 
 /**
- * Sends callbacks as the service does (section 4.5), in order of their sequence as far as several
- * connections allow. Takes the next one only when a connection is free, so an endless sequence needs no more
- * memory than a short one. Raises only what `onAttempt` or the sequence raises.
+ * Sends callbacks as the service does (section 4.5), in order if there is only one connection. Takes the next one when
+ * a connection is free, so that an endless sequence needs no more memory than a short one. Raises only what `onAttempt`
+ * or the sequence raises.
  */
 export async function sendCallbacks(callbacks: Iterable<Callback>, options: SendOptions): Promise<Summary> {
   const { connections = 10, timeoutMs = 10_000, signal } = options;
   const agent = new Agent({
     connections,
-    maxResponseSize: longestAnswer,
+    maxResponseSize: maxResponseBytes,
     connect: { timeout: timeoutMs },
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
@@ -58,9 +58,9 @@ export async function sendCallbacks(callbacks: Iterable<Callback>, options: Send
       const attempt = await post(agent, callback, options, count);
       tally.attempted(attempt);
       await options.onAttempt?.(attempt, tally.summary);
-      if (!options.resendOnFailure || !isWorthResending(attempt)) return attempt;
+      if (!options.resendOnFailure || !isRetryable(attempt)) return attempt;
       if (count >= (options.maxAttempts ?? 12)) return attempt;
-      await rest(waitBefore(attempt), signal);
+      await sleep(waitBefore(attempt), signal);
       if (signal?.aborted) return attempt;
     }
   }
@@ -81,12 +81,12 @@ export async function sendCallbacks(callbacks: Iterable<Callback>, options: Send
   }
 }
 
-function isWorthResending({ acknowledged, status }: Attempt): boolean {
+function isRetryable({ acknowledged, status }: Attempt): boolean {
   if (acknowledged) return false;
   return status === undefined || status >= 500 || [408, 425, 429].includes(status);
 }
 
 function waitBefore({ attempt, retryAfterMs = 0 }: Attempt): number {
   const backoff = Math.min(100 * 2 ** (attempt - 1), 5_000);
-  return Math.min(retryAfterMs, longestWaitMs) + backoff * (0.5 + Math.random() / 2);
+  return Math.min(retryAfterMs, maxRetryAfterMs) + backoff * (0.5 + Math.random() / 2);
 }

@@ -1,38 +1,36 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import express, { type NextFunction, type Request, type Response } from 'express';
-import { faultInjector } from './faults.ts';
+import { faultInjector, sendError } from './faults.ts';
 import { searchMedicalDatabase } from './medical-database.ts';
-import { refuse } from './refusal.ts';
 import { registration } from './registration.ts';
 import { searchQuery } from './requests.ts';
-import { sandboxToken } from './token.ts';
 
-export { sandboxToken };
+/** The bearer token that a sandbox accepts by default: an unsigned JWT. */
+export const sandboxToken = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJzYW5kYm94In0.sandbox';
 
-const remembered = 1_000;
+const maxRequests = 1_000;
 
 export interface SandboxOptions {
   /** Default: 127.0.0.1. */
   readonly host?: string;
   /** Default: 0, any free port. */
   readonly port?: number;
-  /** The bearer tokens that are taken. Default: sandboxToken. */
+  /** The accepted bearer tokens. Default: sandboxToken. */
   readonly tokens?: readonly string[];
-  /** The field that carries the object which the interface calls svc. Default: svc. */
+  /** The real name of the response field that the interface calls svc. Default: svc. */
   readonly serviceIdentifierField?: string;
-  /** How long a slow answer takes, milliseconds. Default: 3000. */
+  /** Delay of a slow response, milliseconds. Default: 3000. */
   readonly slowMs?: number;
 }
 
-/** A request as it came. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly query: unknown;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: unknown;
-  /** The client's port: two requests with the same one came over one connection. */
+  /** The client's port; the same for requests of one connection. */
   readonly clientPort: number | undefined;
 }
 
@@ -40,12 +38,12 @@ export interface Sandbox {
   readonly url: string;
   /** The last 1000 requests, oldest first. */
   readonly requests: readonly ReceivedRequest[];
-  /** Takes these bearer tokens from now on, and no others. */
+  /** Replaces the accepted bearer tokens. */
   accept(tokens: readonly string[]): void;
   close(): Promise<void>;
 }
 
-/** Starts a stand-in for the service: sections 4.1 to 4.4, with the magic values of docs/sandbox.md. */
+/** Starts a simulated service: the operations of sections 4.1 to 4.4, with the magic values of docs/sandbox.md. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   let tokens = new Set(options.tokens ?? [sandboxToken]);
   const requests: ReceivedRequest[] = [];
@@ -54,11 +52,16 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const app = express().disable('x-powered-by');
   app.use(express.json());
   app.use((request, response, next) => {
-    requests.push(recorded(request));
-    if (requests.length > remembered) requests.shift();
+    requests.push(toReceived(request));
+    if (requests.length > maxRequests) requests.shift();
     const token = /^Bearer (.+)$/i.exec(request.get('authorization') ?? '')?.[1];
     if (token !== undefined && tokens.has(token)) return next();
-    refuse(response.set('WWW-Authenticate', 'Bearer'), 401, 'unauthorized', 'a bearer token is needed');
+    sendError(
+      response.set('WWW-Authenticate', 'Bearer'),
+      401,
+      'unauthorized',
+      'a valid bearer token is required',
+    );
   });
   app.use(async (request, response, next) => {
     if (!(await inject(request, response))) next();
@@ -69,12 +72,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   app.get('/medical-db/v1/drugs-and-labs', (request, response) => {
     const query = searchQuery.safeParse(request.query);
     if (query.success) return void response.json(searchMedicalDatabase(query.data));
-    refuse(response, 400, 'invalid_query', query.error.issues.map((i) => i.path.join('.')).join(', '));
+    sendError(response, 400, 'invalid_query', query.error.issues.map((i) => i.path.join('.')).join(', '));
   });
-  app.use((_, response) => refuse(response, 404, 'not_found', 'no such operation'));
+  app.use((_, response) => sendError(response, 404, 'not_found', 'no such operation'));
   app.use((error: { status?: number }, _: Request, response: Response, next: NextFunction) => {
     if (response.headersSent) return next(error);
-    refuse(response, error.status ?? 500, 'unreadable_request', 'the request could not be read');
+    sendError(response, error.status ?? 500, 'unreadable_request', 'the request could not be read');
   });
 
   const server = app.listen(options.port ?? 0, options.host ?? '127.0.0.1');
@@ -89,14 +92,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     close: async () => {
       const closed = once(server, 'close');
       server.close();
-      // A hanging answer would keep its connection, and so the server, for ever.
+      // A hanging response would keep its connection, and so the server, open for ever.
       server.closeAllConnections();
       await closed;
     },
   };
 }
 
-function recorded(request: Request): ReceivedRequest {
+function toReceived(request: Request): ReceivedRequest {
   const { method, path, query, headers, body } = request;
   return { method, path, query, headers, body, clientPort: request.socket.remotePort };
 }

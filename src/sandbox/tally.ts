@@ -1,17 +1,17 @@
 import { createHistogram } from 'node:perf_hooks';
 import type { Attempt } from './post.ts';
 
-/** What a run of the sender came to. */
+/** The result of a run of the sender. */
 export interface Summary {
   /** Callbacks taken from the sequence. */
   readonly callbacks: number;
   readonly acknowledged: number;
-  /** Callbacks, broken ones aside, that the receiver does not have. */
+  /** Valid callbacks that were not acknowledged. */
   readonly unacknowledged: number;
   readonly resends: number;
-  /** Attempts by what came of them: `200 accepted`, `200 duplicate`, `422`, `ECONNREFUSED`, ... */
+  /** Attempts by outcome: `200 accepted`, `200 duplicate`, `422`, `ECONNREFUSED`, ... */
   readonly outcomes: Readonly<Record<string, number>>;
-  /** Of the attempts that were answered, milliseconds. */
+  /** Of the attempts with a response, milliseconds. */
   readonly latencyMs: {
     readonly p50: number;
     readonly p95: number;
@@ -21,7 +21,7 @@ export interface Summary {
   readonly seconds: number;
 }
 
-/** Counts attempts in memory that does not grow with their number. */
+/** Counts attempts in constant memory. */
 export function startTally() {
   const began = performance.now();
   const latencies = createHistogram();
@@ -43,7 +43,7 @@ export function startTally() {
     finished(last: Attempt): void {
       callbacks++;
       if (last.acknowledged) acknowledged++;
-      else if (last.callback.broken === undefined) unacknowledged++;
+      else if (last.callback.invalid === undefined) unacknowledged++;
     },
     summary: (): Summary => ({
       callbacks,

@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto';
 
-const remembered = 10_000;
+const maxIds = 10_000;
 
-/** What a transaction id is good for; the operation that hands out the first one is not in the interface. */
+/** The operation that a transaction id is valid for; the one that issues the first id is not in the interface. */
 export type Use = 'begin' | 'create-by-aadhaar';
 
-/** Transaction ids, each good for one step. An id that begins with "start-" begins a registration, once. */
+/** Transaction ids, each valid for one operation, once. One that begins with "start-" begins a registration. */
 export function transactions() {
   const open = new Map<string, Use>();
   const spent = new Set<string>();
 
   return {
-    /** Why the id cannot be used for this step, or undefined if it can. */
-    objection(id: string, use: Use): string | undefined {
-      if (spent.has(id)) return 'this transaction id was used before';
-      const good = open.get(id) ?? (id.startsWith('start-') ? 'begin' : undefined);
-      if (good === undefined) return 'this transaction id is unknown';
-      return good === use ? undefined : 'this transaction id belongs to another step';
+    /** Why the id is not valid for this use; undefined if it is. */
+    rejectionReason(id: string, use: Use): string | undefined {
+      if (spent.has(id)) return 'this transaction id was already used';
+      const validFor = open.get(id) ?? (id.startsWith('start-') ? 'begin' : undefined);
+      if (validFor === undefined) return 'this transaction id is unknown';
+      return validFor === use ? undefined : 'this transaction id is for another operation';
     },
-    spend(id: string): void {
+    consume(id: string): void {
       open.delete(id);
       spent.add(id);
       dropOldest(spent);
@@ -33,5 +33,5 @@ export function transactions() {
 }
 
 function dropOldest(ids: Map<string, unknown> | Set<string>): void {
-  if (ids.size > remembered) ids.delete(ids.keys().next().value as string);
+  if (ids.size > maxIds) ids.delete(ids.keys().next().value as string);
 }

@@ -1,44 +1,44 @@
-import { breakages } from './breakages.ts';
 import { type Callback, callbackOf, type HistoryOptions, history } from './history.ts';
+import { mutations } from './mutations.ts';
 import { type Random, seededRandom } from './random.ts';
 
 const shuffleWindow = 1_000;
-const repeatable = 200;
+const duplicateWindow = 200;
 
 export interface CallbacksOptions extends HistoryOptions {
-  /** How many callbacks in all, duplicates and broken ones included. Default: without end. */
+  /** Number of callbacks, duplicates and invalid ones included. Default: endless. */
   readonly count?: number;
   /** Share of deliberate duplicates, 0 to 1. */
   readonly duplicates?: number;
-  /** Share of broken ones, 0 to 1; each is broken in one of the ways of breakages.ts. */
+  /** Share of invalid callbacks, 0 to 1; mutations.ts has the ways in which they are invalid. */
   readonly invalid?: number;
-  /** Lets each callback change places with others within a window of 1000. */
+  /** Changes the order within a window of 1000. */
   readonly shuffle?: boolean;
 }
 
 /**
- * A history with the trouble that real deliveries have, lazily and in bounded memory; the same options give
- * the same sequence. Without duplicates, every body is distinct.
+ * A history with duplicates, invalid callbacks and changes of order, lazily and in bounded memory. The same options
+ * give the same sequence. Without duplicates, every body is distinct.
  */
 export function* callbacks(options: CallbacksOptions): Generator<Callback, void> {
   const random = seededRandom(options.seed, 1);
-  let sequence: Iterable<Callback> = withTrouble(history(options), options, random);
+  let sequence: Iterable<Callback> = withFaults(history(options), options, random);
   if (options.count !== undefined) sequence = first(options.count, sequence);
   yield* options.shuffle ? shuffled(sequence, random) : sequence;
 }
 
-function* withTrouble(source: Iterable<Callback>, options: CallbacksOptions, random: Random) {
+function* withFaults(source: Iterable<Callback>, options: CallbacksOptions, random: Random) {
   const { duplicates = 0, invalid = 0 } = options;
   const recent: Callback[] = [];
   for (const callback of source) {
     while (recent.length > 0 && random.chance(duplicates)) yield duplicateOf(random.pick(recent), random);
     if (random.chance(invalid)) {
-      yield random.pick(breakages)(callback);
+      yield random.pick(mutations)(callback);
       continue;
     }
     if (duplicates > 0) {
-      if (recent.length < repeatable) recent.push(callback);
-      else recent[random.between(0, repeatable - 1)] = callback;
+      if (recent.length < duplicateWindow) recent.push(callback);
+      else recent[random.between(0, duplicateWindow - 1)] = callback;
     }
     yield callback;
   }

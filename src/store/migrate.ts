@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Kysely, sql, type Transaction } from 'kysely';
@@ -5,25 +6,22 @@ import { InvalidConfiguration } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
 import { changeSchema, type SchemaChange } from './change-schema.ts';
 import { requireUtf8 } from './encoding.ts';
+import { applyReporting, reporting, type SqlFile, withoutViewsInTheWay } from './repeatable-migrations.ts';
 import type { Tables } from './tables.ts';
 
-const ownFolder = join(import.meta.dirname, '../../db/migrations');
-
-interface Migration {
-  name: string;
-  text: string;
-}
+const ownFolder = join(import.meta.dirname, '../../db');
 
 /**
- * Brings the database's tables up to date: every file of db/migrations that it has not seen, in order, each
- * in a transaction of its own. A file whose first line is `-- no transaction` is run statement by statement;
- * each ends with a `;` at the end of a line and is safe to repeat.
+ * Brings the database's schema up to date: every file of db/migrations that it has not seen, in order, each in a
+ * transaction of its own, then the views and functions of db/reporting where they have changed. A migration whose
+ * first line is `-- no transaction` is run statement by statement; each ends with a `;` at the end of a line and
+ * is safe to repeat.
  *
- * Callbacks are taken in meanwhile: a migration does not wait for a lock for longer than half a second at a
+ * Callbacks are accepted meanwhile: a migration does not wait for a lock for longer than half a second at a
  * time. Two processes that start at once wait for each other.
  *
  * @param db with two connections at least
- * @returns the names of the migrations that were run
+ * @returns the names of the migrations that were run, and `reporting` where its files were
  * @throws InvalidConfiguration where the database's encoding is not UTF8; the database's error, with the name
  *   of the migration that failed; those before it are done
  */
@@ -32,20 +30,34 @@ export async function migrate(
   log: Pick<Log, 'warn'> = createLog('silent'),
   folder = ownFolder,
 ): Promise<string[]> {
-  const migrations = await readMigrations(folder);
+  const migrations = await readSqlFiles(join(folder, 'migrations'));
+  const views = await readSqlFiles(join(folder, 'reporting'));
   let at = '';
   try {
     await requireUtf8(db);
     return await changeSchema(db, log, async (change) => {
       const done = await change.transaction('the list of migrations', readDone);
-      const unknown = [...done].filter((name) => !migrations.some((migration) => migration.name === name));
-      if (unknown.length > 0) throw new Error(`another version has already run ${unknown.join(', ')}`);
-      const due = migrations.filter(({ name }) => !done.has(name));
-      for (const migration of due) {
-        at = ` (${migration.name})`;
-        await run(change, migration);
+      const known = new Set([...migrations.map(({ name }) => name), reporting]);
+      const unknown = [...done.keys()].filter((name) => !known.has(name));
+      if (unknown.length > 0) {
+        throw new Error(
+          `a newer version of the service has run ${unknown.join(', ')}; start that version or a later one`,
+        );
       }
-      return due.map(({ name }) => name);
+      const ran = [];
+      for (const migration of migrations.filter(({ name }) => !done.has(name))) {
+        at = ` (${migration.name})`;
+        await run(change, migration, views);
+        ran.push(migration.name);
+      }
+      // Of the migrations too: views may show every column of a table.
+      const checksum = checksumOf([...migrations, ...views]);
+      if (done.get(reporting) !== checksum) {
+        at = ` (${reporting})`;
+        await applyReporting(change, views, checksum);
+        ran.push(reporting);
+      }
+      return ran;
     });
   } catch (error) {
     if (error instanceof InvalidConfiguration) throw error;
@@ -53,38 +65,59 @@ export async function migrate(
   }
 }
 
-async function run(change: SchemaChange, { name, text }: Migration): Promise<void> {
+async function run(change: SchemaChange, { name, text }: SqlFile, views: SqlFile[]): Promise<void> {
   const markDone = (trx: Transaction<Tables>) =>
-    sql`insert into kysely_migration (name, timestamp) values (${name}, ${new Date().toISOString()})`.execute(
-      trx,
-    );
+    sql`insert into schema_migrations (name) values (${name})`.execute(trx);
   if (text.startsWith('-- no transaction\n')) {
     const statements = text.split(/;\s*$/m).filter((statement) => /^\s*[^\s-]/m.test(statement));
     for (const statement of statements) await change.statement(name, statement);
     await change.transaction(name, markDone);
   } else {
-    await change.transaction(name, async (trx) => {
+    await withoutViewsInTheWay(change, name, views, async (trx) => {
       await sql.raw(text).execute(trx);
       await markDone(trx);
     });
   }
 }
 
-/** The names of the migrations that were run, from the table that Kysely's migrator kept before. */
-async function readDone(trx: Transaction<Tables>): Promise<Set<string>> {
-  const { rows } = await sql<{ there: boolean }>`
-    select to_regclass('kysely_migration') is not null as there`.execute(trx);
-  if (!rows[0]!.there) {
-    await sql`
-      create table kysely_migration (name varchar(255) primary key, timestamp varchar(255) not null)`.execute(
-      trx,
+/** The migrations that were run, each with its checksum: that of the views and functions is under `reporting`. */
+async function readDone(trx: Transaction<Tables>): Promise<Map<string, string | null>> {
+  const { rows } = await sql<{ exists: boolean; old: boolean }>`
+    select to_regclass('schema_migrations') is not null as exists,
+           to_regclass('kysely_migration') is not null as old`.execute(trx);
+  const { exists, old } = rows[0]!;
+  if (old) {
+    throw new Error(
+      'a version before 1.0.0 made this database, and its tables cannot be migrated; ' +
+        'set DATABASE_URL to an empty database, or DATA_DIR to a new folder',
     );
   }
-  const done = await sql<{ name: string }>`select name from kysely_migration`.execute(trx);
-  return new Set(done.rows.map(({ name }) => name));
+  if (!exists) {
+    await sql`
+      create table schema_migrations (
+        name     text        primary key,
+        checksum text,
+        run_at   timestamptz not null default now()
+      )`.execute(trx);
+    await sql
+      .raw(
+        `comment on table schema_migrations is 'The migrations that were run, and ${reporting}: the views and functions';
+         comment on column schema_migrations.checksum is 'Of the views and functions, which are run again when it changes; null: a migration, which is run once'`,
+      )
+      .execute(trx);
+  }
+  const done = await sql<{ name: string; checksum: string | null }>`
+    select name, checksum from schema_migrations`.execute(trx);
+  return new Map(done.rows.map(({ name, checksum }) => [name, checksum]));
 }
 
-async function readMigrations(folder: string): Promise<Migration[]> {
+function checksumOf(files: readonly SqlFile[]): string {
+  const hash = createHash('sha256');
+  for (const { name, text } of files) hash.update(`${name}\0${text}\0`);
+  return hash.digest('hex');
+}
+
+async function readSqlFiles(folder: string): Promise<SqlFile[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort();
   return Promise.all(
     files.map(async (file) => ({

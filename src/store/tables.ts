@@ -1,6 +1,7 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 
-export type DeliveryStatus = 'received' | 'applied' | 'failed';
+export const deliveryStatuses = ['received', 'applied', 'failed'] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** Why a body is in the quarantine. */
 export const quarantineReasons = ['not_json', 'invalid', 'wrong_family', 'refused_by_database'] as const;

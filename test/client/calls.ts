@@ -2,7 +2,7 @@ import type { ServiceClient } from '../../src/client/index.ts';
 
 let started = 0;
 
-/** A transaction id that the sandbox takes as the beginning of a registration. */
+/** A transaction id with which a registration begins in the sandbox. */
 export const newTransaction = () => `start-${++started}`;
 
 /** One call of each operation whose input carries a magic value of the sandbox. */

@@ -1,11 +1,11 @@
 import { PassThrough } from 'node:stream';
 import { Command, CommanderError } from 'commander';
-import { addClientCommands } from '../../src/client/commands.ts';
-import { InputEnded, openDialogue } from '../../src/client/dialogue.ts';
+import { addClientCommands } from '../../src/client/commands/index.ts';
+import { InputEnded, openPrompt } from '../../src/client/commands/prompt.ts';
+import { register } from '../../src/client/commands/register.ts';
+import { searchTable } from '../../src/client/commands/search-table.ts';
+import { parseSettings } from '../../src/client/commands/settings.ts';
 import { createServiceClient } from '../../src/client/index.ts';
-import { register } from '../../src/client/register.ts';
-import { searchTable } from '../../src/client/search-table.ts';
-import { settingsFrom } from '../../src/client/settings.ts';
 import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
 
 let sandbox: Sandbox;
@@ -50,29 +50,29 @@ describe('search', () => {
     expect(out).toMatch(/│ Lipid profile +│ Biochemistry +│ 499\.75 │/);
   });
 
-  it("prints the service's answer as JSON", async () => {
+  it('prints the response as JSON', async () => {
     const { out } = await run(env, 'search', 'lipid', '--type', 'lab', '--json');
     expect(JSON.parse(out)).toMatchObject({ drugs: [], lab_tests: [{ name: 'Lipid profile' }] });
   });
 
-  it('says so when nothing is found', async () => {
-    expect((await run(env, 'search', 'nothing-like-it')).out).toBe('Nothing found.\n');
+  it('says so when there are no results', async () => {
+    expect((await run(env, 'search', 'nothing-like-it')).out).toBe('No results.\n');
   });
 
   it.each([
-    ['refused input', ['search', 'a', '--limit', '101'], 64, /limit: Too big/],
-    ['a rejection', ['search', 'fault-400'], 65, /answered 400/],
-    ['an outage', ['search', 'fault-503'], 69, /answered 503/],
+    ['invalid input', ['search', 'a', '--limit', '101'], 64, /limit: Too big/],
+    ['a rejection', ['search', 'fault-400'], 65, /responded with 400/],
+    ['an outage', ['search', 'fault-503'], 69, /responded with 503/],
     ['garbage', ['search', 'fault-garbage'], 76, /not JSON/],
-    ['a 401', ['search', 'fault-401'], 77, /answered 401/],
-  ])('tells %s in one line, with an exit code of its own', async (_, args, code, says) => {
+    ['a 401', ['search', 'fault-401'], 77, /responded with 401/],
+  ])('reports %s in one line, with an exit code of its own', async (_, args, code, says) => {
     const said = await run(env, ...args);
     expect(said).toMatchObject({ out: '', code });
     expect(said.err).toMatch(says);
     expect(said.err.trim().split('\n')).toHaveLength(1);
   });
 
-  it('lets no name from the service steer the terminal', () => {
+  it('lets no name from the service control the terminal', () => {
     const table = searchTable({ drugs: [{ name: '\u001b[2JEvil\u202etxt\n' }] as never, lab_tests: [] });
     expect(table).toContain(' [2JEvil txt ');
     expect(table.split('\n')).toHaveLength(5);
@@ -83,11 +83,11 @@ describe('settings', () => {
   it.each([
     [
       {},
-      "set SERVICE_BASE_URL to the service's http(s) address, without credentials; and SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file that holds the token",
+      "set SERVICE_BASE_URL to the service's http(s) address, without credentials; and SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file with the token",
     ],
     [
       { SERVICE_BASE_URL: 'http://127.0.0.1' },
-      'set SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file that holds the token',
+      'set SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file with the token',
     ],
     [
       { SERVICE_BASE_URL: 'http://u:secret@127.0.0.1', SERVICE_TOKEN: 't' },
@@ -106,14 +106,14 @@ describe('settings', () => {
 
   it('takes the documented defaults', () => {
     const given = { SERVICE_BASE_URL: 'http://127.0.0.1', SERVICE_TOKEN_FILE: '/run/token' };
-    expect(settingsFrom(given)).toEqual({
+    expect(parseSettings(given)).toEqual({
       baseUrl: 'http://127.0.0.1',
       token: { file: '/run/token' },
       timeoutMs: 10_000,
       serviceIdentifierField: 'svc',
     });
     expect(
-      settingsFrom({ ...given, SERVICE_TIMEOUT_MS: '500', SERVICE_IDENTIFIER_FIELD: 'maker' }),
+      parseSettings({ ...given, SERVICE_TIMEOUT_MS: '500', SERVICE_IDENTIFIER_FIELD: 'maker' }),
     ).toMatchObject({
       timeoutMs: 500,
       serviceIdentifierField: 'maker',
@@ -125,7 +125,7 @@ describe('register', () => {
   async function walk(route: 'aadhaar' | 'mobile' | undefined, answers: string[], showTokens = false) {
     const client = createServiceClient({ baseUrl: sandbox.url, token: sandboxToken });
     const asked: string[] = [];
-    let told = '';
+    let printed = '';
     const ask = async (question: string) => {
       asked.push(question);
       const answer = answers.shift();
@@ -133,16 +133,16 @@ describe('register', () => {
       return answer;
     };
     const tell = (text: string) => {
-      told += `${text}\n`;
+      printed += `${text}\n`;
     };
     await register({ client, ask, tell, route, headers: { hipId: 'hip-1' }, showTokens });
     await client.close();
     expect(answers).toEqual([]);
-    return { asked, told };
+    return { asked, printed };
   }
 
-  it('walks by Aadhaar to the end, asking again for what was refused or rejected', async () => {
-    const { told } = await walk(undefined, [
+  it('walks by Aadhaar to the end, asking again after invalid or rejected input', async () => {
+    const { printed } = await walk(undefined, [
       'somehow',
       'aadhaar',
       'start-walk-1',
@@ -155,20 +155,20 @@ describe('register', () => {
       'taken@sbx',
       'asha@sbx',
     ]);
-    expect(told).toContain('mobile: must be a 10-digit mobile number\nOnce more:');
-    expect(told).toContain('the service answered 422');
-    expect(told).toContain('abha_create: The interface names this state');
-    expect(told).toContain('the service answered 409');
-    expect(told).toContain('abha_end: The service identifier (svc) is present.');
+    expect(printed).toContain('mobile: must be a 10-digit mobile number\nTry again:');
+    expect(printed).toContain('the service responded with 422');
+    expect(printed).toContain('abha_create: The interface names this state');
+    expect(printed).toContain('the service responded with 409');
+    expect(printed).toContain('abha_end: The service identifier (svc) is present.');
     expect(sandbox.requests.at(-1)?.headers).toMatchObject({ 'x-hip-id': 'hip-1' });
   });
 
-  it('leaves it to the person which call follows a state', async () => {
+  it('leaves it to the user which call follows a state', async () => {
     const { asked } = await walk('aadhaar', ['start-walk-2', '9876543210', '222222', '']);
-    expect(asked.at(-1)).toMatch(/nothing: stop/);
+    expect(asked.at(-1)).toMatch(/empty: stop/);
   });
 
-  it('walks by mobile, leaving out what was left empty', async () => {
+  it('walks by mobile, leaving out empty fields', async () => {
     await walk('mobile', ['start-walk-3', 'asha@sbx', 'Asha', '', '', 'F', '', '560001', '1', '', '1990']);
     expect(sandbox.requests.at(-1)).toMatchObject({
       body: {
@@ -179,20 +179,20 @@ describe('register', () => {
     });
   });
 
-  it('shows tokens only when told to', async () => {
+  it('prints tokens only with showTokens', async () => {
     const tokens = /sandbox-(abha|refresh|min)-token/g;
     const hidden = await walk('aadhaar', ['start-walk-4', '9876543210', '111111']);
-    expect(hidden.told).not.toMatch(tokens);
+    expect(hidden.printed).not.toMatch(tokens);
     const shown = await walk('aadhaar', ['start-walk-5', '9876543210', '111111'], true);
-    expect(shown.told.match(tokens)).toHaveLength(3);
+    expect(shown.printed.match(tokens)).toHaveLength(3);
   });
 
-  it('reads answers from a pipe, however they arrive, and says when they end', async () => {
+  it('reads answers from a pipe, however they arrive, and fails when they end', async () => {
     const input = new PassThrough();
-    const dialogue = openDialogue(input, new PassThrough());
+    const prompt = openPrompt(input, new PassThrough());
     input.end('first\n  second \n');
-    expect([await dialogue.ask('?'), await dialogue.ask('?')]).toEqual(['first', 'second']);
-    await expect(dialogue.ask('?')).rejects.toThrow(InputEnded);
-    dialogue.close();
+    expect([await prompt.ask('?'), await prompt.ask('?')]).toEqual(['first', 'second']);
+    await expect(prompt.ask('?')).rejects.toThrow(InputEnded);
+    prompt.close();
   });
 });

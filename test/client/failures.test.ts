@@ -13,29 +13,29 @@ const operations = [
 
 let sandbox: Sandbox;
 let client: ServiceClient;
-let hasty: ServiceClient;
+let impatient: ServiceClient;
 const quick = { timeoutMs: 300, totalTimeoutMs: 700, retry: { firstPauseMs: 10 } };
 
 beforeAll(async () => {
   sandbox = await startSandbox({ serviceIdentifierField: 'maker' });
   const options = { baseUrl: sandbox.url, token: sandboxToken };
   client = createServiceClient({ ...options, retry: { maxAttempts: 1 } });
-  hasty = createServiceClient({ ...options, ...quick });
+  impatient = createServiceClient({ ...options, ...quick });
 });
 afterAll(async () => {
   await client.close();
-  await hasty.close();
+  await impatient.close();
   await sandbox.close();
 });
 
 describe.each(operations)('%s', (operation) => {
   it.each([
-    ['answers broken JSON', 'garbage', '9000000003', 'UnreadableResponse', { status: 200 }],
-    ['answers HTML', 'html', '9000000009', 'UnreadableResponse', { status: 200 }],
+    ['responds with broken JSON', 'garbage', '9000000003', 'UnreadableResponse', { status: 200 }],
+    ['responds with HTML', 'html', '9000000009', 'UnreadableResponse', { status: 200 }],
     ['redirects', 'redirect', '9000000004', 'UnreadableResponse', { status: 302 }],
-    ['answers 10 MB', 'huge', '9000000005', 'UnreadableResponse', { status: 200, body: undefined }],
+    ['responds with 10 MB', 'huge', '9000000005', 'UnreadableResponse', { status: 200, body: undefined }],
     ['hangs', 'hang', '9000000002', 'Unavailable', { reason: 'time-out', mayHaveReached: true }],
-    ['stops amid its answer', 'stall', '9000000007', 'Unavailable', { reason: 'time-out' }],
+    ['stops amid its response', 'stall', '9000000007', 'Unavailable', { reason: 'time-out' }],
     [
       'drops the connection',
       'reset',
@@ -43,23 +43,26 @@ describe.each(operations)('%s', (operation) => {
       'Unavailable',
       { reason: 'network', mayHaveReached: true },
     ],
-    ['answers 400', '400', '9000000400', 'Rejected', { status: 400 }],
-    ['answers 401', '401', '9000000401', 'Unauthorized', { status: 401 }],
-    ['answers 404', '404', '9000000404', 'Rejected', { status: 404 }],
-    ['answers 422', '422', '9000000422', 'Rejected', { status: 422 }],
-    ['answers 429', '429', '9000000429', 'Rejected', { status: 429, retryAfterMs: 1000 }],
-    ['answers 500', '500', '9000000500', 'Unavailable', { status: 500, reason: 'status' }],
-    ['answers 503', '503', '9000000503', 'Unavailable', { status: 503, reason: 'status' }],
-  ])('when the service %s, ends with the right typed error', async (_, fault, mobile, name, detail) => {
-    // Only where nothing comes is the time-out short: a busy machine may be slow to answer.
-    const caller = ['hang', 'stall'].includes(fault) ? hasty : client;
-    const error = (await failureOf(faultyCalls(caller, fault, mobile)[operation]())) as ServiceError;
-    expect(error).toMatchObject({ name, operation, ...detail });
-    const registers = operation !== 'searchDrugsAndLabs';
-    expect(error.transactionId).toEqual(registers ? expect.stringMatching(/^start-/) : undefined);
-  });
+    ['responds with 400', '400', '9000000400', 'Rejected', { status: 400 }],
+    ['responds with 401', '401', '9000000401', 'Unauthorized', { status: 401 }],
+    ['responds with 404', '404', '9000000404', 'Rejected', { status: 404 }],
+    ['responds with 422', '422', '9000000422', 'Rejected', { status: 422 }],
+    ['responds with 429', '429', '9000000429', 'Rejected', { status: 429, retryAfterMs: 1000 }],
+    ['responds with 500', '500', '9000000500', 'Unavailable', { status: 500, reason: 'status' }],
+    ['responds with 503', '503', '9000000503', 'Unavailable', { status: 503, reason: 'status' }],
+  ])(
+    'when the service %s, the call fails with the right typed error',
+    async (_, fault, mobile, name, detail) => {
+      // Only where no response comes is the time-out short: a busy machine may respond slowly.
+      const caller = ['hang', 'stall'].includes(fault) ? impatient : client;
+      const error = (await failureOf(faultyCalls(caller, fault, mobile)[operation]())) as ServiceError;
+      expect(error).toMatchObject({ name, operation, ...detail });
+      const registers = operation !== 'searchDrugsAndLabs';
+      expect(error.transactionId).toEqual(registers ? expect.stringMatching(/^start-/) : undefined);
+    },
+  );
 
-  it('when the service is not there, says that nothing reached it', async () => {
+  it('when the service is unreachable, says that the request did not reach it', async () => {
     const gone = await startSandbox();
     await gone.close();
     const lonely = createServiceClient({ baseUrl: gone.url, token: sandboxToken, ...quick });
@@ -80,7 +83,7 @@ it('sends no token where a redirect points', async () => {
   expect(sandbox.requests.slice(before).map((r) => r.path)).toEqual(['/medical-db/v1/drugs-and-labs']);
 });
 
-it('stops reading an answer that is too large', async () => {
+it('stops reading a response that is too large', async () => {
   const stuffing = Buffer.alloc(64 * 1024, 'x');
   let written = 0;
   const endless = createServer((socket) => {
@@ -108,20 +111,20 @@ it('stops reading an answer that is too large', async () => {
     name: 'UnreadableResponse',
     message: expect.stringContaining('UND_ERR_RES_EXCEEDED_MAX_SIZE'),
   });
-  // What the sockets' own buffers take comes on top of the bound.
+  // The sockets' own buffers come on top of the limit.
   expect(written).toBeLessThan(20 * 1024 * 1024);
   await bounded.close();
   endless.close();
 });
 
-it('reads a large error as what its status says', async () => {
+it('reports a large error response by its status', async () => {
   expect(await failureOf(client.searchDrugsAndLabs({ q: 'fault-huge-500' }))).toMatchObject({
     name: 'Unavailable',
     status: 500,
   });
 });
 
-it('says which field is missing at abha_end, and still hands out what came', async () => {
+it('names the field missing at abha_end, and still returns the received JSON', async () => {
   const misconfigured = createServiceClient({
     baseUrl: sandbox.url,
     token: sandboxToken,
@@ -150,7 +153,7 @@ it("ends at once with the signal's reason when the caller gives up", async () =>
   expect(sandbox.requests.length - before).toBeLessThanOrEqual(1);
 });
 
-it('ends within its time-out even if the token source never answers', async () => {
+it('ends within its time-out even if the token source never settles', async () => {
   const waiting = createServiceClient({
     baseUrl: sandbox.url,
     token: () => new Promise<string>(() => {}),

@@ -40,7 +40,7 @@ describe('Verify OTP (section 4.1)', () => {
     });
   });
 
-  it('sends none of the optional headers unasked', async () => {
+  it('sends none of the optional headers by default', async () => {
     await client.verifyAadhaarOtp({ mobile, otp: '111111', txn_id: newTransaction() });
     const { headers } = sandbox.requests.at(-1)!;
     expect(Object.keys(headers)).not.toEqual(expect.arrayContaining([expect.stringMatching(/^x-/)]));
@@ -105,7 +105,7 @@ describe('Create health address by mobile (section 4.2)', () => {
     year_of_birth: 1980,
   };
 
-  it('sends the address, every profile field and the headers, and reads the answer', async () => {
+  it('sends the address, every profile field and the headers, and reads the response', async () => {
     const request = { abha_address: 'asha@sbx', profile, txn_id: newTransaction() };
     const response = await client.createAddressByMobile(request, { hipId: 'hip-1' });
 
@@ -125,7 +125,7 @@ describe('Create health address by mobile (section 4.2)', () => {
   });
 
   it.each(['abha_end', 'confirm_mobile_otp', 'abha_select', 'abha_create'])(
-    'can answer %s',
+    'can return %s',
     async (state) => {
       const abha_address = `state-${state}@sbx`;
       const response = await client.createAddressByMobile({
@@ -166,7 +166,7 @@ describe('Create health address by Aadhaar (section 4.3)', () => {
   });
 
   it.each(['confirm_mobile_otp', 'abha_select', 'abha_create'])(
-    'can answer %s, and its transaction id leads on',
+    'can return %s, and its transaction id leads on',
     async (state) => {
       const verified = await client.verifyAadhaarOtp({ mobile, otp: '444444', txn_id: newTransaction() });
       const first = await client.createAddressByAadhaar({
@@ -179,7 +179,7 @@ describe('Create health address by Aadhaar (section 4.3)', () => {
     },
   );
 
-  it('is refused with a transaction id of another step', async () => {
+  it('is rejected with a transaction id of another operation', async () => {
     const request = { abha_address: 'asha@sbx', txn_id: newTransaction() };
     await expect(client.createAddressByAadhaar(request)).rejects.toMatchObject({
       name: 'Rejected',
@@ -239,7 +239,7 @@ describe('Search drugs and laboratory tests (section 4.4)', () => {
     ]);
   });
 
-  it('sends any query text unharmed', async () => {
+  it('sends any query text unchanged', async () => {
     const q = 'ibuprofen & 5% /? #ñ "ज्वर"';
     await client.searchDrugsAndLabs({ q });
     expect(sandbox.requests.at(-1)).toMatchObject({ query: { q } });
@@ -248,7 +248,7 @@ describe('Search drugs and laboratory tests (section 4.4)', () => {
   it('keeps its connections for later calls', async () => {
     for (let count = 0; count < 20; count++) await client.searchDrugsAndLabs({ q: 'a' });
     const ports = new Set(sandbox.requests.slice(-20).map((r) => r.clientPort));
-    // Two, not one: a connection is free again only a moment after its answer was read.
+    // Two, not one: a connection is free again only a moment after its response was read.
     expect(ports.size).toBeLessThanOrEqual(2);
   });
 });

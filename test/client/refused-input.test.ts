@@ -18,7 +18,7 @@ afterAll(async () => {
 const verify = { mobile: '9876543210', otp: '654321', txn_id: 'start-refused' };
 const create = { abha_address: 'asha@sbx', txn_id: 'start-refused' };
 
-// Input as plain JavaScript could pass it: the types would refuse most of it before.
+// Input as plain JavaScript could pass it: the types reject most of it.
 const refused: [string, (c: ServiceClient) => Promise<unknown>, string][] = [
   ['a mobile of 9 digits', (c) => c.verifyAadhaarOtp({ ...verify, mobile: '987654321' }), 'mobile'],
   [
@@ -66,7 +66,7 @@ const refused: [string, (c: ServiceClient) => Promise<unknown>, string][] = [
   ['nothing at all', (c) => c.searchDrugsAndLabs(undefined as never), 'input'],
 ];
 
-it.each(refused)('refuses %s before anything is sent', async (_, call, path) => {
+it.each(refused)('rejects %s before anything is sent', async (_, call, path) => {
   const before = sandbox.requests.length;
   const error = await failureOf(call(client));
   expect(error).toBeInstanceOf(RefusedInput);
@@ -74,7 +74,7 @@ it.each(refused)('refuses %s before anything is sent', async (_, call, path) => 
   expect(sandbox.requests).toHaveLength(before);
 });
 
-it('takes every limit from 1 to 100, and no other number', async () => {
+it('accepts every limit from 1 to 100, and no other number', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.integer({ min: -5, max: 105 }), fc.double()), async (limit) => {
       const documented = Number.isInteger(limit) && limit >= 1 && limit <= 100;
@@ -88,11 +88,11 @@ it('takes every limit from 1 to 100, and no other number', async () => {
   );
 });
 
-it('says what is wrong without repeating the input', async () => {
+it('names what is wrong without quoting the input', async () => {
   const input = { mobile: '98765x3210', otp: '', txn_id: 'start-refused' };
   const error = (await failureOf(client.verifyAadhaarOtp(input))) as RefusedInput;
   expect(error.message).toBe(
-    'verifyAadhaarOtp: refused before sending: mobile: must be a 10-digit mobile number; ' +
+    'verifyAadhaarOtp: invalid input, not sent: mobile: must be a 10-digit mobile number; ' +
       'otp: Too small: expected string to have >=1 characters',
   );
   expect(error.transactionId).toBe('start-refused');
@@ -103,7 +103,7 @@ it.each([
   'not an address',
   'http://user:secret@127.0.0.1',
   'http://127.0.0.1/?key=secret',
-])('does not start with the base address %s, and does not repeat it', (baseUrl) => {
+])('rejects the base address %s, and does not quote it', (baseUrl) => {
   expect(() => createServiceClient({ baseUrl, token: sandboxToken })).toThrow(
     'baseUrl must be an http(s) address without credentials, query or fragment',
   );

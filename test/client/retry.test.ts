@@ -6,7 +6,7 @@ import { failureOf, faultyCalls } from './calls.ts';
 
 let sandbox: Sandbox;
 let client: ServiceClient;
-let hasty: ServiceClient;
+let impatient: ServiceClient;
 let pauses: number[];
 
 beforeAll(async () => {
@@ -18,14 +18,14 @@ beforeAll(async () => {
     onRetry: (_: unknown, pauseMs: number) => void pauses.push(pauseMs),
   };
   client = createServiceClient(options);
-  hasty = createServiceClient({ ...options, timeoutMs: 500 });
+  impatient = createServiceClient({ ...options, timeoutMs: 500 });
 });
 beforeEach(() => {
   pauses = [];
 });
 afterAll(async () => {
   await client.close();
-  await hasty.close();
+  await impatient.close();
   await sandbox.close();
 });
 
@@ -35,31 +35,28 @@ async function sentDuring(call: () => Promise<unknown>): Promise<number> {
   return sandbox.requests.length - before;
 }
 
-it.each(['500', '502', '503', '504', 'reset'])(
-  'asks again when a search meets %s, and succeeds',
-  async (fault) => {
-    const found = await client.searchDrugsAndLabs({ q: `fault-once-${fault}` });
-    expect(found.drugs).toEqual([]);
-    expect(pauses).toHaveLength(1);
-  },
-);
-
-it('asks again when an attempt of a search takes too long', async () => {
-  await hasty.searchDrugsAndLabs({ q: 'fault-once-hang' });
+it.each(['500', '502', '503', '504', 'reset'])('retries a search after %s, and succeeds', async (fault) => {
+  const found = await client.searchDrugsAndLabs({ q: `fault-once-${fault}` });
+  expect(found.drugs).toEqual([]);
   expect(pauses).toHaveLength(1);
 });
 
-it('waits as long as Retry-After asks before it searches again', async () => {
+it('retries a search after a time-out', async () => {
+  await impatient.searchDrugsAndLabs({ q: 'fault-once-hang' });
+  expect(pauses).toHaveLength(1);
+});
+
+it('waits for Retry-After before it retries a search', async () => {
   await client.searchDrugsAndLabs({ q: 'fault-once-429' });
   expect(pauses).toEqual([expect.any(Number)]);
   expect(pauses[0]).toBeGreaterThanOrEqual(1000);
 });
 
-it('gives a search up after three attempts', async () => {
+it('gives up a search after three attempts', async () => {
   expect(await sentDuring(() => client.searchDrugsAndLabs({ q: 'fault-500' }))).toBe(3);
 });
 
-it('says at once what it met if the time left is shorter than the pause asked for', async () => {
+it('fails at once if Retry-After is longer than the time left', async () => {
   const brief = createServiceClient({ baseUrl: sandbox.url, token: sandboxToken, totalTimeoutMs: 900 });
   const before = sandbox.requests.length;
   const error = await failureOf(brief.searchDrugsAndLabs({ q: 'fault-429' }));
@@ -69,7 +66,7 @@ it('says at once what it met if the time left is shorter than the pause asked fo
 });
 
 it.each(['400', '404', '422', 'garbage', 'redirect', 'huge'])(
-  'does not repeat a search that met %s',
+  'does not retry a search after %s',
   async (fault) => {
     expect(await sentDuring(() => client.searchDrugsAndLabs({ q: `fault-${fault}` }))).toBe(1);
   },
@@ -79,19 +76,19 @@ const registrations = ['verifyAadhaarOtp', 'createAddressByMobile', 'createAddre
 const faults = { '429': '429', '500': '500', '503': '503', reset: '006', hang: '002', garbage: '003' };
 
 describe.each(registrations)('%s', (operation) => {
-  it.each(Object.entries(faults))('is never sent twice, met by %s', async (fault, ending) => {
-    const calls = faultyCalls(fault === 'hang' ? hasty : client, fault, `9000000${ending}`);
+  it.each(Object.entries(faults))('is never sent twice: %s', async (fault, ending) => {
+    const calls = faultyCalls(fault === 'hang' ? impatient : client, fault, `9000000${ending}`);
     expect(await sentDuring(calls[operation])).toBe(1);
     expect(pauses).toEqual([]);
   });
 });
 
-it('sends a registration again where no connection came about: its OTP is still good', async () => {
+it('retries a registration where no connection was made: its OTP is still valid', async () => {
   const gone = await startSandbox();
   await gone.close();
   const port = Number(new URL(gone.url).port);
   let back: Sandbox | undefined;
-  const patient = createServiceClient({
+  const persistent = createServiceClient({
     baseUrl: gone.url,
     token: async () => {
       // The service comes back between the first attempt and the second.
@@ -101,10 +98,10 @@ it('sends a registration again where no connection came about: its OTP is still 
     retry: { firstPauseMs: 10 },
     onRetry: (_, pauseMs) => pauses.push(pauseMs),
   });
-  const call = patient.verifyAadhaarOtp({ mobile: '9876543210', otp: '111111', txn_id: 'start-back' });
+  const call = persistent.verifyAadhaarOtp({ mobile: '9876543210', otp: '111111', txn_id: 'start-back' });
   expect((await call).skip_state).toBe('abha_end');
   expect(back?.requests).toHaveLength(1);
-  await patient.close();
+  await persistent.close();
   await back?.close();
 });
 
@@ -123,7 +120,7 @@ describe('Retry-After', () => {
     expect(retryAfterMs('soon', now)).toBeUndefined();
   });
 
-  it('never yields a negative or unreadable pause', () => {
+  it('never gives a negative pause', () => {
     fc.assert(
       fc.property(fc.string(), (header) => {
         const pause = retryAfterMs(header);

@@ -32,10 +32,10 @@ it('reads a token file again once it has changed', async () => {
   await client.close();
 });
 
-it('asks once more after a 401, with a fresh token, and says which one was refused', async () => {
-  const refusals: (string | undefined)[] = [];
+it('retries once after a 401, with a new token, and names the rejected one to the token source', async () => {
+  const rejected: (string | undefined)[] = [];
   const client = clientWith(async ({ refused }) => {
-    refusals.push(refused);
+    rejected.push(refused);
     return refused === undefined ? 'stale' : 'first';
   });
   const response = await client.verifyAadhaarOtp({
@@ -45,7 +45,7 @@ it('asks once more after a 401, with a fresh token, and says which one was refus
   });
   expect(response.skip_state).toBe('abha_end');
   expect(tokensSent()).toEqual(['Bearer stale', 'Bearer first']);
-  expect(refusals).toEqual([undefined, 'stale']);
+  expect(rejected).toEqual([undefined, 'stale']);
   await client.close();
 });
 
@@ -60,14 +60,14 @@ it('gives up after the second 401', async () => {
   await client.close();
 });
 
-it('does not send a refused token again', async () => {
+it('does not send a rejected token again', async () => {
   const client = clientWith('stale');
   expect(await failureOf(client.searchDrugsAndLabs({ q: 'a' }))).toMatchObject({ name: 'Unauthorized' });
   expect(tokensSent()).toEqual(['Bearer stale']);
   await client.close();
 });
 
-it('says that the service answered 401 when no fresh token can be had', async () => {
+it('reports the 401 when the token source has no new token', async () => {
   const client = clientWith(async ({ refused }) => {
     if (refused === undefined) return 'stale';
     throw new RangeError('secret-in-an-error');
@@ -75,21 +75,21 @@ it('says that the service answered 401 when no fresh token can be had', async ()
   expect(await failureOf(client.searchDrugsAndLabs({ q: 'a' }))).toMatchObject({
     name: 'Unauthorized',
     status: 401,
-    message: 'searchDrugsAndLabs: the service answered 401, and the token source failed (RangeError)',
+    message: 'searchDrugsAndLabs: the service responded with 401, and the token source failed (RangeError)',
   });
   await client.close();
 });
 
 const unusable: [string, TokenSource, string][] = [
-  ['is empty', '', 'gave no usable bearer token'],
-  ['breaks its line', 'secret\r\nX-Evil: 1', 'gave no usable bearer token'],
+  ['is empty', '', 'returned no valid bearer token'],
+  ['breaks its line', 'secret\r\nX-Evil: 1', 'returned no valid bearer token'],
   ['is a file that is missing', { file: '/nowhere/token' }, 'failed (ENOENT)'],
   ['throws', () => Promise.reject(new RangeError('secret-in-an-error')), 'failed (RangeError)'],
-  ['gives nothing', () => undefined as never, 'gave no usable bearer token'],
+  ['returns nothing', () => undefined as never, 'returned no valid bearer token'],
 ];
 
 it.each(unusable)(
-  'sends nothing where the token source %s, and repeats nothing of it',
+  'sends nothing where the token source %s, and quotes nothing of it',
   async (_, token, says) => {
     const client = clientWith(token);
     const error = (await failureOf(client.searchDrugsAndLabs({ q: 'a' }))) as Error;

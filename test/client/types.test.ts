@@ -13,7 +13,7 @@ type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 const holds = <_ extends true>() => {};
 
 // The compiler keeps these promises; jest only runs the lines.
-it('has the service identifier in the type at abha_end, and only there for sure', () => {
+it('has the service identifier in the type at abha_end, and as optional elsewhere', () => {
   function atEnd(response: VerifyAadhaarOtpResponse | CreateAddressByMobileResponse) {
     if (response.skip_state === 'abha_end') return response.svc.min_token;
     // @ts-expect-error svc may be missing in every other state
@@ -28,7 +28,7 @@ it('lets any profile field be null', () => {
   holds<Same<Profile['first_name'], string | null | undefined>>();
 });
 
-it('refuses in the types what the interface does not know', () => {
+it('rejects in the types what is not in the interface', () => {
   // @ts-expect-error s_type is drug or lab
   const search: SearchRequest = { q: 'a', s_type: 'herb' };
   // @ts-expect-error the OTP is required
@@ -43,7 +43,7 @@ it('always has both arrays in a search response', () => {
   holds<Same<SearchResponse['lab_tests'] extends unknown[] ? true : false, true>>();
 });
 
-it('repeats no operation but the search', () => {
+it('marks only the search as repeatable', () => {
   const repeatable = Object.values(operations).filter((operation) => operation.repeatable);
   expect(repeatable.map((operation) => operation.name)).toEqual(['searchDrugsAndLabs']);
 });

@@ -172,7 +172,7 @@ it('an address that is not of this machine is told before anything is created', 
   const folder = newFolder();
   const service = start({ HOST: '192.0.2.1', DATA_DIR: join(folder, 'data') });
   expect(await service.end()).toBe(1);
-  expect(service.output()).toContain('HOST 192.0.2.1 is no address of this machine');
+  expect(service.output()).toContain('HOST 192.0.2.1 is not an address of this machine');
   expect(readdirSync(folder)).toEqual([]);
 });
 

@@ -2,32 +2,32 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { openQueue } from '../support/queue.ts';
-import { startTestService } from '../support/service.ts';
 import { openBrowser, signIn } from './browser.ts';
 import { type MadeUp, makeUp } from './made-up.ts';
+import { useConsole } from './use-console.ts';
 import { adminToken } from './visitor.ts';
 
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const minute = 60_000;
 
-let database: TestDatabase;
-let service: Awaited<ReturnType<typeof startTestService>>;
+let madeUp: MadeUp;
+const { database, service } = useConsole({
+  prepare: async (own) => {
+    madeUp = await makeUp(own, 10, 60);
+    return {};
+  },
+});
 let browser: Browser;
 let context: BrowserContext;
 let page: Page;
-let madeUp: MadeUp;
-/** Addresses that were asked for, and what the browser complained about. */
-const asked: string[] = [];
+/** Requested addresses, and errors that the browser reported. */
+const requested: string[] = [];
 const complaints: string[] = [];
-/** Addresses where the tests provoke an answer that is no 200. */
-const answeredOnPurpose = ['/favicon.ico', '/console', '/console/deliveries', '/console/nothing'];
+/** Paths where the tests provoke a status other than 200. */
+const provoked = ['/favicon.ico', '/console', '/console/deliveries', '/console/nothing'];
 
 beforeAll(async () => {
-  database = await createDatabase();
-  madeUp = await makeUp(database, 10, 60);
-  service = await startTestService({ databaseUrl: database.url, adminToken });
   const { queue, close } = await openQueue(database);
   await queue.opened().add('apply', { ids: [madeUp.applied[0]!] }, { delay: 60 * minute });
   await close();
@@ -36,18 +36,14 @@ beforeAll(async () => {
   page = await context.newPage();
   await signIn(page, service.url, adminToken);
 }, 10 * minute);
-afterAll(async () => {
-  await browser?.close();
-  await service.stop();
-  await database.close();
-});
+afterAll(() => browser?.close());
 
 async function open(options: Parameters<Browser['newContext']>[0] = {}): Promise<BrowserContext> {
   const opened = await browser.newContext({ acceptDownloads: true, ...options });
-  opened.on('request', (request) => asked.push(request.url()));
+  opened.on('request', (request) => requested.push(request.url()));
   opened.on('console', (message) => {
     const { url } = message.location();
-    if (message.type() === 'error' && !answeredOnPurpose.includes(new URL(url || service.url).pathname)) {
+    if (message.type() === 'error' && !provoked.includes(new URL(url || service.url).pathname)) {
       complaints.push(`${message.text()} at ${url}`);
     }
   });
@@ -59,7 +55,7 @@ async function open(options: Parameters<Browser['newContext']>[0] = {}): Promise
 const go = (path: string) => page.goto(`${service.url}/console${path}`);
 const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
 
-it('the overview draws its charts out of the figures beside them', async () => {
+it('the overview draws its charts from the tables below them', async () => {
   await go('');
   for (const name of ['Chart: Callbacks per hour', 'Chart: Net amount']) {
     const canvas = page.getByRole('img', { name });
@@ -70,8 +66,8 @@ it('the overview draws its charts out of the figures beside them', async () => {
     });
     expect(isDrawn).toBe(true);
   }
-  await page.getByText('Figures').last().click();
-  const figures = page.getByRole('region', { name: 'Figures: Net amount' });
+  await page.getByText('Data:').last().click();
+  const figures = page.getByRole('region', { name: 'Data: Net amount' });
   expect(await figures.getByRole('row').count()).toBe(31);
   const [sum] = await database.rows('select sum(net_amount)::float as net from reporting.receipts');
   const shown = await figures
@@ -80,14 +76,14 @@ it('the overview draws its charts out of the figures beside them', async () => {
       cells.reduce((total, cell) => total + Number((cell as HTMLElement).dataset.value), 0),
     );
   expect(shown).toBeCloseTo(sum!.net as number, 2);
-  await page.getByRole('heading', { name: 'Silent out of the ordinary' }).waitFor();
+  await page.getByRole('heading', { name: 'Unusually silent businesses' }).waitFor();
 });
 
-it('what failed is found with the keyboard, opened, replayed and applied', async () => {
+it('a failed delivery is found with the keyboard, opened, replayed and applied', async () => {
   const id = madeUp.failed[0]!;
   await go('');
   await page.keyboard.press('Tab');
-  expect(await page.evaluate(() => document.activeElement?.textContent?.trim())).toBe('Skip to the content');
+  expect(await page.evaluate(() => document.activeElement?.textContent?.trim())).toBe('Skip to content');
   await page.getByRole('link', { name: 'Failed' }).first().focus();
   await page.keyboard.press('Enter');
   await heading('Failed deliveries');
@@ -102,7 +98,7 @@ it('what failed is found with the keyboard, opened, replayed and applied', async
 
   await database.pool.query('alter table receipts drop constraint receipts_no_refunds');
   await page.getByRole('button', { name: 'Replay …' }).click();
-  await heading('Replay?');
+  await heading('Preview replay');
   await page.getByRole('button', { name: 'Replay 1 delivery' }).click();
   await heading('Replayed');
   await page.getByRole('link', { name: id }).click();
@@ -113,7 +109,7 @@ it('what failed is found with the keyboard, opened, replayed and applied', async
   ]);
 });
 
-it('personal data is shown when it is asked for', async () => {
+it('personal data is shown on demand', async () => {
   const [receipt] = await database.rows(
     `select delivery_id, mobile from receipts where mobile <> '' limit 1`,
   );
@@ -126,7 +122,7 @@ it('personal data is shown when it is asked for', async () => {
     .waitFor();
 });
 
-it('a report is narrowed and downloaded', async () => {
+it('a report is filtered and downloaded', async () => {
   await go('/reports');
   await page.getByRole('link', { name: 'Receipts', exact: true }).click();
   await page.getByLabel('Business').fill('6712f0c2e4b0a1b2c3d4e501');
@@ -137,10 +133,10 @@ it('a report is narrowed and downloaded', async () => {
   const download = await downloading;
   expect(download.suggestedFilename()).toMatch(/^receipts_[\d-]+_[\d-]+\.csv$/);
   const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
-  const [held] = await database.rows(
+  const [expected] = await database.rows(
     `select count(*)::int as n from reporting.receipts where business_id = '6712f0c2e4b0a1b2c3d4e501'`,
   );
-  expect(lines.length).toBe((held!.n as number) + 1);
+  expect(lines.length).toBe((expected!.n as number) + 1);
 });
 
 it('a state of the queue leads to its jobs, and a job to its delivery', async () => {
@@ -170,7 +166,7 @@ const pages = async () => {
   ];
 };
 
-const faultsOf = (on: Page) =>
+const violationsOf = (on: Page) =>
   on.evaluate(async () => {
     const { axe } = window as unknown as { axe: { run: () => Promise<AxeResults> } };
     const { violations } = await axe.run();
@@ -185,15 +181,15 @@ it.each([
   ['light', 360],
   ['dark', 360],
 ] as const)(
-  'no page has a serious fault of accessibility or is wider than its screen: %s, %d wide',
+  'no page has a serious accessibility violation or is wider than its screen: %s, %d wide',
   async (colorScheme, width) => {
     const own = await open({ colorScheme, viewport: { width, height: 780 }, reducedMotion: 'reduce' });
     const visited = await own.newPage();
     const found: Record<string, unknown> = {};
     const check = async (name: string) => {
-      const faults = await faultsOf(visited);
+      const serious = await violationsOf(visited);
       const overflow = await visited.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      if (faults.length > 0 || overflow > 0) found[name] = { faults, overflow };
+      if (serious.length > 0 || overflow > 0) found[name] = { serious, overflow };
     };
     await visited.goto(`${service.url}/console`);
     await check('sign-in');
@@ -204,7 +200,7 @@ it.each([
     }
     for (const [from, button] of [
       ['/failed', 'Replay …'],
-      ['/quarantine', 'Take in …'],
+      ['/quarantine', 'Replay …'],
       ['/quarantine', 'Drop …'],
     ]) {
       await visited.goto(`${service.url}/console${from}`);
@@ -218,18 +214,18 @@ it.each([
   4 * minute,
 );
 
-it('works without scripts: the figures of the charts can be read', async () => {
+it('works without scripts: the data of the charts can be read', async () => {
   const own = await browser.newContext({ javaScriptEnabled: false });
   const plain = await own.newPage();
   await signIn(plain, service.url, adminToken);
-  await plain.getByText('Figures').first().click();
-  await plain.getByRole('region', { name: 'Figures: Callbacks per hour' }).waitFor();
+  await plain.getByText('Data:').first().click();
+  await plain.getByRole('region', { name: 'Data: Callbacks per hour' }).waitFor();
   await own.close();
 });
 
-it('no page asked another host for anything, and the browser had nothing to complain about', () => {
-  const elsewhere = asked.filter((address) => new URL(address).origin !== service.url);
-  expect(asked.length).toBeGreaterThan(100);
+it('no page requested anything of another host, and the browser reported no error', () => {
+  const elsewhere = requested.filter((address) => new URL(address).origin !== service.url);
+  expect(requested.length).toBeGreaterThan(100);
   expect(elsewhere).toEqual([]);
   expect(complaints).toEqual([]);
 });

@@ -13,7 +13,7 @@ const args = [
 ];
 
 /**
- * The path of a Chromium; as root of a Debian it is installed, which takes a minute.
+ * The path of a Chromium. Root on Debian installs it where it is missing, which takes a minute.
  *
  * @throws Error with one line that says what to install
  */
@@ -30,7 +30,7 @@ function findChromium(): string {
   return found;
 }
 
-/** A headless Chromium, the one of the system. */
+/** The system's Chromium, headless. */
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: findChromium(), args });
 }

@@ -5,16 +5,16 @@ afterEach(() => {
   Date.now = wallTime;
 });
 
-it('an answer is cached for its time, though the clock is stepped', async () => {
-  let asked = 0;
-  const answer = cached(async () => {
-    asked += 1;
-    return asked;
+it('a result is cached for its time, even if the clock is stepped', async () => {
+  let queries = 0;
+  const read = cached(async () => {
+    queries += 1;
+    return queries;
   });
-  await answer();
+  await read();
   for (const minutes of [10, -10]) {
     Date.now = () => wallTime() + minutes * 60_000;
-    expect(await answer()).toMatchObject({ value: 1 });
+    expect(await read()).toMatchObject({ value: 1 });
   }
-  expect(asked).toBe(1);
+  expect(queries).toBe(1);
 });

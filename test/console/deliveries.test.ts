@@ -35,7 +35,7 @@ async function walk(filter: object, size: number, direction: 'before' | 'after')
 it('pages in either direction hold every delivery that matches once, the newest first', async () => {
   const one = <Value>(name: string, ...values: Value[]) =>
     fc.constantFrom(...values).map((value) => ({ [name]: value }));
-  // Two at most: with more, hardly anything is left to page through.
+  // Two at most: more leave hardly any deliveries to page through.
   const filters = fc
     .array(
       fc.oneof(
@@ -76,7 +76,7 @@ it('pages in either direction hold every delivery that matches once, the newest 
   );
 });
 
-it('reads no more than a few of 20,000 deliveries for a page, whatever it shows', async () => {
+it('reads only a few of 20,000 deliveries for a page, whatever the filter', async () => {
   const place = { before: '018bcfe5-6800-8000-8000-000000003000' };
   const filters: [string, DeliveryFilter, Place][] = [
     ['the first page', {}, {}],
@@ -128,7 +128,7 @@ function rowsRead(node: PlanNode): number {
   return below + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
 }
 
-it('a filter shows what matches, and says what is wrong with it', async () => {
+it('a filter shows matching deliveries, and an invalid one says what is wrong', async () => {
   await apply(database, [receiptCallback(), consentFormCallback(), reviewRequestCallback()]);
   const all = await visitor.read('/deliveries');
   for (const event of ['receipt.created', 'mcert.created', 'google_review.request']) {
@@ -137,17 +137,17 @@ it('a filter shows what matches, and says what is wrong with it', async () => {
   const some = await visitor.read('/deliveries?family=consent_form&from=2023-11-15T03:43');
   expect(some).toContain('<td>mcert.created</td>');
   expect(some).not.toContain('<td>receipt.created</td>');
-  expect(await visitor.read('/deliveries?from=2023-11-15T03:44')).toContain('No delivery is like that.');
+  expect(await visitor.read('/deliveries?from=2023-11-15T03:44')).toContain('No matching deliveries.');
 
   const wrong = await visitor.get('/deliveries?id=5&receipt=x&family=dog&from=yesterday&business=%00');
   const text = await wrong.text();
   expect(wrong.status).toBe(400);
-  for (const fault of ['An id is a UUID.', 'A receipt’s id is a whole number.', 'A time is a date']) {
+  for (const fault of ['An id must be a UUID.', 'A receipt id must be a whole number.', 'Enter a date']) {
     expect(text).toContain(fault);
   }
 });
 
-describe('a delivery in full', () => {
+describe('the page of a delivery', () => {
   const secret = {
     name: 'CANARY-NAME',
     mobile: '+915550000000',
@@ -158,7 +158,7 @@ describe('a delivery in full', () => {
   const callback = receiptCallback({ data: secret });
   const { id } = deliveryOf(callback);
 
-  it('hides what may be personal until it is asked for, and the log says that it was', async () => {
+  it('shows personal data only on demand, and logs that', async () => {
     await apply(database, [callback]);
     const page = await visitor.read(`/deliveries/${id}`);
     expect(page).not.toMatch(/CANARY|\+915550000000|files\.invalid|pay\.invalid/);
@@ -175,19 +175,19 @@ describe('a delivery in full', () => {
     expect((await visitor.get(`/deliveries/${id}/personal`)).status).toBe(404);
   });
 
-  it('tells its life, and which row it made', async () => {
+  it('shows its duplicates, and which delivery its row comes from', async () => {
     await apply(database, [callback]);
     await takeIn(database, [callback]);
     const page = await visitor.read(`/deliveries/${id}`);
-    expect(page).toContain('This delivery made the row as it is.');
-    expect(page).toContain('1, the last at <time');
+    expect(page).toContain('This delivery is the row’s current version.');
+    expect(page).toContain('1, the last one at <time');
     const later = receiptCallback({ event_time: 1_700_000_500 });
     await apply(database, [later]);
     expect(await visitor.read(`/deliveries/${id}`)).toContain(`/console/deliveries/${deliveryOf(later).id}`);
   });
 
   it.each(['018bcfe5-6800-8a3c-9f10-0123456789ab', 'nothing', '%00', "'"])(
-    'there is none with the id %s',
+    'is not found for the id %s',
     async (none) => {
       expect((await visitor.get(`/deliveries/${none}`)).status).toBe(404);
     },
@@ -222,7 +222,7 @@ describe('a delivery in full', () => {
 describe('times', () => {
   const zones = ['Asia/Kolkata', 'UTC', 'America/New_York', 'Australia/Lord_Howe'];
 
-  it.each(zones)('a clock’s reading in %s is read back as the same moment', (zone) => {
+  it.each(zones)('a local time in %s is parsed as the same moment', (zone) => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 2_000_000_000 }), (seconds) => {
         const reading = new Date(seconds * 1000)
@@ -235,7 +235,7 @@ describe('times', () => {
     );
   });
 
-  it('are written for people', () => {
+  it('are formatted for people', () => {
     expect(formatMoment(new Date(1_700_000_000_000), 'Asia/Kolkata')).toBe('15 Nov 2023, 03:43:20');
     expect([60, 950, 5_000, 61_000, 90_000_000].map(formatDuration)).toEqual([
       '0.06 s',

@@ -25,12 +25,12 @@ const statuses = async () =>
     ({ status, n }) => `${n} ${status}`,
   );
 
-const textOf = async (answer: Response | Promise<Response>) => (await answer).text();
+const textOf = async (response: Response | Promise<Response>) => (await response).text();
 const figure = (page: string, name: string) =>
   Number(new RegExp(`<dt>${name}</dt>\\s*<dd>([\\d,]+)</dd>`).exec(page)?.[1]);
 
 describe('failed deliveries', () => {
-  it('are grouped by what is wrong with them, and cannot be dropped', async () => {
+  it('are grouped by error, and cannot be dropped', async () => {
     await fail([
       ...receipts('bad', 'bad', 'good'),
       receiptCallback({ event: 'receipt.updated', data: { receipt_id: 9, remarks: 'bad' } }),
@@ -44,7 +44,7 @@ describe('failed deliveries', () => {
     expect((await visitor.read(list.replace('/console', ''))).match(/status-failed/g)).toHaveLength(2);
   });
 
-  it('a replay is tried out first, and changes nothing until it is confirmed', async () => {
+  it('a replay begins with a preview, and changes nothing until it is confirmed', async () => {
     await fail(receipts('bad', 'bad', 'good'));
     const preview = await textOf(visitor.post('/replay/preview', { family: 'receipt' }));
     expect([figure(preview, 'Would be applied'), figure(preview, 'Rows that would change')]).toEqual([2, 2]);
@@ -54,10 +54,10 @@ describe('failed deliveries', () => {
     const done = await textOf(visitor.post('/replay', { family: 'receipt' }));
     expect([figure(done, 'Applied'), figure(done, 'Failed again')]).toEqual([2, 0]);
     expect(await statuses()).toEqual(['3 applied']);
-    expect(await visitor.read('/failed')).toContain('Nothing has failed.');
+    expect(await visitor.read('/failed')).toContain('No failed deliveries.');
   });
 
-  it('one that fails again stays failed and says why', async () => {
+  it('one that fails again stays failed, with its new error', async () => {
     const [id] = await fail(receipts('bad'));
     await database.pool.query(`alter table receipts add constraint stricter check (remarks = '')`);
     const preview = await textOf(visitor.post('/replay/preview', { id: id! }));
@@ -88,7 +88,7 @@ describe('failed deliveries', () => {
     expect(await statuses()).toEqual(['3 applied', '1 failed']);
   });
 
-  it('one that was applied is applied again by its id only', async () => {
+  it('an applied delivery is replayed by its id only', async () => {
     const [id] = await fail(receipts('good'));
     await database.pool.query('update receipts set net_amount = 0');
     expect((await visitor.post('/replay', { status: 'applied' })).status).toBe(400);
@@ -97,7 +97,7 @@ describe('failed deliveries', () => {
   });
 
   it.each([{ family: 'dog' }, { id: 'x' }, { status: 'received' }, { since: 'yesterday' }])(
-    'a form that makes no sense does nothing: %j',
+    'an invalid form does nothing: %j',
     async (fields) => {
       await fail(receipts('bad'));
       expect((await visitor.post('/replay', fields as unknown as Record<string, string>)).status).toBe(400);
@@ -107,11 +107,11 @@ describe('failed deliveries', () => {
 });
 
 describe('the quarantine', () => {
-  const refuse = async (body: unknown, path = paths.receipt) => {
-    const answer = await post(service.url + path, body);
-    expect(answer.status).toBeGreaterThanOrEqual(400);
+  const reject = async (body: unknown, path = paths.receipt) => {
+    const response = await post(service.url + path, body);
+    expect(response.status).toBeGreaterThanOrEqual(400);
   };
-  /** Refused then, but would fit today: as after a fix. */
+  /** Rejected then, but valid today, as after a fix. */
   const fits = (receipt_id: number) =>
     database.pool.query(
       `insert into quarantine (id, path, reason, errors, body)
@@ -121,14 +121,14 @@ describe('the quarantine', () => {
   const left = async () =>
     Number((await database.rows('select count(*) as n from quarantine where replayed_at is null'))[0]!.n);
 
-  it('is grouped by what is wrong, and shows no path and no body unasked', async () => {
-    await refuse({ ...receiptCallback({ data: { name: 'CANARY' } }), event_time: 'x' });
-    await refuse({ ...receiptCallback({ data: { name: 'CANARY2' } }), event_time: 'y' });
-    await refuse('<html>');
-    await refuse(consentFormCallback());
+  it('is grouped by error, and shows paths never and bodies only on demand', async () => {
+    await reject({ ...receiptCallback({ data: { name: 'CANARY' } }), event_time: 'x' });
+    await reject({ ...receiptCallback({ data: { name: 'CANARY2' } }), event_time: 'y' });
+    await reject('<html>');
+    await reject(consentFormCallback());
     const page = await visitor.read('/quarantine');
     expect(page).toContain('<code>/event_time</code>');
-    expect(page.match(/Take in …/g)).toHaveLength(3);
+    expect(page.match(/Replay …/g)).toHaveLength(3);
     expect(page).not.toMatch(/CANARY|registered_url/);
     const [{ id }] = (await database.rows(
       `select id from quarantine where body::text like '%' || encode('CANARY2', 'hex') || '%'`,
@@ -137,25 +137,27 @@ describe('the quarantine', () => {
     expect(await textOf(visitor.post(`/quarantine/${id}/personal`))).toContain('CANARY2');
   });
 
-  it('what fits today is taken in after the dry run has said so, and the rest stays', async () => {
+  it('what is valid today is accepted by a replay after its preview, and the rest stays', async () => {
     await fits(1);
     await fits(2);
-    await refuse({ ...receiptCallback(), event_time: 'x' });
+    await reject({ ...receiptCallback(), event_time: 'x' });
     const fields = { reason: 'invalid', action: 'replay' };
     const preview = await textOf(visitor.post('/quarantine/preview', fields));
-    expect([figure(preview, 'Would be taken in'), figure(preview, 'Would still be refused')]).toEqual([2, 1]);
+    expect([figure(preview, 'Would be accepted'), figure(preview, 'Would still be rejected')]).toEqual([
+      2, 1,
+    ]);
     expect([await left(), await database.rows('select 1 from deliveries')]).toEqual([3, []]);
 
     const done = await textOf(visitor.post('/quarantine/replay', fields));
-    expect([figure(done, 'Taken in'), figure(done, 'Still refused')]).toEqual([2, 1]);
+    expect([figure(done, 'Accepted'), figure(done, 'Still rejected')]).toEqual([2, 1]);
     expect([await left(), (await database.rows('select 1 from deliveries')).length]).toEqual([1, 2]);
   });
 
-  it('is dropped one by one, by group, or all after that was said', async () => {
+  it('is dropped one by one, by group, or all on explicit request', async () => {
     await fits(1);
-    await refuse({ ...receiptCallback(), event_time: 'x' });
-    await refuse({ ...receiptCallback({ data: { receipt_id: 2 } }), event_time: 'x' });
-    await refuse('<html>');
+    await reject({ ...receiptCallback(), event_time: 'x' });
+    await reject({ ...receiptCallback({ data: { receipt_id: 2 } }), event_time: 'x' });
+    await reject('<html>');
     const drop = async (fields: Record<string, string>) => {
       const before = await left();
       const preview = await visitor.post('/quarantine/preview', { ...fields, action: 'drop' });
@@ -175,8 +177,8 @@ describe('the quarantine', () => {
     expect(await drop({ all: 'yes' })).toEqual([200, 1]);
   });
 
-  it('a drop does not reach what has come since it was shown', async () => {
-    await refuse('<html>');
+  it('a drop does not delete what was received after its preview', async () => {
+    await reject('<html>');
     const preview = await textOf(visitor.post('/quarantine/preview', { reason: 'not_json', action: 'drop' }));
     const asOf = /name="asOf" value="(\d+)"/.exec(preview)![1]!;
     await database.pool.query(`update quarantine set last_received_at = now() + interval '1 second'`);
@@ -184,7 +186,7 @@ describe('the quarantine', () => {
     expect(await left()).toBe(1);
   });
 
-  it('pages hold every body once, the last to arrive first', async () => {
+  it('pages hold every body once, last received first', async () => {
     await database.pool.query(
       `insert into quarantine (id, path, reason, body, last_received_at)
        select gen_random_uuid(), 'p', 'not_json', 'x', now() - (n / 3) * interval '1 second' from generate_series(1, 130) as n`,

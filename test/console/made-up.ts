@@ -12,7 +12,7 @@ const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const clientId = '64a1f0c2e4b0a1b2c3d4e5f6';
 const businessIds = ['6712f0c2e4b0a1b2c3d4e501', '6712f0c2e4b0a1b2c3d4e502', '6712f0c2e4b0a1b2c3d4e503'];
-/** Sends no more since two days ago. */
+/** Has sent nothing for two days. */
 const silentBusiness = businessIds[2]!;
 
 export interface MadeUp {
@@ -22,8 +22,8 @@ export interface MadeUp {
 }
 
 /**
- * Some weeks of three clinics, as they look when all goes well but for a few: deliveries that failed, bodies in
- * quarantine, one clinic that is silent. Chance repeats itself.
+ * Some weeks of three clinics: mostly applied deliveries, a few failed ones, rejected bodies, and one silent clinic.
+ * Random values are seeded.
  */
 export async function makeUp(database: TestDatabase, days = 31, perDay = 70): Promise<MadeUp> {
   await database.pool.query(
@@ -114,7 +114,7 @@ async function fillQuarantine(database: TestDatabase): Promise<void> {
     });
   }
   for (let index = 0; index < 2; index += 1) {
-    // These would fit today.
+    // Valid today.
     const fits = { ...envelope(), data: { ...envelope().data, receipt_id: 900_001 + index } };
     await quarantine.keep({
       path: paths.receipt,

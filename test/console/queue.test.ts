@@ -2,40 +2,35 @@ import { randomUUID } from 'node:crypto';
 import type { JobsOptions } from 'bullmq';
 import { listLimit } from '../../src/console/queue/jobs.ts';
 import type { JobWorker } from '../../src/queue/backend.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { openQueue } from '../support/queue.ts';
 import { openRedis, type TestRedis } from '../support/redis.ts';
-import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { adminToken, postForm, signInTo, type Visitor } from './visitor.ts';
+import { useConsole } from './use-console.ts';
+import { postForm } from './visitor.ts';
+
+let redis: Pick<TestRedis, 'url' | 'client' | 'stop'>;
+beforeAll(async () => {
+  redis = await openRedis();
+  await redis.client().flushdb();
+});
+afterAll(() => redis.stop());
 
 describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
-  let database: TestDatabase;
-  let redis: Pick<TestRedis, 'url' | 'client' | 'stop'> | undefined;
-  let service: Awaited<ReturnType<typeof startTestService>>;
-  let visitor: Visitor;
+  const redisUrl = () => (backend === 'redis' ? redis.url : undefined);
   let opened: Awaited<ReturnType<typeof openQueue>>;
   const workers: JobWorker[] = [];
 
+  afterAll(() => opened.close());
+  const { database, service, visitor } = useConsole({
+    prepare: async () => ({ redisUrl: redisUrl() }),
+  });
   beforeAll(async () => {
-    redis = backend === 'redis' ? await openRedis() : undefined;
-    await redis?.client().flushdb();
-    database = await createDatabase();
-    const stores = { databaseUrl: database.url, redisUrl: redis?.url };
-    service = await startTestService({ ...stores, role: 'receiver', adminToken });
-    visitor = await signInTo(service.url);
-    opened = await openQueue(database, redis?.url);
+    opened = await openQueue(database, redisUrl());
   });
   afterEach(async () => {
     await Promise.all(workers.splice(0).map((worker) => worker.close(true)));
     await opened.queue.opened().obliterate({ force: true });
     await opened.queue.opened().resume();
-  });
-  afterAll(async () => {
-    await opened.close();
-    await service.stop();
-    await database.close();
-    await redis?.stop();
   });
 
   const add = async (data: object, options?: JobsOptions) =>
@@ -55,7 +50,7 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
   const readIds = (page: string) =>
     Array.from(page.matchAll(/href="\/console\/deliveries\/([^"]+)"/g), ([, id]) => id);
 
-  it('says how many jobs are in each state, and where', async () => {
+  it('shows the number of jobs in each state, and the queue’s store', async () => {
     await add({ ids: [randomUUID()] });
     await add({ ids: [randomUUID()] }, { delay: 600_000 });
     expect(await visitor.read('/queue')).toContain(
@@ -65,12 +60,12 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
     expect(counts).toEqual([0, 1, 1, 0]);
   });
 
-  it('lists the newest hundred jobs of a state, with the way to their deliveries', async () => {
+  it('lists the newest hundred jobs of a state, with links to their deliveries', async () => {
     const ids = Array.from({ length: listLimit + 1 }, () => randomUUID());
     for (const id of ids) await add({ ids: [id, randomUUID()] });
     const page = await visitor.read('/queue/waiting');
     expect(readIds(page)).toEqual(ids.slice(1).reverse());
-    expect(page).toContain(`The newest ${listLimit} jobs.`);
+    expect(page).toContain(`Only the newest ${listLimit} jobs are shown.`);
     expect(page).toMatch(/<td class="number">0<\/td><td class="number">2<\/td>/);
   });
 
@@ -94,7 +89,7 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
   );
 
   it.each([{ ids: ['CANARY'] }, { ids: 'CANARY' }, { anything: 'CANARY' }])(
-    'shows nothing of a job but ids of deliveries: %j',
+    'shows nothing of a job but delivery ids: %j',
     async (data) => {
       await add(data);
       const page = await visitor.read('/queue/waiting');
@@ -108,13 +103,13 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
     const before = await visitor.read('/queue/waiting');
     const csrf = /name="csrf" value="([^"]+)"/.exec(before)![1]!;
     for (const path of ['/queue', '/queue/waiting', '/queue/waiting/1']) {
-      const answer = await postForm(`${service.url}/console${path}`, { csrf }, { cookie: visitor.cookie });
-      expect([path, answer.status]).toEqual([path, 404]);
+      const response = await postForm(`${service.url}/console${path}`, { csrf }, { cookie: visitor.cookie });
+      expect([path, response.status]).toEqual([path, 404]);
     }
     expect(await visitor.read('/queue/waiting')).toBe(before);
   });
 
-  it('knows no page of a state that is none', async () => {
+  it('there is no page for an unknown state', async () => {
     for (const state of ['board', 'wait', 'constructor']) {
       expect((await visitor.get(`/queue/${state}`)).status).toBe(404);
     }

@@ -1,3 +1,4 @@
+import * as client from '../../src/client/index.ts';
 import { createSessions, sessionS } from '../../src/console/session.ts';
 import { families } from '../../src/families/index.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
@@ -7,7 +8,7 @@ import { useConsole } from './use-console.ts';
 import { adminToken, postForm, signInTo } from './visitor.ts';
 
 const { service, visitor, startAnother } = useConsole({
-  openapi: async () => openApiDocument({ families, signatureHeader: 'X', version: '1' }),
+  openapi: async () => openApiDocument({ families, service: client, signatureHeader: 'X', version: '1' }),
 });
 
 const id = '018bcfe5-6800-8a3c-9f10-0123456789ab';
@@ -34,47 +35,47 @@ const forms = [
 ];
 
 it.each([...pages, ...more, ...assets])(
-  'answers a stranger with the sign-in form and nothing else: GET %s',
+  'without a session there is the sign-in form and nothing else: GET %s',
   async (path) => {
-    const answer = await fetch(`${service.url}/console${path}`);
-    const text = await answer.text();
-    expect(answer.status).toBe(401);
+    const response = await fetch(`${service.url}/console${path}`);
+    const text = await response.text();
+    expect(response.status).toBe(401);
     expect(text).toContain('Sign in');
     expect(text).not.toMatch(/<nav|<table|<script|sign-out|Asia/);
   },
 );
 
-it.each(forms)('lets a stranger change nothing: POST %s', async (path) => {
-  const answer = await postForm(`${service.url}/console${path}`, { csrf: 'x' });
+it.each(forms)('without a session nothing can be changed: POST %s', async (path) => {
+  const response = await postForm(`${service.url}/console${path}`, { csrf: 'x' });
   expect([
-    answer.status,
-    (await answer.text()).includes('<form method="post" action="/console/sign-in"'),
+    response.status,
+    (await response.text()).includes('<form method="post" action="/console/sign-in"'),
   ]).toEqual([401, true]);
 });
 
-it('serves a stranger the stylesheet of the form', async () => {
-  const answer = await fetch(`${service.url}/console/assets/console.css`);
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8']);
+it('the stylesheet of the form needs no session', async () => {
+  const response = await fetch(`${service.url}/console/assets/console.css`);
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8']);
 });
 
-it('there is no console where there is no admin token', async () => {
+it('without an admin token there is no console', async () => {
   const other = await startAnother({});
   for (const path of ['/console', '/console/assets/console.css', '/openapi.json']) {
     expect((await fetch(other.url + path)).status).toBe(404);
   }
 });
 
-it('the right token begins a session in a cookie that scripts, other sites and other paths do not get', async () => {
-  const answer = await postForm(`${service.url}/console/sign-in`, { token: adminToken });
-  const cookie = answer.headers.get('set-cookie')!;
-  expect([answer.status, answer.headers.get('location')]).toEqual([303, '/console']);
+it('the right token begins a session in a cookie that scripts, other sites and other paths cannot read', async () => {
+  const response = await postForm(`${service.url}/console/sign-in`, { token: adminToken });
+  const cookie = response.headers.get('set-cookie')!;
+  expect([response.status, response.headers.get('location')]).toEqual([303, '/console']);
   for (const part of ['Path=/console', 'HttpOnly', 'SameSite=Strict', `Max-Age=${sessionS}`])
     expect(cookie).toContain(part);
   expect(cookie).not.toContain('Secure');
   expect(cookie).not.toContain(adminToken);
 });
 
-it('the cookie is for TLS only where the proxy that is trusted says that the request came by TLS', async () => {
+it('the cookie is secure only if the trusted proxy says that the request used TLS', async () => {
   const config = testConfig({});
   const authentication = { ...config.authentication, trustProxy: 1 };
   const behind = await startAnother({ adminToken, authentication });
@@ -85,9 +86,9 @@ it('the cookie is for TLS only where the proxy that is trusted says that the req
   expect(await cookieOf(service.url)).not.toContain('Secure');
 });
 
-it.each(['', 'wrong', `${adminToken}x`])('another token begins none: %p', async (token) => {
-  const answer = await postForm(`${service.url}/console/sign-in`, { token });
-  expect([answer.status, answer.headers.get('set-cookie')]).toEqual([401, null]);
+it.each(['', 'wrong', `${adminToken}x`])('a wrong token begins no session: %p', async (token) => {
+  const response = await postForm(`${service.url}/console/sign-in`, { token });
+  expect([response.status, response.headers.get('set-cookie')]).toEqual([401, null]);
 });
 
 it.each([
@@ -95,49 +96,49 @@ it.each([
   '//elsewhere.invalid/console',
   '/console.invalid',
   'javascript:alert(1)',
-])('leads nowhere else after the sign-in: %s', async (next) => {
-  const answer = await postForm(`${service.url}/console/sign-in`, { token: adminToken, next });
-  expect(answer.headers.get('location')).toBe('/console');
+])('the sign-in redirects to no other site: %s', async (next) => {
+  const response = await postForm(`${service.url}/console/sign-in`, { token: adminToken, next });
+  expect(response.headers.get('location')).toBe('/console');
 });
 
-it('leads to the page that was asked for', async () => {
+it('the sign-in redirects to the requested page', async () => {
   const form = await (await fetch(`${service.url}/console/deliveries?status=failed`)).text();
   const next = /name="next" value="([^"]+)"/.exec(form)![1]!;
-  const answer = await postForm(`${service.url}/console/sign-in`, { token: adminToken, next });
-  expect(answer.headers.get('location')).toBe('/console/deliveries?status=failed');
+  const response = await postForm(`${service.url}/console/sign-in`, { token: adminToken, next });
+  expect(response.headers.get('location')).toBe('/console/deliveries?status=failed');
 });
 
-it('an address that tries token after token is told to wait, and the right one passes all the same', async () => {
+it('wrong tokens are rate-limited per address, and the right one still passes', async () => {
   const other = await startAnother({ adminToken });
   const attempt = (token: string) => postForm(`${other.url}/console/sign-in`, { token });
   const last = await until(async () => {
-    const answer = await attempt('guess');
-    return answer.status === 429 ? answer : undefined;
+    const response = await attempt('guess');
+    return response.status === 429 ? response : undefined;
   });
   expect(Number(last.headers.get('retry-after'))).toBeGreaterThan(0);
   expect((await attempt('guess')).status).toBe(429);
   expect((await attempt(adminToken)).status).toBe(303);
 });
 
-it('signing out takes the cookie away', async () => {
+it('signing out deletes the cookie', async () => {
   const other = await signInTo(service.url);
-  const answer = await other.post('/sign-out');
-  expect(answer.headers.get('set-cookie')).toMatch(/receiver_console=;.*Expires=Thu, 01 Jan 1970/);
+  const response = await other.post('/sign-out');
+  expect(response.headers.get('set-cookie')).toMatch(/receiver_console=;.*Expires=Thu, 01 Jan 1970/);
 });
 
 it.each([
   ['without the session’s token', {}, {}],
   ['with another session’s token', { csrf: 'A'.repeat(43) }, {}],
   ['from another site', undefined, { 'Sec-Fetch-Site': 'cross-site' }],
-  ['from a sister site', undefined, { 'Sec-Fetch-Site': 'same-site' }],
+  ['from another subdomain', undefined, { 'Sec-Fetch-Site': 'same-site' }],
   ['from another origin', undefined, { Origin: 'https://elsewhere.invalid' }],
-  ['from no origin', undefined, { Origin: 'null' }],
-])('a form is refused %s', async (_, fields, headers) => {
+  ['without an origin', undefined, { Origin: 'null' }],
+])('a form is rejected %s', async (_, fields, headers) => {
   for (const path of forms) {
     const page = await visitor.read('/reports');
     const csrf = /name="csrf" value="([^"]+)"/.exec(page)![1]!;
     const sent = fields ?? { csrf, status: 'failed', all: 'yes' };
-    const answer = await postForm(
+    const response = await postForm(
       `${service.url}/console${path}`,
       sent as Record<string, string>,
       {
@@ -145,29 +146,29 @@ it.each([
         ...headers,
       } as Record<string, string>,
     );
-    expect([path, answer.status]).toEqual([path, 403]);
+    expect([path, response.status]).toEqual([path, 403]);
   }
 });
 
-it('a form of our own origin passes', async () => {
+it('a form of the same origin is accepted', async () => {
   const page = await visitor.read('/reports');
   const csrf = /name="csrf" value="([^"]+)"/.exec(page)![1]!;
   for (const headers of [{ Origin: service.url }, { 'Sec-Fetch-Site': 'same-origin' }]) {
-    const answer = await postForm(`${service.url}/console/replay/preview`, { csrf }, {
+    const response = await postForm(`${service.url}/console/replay/preview`, { csrf }, {
       cookie: visitor.cookie,
       ...headers,
     } as Record<string, string>);
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
   }
 });
 
-it('no page may be framed, kept, or load anything from elsewhere', async () => {
-  for (const answer of [
+it('no page can be framed, cached, or load anything of another site', async () => {
+  for (const response of [
     await fetch(`${service.url}/console`),
     await visitor.get('/deliveries'),
     await visitor.get('/queue'),
   ]) {
-    const policy = answer.headers.get('content-security-policy')!;
+    const policy = response.headers.get('content-security-policy')!;
     expect(policy.split(';').sort()).toEqual(
       [
         "base-uri 'none'",
@@ -179,26 +180,26 @@ it('no page may be framed, kept, or load anything from elsewhere', async () => {
         "style-src 'self'",
       ].sort(),
     );
-    expect(answer.headers.get('cache-control')).toBe('no-store');
-    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
-    expect(answer.headers.get('referrer-policy')).toBe('same-origin');
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(response.headers.get('referrer-policy')).toBe('same-origin');
   }
 });
 
-describe('of the openapi', () => {
+describe('the OpenAPI document', () => {
   const ask = (headers: Record<string, string>) => fetch(`${service.url}/openapi.json`, { headers });
 
-  it('it needs the admin token', async () => {
+  it('needs the admin token', async () => {
     for (const headers of [{}, { Authorization: 'Bearer wrong' }, { cookie: visitor.cookie }]) {
-      const answer = await ask(headers as Record<string, string>);
-      expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
-      expect(await answer.json()).toMatchObject({ title: 'Not authenticated' });
+      const response = await ask(headers as Record<string, string>);
+      expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+      expect(await response.json()).toMatchObject({ title: 'Unauthorized' });
     }
-    const answer = await ask({ Authorization: `Bearer ${adminToken}` });
-    expect(await answer.json()).toMatchObject({ openapi: '3.1.0' });
+    const response = await ask({ Authorization: `Bearer ${adminToken}` });
+    expect(await response.json()).toMatchObject({ openapi: '3.1.0' });
   });
 
-  it('the console has no second one', async () => {
+  it('is not served by the console', async () => {
     expect((await visitor.get('/openapi.json')).status).toBe(404);
     expect(await visitor.read('')).not.toContain('openapi');
   });
@@ -208,19 +209,19 @@ describe('a session', () => {
   const sessions = createSessions(adminToken);
   const now = Date.now();
 
-  it('is over after twelve hours', () => {
+  it('expires after twelve hours', () => {
     const value = sessions.begin(now);
     expect(sessions.read(value, now + sessionS * 1000 - 1)).toBeDefined();
     expect(sessions.read(value, now + sessionS * 1000)).toBeUndefined();
   });
 
-  it('is known to every receiver with the same admin token, and to none with another', () => {
+  it('is valid at every receiver with the same admin token, and at no other', () => {
     const value = sessions.begin(now);
     expect(createSessions(adminToken).read(value, now)).toEqual(sessions.read(value, now));
     expect(createSessions('another-admin-token').read(value, now)).toBeUndefined();
   });
 
-  it('cannot be made longer or forged', () => {
+  it('cannot be extended or forged', () => {
     const value = sessions.begin(now);
     const [expires, ...rest] = value.split('.');
     expect(sessions.read([Number(expires) + 1, ...rest].join('.'), now)).toBeUndefined();

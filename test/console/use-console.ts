@@ -11,7 +11,7 @@ type Running = Service & { url: string };
 export interface TestConsole {
   database: TestDatabase;
   service: Running;
-  /** Has signed in to the service. */
+  /** Signed in to the service. */
   visitor: Visitor;
   /** The lines of the service's log. */
   logged: string[];
@@ -20,13 +20,13 @@ export interface TestConsole {
 }
 
 export interface ConsoleOptions extends Pick<StartOptions, 'openapi'> {
-  /** What the service finds when it starts; returns what its configuration has besides the admin token. */
+  /** Fills the database before the service starts; returns further configuration. */
   prepare?: (database: TestDatabase) => Promise<Partial<Config>>;
 }
 
 /**
- * A receiver with a console on a database of its own, for all tests of a file or a `describe`. What is returned is
- * filled before the first test, and closed after the last.
+ * A receiver with a console on a database of its own, for all tests of a file or a `describe`. The returned objects
+ * are usable from the first test on, and closed after the last.
  */
 export function useConsole({ prepare, ...options }: ConsoleOptions = {}): TestConsole {
   const [database, service, visitor] = [{} as TestDatabase, {} as Running, {} as Visitor];

@@ -9,10 +9,10 @@ export interface Visitor {
   post: (path: string, fields?: Record<string, string>) => Promise<Response>;
 }
 
-/** Somebody who has signed in to a service's console. */
+/** A signed-in user of a service's console. */
 export async function signInTo(url: string, token = adminToken): Promise<Visitor> {
-  const answer = await postForm(`${url}/console/sign-in`, { token });
-  const cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const response = await postForm(`${url}/console/sign-in`, { token });
+  const cookie = response.headers.get('set-cookie')?.split(';')[0] ?? '';
   const get = (path: string) => fetch(`${url}/console${path}`, { headers: { cookie }, redirect: 'manual' });
   const page = await (await get('/reports')).text();
   const csrf = /name="csrf" value="([^"]+)"/.exec(page)![1]!;

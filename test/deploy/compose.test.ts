@@ -133,7 +133,7 @@ it('Redis writes each command to its disk, and evicts none', () => {
 });
 
 it.each(['receiver', 'worker'])(
-  'the image’s health check tells a %s that lives from one that does not',
+  'the image’s health check passes for a running %s and fails for a stopped one',
   async (ROLE) => {
     const database = await createEmptyDatabase();
     const ports = { PORT: String(await freePort()), METRICS_PORT: String(await freePort()) };
@@ -145,7 +145,7 @@ it.each(['receiver', 'worker'])(
     };
     const service = await spawnService({ ROLE, DATABASE_URL: database.url, ...ports });
     expect(await health()).toBe(0);
-    // Without an admin token there are no figures to see.
+    // Without an admin token there are no metrics.
     const metrics = await fetch(`http://127.0.0.1:${ports.METRICS_PORT}/metrics`);
     expect(metrics.status).toBe(404);
     expect(await service.end('SIGTERM')).toBe(0);

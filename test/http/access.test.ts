@@ -28,7 +28,7 @@ async function start(env: Record<string, string> = {}, options: ServiceOptions =
   return service;
 }
 
-/** What comes back for bytes on a socket, until the service closes it. */
+/** The bytes that the service sends until it closes the connection. */
 function raw(url: string, bytes: string | Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(bytes));
@@ -48,15 +48,15 @@ it.each([
   ['missing', {}],
   ['wrong', signed('guess')],
   ['stale', { 'X-Webhook-Signature': sign('key', body, 1_700_000_000) }],
-])('answers 401 when the signature is %s, and keeps nothing', async (_, headers) => {
+])('responds 401 if the signature is %s, and stores nothing', async (_, headers) => {
   const { url } = await start({ SIGNING_KEYS: 'key' });
-  const answer = await post(url + paths.receipt, body, headers as Record<string, string>);
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([401, 'application/problem+json']);
+  const response = await post(url + paths.receipt, body, headers as Record<string, string>);
+  expect([response.status, response.headers.get('content-type')]).toEqual([401, 'application/problem+json']);
   expect((await post(url + paths.receipt, '{', headers as Record<string, string>)).status).toBe(401);
   expect(await database.rows('select 1 from quarantine union all select 1 from deliveries')).toEqual([]);
 });
 
-it('a sender that changes its key in the middle of a rotation sees no refusal', async () => {
+it('no callback is rejected during a key rotation', async () => {
   const keys = ['old', 'old,new', 'new'];
   const senders = [['old'], ['old', 'new'], ['new']];
   for (const [step, SIGNING_KEYS] of keys.entries()) {
@@ -67,7 +67,7 @@ it('a sender that changes its key in the middle of a rotation sees no refusal', 
   }
 });
 
-it('the header and the tolerance are those that are configured', async () => {
+it("the signature's header and tolerance can be configured", async () => {
   const { url } = await start({
     SIGNING_KEYS: 'key',
     SIGNATURE_HEADER: 'X-Other',
@@ -78,7 +78,7 @@ it('the header and the tolerance are those that are configured', async () => {
   expect((await post(url + paths.receipt, body, at(20))).status).toBe(401);
 });
 
-it('answers 403 to an address that is not on the list, before it reads the body', async () => {
+it('responds 403 to an address that is not on the list, before reading the body', async () => {
   const { url } = await start({ ALLOWED_IPS: '192.0.2.0/24', TRUST_PROXY: '1' });
   const from = (address: string) => post(url + paths.receipt, body, { 'X-Forwarded-For': address });
   expect((await from('198.51.100.1')).status).toBe(403);
@@ -90,7 +90,7 @@ it('answers 403 to an address that is not on the list, before it reads the body'
   );
 });
 
-it('answers 403 to a client or business that is not on the list, and keeps nothing of it', async () => {
+it('responds 403 to a client or business that is not on the list, and stores nothing', async () => {
   const { client_id, business_id } = receiptCallback();
   const { url } = await start({
     ALLOWED_CLIENT_IDS: `other,${client_id}`,
@@ -104,7 +104,7 @@ it('answers 403 to a client or business that is not on the list, and keeps nothi
   expect(await database.rows('select 1 from quarantine union all select 1 from deliveries')).toEqual([]);
 });
 
-it('answers 413 as soon as a body is too large, with a length and without', async () => {
+it('responds 413 as soon as a body is too large, with and without Content-Length', async () => {
   const { url } = await start({}, { bodyLimitBytes: 2_000 });
   expect((await post(url + paths.receipt, 'x'.repeat(2_001))).status).toBe(413);
   const head = `POST ${paths.receipt} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`;
@@ -112,7 +112,7 @@ it('answers 413 as soon as a body is too large, with a length and without', asyn
   expect(await raw(url, `${head}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(3)}`)).toContain(' 413 ');
 });
 
-it('answers 415 to a body that is compressed or of another type', async () => {
+it('responds 415 to a compressed body and to another type', async () => {
   const { url } = await start();
   const gzip = await post(url + paths.receipt, gzipSync(body), { 'Content-Encoding': 'gzip' });
   const form = await post(url + paths.receipt, body, { 'Content-Type': 'application/x-www-form-urlencoded' });
@@ -120,26 +120,33 @@ it('answers 415 to a body that is compressed or of another type', async () => {
   expect([gzip.status, form.status, latin.status]).toEqual([415, 415, 415]);
 });
 
-it('cuts off a sender that trickles its bytes', async () => {
+it('responds 408 to a request that is not complete in time', async () => {
   const { url } = await start({}, { limits: { ...parseConfig({}, families).limits, requestMs: 200 } });
   const head = `POST ${paths.receipt} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`;
   expect(await raw(url, `${head}Content-Length: 99\r\n\r\n{`)).toContain(' 408 ');
   expect(await raw(url, head)).toContain(' 408 ');
 });
 
-it('answers 400 to what is not HTTP, and goes on', async () => {
+it('responds 431 to headers that are too large', async () => {
+  const { url } = await start();
+  const response = await raw(url, `GET /healthz HTTP/1.1\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`);
+  expect(response).toContain(' 431 Request Header Fields Too Large');
+  expect(response).toContain('"status":431');
+});
+
+it('responds 400 to bytes that are not HTTP, and keeps serving', async () => {
   const { url } = await start();
   expect(await raw(url, 'nonsense\r\n\r\n')).toContain('400 Bad Request');
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });
 
-it('answers 429 with Retry-After to guesses of a source, to no other source, and never to a right signature', async () => {
-  const { url } = await start({ SIGNING_KEYS: 'key', REFUSAL_LIMIT: '3', TRUST_PROXY: '1' });
+it('responds 429 with Retry-After to an address that guesses signatures, to no other address, and never to a valid signature', async () => {
+  const { url } = await start({ SIGNING_KEYS: 'key', REJECTION_LIMIT: '3', TRUST_PROXY: '1' });
   const from = (address: string, key: string) =>
     post(url + paths.receipt, body, { 'X-Forwarded-For': address, ...signed(key) });
   await until(async () => (await from('192.0.2.1', 'guess')).status === 429);
-  const answer = await from('192.0.2.1', 'guess');
-  expect([answer.status, Number(answer.headers.get('retry-after')) > 0]).toEqual([429, true]);
+  const response = await from('192.0.2.1', 'guess');
+  expect([response.status, Number(response.headers.get('retry-after')) > 0]).toEqual([429, true]);
   expect((await from('192.0.2.2', 'guess')).status).toBe(401);
   expect((await from('192.0.2.1', 'key')).status).toBe(200);
 });
@@ -148,10 +155,10 @@ it.each<[string, Record<string, string>]>([
   ['signature', { SIGNING_KEYS: 'key' }],
   ['address', { ALLOWED_IPS: '127.0.0.1' }],
 ])(
-  'a sender that is known by its %s does not lock itself out with a business that is not on the list',
+  'a sender identified by its %s is not limited after callbacks of a business that is not on the list',
   async (_, env) => {
     const { business_id } = receiptCallback();
-    const { url } = await start({ ...env, ALLOWED_BUSINESS_IDS: business_id, REFUSAL_LIMIT: '3' });
+    const { url } = await start({ ...env, ALLOWED_BUSINESS_IDS: business_id, REJECTION_LIMIT: '3' });
     const other = JSON.stringify({ ...receiptCallback(), business_id: 'other' });
     for (let time = 0; time < 10; time += 1) {
       expect((await post(url + paths.receipt, other, signed('key', other))).status).toBe(403);
@@ -162,15 +169,15 @@ it.each<[string, Record<string, string>]>([
   },
 );
 
-it('who is known by nothing may guess a few businesses, and then has to wait', async () => {
+it('a sender without signature or allowed address may send a few unlisted businesses, then gets 429', async () => {
   const { business_id } = receiptCallback();
-  const { url } = await start({ ALLOWED_BUSINESS_IDS: business_id, REFUSAL_LIMIT: '3' });
+  const { url } = await start({ ALLOWED_BUSINESS_IDS: business_id, REJECTION_LIMIT: '3' });
   const other = { ...receiptCallback(), business_id: 'other' };
   await until(async () => (await post(url + paths.receipt, other)).status === 429);
   expect((await post(url + paths.receipt, body)).status).toBe(429);
 });
 
-it('refuses a signature that no body could match before it reads the body', async () => {
+it('rejects a signature that no body could match before reading the body', async () => {
   const { url } = await start({ SIGNING_KEYS: 'key' });
   const head = `POST ${paths.receipt} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n`;
   const stale = sign('key', body, 1_700_000_000);
@@ -179,7 +186,7 @@ it('refuses a signature that no body could match before it reads the body', asyn
   }
 });
 
-it('X-Forwarded-For that no setting trusts is warned of once, and at /readyz to administrators', async () => {
+it('an untrusted X-Forwarded-For is logged once, and shown to administrators at /readyz', async () => {
   const lines: string[] = [];
   const log = createLog('warn', { write: (line) => lines.push(line) });
   const config = testConfig({ databaseUrl: database.url, role: 'receiver', adminToken });
@@ -196,15 +203,15 @@ it('X-Forwarded-For that no setting trusts is warned of once, and at /readyz to 
   expect(await accessOf(service.url)).toContain('TRUST_PROXY is 0');
 });
 
-it('receivers share the count of a source through Redis', async () => {
+it('receivers share the count of an address through Redis', async () => {
   const redis = await openRedis();
   const env = { SIGNING_KEYS: 'key' };
   const receivers = [await start(env, { redisUrl: redis.url }), await start(env, { redisUrl: redis.url })];
   const client = redis.client();
-  const count = async () => Number(await client.get('{receiver}:refusals:127.0.0.1'));
+  const count = async () => Number(await client.get('{receiver}:rejections:127.0.0.1'));
   for (const { url } of receivers) {
     const before = await count();
-    // The first may come before the receiver has found Redis, and is then counted by itself alone.
+    // Before the receiver is connected to Redis, it counts in memory.
     await until(async () => {
       expect((await post(url + paths.receipt, body, signed('guess'))).status).toBe(401);
       return (await count()) > before;
@@ -224,12 +231,12 @@ const readyz = async (url: string, authorization?: string) => {
 };
 const accessOf = async (url: string) => (await readyz(url, `Bearer ${adminToken}`)).parts.access!.detail;
 
-it('says at /readyz to administrators what is asked of a sender', async () => {
+it('/readyz shows administrators the configured access checks', async () => {
   const { url } = await start({ SIGNING_KEYS: 'key', ALLOWED_IPS: '127.0.0.1' }, { adminToken });
   expect(await accessOf(url)).toBe('signature, address list');
 });
 
-it('/readyz tells strangers what answers, and nothing of how the service is set', async () => {
+it('/readyz shows others only which checks pass', async () => {
   const { url } = await start({}, { adminToken });
   const ok = { ok: true };
   const plain = { status: 'ready', parts: { store: ok, database: ok, queue: ok, worker: ok, access: ok } };
@@ -242,13 +249,13 @@ it('/readyz tells strangers what answers, and nothing of how the service is set'
   expect(await readyz(open.url, `Bearer ${adminToken}`)).toEqual(plain);
 });
 
-it('a callback of another family is refused where it does not belong', async () => {
+it("a callback of another path's family is rejected", async () => {
   const { url } = await start();
-  const answer = await post(url + paths.receipt, consentFormCallback());
-  expect(await answer.json()).toMatchObject({ status: 422, errors: [{ path: '/event' }] });
+  const response = await post(url + paths.receipt, consentFormCallback());
+  expect(await response.json()).toMatchObject({ status: 422, errors: [{ path: '/event' }] });
 });
 
-it('production refuses to start where nothing tells the sender, and says what to set', () => {
+it('production does not start without access checks, and the error says what to set', () => {
   const production = { NODE_ENV: 'production', DATABASE_URL: 'postgres://localhost/x' };
   const parse = (env: Record<string, string>) => () => parseConfig({ ...production, ...env }, families);
   expect(parse({})).toThrow(expect.objectContaining({ problems: [expect.stringContaining('SIGNING_KEYS')] }));

@@ -1,5 +1,7 @@
 import express from 'express';
 import request from 'supertest';
+import { parseConfig } from '../../src/config.ts';
+import { families } from '../../src/families/index.ts';
 import { createAdminAccess } from '../../src/http/admin.ts';
 import { createApp } from '../../src/http/app.ts';
 import { createLog } from '../../src/log.ts';
@@ -10,7 +12,7 @@ import { until } from '../support/until.ts';
 const token = 'an-admin-token-of-tests';
 
 function app() {
-  const attempts = rateLimit('tries', { points: 3, durationS: 60 }, undefined);
+  const attempts = rateLimit('attempts', { points: 3, durationS: 60 }, undefined);
   return createApp({
     callbacks: new Map(),
     health: [],
@@ -24,7 +26,7 @@ function app() {
   });
 }
 
-it('lets through who sends the admin token, and nobody else', async () => {
+it('only requests with the admin token pass', async () => {
   const ask = (authorization?: string) => {
     const asked = request(app()).get('/openapi.json');
     return authorization ? asked.set('Authorization', authorization) : asked;
@@ -38,18 +40,18 @@ it('lets through who sends the admin token, and nobody else', async () => {
     `Bearer ${token.slice(1)}`,
     token,
   ]) {
-    const answer = await ask(wrong);
-    expect([wrong, answer.status]).toEqual([wrong, 401]);
-    expect(answer.body).toEqual({
+    const response = await ask(wrong);
+    expect([wrong, response.status]).toEqual([wrong, 401]);
+    expect(response.body).toEqual({
       type: 'about:blank',
-      title: 'Not authenticated',
+      title: 'Unauthorized',
       status: 401,
-      detail: 'Send Authorization: Bearer and the admin token.',
+      detail: 'Send the header Authorization: Bearer <admin token>.',
     });
   }
 });
 
-it('who tries wrong tokens too often has to wait; the right one always passes, and who sends none has tried nothing', async () => {
+it('too many wrong tokens get 429; the right token always passes, and a request without a token is not counted', async () => {
   const tried = app();
   for (let time = 0; time < 10; time += 1) {
     expect((await request(tried).get('/openapi.json')).status).toBe(401);
@@ -58,12 +60,20 @@ it('who tries wrong tokens too often has to wait; the right one always passes, a
   expect((await ask(token)).status).toBe(200);
   await until(async () => (await ask('guess')).status === 429);
   expect((await ask(token)).status).toBe(200);
-  const refused = await ask('guess');
-  expect(refused.status).toBe(429);
-  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+  const rejected = await ask('guess');
+  expect(rejected.status).toBe(429);
+  expect(Number(rejected.headers['retry-after'])).toBeGreaterThan(0);
 });
 
 it('compares secrets of any length', () => {
   expect(isSameSecret('a', 'a')).toBe(true);
   for (const other of ['', 'b', 'aa']) expect(isSameSecret(other, 'a')).toBe(false);
+});
+
+it('no callback can be registered at a path that the service uses itself', () => {
+  const own = app().router.stack.flatMap(({ route }) => (route ? [route.path] : []));
+  expect(own).toContain('/metrics');
+  for (const path of [...own, '/console']) {
+    expect(() => parseConfig({ RECEIPTS_PATH: path }, families)).toThrow();
+  }
 });

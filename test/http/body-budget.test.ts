@@ -12,52 +12,52 @@ import { until } from '../support/until.ts';
 
 const options = { bytes: 100, smallBytes: 10, maxWaiting: 1_000, waitMs: 60_000 };
 
-it('never holds more than its bytes, and lets everybody in in the end, whoever comes and goes when', async () => {
+it('never exceeds its bytes, and starts every body in the end, in any order of arrivals and releases', async () => {
   const sizes = fc.array(fc.integer({ min: 11, max: 150 }), { minLength: 1, maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(sizes, fc.infiniteStream(fc.nat()), async (all, picks) => {
       const budget = new BodyBudget(options);
-      const inside: { bytes: number; leave: () => void }[] = [];
+      const inside: { bytes: number; release: () => void }[] = [];
       let entered = 0;
       for (const bytes of all) {
-        void budget.enter(bytes, true).then((leave) => {
+        void budget.enter(bytes, true).then((release) => {
           entered += 1;
-          inside.push({ bytes, leave });
+          inside.push({ bytes, release });
         });
       }
       while (entered < all.length || inside.length > 0) {
         await new Promise(setImmediate);
-        const held = inside.reduce((sum, { bytes }) => sum + bytes, 0);
-        expect(inside.length === 1 || held <= options.bytes).toBe(true);
+        const used = inside.reduce((sum, { bytes }) => sum + bytes, 0);
+        expect(inside.length === 1 || used <= options.bytes).toBe(true);
         expect(inside.length).toBeGreaterThan(0);
-        const [gone] = inside.splice(picks.next().value % inside.length, 1);
-        gone!.leave();
+        const [released] = inside.splice(picks.next().value % inside.length, 1);
+        released!.release();
       }
     }),
   );
 });
 
-it('who waits too long, behind too many, or may not wait is told that it is busy; small ones never wait', async () => {
+it('a body that waits too long, behind too many, or may not wait raises Busy; a small body never waits', async () => {
   const budget = new BodyBudget({ ...options, maxWaiting: 1, waitMs: 50 });
-  const leave = await budget.enter(100, true);
+  const release = await budget.enter(100, true);
   const waiting = budget.enter(50, true);
   await expect(budget.enter(50, true)).rejects.toThrow(Busy);
   await expect(budget.enter(50, false)).rejects.toThrow(Busy);
   await expect(waiting).rejects.toThrow(Busy);
   await budget.enter(10, true);
-  leave();
+  release();
   await budget.enter(100, false);
 });
 
-it('a body is read byte for byte, however it is cut into chunks, with its length and without', async () => {
+it('a body is read byte for byte in chunks of any size, with and without Content-Length', async () => {
   const body = fc.uint8Array({ maxLength: 500 });
   await fc.assert(
     fc.asyncProperty(
       body,
       fc.array(fc.integer({ min: 1, max: 90 })),
       fc.boolean(),
-      async (bytes, cuts, told) => {
-        const headers = told ? { 'content-length': String(bytes.length) } : {};
+      async (bytes, cuts, hasLength) => {
+        const headers = hasLength ? { 'content-length': String(bytes.length) } : {};
         const req = Object.assign(new EventEmitter(), { headers, complete: true });
         const read = readBody(req as unknown as IncomingMessage, 500);
         let at = 0;
@@ -110,43 +110,43 @@ describe('of a receiver', () => {
     socket.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body.slice(0, -1)}`);
     return {
       finish: () => socket.write('}'),
-      answered: () => /^HTTP\/1\.1 (\d+)/.exec(text)?.[1],
+      responseStatus: () => /^HTTP\/1\.1 (\d+)/.exec(text)?.[1],
       text: () => text,
     };
   };
 
-  it('large bodies are read in turn, and small ones at once', async () => {
+  it('large bodies are read one after the other, small ones at once', async () => {
     await start(20_000);
     const first = await send(90_000);
     const second = await send(90_000);
     second.finish();
     const small = await send(0);
     small.finish();
-    await until(() => small.answered() === '200');
-    expect([first.answered(), second.answered()]).toEqual([undefined, undefined]);
+    await until(() => small.responseStatus() === '200');
+    expect([first.responseStatus(), second.responseStatus()]).toEqual([undefined, undefined]);
     first.finish();
-    await until(() => first.answered() === '200' && second.answered() === '200');
+    await until(() => first.responseStatus() === '200' && second.responseStatus() === '200');
   });
 
-  it('a body that finds no room in time is answered 503 with Retry-After, and the next one is stored', async () => {
+  it('a body that gets no room in time is rejected with 503 and Retry-After, and the next one is accepted', async () => {
     await start(100);
     const first = await send(90_000);
     const second = await send(90_000);
-    await until(() => second.answered() === '503');
+    await until(() => second.responseStatus() === '503');
     expect(second.text()).toMatch(/Retry-After: \d/);
     first.finish();
-    await until(() => first.answered() === '200');
+    await until(() => first.responseStatus() === '200');
     const third = await send(90_000);
     third.finish();
-    await until(() => third.answered() === '200');
+    await until(() => third.responseStatus() === '200');
   });
 
-  it('who leaves while it waits, or in the middle of its body, leaves no room behind that is taken', async () => {
+  it('a connection closed while it waits, or in the middle of its body, releases its room', async () => {
     await start(20_000);
     for (let time = 0; time < 3; time += 1) await send(90_000);
     for (const socket of sockets.splice(0)) socket.destroy();
     const next = await send(90_000);
     next.finish();
-    await until(() => next.answered() === '200');
+    await until(() => next.responseStatus() === '200');
   });
 });

@@ -25,7 +25,7 @@ beforeAll(async () => {
   const config = { ...parseConfig({}, families), bodyLimitBytes: 10_000 };
   const { pool } = database;
   const { intake } = openIntake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
-  const access = createAccessChecks({ rules: config.authentication });
+  const access = createAccessChecks({ config, log });
   const bodies = new BodyBudget(config.limits.bodies);
   const callbacks = new Map(
     families.map((family) => [
@@ -51,33 +51,33 @@ it.each([
 });
 
 it.each([
-  ['400 for what is not JSON', 400, '{"event":'],
-  ['400 for an empty body', 400, ''],
-  ['422 for JSON that is no object', 422, '[]'],
-  ['422 for an envelope that lacks a field', 422, { ...receiptCallback(), client_id: undefined }],
-  ['422 for an unknown event', 422, { ...receiptCallback(), event: 'receipt.lost' }],
-  ['422 for an event of another family', 422, consentFormCallback()],
-  ['422 for a field of the wrong type', 422, receiptCallback({ data: { net_amount: '12' } })],
-  ['422 for text that no database can hold', 422, receiptCallback({ data: { name: 'a\0b' } })],
-  ['413 for a body over the limit', 413, receiptCallback({ data: { name: 'x'.repeat(10_000) } })],
-])('answers %s, as a problem, and keeps nothing', async (_, status, body) => {
+  ['400 to a body that is not JSON', 400, '{"event":'],
+  ['400 to an empty body', 400, ''],
+  ['422 to JSON that is not an object', 422, '[]'],
+  ['422 to an envelope without a required field', 422, { ...receiptCallback(), client_id: undefined }],
+  ['422 to an unknown event', 422, { ...receiptCallback(), event: 'receipt.lost' }],
+  ['422 to an event of another family', 422, consentFormCallback()],
+  ['422 to a field of the wrong type', 422, receiptCallback({ data: { net_amount: '12' } })],
+  ['422 to text that PostgreSQL cannot store', 422, receiptCallback({ data: { name: 'a\0b' } })],
+  ['413 to a body over the limit', 413, receiptCallback({ data: { name: 'x'.repeat(10_000) } })],
+])('responds %s, with a problem document, and stores no delivery', async (_, status, body) => {
   const before = await database.rows('select count(*) from deliveries');
-  const answer = await send(paths.receipt, body);
-  expect(answer.status).toBe(status);
-  expect(answer.type).toBe('application/problem+json');
-  expect(answer.body).toMatchObject({ type: 'about:blank', status, title: expect.any(String) });
+  const response = await send(paths.receipt, body);
+  expect(response.status).toBe(status);
+  expect(response.type).toBe('application/problem+json');
+  expect(response.body).toMatchObject({ type: 'about:blank', status, title: expect.any(String) });
   expect(await database.rows('select count(*) from deliveries')).toEqual(before);
 });
 
-it('says which field is wrong and why, and never what stood there', async () => {
+it('a 422 says which field is invalid and why, never its value', async () => {
   const body = receiptCallback({ data: { net_amount: 'SECRET', mobile: 5, SECRET: 1 } });
-  const answer = await send(paths.receipt, { ...body, business_id: undefined });
-  expect(answer.body.errors).toEqual([
+  const response = await send(paths.receipt, { ...body, business_id: undefined });
+  expect(response.body.errors).toEqual([
     { path: '/business_id', message: 'is required' },
     { path: '/data/net_amount', message: expect.stringContaining('expected number') },
     { path: '/data/mobile', message: expect.stringContaining('expected string') },
   ]);
-  expect(answer.text).not.toContain('SECRET');
+  expect(response.text).not.toContain('SECRET');
 });
 
 const raw = (name: string, value: string) =>
@@ -86,13 +86,13 @@ const raw = (name: string, value: string) =>
     .replace('"#"', '0');
 
 it.each(['net_amount', 'added'])(
-  'takes every digit of a number that is no id and no time: %s',
+  'stores every digit of a number that is neither an id nor a time: %s',
   async (name) => {
     const digits = '12345678901234567.123456789012345678901';
-    const answer = await send(paths.receipt, raw(name, digits));
-    expect(answer.status).toBe(200);
+    const response = await send(paths.receipt, raw(name, digits));
+    expect(response.status).toBe(200);
     const [row] = await database.rows(`select envelope #>> $2 as kept from deliveries where id = $1`, [
-      answer.body.id,
+      response.body.id,
       ['data', name],
     ]);
     expect(row).toEqual({ kept: digits });
@@ -106,16 +106,19 @@ it.each([
   ['created_at', '1700000000.0000000000001'],
   ['event_time', '1700000000.0000000000001'],
   ['timestamp', '99999999999999999999'],
-])('says how to mend an id or a time that JavaScript cannot hold: %s %s', async (name, value) => {
-  const answer = await send(paths.receipt, raw(name, value));
-  expect(answer.status).toBe(422);
-  const at = ['event_time', 'timestamp'].includes(name) ? `/${name}` : `/data/${name}`;
-  expect(answer.body.errors).toEqual([
-    { path: at, message: 'must be a whole number from -9007199254740991 to 9007199254740991' },
-  ]);
-  // It says the truth.
-  await send(paths.receipt, raw(name, '4711')).expect(200);
-});
+])(
+  'rejects an id or a time that JavaScript cannot represent, and says what to send: %s %s',
+  async (name, value) => {
+    const response = await send(paths.receipt, raw(name, value));
+    expect(response.status).toBe(422);
+    const at = ['event_time', 'timestamp'].includes(name) ? `/${name}` : `/data/${name}`;
+    expect(response.body.errors).toEqual([
+      { path: at, message: 'must be a whole number from -9007199254740991 to 9007199254740991' },
+    ]);
+    // A number within the range of the message is accepted.
+    await send(paths.receipt, raw(name, '4711')).expect(200);
+  },
+);
 
 it.each([
   ['far beyond numeric', '1e200000'],
@@ -123,16 +126,16 @@ it.each([
   ['too large below zero', '-1e400'],
   ['too small for a double', '1e-400'],
   ['with too many digits', `0.${'1'.repeat(8_000)}e-9000`],
-])('refuses a number that must not be stored, and keeps the body: %s', async (_, number) => {
+])('rejects a number out of range, and stores the body in quarantine: %s', async (_, number) => {
   const body = raw('added', number);
-  const answer = await send(paths.receipt, body);
-  expect(answer.status).toBe(422);
-  expect(answer.body.errors).toEqual([{ path: '/data/added', message: expect.stringContaining('range') }]);
+  const response = await send(paths.receipt, body);
+  expect(response.status).toBe(422);
+  expect(response.body.errors).toEqual([{ path: '/data/added', message: expect.stringContaining('range') }]);
   const rows = await database.rows('select reason from quarantine where body = $1', [Buffer.from(body)]);
   expect(rows).toEqual([{ reason: 'invalid' }]);
 });
 
-it('refuses an event more than a day ahead of the clock, in either unit, and keeps the body', async () => {
+it('rejects an event more than a day in the future, in either unit, and stores the body in quarantine', async () => {
   const tomorrow = Date.now() + 86_400_000;
   for (const [index, ahead] of [
     tomorrow + 60_000,
@@ -140,9 +143,9 @@ it('refuses an event more than a day ahead of the clock, in either unit, and kee
     99_999_999_999,
   ].entries()) {
     const body = JSON.stringify(receiptCallback({ event_time: ahead, data: { receipt_id: 600 + index } }));
-    const answer = await send(paths.receipt, body);
-    expect(answer.status).toBe(422);
-    expect(answer.body.errors).toEqual([
+    const response = await send(paths.receipt, body);
+    expect(response.status).toBe(422);
+    expect(response.body.errors).toEqual([
       { path: '/event_time', message: 'must not lie more than a day ahead of the present time' },
     ]);
     const rows = await database.rows('select reason from quarantine where body = $1', [Buffer.from(body)]);
@@ -151,7 +154,7 @@ it('refuses an event more than a day ahead of the clock, in either unit, and kee
   await send(paths.receipt, receiptCallback({ event_time: tomorrow - 60_000 })).expect(200);
 });
 
-it('answers 405 with Allow, 415 and 404', async () => {
+it('responds 405 with Allow, 415 and 404', async () => {
   const get = await request(app).get(paths.receipt);
   expect([get.status, get.headers.allow]).toEqual([405, 'POST']);
   const text = await request(app).post(paths.receipt).type('text/plain').send('{}');
@@ -162,11 +165,11 @@ it('answers 405 with Allow, 415 and 404', async () => {
   expect([nowhere.status, nowhere.type]).toEqual([404, 'application/problem+json']);
 });
 
-it('takes JSON with a charset and with white space around it', async () => {
+it('accepts JSON with a charset and with white space around it', async () => {
   const callback = receiptCallback({ data: { receipt_id: 99 } });
-  const answer = await request(app)
+  const response = await request(app)
     .post(paths.receipt)
     .set('Content-Type', 'application/json; charset=UTF-8')
     .send(`\n ${JSON.stringify(callback, null, 2)}\n`);
-  expect(answer.body).toEqual({ status: 'accepted', id: deliveryOf(callback).id });
+  expect(response.body).toEqual({ status: 'accepted', id: deliveryOf(callback).id });
 });

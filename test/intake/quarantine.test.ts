@@ -126,3 +126,10 @@ it('goes on dropping the oldest after the clock was ahead for a moment', async (
     return kept > 1 && (await database.rows('select 1 from quarantine')).length === 1;
   });
 });
+
+it('the id of a body is the same in every version: a resent one is counted in the row that exists', async () => {
+  await open().keep(rejected('{}'));
+  expect(await database.rows('select id from quarantine')).toEqual([
+    { id: 'c162d10a-249e-880c-9eb5-dc1e5adc5650' },
+  ]);
+});

@@ -17,7 +17,7 @@ interface Panel {
 }
 
 interface AlertsFile {
-  groups: { rules: { expr: string }[] }[];
+  groups: { rules: { alert: string; expr: string }[] }[];
 }
 
 const read = (file: string) => readFileSync(`${process.cwd()}/deploy/${file}`, 'utf8');
@@ -56,7 +56,7 @@ afterAll(async () => {
 /** The lists of labels that a query groups by. */
 const grouping = /\b(?:by|on) *\(([^)]*)\)/g;
 
-/** A metric in a query, and the labels that it is chosen by: any name but a function, a time span or an operator. */
+/** The metrics in a query with the labels of their selectors: every name except functions, durations and operators. */
 function selectorsOf(query: string): { name: string; labels: string[] }[] {
   const rest = query.replace(grouping, '').replace(/\[[^\]]*\]/g, '');
   const selectors = rest.matchAll(/\b([a-zA-Z_]\w*)\b(?! *\()(?:\{([^}]*)\})?/g);
@@ -66,7 +66,7 @@ function selectorsOf(query: string): { name: string; labels: string[] }[] {
   })).filter(({ name }) => !['up', 'or', 'and', 'unless', 'offset'].includes(name));
 }
 
-/** A metric's name without what a histogram's samples add to it. */
+/** A metric's name without the suffixes of a histogram. */
 const baseOf = (name: string) => name.replace(/_(bucket|sum|count)$/, '');
 
 /** The service's own metrics in a scrape. */
@@ -76,7 +76,7 @@ const ownMetrics = () =>
 /** The labels that Prometheus itself adds. */
 const added = ['job', 'instance'];
 
-it('every metric and label that the dashboard or an alert asks for is in a scrape', () => {
+it('every metric and label in the queries of the dashboard and the alerts is in a scrape', () => {
   const asked = queries.flatMap(selectorsOf);
   expect(rules.length).toBeGreaterThan(5);
   expect(panels.length).toBeGreaterThan(20);
@@ -89,7 +89,7 @@ it('every metric and label that the dashboard or an alert asks for is in a scrap
   }
 });
 
-it('every query groups by labels that its metrics have', () => {
+it('every query groups by labels of its metrics', () => {
   for (const query of queries) {
     const groups = Array.from(query.matchAll(grouping), ([, list]) => list!.split(/, */)).flat();
     const names = selectorsOf(query).map(({ name }) => name);
@@ -111,7 +111,7 @@ it('every metric of the service is on the dashboard', () => {
   expect([...ownMetrics()].filter((name) => !known.has(name))).toEqual([]);
 });
 
-it('the dashboard takes its data source from the variable, and no panel lies on another', () => {
+it('the dashboard takes its data source from the variable, and no panels overlap', () => {
   const chosen = `\${datasource}`;
   expect(variables.map(({ datasource }) => datasource!.uid)).toEqual(variables.map(() => chosen));
   const cells = new Set<string>();
@@ -129,8 +129,9 @@ it('the dashboard takes its data source from the variable, and no panel lies on 
   expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
 });
 
-it('the table of docs/metrics.md has every metric of the service, and no other', () => {
+it('docs/metrics.md lists every metric and every alert, and no other', () => {
   const docs = readFileSync(`${process.cwd()}/docs/metrics.md`, 'utf8');
-  const rows = Array.from(docs.matchAll(/^\| `(receiver_\w+)` /gm), ([, name]) => name!);
-  expect(rows.toSorted()).toEqual([...ownMetrics()].toSorted());
+  const names = Array.from(docs.matchAll(/^\| `(receiver_\w+|Receiver\w+)` /gm), ([, name]) => name!);
+  const alerts = rules.map(({ alert }) => alert);
+  expect(names.toSorted()).toEqual([...ownMetrics(), ...alerts].toSorted());
 });

@@ -1,4 +1,4 @@
-/** A metric as a scrape shows it. */
+/** A metric of a scrape. */
 export interface Metric {
   type: string;
   help: string;
@@ -20,7 +20,7 @@ const suffixes: Record<string, string[]> = {
 /**
  * Reads the text format of Prometheus, strictly.
  *
- * @throws Error with the line that does not belong there
+ * @throws Error with the line that is not valid
  */
 export function parseExposition(text: string): Map<string, Metric> {
   const metrics = new Map<string, Metric>();

@@ -53,23 +53,23 @@ it('a scrape counts exactly what happened', async () => {
   expect(value('receiver_request_duration_seconds_count', { status: '422' })).toBe(3);
   expect(value('receiver_duplicates_total', { family: 'receipt' })).toBe(1);
   expect(value('receiver_event_age_seconds_count')).toBe(4);
-  expect(value('receiver_commit_deliveries_sum', { store: 'postgresql' })).toBe(5);
+  expect(value('receiver_commit_batch_size_sum', { store: 'postgresql' })).toBe(5);
   expect(value('receiver_commit_duration_seconds_count', { store: 'postgresql' })).toBe(5);
   expect(value('receiver_quarantine_rows', { reason: 'not_json' })).toBe(1);
   expect(value('receiver_quarantine_rows', { reason: 'invalid' })).toBe(2);
   expect(value('receiver_quarantine_rows', { reason: 'wrong_family' })).toBe(1);
   expect(value('receiver_apply_duration_seconds_count')).toBeGreaterThan(0);
-  expect(value('receiver_row_delay_seconds_count')).toBeGreaterThan(0);
+  expect(value('receiver_apply_delay_seconds_count')).toBeGreaterThan(0);
   expect(value('receiver_deliveries_failed_total')).toBe(0);
-  expect(value('receiver_deliveries', { status: 'received' })).toBe(0);
-  expect(value('receiver_deliveries', { status: 'failed' })).toBe(0);
-  expect(value('receiver_oldest_waiting_seconds')).toBe(0);
+  expect(value('receiver_unapplied_deliveries', { status: 'received' })).toBe(0);
+  expect(value('receiver_unapplied_deliveries', { status: 'failed' })).toBe(0);
+  expect(value('receiver_oldest_pending_delivery_age_seconds')).toBe(0);
   expect(value('receiver_store_up', { store: 'postgresql' })).toBe(1);
   expect(value('receiver_circuit_open', { store: 'postgresql' })).toBe(0);
   expect(value('process_resident_memory_bytes')).toBeGreaterThan(1e6);
 });
 
-it('a delivery whose data the tables refuse is counted as failed, its neighbours as applied', async () => {
+it('a delivery whose data the database rejects is counted as failed, the others of its job as applied', async () => {
   const { url } = await start();
   await database.pool.query('alter table receipts add constraint c check (receipt_id <> 2)');
   await Promise.all([1, 2, 3].map((id) => post(url + paths.receipt, receipt(id))));
@@ -77,55 +77,55 @@ it('a delivery whose data the tables refuse is counted as failed, its neighbours
     const now = await scrape(url);
     return now.value('receiver_deliveries_failed_total') === 1 ? now : undefined;
   });
-  expect(value('receiver_deliveries', { status: 'failed' })).toBe(1);
+  expect(value('receiver_unapplied_deliveries', { status: 'failed' })).toBe(1);
   await until(async () => (await scrape(url)).value('receiver_deliveries_applied_total') === 2);
 });
 
-it('a job that a store’s fault puts back is counted', async () => {
+it('a job that is retried after a fault of the store is counted', async () => {
   const { url } = await start();
-  await database.pool.query('alter table receipts rename to away');
+  await database.pool.query('alter table receipts rename to renamed');
   await post(url + paths.receipt, receipt(1));
   await until(async () => (await scrape(url)).value('receiver_job_retries_total'));
-  expect((await scrape(url)).value('receiver_deliveries', { status: 'received' })).toBe(1);
-  await database.pool.query('alter table away rename to receipts');
+  expect((await scrape(url)).value('receiver_unapplied_deliveries', { status: 'received' })).toBe(1);
+  await database.pool.query('alter table renamed rename to receipts');
   await until(async () => (await scrape(url)).value('receiver_deliveries_applied_total') === 1);
 });
 
-it('what waits for a worker is shown with its age and its jobs', async () => {
+it('pending deliveries are shown with their age and their jobs', async () => {
   const { url } = await start({ role: 'receiver' });
   for (const id of [1, 2]) await post(url + paths.receipt, receipt(id));
   await database.pool.query(`update deliveries set received_at = now() - interval '1 hour'`);
   const { value } = await until(async () => {
     const now = await scrape(url);
-    return now.value('receiver_jobs', { state: 'waiting' }) ? now : undefined;
+    return now.value('receiver_queue_jobs', { state: 'waiting' }) ? now : undefined;
   });
-  expect(value('receiver_deliveries', { status: 'received' })).toBe(2);
-  expect(value('receiver_oldest_waiting_seconds')).toBeGreaterThanOrEqual(3600);
-  expect(value('receiver_jobs', { state: 'active' })).toBe(0);
+  expect(value('receiver_unapplied_deliveries', { status: 'received' })).toBe(2);
+  expect(value('receiver_oldest_pending_delivery_age_seconds')).toBeGreaterThanOrEqual(3600);
+  expect(value('receiver_queue_jobs', { state: 'active' })).toBe(0);
 });
 
-it('the delay of a row runs from the arrival of the delivery, however late its job', async () => {
+it('the apply delay starts at the arrival of the delivery, however late its job is', async () => {
   const receiver = await start({ role: 'receiver' });
   await post(receiver.url + paths.receipt, receipt(1));
   await database.pool.query(`update deliveries set received_at = now() - interval '2 hours'`);
   const { url } = await start({ paths: { ...paths, receipt: '/elsewhere' } });
-  const sum = await until(async () => (await scrape(url)).value('receiver_row_delay_seconds_sum'));
+  const sum = await until(async () => (await scrape(url)).value('receiver_apply_delay_seconds_sum'));
   expect(sum).toBeGreaterThanOrEqual(7200);
 });
 
-it('nobody without the token learns a thing', async () => {
+it('without the token, /metrics shows nothing', async () => {
   const { url } = await start();
   const problem = {
     type: 'about:blank',
-    title: 'Not authenticated',
+    title: 'Unauthorized',
     status: 401,
-    detail: 'Send Authorization: Bearer and the admin token.',
+    detail: 'Send the header Authorization: Bearer <admin token>.',
   };
   const wrong = ['', 'Bearer', 'Bearer ', `Basic ${adminToken}`, `Bearer ${adminToken}x`, adminToken];
   for (const authorization of wrong) {
-    const answer = await fetch(`${url}/metrics`, { headers: { Authorization: authorization } });
-    expect([answer.status, await answer.json()]).toEqual([401, problem]);
-    expect(answer.headers.get('WWW-Authenticate')).toBe('Bearer');
+    const response = await fetch(`${url}/metrics`, { headers: { Authorization: authorization } });
+    expect([response.status, await response.json()]).toEqual([401, problem]);
+    expect(response.headers.get('WWW-Authenticate')).toBe('Bearer');
   }
   const query = await fetch(`${url}/metrics?token=${adminToken}`);
   expect(query.status).toBe(401);
@@ -141,7 +141,7 @@ it('without an admin token there are no metrics', async () => {
   expect((await scrapeText(url)).status).toBe(404);
 });
 
-it('nothing that a request says becomes a part of the scrape', async () => {
+it("nothing of a request's content appears in a scrape", async () => {
   const { url } = await start();
   const hostile = 'CANARY"} 1\nevil_total{x="\\';
   const envelope = receiptCallback({
@@ -172,7 +172,7 @@ it('two services in one process do not share counts', async () => {
   expect((await scrape(second!.url)).value('receiver_requests_total', requests)).toBe(0);
 });
 
-it('a worker serves its figures at METRICS_PORT, and a second one with the same port works without', async () => {
+it('a worker serves its metrics at METRICS_PORT, and a second one with the same port works without', async () => {
   const metrics = { port: await freePort(), cacheMs: 0 };
   const url = `http://127.0.0.1:${metrics.port}`;
   const [first] = [await start({ role: 'worker', metrics }), await start({ role: 'worker', metrics })];
@@ -192,7 +192,7 @@ it('a worker serves its figures at METRICS_PORT, and a second one with the same 
   await until(async () => (await database.rows(applied))[0]!.n === sent + 1);
 });
 
-it('every help text says something, and every histogram adds up', async () => {
+it('every metric has a help text, and every histogram is consistent', async () => {
   const { url } = await start();
   for (const id of [1, 2, 3]) await post(url + paths.receipt, receipt(id));
   const { metrics } = await scrape(url);

@@ -2,7 +2,7 @@ import { type Metric, parseExposition } from './exposition.ts';
 
 export const adminToken = 'an-admin-token-of-tests';
 
-/** What a service says of itself to those who have the token. */
+/** Requests /metrics with the token. */
 export function scrapeText(url: string, token = adminToken): Promise<Response> {
   return fetch(`${url}/metrics`, { headers: { Authorization: `Bearer ${token}` } });
 }

@@ -2,8 +2,8 @@ import type pg from 'pg';
 import { families } from '../../src/families/index.ts';
 import { createLog } from '../../src/log.ts';
 import { defineMetrics } from '../../src/metrics/definitions.ts';
+import { readTables } from '../../src/metrics/read-tables.ts';
 import { createScrape } from '../../src/metrics/scrape.ts';
-import { readTables } from '../../src/metrics/table-figures.ts';
 import type { Service } from '../../src/service.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
@@ -31,8 +31,8 @@ async function start(redisUrl: string | undefined) {
   return service;
 }
 
-/** Whether PostgreSQL lets anybody in; shut, it also throws out who is there. */
-async function letIn(allowed: boolean): Promise<void> {
+/** Allows connections to the database, or forbids them and ends the existing ones. */
+async function allowConnections(allowed: boolean): Promise<void> {
   const administrator = openDatabase(process.env.TEST_POSTGRES_URL!, createLog('silent'), {
     connections: 1,
     name: 'test administrator',
@@ -48,34 +48,34 @@ async function letIn(allowed: boolean): Promise<void> {
   await administrator.close();
 }
 
-it('while PostgreSQL is away a scrape says so, leaves out what it does not know, and counts what Redis holds', async () => {
+it('while PostgreSQL is unavailable, a scrape shows that, omits what it cannot read, and counts the deliveries in Redis', async () => {
   const { url } = await start(redis.url);
   const send = (receipt_id: number) => post(url + paths.receipt, receiptCallback({ data: { receipt_id } }));
-  await letIn(false);
+  await allowConnections(false);
   try {
     for (const id of [1, 2, 3]) expect((await send(id)).status).toBe(200);
-    const away = await scrape(url);
-    expect(away.value('receiver_store_up', { store: 'postgresql' })).toBe(0);
-    expect(away.value('receiver_store_up', { store: 'redis' })).toBe(1);
-    expect(away.value('receiver_circuit_open', { store: 'postgresql' })).toBe(1);
-    expect(away.value('receiver_circuit_open', { store: 'redis' })).toBe(0);
-    expect(away.value('receiver_fallback_deliveries')).toBe(3);
-    expect(away.value('receiver_commit_deliveries_sum', { store: 'redis' })).toBe(3);
+    const outage = await scrape(url);
+    expect(outage.value('receiver_store_up', { store: 'postgresql' })).toBe(0);
+    expect(outage.value('receiver_store_up', { store: 'redis' })).toBe(1);
+    expect(outage.value('receiver_circuit_open', { store: 'postgresql' })).toBe(1);
+    expect(outage.value('receiver_circuit_open', { store: 'redis' })).toBe(0);
+    expect(outage.value('receiver_fallback_deliveries')).toBe(3);
+    expect(outage.value('receiver_commit_batch_size_sum', { store: 'redis' })).toBe(3);
     for (const name of [
-      'receiver_deliveries',
-      'receiver_oldest_waiting_seconds',
+      'receiver_unapplied_deliveries',
+      'receiver_oldest_pending_delivery_age_seconds',
       'receiver_quarantine_rows',
     ]) {
-      expect(away.metrics.get(name)!.samples).toEqual([]);
+      expect(outage.metrics.get(name)!.samples).toEqual([]);
     }
   } finally {
-    await letIn(true);
+    await allowConnections(true);
   }
-  const back = await until(async () => {
+  const restored = await until(async () => {
     const now = await scrape(url);
     return now.value('receiver_deliveries_applied_total') === 3 ? now : undefined;
   });
-  expect(back.value('receiver_store_up', { store: 'postgresql' })).toBe(1);
+  expect(restored.value('receiver_store_up', { store: 'postgresql' })).toBe(1);
   await until(async () => {
     const { value } = await scrape(url);
     const closed = value('receiver_circuit_open', { store: 'postgresql' }) === 0;
@@ -83,7 +83,7 @@ it('while PostgreSQL is away a scrape says so, leaves out what it does not know,
   });
 });
 
-it('while Redis is away a scrape says so, and knows the rest', async () => {
+it('while Redis is unavailable, a scrape shows that and everything else', async () => {
   const { url } = await start(redis.url);
   redis.process.kill('SIGKILL');
   const { value, metrics } = await until(async () => {
@@ -91,13 +91,13 @@ it('while Redis is away a scrape says so, and knows the rest', async () => {
     return now.value('receiver_store_up', { store: 'redis' }) === 0 ? now : undefined;
   });
   expect(value('receiver_store_up', { store: 'postgresql' })).toBe(1);
-  expect(value('receiver_deliveries', { status: 'received' })).toBe(0);
-  expect(metrics.get('receiver_jobs')!.samples).toEqual([]);
+  expect(value('receiver_unapplied_deliveries', { status: 'received' })).toBe(0);
+  expect(metrics.get('receiver_queue_jobs')!.samples).toEqual([]);
   expect(metrics.get('receiver_fallback_deliveries')!.samples).toEqual([]);
   await redis.restart();
 });
 
-it('a scrape while a table is locked answers, and leaves no query behind that waits for it', async () => {
+it('a scrape returns while a table is locked, and leaves no waiting query behind', async () => {
   const { url } = await start(undefined);
   const client = await database.pool.connect();
   try {
@@ -113,7 +113,7 @@ it('a scrape while a table is locked answers, and leaves no query behind that wa
   await until(async () => (await scrape(url)).value('receiver_store_up', { store: 'postgresql' }) === 1);
 });
 
-it('a scrape reads the index of what is to do and not the table, whatever the planner believes', async () => {
+it('a scrape reads the index of unapplied deliveries and not the table, even with outdated planner statistics', async () => {
   await database.pool.query(`insert into deliveries (id, event, family, client_id, business_id, event_time, envelope)
     select gen_random_uuid(), 'e', 'receipt', 'c', 'b', now(), '{}' from generate_series(1, 20000);
     analyze deliveries;
@@ -125,7 +125,7 @@ it('a scrape reads the index of what is to do and not the table, whatever the pl
       return database.pool.query(text);
     },
   } as unknown as pg.Pool;
-  expect(await readTables(listening)).toMatchObject({ received: 0, failed: 0, oldestWaitingS: 0 });
+  expect(await readTables(listening)).toMatchObject({ received: 0, failed: 0, oldestPendingS: 0 });
   const last = sent.lastIndexOf(';') + 1;
   const explained = `${sent.slice(0, last)} explain (costs off) ${sent.slice(last)}`;
   const results = (await database.pool.query(explained)) as unknown as pg.QueryResult[];
@@ -137,7 +137,7 @@ it('a scrape reads the index of what is to do and not the table, whatever the pl
   expect(plan).not.toContain('Seq Scan');
 });
 
-it('however often it is scraped, the stores are asked once in a while', async () => {
+it('the stores are read once per cache period, however often a scrape is requested', async () => {
   let asked = 0;
   const pool = {
     query: (text: string) => {

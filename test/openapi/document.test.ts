@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { compileErrors, validate } from '@readme/openapi-parser';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { operations } from '../../src/client/index.ts';
+import * as service from '../../src/client/index.ts';
 import { parseConfig } from '../../src/config.ts';
 import { families } from '../../src/families/index.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
@@ -17,14 +17,14 @@ import { post, startTestService } from '../support/service.ts';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const { signatureHeader } = parseConfig({}, families).authentication;
-const document = JSON.parse(JSON.stringify(openApiDocument({ families, signatureHeader, version })));
+const document = JSON.parse(JSON.stringify(openApiDocument({ families, service, signatureHeader, version })));
 const checkedIn = JSON.parse(readFileSync('docs/openapi.json', 'utf8'));
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(document, 'openapi');
 const fits = (schema: string, value: unknown) =>
   ajv.validate({ $ref: `openapi#/components/schemas/${schema}` }, value);
 
-it('is checked in as it is generated (if it is not: npm run openapi)', () => {
+it('docs/openapi.json is the generated document (otherwise: npm run openapi)', () => {
   expect(checkedIn).toEqual(document);
 });
 
@@ -40,12 +40,16 @@ it('has every operation of the client and every event family', () => {
       Object.entries(methods).map(([method, { operationId }]) => [operationId, method, path]),
   );
   expect(called).toEqual(
-    Object.values(operations).map(({ name, method, path }) => [name, method.toLowerCase(), `/${path}`]),
+    Object.values(service.operations).map(({ name, method, path }) => [
+      name,
+      method.toLowerCase(),
+      `/${path}`,
+    ]),
   );
   expect(Object.keys(document.webhooks)).toEqual(families.map(({ name }) => name));
 });
 
-it('says what the interface says of the search’s parameters', () => {
+it("has the search's parameters as in the interface", () => {
   const { parameters } = document.paths['/medical-db/v1/drugs-and-labs'].get;
   expect(parameters).toMatchObject([
     { name: 'q', required: true, schema: { type: 'string' } },
@@ -67,7 +71,7 @@ it.each([
   ['ReceiptCallback', receiptCallback({ data: { receipt_number: 7, unheard_of: [] } })],
   ['ConsentFormCallback', consentFormCallback()],
   ['ReviewRequestCallback', reviewRequestCallback()],
-])('describes a callback that the receiver takes: %s', (schema, callback) => {
+])('accepts a callback that the receiver accepts: %s', (schema, callback) => {
   expect(fits(schema, callback)).toBe(true);
 });
 
@@ -77,41 +81,43 @@ it.each([
   ['no receipt id', receiptCallback({ data: { receipt_id: null } })],
   ['a name that is a number', receiptCallback({ data: { name: 5 } })],
   ['a fraction as a time', { ...receiptCallback(), event_time: 1.5 }],
-])('refuses what the receiver refuses: %s', (_, callback) => {
+])('rejects a callback that the receiver rejects: %s', (_, callback) => {
   expect(fits('ReceiptCallback', JSON.parse(JSON.stringify(callback)))).toBe(false);
 });
 
-describe('of the answers', () => {
+describe('responses', () => {
   let database: TestDatabase;
-  let service: Awaited<ReturnType<typeof startTestService>>;
+  let receiver: Awaited<ReturnType<typeof startTestService>>;
   beforeAll(async () => {
     database = await createDatabase();
-    service = await startTestService({ databaseUrl: database.url, role: 'receiver' });
+    receiver = await startTestService({ databaseUrl: database.url, role: 'receiver' });
   });
   afterAll(async () => {
-    await service.stop();
+    await receiver.stop();
     await database.close();
   });
 
-  const send = (body: unknown, headers = {}) => post(`${service.url}${paths.receipt}`, body, headers);
+  const send = (body: unknown, headers = {}) => post(`${receiver.url}${paths.receipt}`, body, headers);
 
   it.each([
     ['a callback', () => send(receiptCallback()), 200],
-    ['no JSON', () => send('{'), 400],
-    ['a GET', () => fetch(`${service.url}${paths.receipt}`), 405],
-    ['a text', () => send('{}', { 'Content-Type': 'text/plain' }), 415],
-    ['a callback that does not fit', () => send({ ...receiptCallback(), data: {} }), 422],
-  ])('describes the one to %s', async (_, ask, status) => {
-    const answer = await ask();
-    const [type] = answer.headers.get('content-type')!.split(';');
-    const described = document.webhooks.receipt.post.responses[status];
-    expect(answer.status).toBe(status);
+    ['a body that is not JSON', () => send('{'), 400],
+    ['a GET', () => fetch(`${receiver.url}${paths.receipt}`), 405],
+    ['another content type', () => send('{}', { 'Content-Type': 'text/plain' }), 415],
+    ['an invalid callback', () => send({ ...receiptCallback(), data: {} }), 422],
+  ])('describes the response to %s', async (_, ask, status) => {
+    const response = await ask();
+    const [type] = response.headers.get('content-type')!.split(';');
+    const { $ref } = document.webhooks.receipt.post.responses[status];
+    expect($ref).toBe(`#/components/responses/${status}`);
+    const described = document.components.responses[status];
+    expect(response.status).toBe(status);
     const schema = described.content[type!].schema.$ref.split('/').at(-1);
-    expect(fits(schema, await answer.json())).toBe(true);
-    for (const name of Object.keys(described.headers ?? {})) expect(answer.headers.has(name)).toBe(true);
+    expect(fits(schema, await response.json())).toBe(true);
+    for (const name of Object.keys(described.headers ?? {})) expect(response.headers.has(name)).toBe(true);
   });
 });
 
-it('names no field of a receipt that the interface does not', () => {
+it('has exactly the receipt fields of the interface', () => {
   expect(Object.keys(document.components.schemas.ReceiptData.properties)).toEqual(Object.keys(receiptData));
 });

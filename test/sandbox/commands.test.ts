@@ -52,9 +52,9 @@ it('sends to the documented paths and ends with a summary', async () => {
     ]),
   );
   expect(out).toMatch(/^sent {5}60 callbacks in [\d.]+ s \(\d+\/s\), 60 acknowledged, 0 resent$/m);
-  expect(out).toMatch(/^answers {2}200 accepted 60$/m);
+  expect(out).toMatch(/^outcomes 200 accepted 60$/m);
   expect(out).toMatch(/^latency {2}p50 [\d.]+ ms · p95 [\d.]+ ms · p99 [\d.]+ ms · max [\d.]+ ms$/m);
-  expect(out).toMatch(/^again {4}--seed 5 --start \d{4}-\d\d-\d\dT03:30:00.000Z$/m);
+  expect(out).toMatch(/^repeat {3}--seed 5 --start \d{4}-\d\d-\d\dT03:30:00.000Z$/m);
   expect(process.exitCode).toBeUndefined();
 });
 
@@ -76,15 +76,15 @@ it('takes host, port, paths, key and header from the environment', async () => {
   expect(receiver.got[0]?.headers['x-our-signature']).toMatch(/^t=\d+,v1=[0-9a-f]{64}$/);
 });
 
-it('repeats a run with the seed and start that it printed', async () => {
+it('repeats a run with the printed seed and start', async () => {
   const first = await run({}, 'send', '--url', receiver.url, '--count', '30');
-  const again = /^again {4}(.+)$/m.exec(first.out)![1]!.split(' ');
+  const again = /^repeat {3}(.+)$/m.exec(first.out)![1]!.split(' ');
   await run({}, 'send', '--url', receiver.url, '--count', '30', ...again);
   const bodies = receiver.got.map((g) => g.body.toString());
   expect(bodies.slice(30).sort()).toEqual(bodies.slice(0, 30).sort());
 });
 
-it('sends duplicates and broken ones by the share, and keeps a ledger', async () => {
+it('sends the shares of duplicates and invalid callbacks, and writes a ledger', async () => {
   const ledger = join(folder, 'ledger');
   const shares = ['--duplicates', '30%', '--invalid', '20%', '--shuffle'];
   await run(
@@ -107,7 +107,7 @@ it('sends duplicates and broken ones by the share, and keeps a ledger', async ()
   expect(Object.keys(JSON.parse(lines[0]!))).toEqual(['id', 'event', 'business_id', 'status']);
 });
 
-it('exits with 1 when the receiver does not have everything', async () => {
+it('exits with 1 when a valid callback was not acknowledged', async () => {
   await receiver.close();
   const { out } = await run({}, 'send', '--url', receiver.url, '--count', '3');
   expect(out).toContain('ECONNREFUSED 3');
@@ -115,7 +115,7 @@ it('exits with 1 when the receiver does not have everything', async () => {
   receiver = await startReceiver(accept);
 });
 
-it('says in one line that it cannot write the ledger', async () => {
+it('reports in one line that it cannot write the ledger', async () => {
   const ledger = join(folder, 'nowhere', 'ledger');
   const said = await run({}, 'send', '--url', receiver.url, '--ledger', ledger);
   expect(said).toEqual({ out: '', err: `send: cannot write the ledger ${ledger} (ENOENT)\n`, code: 73 });
@@ -130,7 +130,7 @@ it.each([
   ['--count', '-1'],
   ['--start', 'soon'],
   ['--url', 'ftp://127.0.0.1'],
-])('refuses %s %s', async (option, value) => {
+])('rejects %s %s', async (option, value) => {
   const said = await run({}, 'send', `${option}=${value}`);
   expect(said.code).toBe(1);
   expect(said.err).toContain(`'${option} <`);
@@ -151,7 +151,7 @@ it('serves the sandbox and sends callbacks on its own schedule until it is inter
   expect(receiver.got[0]?.headers).toHaveProperty('x-webhook-signature');
 });
 
-it('says in one line that the sandbox cannot listen', async () => {
+it('reports in one line that the sandbox cannot listen', async () => {
   const { port } = new URL(receiver.url);
   const said = await run({}, 'sandbox', '--port', port);
   expect(said).toEqual({

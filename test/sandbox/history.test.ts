@@ -18,7 +18,7 @@ it('is the same for the same options', () => {
   );
 });
 
-it('says no two things alike, even without their timestamp', () => {
+it('has no two callbacks with the same content, even without their timestamp', () => {
   fc.assert(
     fc.property(seed, fc.boolean(), (seed, shuffle) => {
       const sequence = take(1_500, { seed, shuffle });
@@ -29,7 +29,7 @@ it('says no two things alike, even without their timestamp', () => {
   );
 });
 
-it('shares nothing with the history of another seed', () => {
+it('shares no business with the history of another seed', () => {
   fc.assert(
     fc.property(seed, (seed) => {
       const businesses = (s: number) => new Set(take(50, { seed: s }).map((c) => c.businessId));
@@ -40,13 +40,13 @@ it('shares nothing with the history of another seed', () => {
   );
 });
 
-it('is for the businesses and the client that are asked for', () => {
+it('is for the given businesses and client', () => {
   const sequence = take(200, { seed: 1, clientId: 'client', businessIds: ['one', 'two'] });
   expect(new Set(sequence.map((c) => c.envelope.business_id))).toEqual(new Set(['one', 'two']));
   expect(new Set(sequence.map((c) => c.envelope.client_id))).toEqual(new Set(['client']));
 });
 
-it('goes forward in time from its start, by day only', () => {
+it('goes forward in time from its start, in opening hours only', () => {
   const start = Date.UTC(2025, 5, 1, 22);
   const times = take(3_000, { seed: 3, start }).map(({ envelope, family }) =>
     family === 'review_request' ? envelope.event_time : envelope.event_time * 1000,
@@ -136,16 +136,18 @@ describe('every callback of a clinic', () => {
     expect(new Set(reviews)).toEqual(new Set([3, 5]));
   });
 
-  it('tells one coherent story of each receipt', () => {
-    const stories = groupBy(
+  it('has a consistent sequence of events for each receipt', () => {
+    const scenarios = groupBy(
       sequence.filter((c) => c.family === 'receipt'),
       receiptKey,
     );
-    for (const [, story] of stories) {
-      expect(story[0]!.event).toBe('receipt.created');
-      story.slice(1).forEach((later, i) => {
+    for (const [, scenario] of scenarios) {
+      expect(scenario[0]!.event).toBe('receipt.created');
+      scenario.slice(1).forEach((later, i) => {
         expect(later.event).not.toBe('receipt.created');
-        expect(later.envelope.data.updated_at).toBeGreaterThan(story[i]!.envelope.data.updated_at as number);
+        expect(later.envelope.data.updated_at).toBeGreaterThan(
+          scenario[i]!.envelope.data.updated_at as number,
+        );
       });
     }
   });
@@ -163,7 +165,7 @@ describe('every callback of a clinic', () => {
   });
 });
 
-it('starts at the same moment whatever the day is, unless told', () => {
+it('starts at a fixed time by default', () => {
   const { value } = history({ seed: 1 }).next();
   expect(value.envelope.event_time * 1000).toBeGreaterThanOrEqual(defaultStart);
   expect(value.envelope.event_time * 1000).toBeLessThan(defaultStart + 60_000);

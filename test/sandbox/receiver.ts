@@ -8,8 +8,8 @@ export interface Got {
   readonly body: Buffer;
 }
 
-/** A receiver of callbacks that answers as the test says; it keeps what it got. */
-export async function startReceiver(answer: (got: Got, response: ServerResponse, count: number) => void) {
+/** A receiver whose responses the test decides; it keeps the requests. */
+export async function startReceiver(respond: (got: Got, response: ServerResponse, count: number) => void) {
   const got: Got[] = [];
   let open = 0;
   let mostOpen = 0;
@@ -20,7 +20,7 @@ export async function startReceiver(answer: (got: Got, response: ServerResponse,
     for await (const chunk of request) chunks.push(chunk);
     const one = { path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks) };
     got.push(one);
-    answer(one, response, got.length);
+    respond(one, response, got.length);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -37,7 +37,7 @@ export async function startReceiver(answer: (got: Got, response: ServerResponse,
   };
 }
 
-/** Answers as the project's receiver does. */
+/** Responds as the project's receiver does. */
 export function accept(_: Got, response: ServerResponse, count: number): void {
   response.setHeader('Content-Type', 'application/json');
   response.end(JSON.stringify({ status: 'accepted', id: `id-${count}` }));

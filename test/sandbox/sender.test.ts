@@ -37,7 +37,7 @@ it('sends each callback once, as JSON, to the path of its family', async () => {
   expect(p50).toBeGreaterThan(0);
 });
 
-it('keeps the order on one connection, and uses as many as it may', async () => {
+it('keeps the order on one connection', async () => {
   receiver = await startReceiver(accept);
   const sequence = [...callbacks({ seed: 2, count: 40 })];
   await sendCallbacks(sequence, { urls: receiver.urls, connections: 1 });
@@ -45,7 +45,7 @@ it('keeps the order on one connection, and uses as many as it may', async () => 
   expect(receiver.mostOpen()).toBe(1);
 });
 
-it('has no more callbacks under way than it has connections', async () => {
+it('has no more callbacks in flight than connections', async () => {
   receiver = await startReceiver(
     (got, response, count) => void setImmediate(() => accept(got, response, count)),
   );
@@ -53,7 +53,7 @@ it('has no more callbacks under way than it has connections', async () => {
   expect(receiver.mostOpen()).toBeLessThanOrEqual(3);
 });
 
-it('signs the bytes it sends, with the second at which it sends them', async () => {
+it('signs the bytes it sends, with the current second', async () => {
   receiver = await startReceiver(accept);
   const options = { urls: receiver.urls, signingKey: 'key', signatureHeader: 'X-Our-Signature' };
   await sendCallbacks(callbacks({ seed: 3, count: 5 }), options);
@@ -65,7 +65,7 @@ it('signs the bytes it sends, with the second at which it sends them', async () 
   }
 });
 
-it('sends again what failed, after as long as Retry-After asks, until it is acknowledged', async () => {
+it('resends after failures, waiting for Retry-After, until the callback is acknowledged', async () => {
   receiver = await startReceiver((got, response, count) => {
     if (count === 1) return void response.writeHead(503, { 'Retry-After': '1' }).end();
     if (count === 2) return void response.destroy();
@@ -87,7 +87,7 @@ it('sends again what failed, after as long as Retry-After asks, until it is ackn
   expect(summary).toMatchObject({ callbacks: 1, acknowledged: 1, unacknowledged: 0, resends: 2 });
 });
 
-it('sends nothing again unasked, nor what was refused for what it is', async () => {
+it('resends nothing by default, and never after a 422', async () => {
   receiver = await startReceiver((got, response) => {
     response.writeHead(got.path === '/receipts' ? 503 : 422).end();
   });
@@ -104,7 +104,7 @@ it('sends nothing again unasked, nor what was refused for what it is', async () 
   });
 });
 
-it('counts a receiver that is not there as what it is', async () => {
+it('counts an unreachable receiver by its error code', async () => {
   receiver = await startReceiver(accept);
   await receiver.close();
   const summary = await sendCallbacks(callbacks({ seed: 6, count: 3 }), { urls: receiver.urls });
@@ -112,7 +112,7 @@ it('counts a receiver that is not there as what it is', async () => {
   receiver = await startReceiver(accept);
 });
 
-it('does not hold it against the receiver that it refuses broken callbacks', async () => {
+it('does not count rejected invalid callbacks as unacknowledged', async () => {
   receiver = await startReceiver((_, response) => void response.writeHead(422).end());
   const summary = await sendCallbacks(callbacks({ seed: 7, count: 10, invalid: 1 }), { urls: receiver.urls });
   expect(summary).toMatchObject({
@@ -123,7 +123,7 @@ it('does not hold it against the receiver that it refuses broken callbacks', asy
   });
 });
 
-it('ends an endless sequence when it is told to, with what is under way answered', async () => {
+it('ends an endless sequence when the signal aborts, after the pending responses', async () => {
   const controller = new AbortController();
   receiver = await startReceiver((got, response, count) => {
     if (count === 50) controller.abort();
@@ -139,7 +139,7 @@ it('ends an endless sequence when it is told to, with what is under way answered
   expect(summary.acknowledged).toBeLessThan(60);
 });
 
-it('stops resting as soon as it is told to end', async () => {
+it('stops waiting as soon as the signal aborts', async () => {
   const controller = new AbortController();
   receiver = await startReceiver((_, response) => {
     response.writeHead(503, { 'Retry-After': '3600' }).end(() => controller.abort());
@@ -203,7 +203,7 @@ describe('the ledger', () => {
       urls: receiver.urls,
       onAttempt: (attempt) => {
         if (attempt.acknowledged) acknowledged.push(attempt);
-        return ledger.note(attempt);
+        return ledger.record(attempt);
       },
     });
     await ledger.close();

@@ -1,12 +1,10 @@
-import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import { applyReportTimezone } from '../../src/reporting/timezone.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { withSchema } from '../support/schema.ts';
 import { post, startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -26,30 +24,26 @@ it('processes that migrate at once run each migration once', async () => {
 
 it('a migration that fails changes nothing and is named; those before it are done', async () => {
   const other = await createEmptyDatabase();
+  const migrations = {
+    'migrations/9001_first.sql': 'create table first ();',
+    'migrations/9002_second.sql': 'create table second (); create table third ();',
+  };
   try {
-    await other.pool.query('create table receipts (nothing int)');
-    await expect(migrate(other.db)).rejects.toThrow(/0002_families/);
-    expect(await other.rows('select name from kysely_migration')).toEqual([{ name: '0001_deliveries' }]);
-    expect(await other.rows(`select from pg_tables where tablename = 'consent_forms'`)).toEqual([]);
-    await other.pool.query('drop table receipts');
-    expect(await migrate(other.db)).toContain('0002_families');
+    await other.pool.query('create table third ()');
+    await withSchema(migrations, async (folder) => {
+      await expect(migrate(other.db, undefined, folder)).rejects.toThrow(/9002_second/);
+      expect(await other.rows('select name from schema_migrations order by name')).toEqual([
+        { name: '0001_tables' },
+        { name: '9001_first' },
+      ]);
+      expect(await other.rows(`select to_regclass('second') as second`)).toEqual([{ second: null }]);
+      await other.pool.query('drop table third');
+      expect(await migrate(other.db, undefined, folder)).toEqual(['9002_second', 'reporting']);
+    });
   } finally {
     await other.close();
   }
 });
-
-/** The migrations that there are, and some more, for as long as something runs. */
-async function withMigrations(more: Record<string, string>, run: (folder: string) => Promise<void>) {
-  const folder = await mkdtemp(join(tmpdir(), 'migrations-'));
-  const own = join(import.meta.dirname, '../../db/migrations');
-  try {
-    for (const file of await readdir(own)) await copyFile(join(own, file), join(folder, file));
-    for (const [name, text] of Object.entries(more)) await writeFile(join(folder, `${name}.sql`), text);
-    await run(folder);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}
 
 /** Callbacks that are sent, one after the other, while something waits for a reader: their statuses. */
 async function whileAReaderIsOpen(
@@ -62,7 +56,7 @@ async function whileAReaderIsOpen(
   const statuses = new Set<number>();
   let done = false;
   try {
-    await reader.query('begin; select count(*) from deliveries');
+    await reader.query('begin; select count(*) from reporting.deliveries');
     const changing = change({ warn: (fields) => void said.push(fields as never) }).finally(() => {
       done = true;
     });
@@ -88,15 +82,27 @@ describe('callbacks are taken in', () => {
   afterEach(() => other.close());
 
   it('while a migration waits for a reader, which is named in the log', async () => {
-    await withMigrations({ '9001_drop': 'drop index deliveries_times;' }, async (folder) => {
+    await withSchema({ 'migrations/9001_drop.sql': 'drop index deliveries_times;' }, async (folder) => {
       const { statuses, waited, said, pid, result } = await whileAReaderIsOpen(other, (log) =>
         migrate(other.db, log as never, folder),
       );
       expect(statuses).toEqual([200]);
       expect(waited).toBe(true);
       expect(said[0]!.sessions).toMatchObject([{ pid, state: 'idle in transaction' }]);
-      expect(result).toEqual(['9001_drop']);
+      expect(result).toEqual(['9001_drop', 'reporting']);
       expect(await other.rows(`select to_regclass('deliveries_times') as there`)).toEqual([{ there: null }]);
+    });
+  });
+
+  it('while views that changed wait for a report, which is named in the log', async () => {
+    await withSchema({ 'reporting/9_more.sql': 'create view reporting.more as select;' }, async (folder) => {
+      const { statuses, waited, said, pid, result } = await whileAReaderIsOpen(other, (log) =>
+        migrate(other.db, log as never, folder),
+      );
+      expect(statuses).toEqual([200]);
+      expect(waited).toBe(true);
+      expect(said[0]!.sessions).toMatchObject([{ pid, state: 'idle in transaction' }]);
+      expect(result).toEqual(['reporting']);
     });
   });
 
@@ -108,13 +114,13 @@ drop index concurrently if exists deliveries_new;
 create index concurrently deliveries_new on deliveries (event_time)
   where event <> 'a;b';
 `;
-    await withMigrations({ '9002_index': text }, async (folder) => {
+    await withSchema({ 'migrations/9002_index.sql': text }, async (folder) => {
       const { statuses, waited, result } = await whileAReaderIsOpen(other, (log) =>
         migrate(other.db, log as never, folder),
       );
       expect(statuses).toEqual([200]);
       expect(waited).toBe(true);
-      expect(result).toEqual(['9002_index']);
+      expect(result).toEqual(['9002_index', 'reporting']);
       expect(
         await other.rows(`select indisvalid from pg_index where indexrelid = 'deliveries_new'::regclass`),
       ).toEqual([{ indisvalid: true }]);
@@ -135,16 +141,13 @@ create index concurrently deliveries_new on deliveries (event_time)
 
 it('a statement of a migration without a transaction that failed is run again', async () => {
   const other = await createDatabase();
-  const file = (text: string) => ({ '9003_again': `-- no transaction\n${text}` });
+  const file = (text: string) => ({ 'migrations/9003_again.sql': `-- no transaction\n${text}` });
   try {
-    await withMigrations(
-      file('create table if not exists first (n int);\nselect 1 / 0;\n'),
-      async (folder) => {
-        await expect(migrate(other.db, undefined, folder)).rejects.toThrow(/9003_again/);
-      },
-    );
-    await withMigrations(file('create table if not exists first (n int);\nselect 1;\n'), async (folder) => {
-      expect(await migrate(other.db, undefined, folder)).toEqual(['9003_again']);
+    await withSchema(file('create table if not exists first (n int);\nselect 1 / 0;\n'), async (folder) => {
+      await expect(migrate(other.db, undefined, folder)).rejects.toThrow(/9003_again/);
+    });
+    await withSchema(file('create table if not exists first (n int);\nselect 1;\n'), async (folder) => {
+      expect(await migrate(other.db, undefined, folder)).toEqual(['9003_again', 'reporting']);
     });
   } finally {
     await other.close();
@@ -171,15 +174,32 @@ it('a process waits for another that changes the schema, and says so', async () 
   }
 });
 
-it('a database that another version has migrated is left alone', async () => {
-  const other = await createDatabase();
-  try {
-    await other.pool.query(`insert into kysely_migration values ('9999_later', '')`);
-    await expect(migrate(other.db)).rejects.toMatchObject({
-      message: 'The database could not be migrated',
-      cause: { message: 'another version has already run 9999_later' },
-    });
-  } finally {
-    await other.close();
-  }
+describe('a database is left alone', () => {
+  it('that a newer version has migrated', async () => {
+    const other = await createDatabase();
+    try {
+      await other.pool.query(`insert into schema_migrations values ('9999_later')`);
+      await expect(migrate(other.db)).rejects.toMatchObject({
+        message: 'The database could not be migrated',
+        cause: {
+          message: 'a newer version of the service has run 9999_later; start that version or a later one',
+        },
+      });
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('that a version before 1.0.0 made, with a message that says what to do', async () => {
+    const other = await createEmptyDatabase();
+    try {
+      await other.pool.query('create table kysely_migration (name text)');
+      await expect(migrate(other.db)).rejects.toMatchObject({
+        cause: { message: expect.stringMatching(/before 1\.0\.0 .* set DATABASE_URL to an empty database/) },
+      });
+      expect(await other.rows(`select to_regclass('schema_migrations') as list`)).toEqual([{ list: null }]);
+    } finally {
+      await other.close();
+    }
+  });
 });

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
-import type { Envelope } from '../../src/families/index.ts';
+import { type Envelope, type Family, families } from '../../src/families/index.ts';
 import { identify } from '../../src/intake/identity.ts';
 
-export const paths = {
-  receipt: '/registered_url_for_receipt_events',
-  consent_form: '/registered_url_for_consent_form',
-  review_request: '/registered_url_for_google_review_events',
-};
+type FamilyName = (typeof families)[number]['name'];
+
+export const paths = Object.fromEntries(families.map(({ name, path }) => [name, path.default])) as Record<
+  FamilyName,
+  string
+>;
 
 const common = {
   event_time: 1_700_000_000,
@@ -77,15 +78,16 @@ export function reviewRequestCallback({ data, ...envelope }: Overrides = {}) {
   return { event: 'google_review.request', ...common, ...envelope, data: { ...reviewRequestData, ...data } };
 }
 
-const familyOf: Record<string, string> = {
-  receipt: 'receipt',
-  mcert: 'consent_form',
-  google_review: 'review_request',
+/** A callback of each family, with every documented field. */
+export const samples: Record<FamilyName, () => { event: string; data: Record<string, unknown> }> = {
+  receipt: receiptCallback,
+  consent_form: consentFormCallback,
+  review_request: reviewRequestCallback,
 };
 
 /** A callback as the inbox takes it. */
 export function deliveryOf(callback: ReturnType<typeof receiptCallback>) {
-  const family = familyOf[callback.event.split('.')[0]!]!;
+  const family = families.find(({ events }: Family) => events.includes(callback.event))?.name ?? 'unlisted';
   return { id: identify(callback), family, body: Buffer.from(JSON.stringify(callback)) };
 }
 

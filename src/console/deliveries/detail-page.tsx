@@ -4,13 +4,13 @@ import { redactEnvelope, redactRow } from '../redact.ts';
 import { PostForm, Submit } from '../ui/forms.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { DeliveryLink, formatCount, Moment, Status, Verbatim } from '../ui/values.tsx';
-import type { DeliveryInFull } from './one.ts';
+import type { DeliveryDetails } from './read-delivery.ts';
 
 export interface DetailProps {
-  delivery: DeliveryInFull;
+  delivery: DeliveryDetails;
   family: Family | undefined;
   row: Record<string, string | null> | undefined;
-  /** Whether what may be personal is shown. */
+  /** Whether personal data is shown. */
   revealed: boolean;
 }
 
@@ -21,13 +21,11 @@ export function DeliveryDetail({ delivery, family, row, revealed }: DetailProps)
     : JSON.stringify(redactEnvelope(delivery.envelope, family), null, 4);
   return (
     <>
-      <Life delivery={delivery} />
+      <Facts delivery={delivery} />
       <div class="actions">
         {delivery.status !== 'received' && (
           <PostForm action="/console/replay/preview" values={{ id: delivery.id, status: delivery.status }}>
-            <Submit kind={delivery.status === 'failed' ? '' : 'second'}>
-              {delivery.status === 'failed' ? 'Replay …' : 'Apply again …'}
-            </Submit>
+            <Submit kind={delivery.status === 'failed' ? '' : 'second'}>Replay …</Submit>
           </PostForm>
         )}
         {!revealed && (
@@ -39,20 +37,20 @@ export function DeliveryDetail({ delivery, family, row, revealed }: DetailProps)
       </div>
       {revealed ? (
         <p class="note">
-          This page shows personal data; that it was asked for is in the log. <a href={address}>Hide it</a>
+          This page shows personal data; showing it was logged. <a href={address}>Hide it</a>
         </p>
       ) : (
-        <p class="note">What may be personal is hidden. Asking for it is noted in the log.</p>
+        <p class="note">Personal data is hidden. Showing it is logged.</p>
       )}
       <h2>Callback</h2>
-      <Verbatim label="The callback as it was received" text={envelope} />
-      <h2>Row</h2>
+      <Verbatim label="The callback as received" text={envelope} />
+      <h2>Table row</h2>
       <Row delivery={delivery} family={family} row={row} revealed={revealed} />
     </>
   );
 }
 
-function Life({ delivery }: { delivery: DeliveryInFull }) {
+function Facts({ delivery }: { delivery: DeliveryDetails }) {
   const { received_at, applied_at, last_received_at, delivery_count, error } = delivery;
   return (
     <dl class="card">
@@ -68,11 +66,11 @@ function Life({ delivery }: { delivery: DeliveryInFull }) {
       <dd>
         {delivery.business_id}, {delivery.client_id}
       </dd>
-      <dt>Happened</dt>
+      <dt>Event time</dt>
       <dd>
         <Moment at={delivery.event_time} />
       </dd>
-      <dt>Arrived</dt>
+      <dt>First received</dt>
       <dd>
         <Moment at={received_at} />
       </dd>
@@ -81,13 +79,13 @@ function Life({ delivery }: { delivery: DeliveryInFull }) {
         <Moment at={applied_at} />
         {applied_at && `, ${formatDuration(applied_at.getTime() - received_at.getTime())} later`}
       </dd>
-      <dt>Repetitions</dt>
+      <dt>Duplicates</dt>
       <dd>
         {delivery_count === 1 ? (
           'none'
         ) : (
           <>
-            {formatCount(delivery_count - 1)}, the last at <Moment at={last_received_at} />
+            {formatCount(delivery_count - 1)}, the last one at <Moment at={last_received_at} />
           </>
         )}
       </dd>
@@ -95,7 +93,7 @@ function Life({ delivery }: { delivery: DeliveryInFull }) {
   );
 }
 
-/** The other deliveries of the same thing. */
+/** Leads to all deliveries of the same receipt. */
 function RelatedLink({ delivery, family }: Pick<DetailProps, 'delivery' | 'family'>) {
   if (family?.name !== 'receipt') return null;
   const { receipt_id } = delivery.envelope.data as { receipt_id: number };
@@ -104,19 +102,19 @@ function RelatedLink({ delivery, family }: Pick<DetailProps, 'delivery' | 'famil
 }
 
 function Row({ delivery, family, row, revealed }: DetailProps) {
-  if (!family) return <p class="empty">This version of the service does not know the family.</p>;
-  if (!row) return <p class="empty">There is no row of this in {family.table}.</p>;
+  if (!family) return <p class="empty">This version of the service does not have this family.</p>;
+  if (!row) return <p class="empty">The table {family.table} has no row for this delivery.</p>;
   const shown = revealed ? row : redactRow(row, family);
   const isOwn = row.delivery_id === delivery.id;
   return (
     <>
       <p>
-        In <code>{family.table}</code>.{' '}
+        Table <code>{family.table}</code>.{' '}
         {isOwn ? (
-          'This delivery made the row as it is.'
+          'This delivery is the row’s current version.'
         ) : (
           <>
-            Another version made it as it is: <DeliveryLink id={row.delivery_id ?? ''} />
+            The row’s current version is delivery <DeliveryLink id={row.delivery_id ?? ''} />
           </>
         )}
       </p>

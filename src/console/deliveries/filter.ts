@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import type { Family } from '../../families/index.ts';
-import type { DeliveryStatus } from '../../store/tables.ts';
-import { parseLocal } from '../ui/time.ts';
+import { type DeliveryStatus, deliveryStatuses } from '../../store/tables.ts';
+import { localTime } from '../read-form.ts';
 
-export const statuses = ['received', 'applied', 'failed'] as const;
-
-/** Which deliveries to show; what is left out does not narrow. */
+/** Which deliveries to show; absent fields do not filter. */
 export interface DeliveryFilter {
   id?: string | undefined;
-  /** The thing that a receipt's callback is about. */
+  /** A receipt's id. */
   receipt?: string | undefined;
   family?: string | undefined;
   event?: string | undefined;
@@ -18,22 +16,21 @@ export interface DeliveryFilter {
   /** By the time of the event. */
   from?: Date | undefined;
   until?: Date | undefined;
-  /** By the time of the arrival. */
-  arrivedFrom?: Date | undefined;
-  arrivedUntil?: Date | undefined;
+  /** By the time of receipt. */
+  receivedFrom?: Date | undefined;
+  receivedUntil?: Date | undefined;
 }
 
 export interface ParsedFilter {
   filter: DeliveryFilter;
-  /** What was entered, as it was. */
+  /** The fields as entered. */
   entered: Record<string, string>;
-  /** What is wrong with it, by the field's name. */
+  /** Errors by field name. */
   faults: Record<string, string>;
 }
 
-const uuid = z.string().regex(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, 'An id is a UUID.');
-const wholeNumber = z.string().regex(/^\d{1,15}$/, 'A receipt’s id is a whole number.');
-const text = z.string().max(500, 'That is too long.');
+const wholeNumber = z.string().regex(/^\d{1,15}$/, 'A receipt id must be a whole number.');
+const text = z.string().max(500, 'Too long.');
 
 /** Reads a filter out of an address or a form. */
 export function parseFilter(
@@ -42,25 +39,20 @@ export function parseFilter(
   timezone: string,
 ): ParsedFilter {
   const oneOf = (values: readonly string[]) =>
-    text.refine((value) => values.includes(value), 'There is no such choice.');
-  const moment = text.transform((value, context) => {
-    const at = parseLocal(value, timezone);
-    if (at) return at;
-    context.addIssue({ code: 'custom', message: 'A time is a date and a time of day.' });
-    return z.NEVER;
-  });
+    text.refine((value) => values.includes(value), 'Unknown value.');
+  const time = localTime(timezone);
   const fields = {
-    id: uuid,
+    id: z.guid('An id must be a UUID.'),
     receipt: wholeNumber,
     family: oneOf(families.map(({ name }) => name)),
     event: oneOf(families.flatMap(({ events }) => events)),
     business: text,
-    status: oneOf(statuses),
+    status: oneOf(deliveryStatuses),
     error: text,
-    from: moment,
-    until: moment,
-    arrivedFrom: moment,
-    arrivedUntil: moment,
+    from: time,
+    until: time,
+    receivedFrom: time,
+    receivedUntil: time,
   };
   const entered: Record<string, string> = {};
   const faults: Record<string, string> = {};

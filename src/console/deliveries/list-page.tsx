@@ -1,14 +1,15 @@
 import type { Family } from '../../families/index.ts';
+import { deliveryStatuses } from '../../store/tables.ts';
 import { Choice, Field, Submit } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
-import { Moment, Nothing, Status } from '../ui/values.tsx';
-import { type ParsedFilter, statuses } from './filter.ts';
+import { formatTimes, Moment, Nothing, Status } from '../ui/values.tsx';
+import type { ParsedFilter } from './filter.ts';
 import type { Listed } from './list.ts';
 
 interface ListProps {
   families: readonly Family[];
   parsed: ParsedFilter;
-  /** Undefined where what was entered makes no sense. */
+  /** Undefined if the filter is invalid. */
   listed: Listed | undefined;
 }
 
@@ -39,14 +40,14 @@ export function DeliveryList({ families, parsed, listed }: ListProps) {
               value={entered.event}
               options={families.flatMap(({ events }) => events)}
             />
-            <Choice label="Status" name="status" value={entered.status} options={statuses} />
+            <Choice label="Status" name="status" value={entered.status} options={deliveryStatuses} />
             {field('Business', 'business')}
             {field('Receipt id', 'receipt')}
             {field('Delivery id', 'id')}
-            {moment('Happened from', 'from')}
-            {moment('Happened before', 'until')}
-            {moment('Arrived from', 'arrivedFrom')}
-            {moment('Arrived before', 'arrivedUntil')}
+            {moment('Event time from', 'from')}
+            {moment('Event time before', 'until')}
+            {moment('Received from', 'receivedFrom')}
+            {moment('Received before', 'receivedUntil')}
             {entered.error && field('Error', 'error')}
           </div>
           <div class="actions">
@@ -65,28 +66,28 @@ export function DeliveryList({ families, parsed, listed }: ListProps) {
   );
 }
 
-const names: Record<string, string> = {
+const labels: Record<string, string> = {
   id: 'delivery',
-  from: 'happened from',
-  until: 'happened before',
-  arrivedFrom: 'arrived from',
-  arrivedUntil: 'arrived before',
+  from: 'event time from',
+  until: 'event time before',
+  receivedFrom: 'received from',
+  receivedUntil: 'received before',
 };
 
 const describe = (entered: Record<string, string>) =>
   Object.entries(entered)
-    .map(([name, value]) => `${names[name] ?? name} ${value}`)
+    .map(([name, value]) => `${labels[name] ?? name} ${value}`)
     .join(', ');
 
 function Lines({ listed, isNarrowed }: { listed: Listed; isNarrowed: boolean }) {
   return (
     <Table
-      label="Deliveries, the newest event first"
+      label="Deliveries, newest event first"
       rows={listed.rows}
-      empty={isNarrowed ? 'No delivery is like that.' : 'Nothing has come yet.'}
+      empty={isNarrowed ? 'No matching deliveries.' : 'No deliveries yet.'}
       columns={[
         {
-          head: 'Happened',
+          head: 'Event time',
           cell: ({ id, event_time }) => (
             <a href={`/console/deliveries/${id}`}>
               <Moment at={event_time} />
@@ -94,11 +95,11 @@ function Lines({ listed, isNarrowed }: { listed: Listed; isNarrowed: boolean }) 
           ),
         },
         { head: 'Event', cell: ({ event }) => event },
-        { head: 'Of', cell: ({ thing }) => thing ?? <Nothing /> },
+        { head: 'Record', cell: ({ record }) => record ?? <Nothing /> },
         { head: 'Business', cell: ({ business_id }) => business_id },
         { head: 'Status', cell: ({ status }) => <Status status={status} /> },
-        { head: 'Arrived', cell: ({ received_at }) => <Moment at={received_at} /> },
-        { head: 'Times', cell: ({ delivery_count }) => delivery_count, numeric: true },
+        { head: 'First received', cell: ({ received_at }) => <Moment at={received_at} /> },
+        { head: 'Received', cell: ({ delivery_count }) => formatTimes(delivery_count), numeric: true },
       ]}
     />
   );

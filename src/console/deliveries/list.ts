@@ -8,15 +8,15 @@ export interface DeliveryLine {
   event: string;
   family: string;
   business_id: string;
-  /** What the callback is about, where its family's things have ids. */
-  thing: string | null;
+  /** The id of the callback's receipt or form, where its family has one. */
+  record: string | null;
   event_time: Date;
   received_at: Date;
   status: DeliveryStatus;
   delivery_count: number;
 }
 
-/** Where a page begins: after the delivery that the page before ended with, in either direction. */
+/** Where a page begins: the last delivery of the page before, in either direction. */
 export interface Place {
   /** Older than this delivery. */
   before?: string | undefined;
@@ -26,7 +26,7 @@ export interface Place {
 
 export interface Listed {
   rows: DeliveryLine[];
-  /** Whether there are older and newer ones than those of this page. */
+  /** Whether there are pages of older and of newer deliveries. */
   older: boolean;
   newer: boolean;
 }
@@ -47,9 +47,8 @@ export async function listDeliveries(
 }
 
 /**
- * Ids sort by the time of the event, so a page is found in their index wherever it lies, and a range of event
- * times is a range of ids. Read in two parts, what is applied and what is not, because each has indexes of its
- * own.
+ * Ids sort by event time: their index finds any page, and a range of event times is a range of ids. Applied
+ * deliveries and all others are read separately, because each part has its own indexes.
  */
 export function pageQuery(
   families: readonly Family[],
@@ -60,7 +59,7 @@ export function pageQuery(
   const order = after ? sql`id asc` : sql`id desc`;
   const place = after ? sql`id > ${after}::uuid` : before ? sql`id < ${before}::uuid` : sql`true`;
   const part = (applied: boolean) => sql`(
-    select id, event, family, business_id, ${thingOf(families)} as thing, event_time, received_at, status,
+    select id, event, family, business_id, ${recordOf(families)} as record, event_time, received_at, status,
            delivery_count
     from deliveries
     where ${sql.join([place, ...conditions(filter, applied)], sql` and `)}
@@ -73,7 +72,7 @@ export function pageQuery(
     order by ${order} limit ${limit}`;
 }
 
-function thingOf(families: readonly Family[]): RawBuilder<unknown> {
+function recordOf(families: readonly Family[]): RawBuilder<unknown> {
   const names = new Set(
     families.map(({ identifiedBy }) => identifiedBy).filter((name) => name !== undefined),
   );
@@ -81,7 +80,7 @@ function thingOf(families: readonly Family[]): RawBuilder<unknown> {
 }
 
 function conditions(filter: DeliveryFilter, applied: boolean): RawBuilder<unknown>[] {
-  const { id, receipt, family, event, business, status, error, from, until, arrivedFrom, arrivedUntil } =
+  const { id, receipt, family, event, business, status, error, from, until, receivedFrom, receivedUntil } =
     filter;
   const all: RawBuilder<unknown>[] = [applied ? sql`status = 'applied'` : sql`status <> 'applied'`];
   if (id) all.push(sql`id = ${id}::uuid`);
@@ -92,15 +91,15 @@ function conditions(filter: DeliveryFilter, applied: boolean): RawBuilder<unknow
   if (error) all.push(sql`error = ${error}`);
   if (from) all.push(sql`id >= ${idAt(from)}::uuid`);
   if (until) all.push(sql`id < ${idAt(until)}::uuid`);
-  // The index of arrivals holds days.
-  if (arrivedFrom) {
+  // The index of received_at holds days.
+  if (receivedFrom) {
     all.push(
-      sql`reporting.day(received_at) >= reporting.day(${arrivedFrom}) and received_at >= ${arrivedFrom}`,
+      sql`reporting.day(received_at) >= reporting.day(${receivedFrom}) and received_at >= ${receivedFrom}`,
     );
   }
-  if (arrivedUntil) {
+  if (receivedUntil) {
     all.push(
-      sql`reporting.day(received_at) <= reporting.day(${arrivedUntil}) and received_at < ${arrivedUntil}`,
+      sql`reporting.day(received_at) <= reporting.day(${receivedUntil}) and received_at < ${receivedUntil}`,
     );
   }
   if (receipt) all.push(ofReceipt(receipt, applied));
@@ -113,8 +112,7 @@ function ofReceipt(receipt: string, applied: boolean): RawBuilder<unknown> {
     : sql`family = 'receipt' and envelope #>> '{data,receipt_id}' = ${receipt}`;
 }
 
-/** The least id of an event at this time. */
+/** The least id of an event at this time; PostgreSQL accepts UUIDs without hyphens. */
 function idAt(time: Date): string {
-  const hex = Math.max(0, time.getTime()).toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+  return Math.max(0, time.getTime()).toString(16).padStart(12, '0').padEnd(32, '0');
 }

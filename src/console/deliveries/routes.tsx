@@ -1,17 +1,16 @@
 import type { Request, Response, Router } from 'express';
+import { uuid } from '../../uuid.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
-import { NotHere } from '../errors.ts';
+import { NotFound } from '../errors.ts';
 import type { ConsoleStore } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { DeliveryDetail } from './detail-page.tsx';
 import { parseFilter } from './filter.ts';
 import { listDeliveries, type Place } from './list.ts';
 import { DeliveryList } from './list-page.tsx';
-import { readDelivery, readRow } from './one.ts';
+import { readDelivery, readRow } from './read-delivery.ts';
 
-export const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
-
-/** The deliveries: a list to search in, and each in full. */
+/** A list of deliveries with filters, and a page for each delivery. */
 export function addDeliveries(
   router: Router,
   { families, timezone, log }: ConsoleDependencies,
@@ -30,7 +29,7 @@ export function addDeliveries(
   const show = async (req: Request, res: Response, revealed: boolean) => {
     const id = String(req.params.id);
     const delivery = uuid.test(id) ? await readDelivery(db, id) : undefined;
-    if (!delivery) throw new NotHere('There is no such delivery.');
+    if (!delivery) throw new NotFound('There is no such delivery.');
     const family = families.find(({ name }) => name === delivery.family);
     const row = family && (await readRow(db, family, delivery));
     if (revealed) log.info({ delivery: delivery.id }, 'the console showed the personal data of a delivery');

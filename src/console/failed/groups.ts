@@ -10,7 +10,7 @@ export interface FailedGroup {
   last: Date;
 }
 
-/** Failed deliveries by what is wrong with them, the most frequent first. */
+/** Failed deliveries by error, the most frequent first. */
 export async function readFailedGroups(db: Kysely<Tables>): Promise<FailedGroup[]> {
   const { rows } = await sql<FailedGroup>`
     select family, event, coalesce(error, '') as error, count(*)::int as deliveries,

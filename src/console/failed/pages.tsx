@@ -1,9 +1,9 @@
+import type { ReplayOutcome } from '../../apply/replay.ts';
 import type { Family } from '../../families/index.ts';
 import { Choice, Field, PostForm, Submit } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
 import { DeliveryLink, formatCount, Moment } from '../ui/values.tsx';
 import type { FailedGroup } from './groups.ts';
-import { atOnce, type Outcome } from './replay.ts';
 
 const preview = '/console/replay/preview';
 
@@ -17,13 +17,13 @@ export function FailedPage({
   return (
     <>
       <p>
-        PostgreSQL refused the data of these. They were acknowledged, so nobody sends them again: they stay
-        here until a replay succeeds, and cannot be dropped.
+        PostgreSQL rejected the data of these deliveries. They were acknowledged, so the sender does not
+        resend them: they stay here until a replay succeeds, and cannot be dropped.
       </p>
       <Table
-        label="Failed deliveries by what is wrong with them"
+        label="Failed deliveries by error"
         rows={groups}
-        empty="Nothing has failed."
+        empty="No failed deliveries."
         columns={[
           { head: 'Event', cell: ({ event }) => event },
           { head: 'Error', cell: ({ error }) => error, wide: true },
@@ -32,10 +32,10 @@ export function FailedPage({
             cell: (group) => <a href={listOf(group)}>{formatCount(group.deliveries)}</a>,
             numeric: true,
           },
-          { head: 'First', cell: ({ first }) => <Moment at={first} /> },
-          { head: 'Last', cell: ({ last }) => <Moment at={last} /> },
+          { head: 'First received', cell: ({ first }) => <Moment at={first} /> },
+          { head: 'Last received', cell: ({ last }) => <Moment at={last} /> },
           {
-            head: 'Do',
+            head: 'Actions',
             cell: ({ family, event, error }) => (
               <PostForm action={preview} values={{ family, event, error }}>
                 <Submit kind="small second">Replay …</Submit>
@@ -55,20 +55,20 @@ const listOf = ({ event, error }: FailedGroup) =>
 function ReplayForm({ families }: { families: readonly Family[] }) {
   return (
     <section class="card" aria-labelledby="by-filter">
-      <h2 id="by-filter">Replay those that match</h2>
+      <h2 id="by-filter">Replay by filter</h2>
       <p class="hint">
-        What is left empty does not narrow. The next page says what would happen; nothing does yet.
+        Empty fields are ignored. The next page is a preview; nothing is changed before you confirm.
       </p>
       <PostForm action={preview}>
         <div class="fields">
           <Choice label="Family" name="family" options={families.map(({ name }) => name)} />
           <Choice label="Event" name="event" options={families.flatMap(({ events }) => events)} />
           <Field label="Business" name="businessId" />
-          <Field label="Arrived from" name="since" type="datetime-local" />
-          <Field label="Arrived before" name="until" type="datetime-local" />
+          <Field label="Received from" name="since" type="datetime-local" />
+          <Field label="Received before" name="until" type="datetime-local" />
         </div>
         <div class="actions">
-          <Submit>Try it out …</Submit>
+          <Submit>Preview replay …</Submit>
         </div>
       </PostForm>
     </section>
@@ -76,21 +76,22 @@ function ReplayForm({ families }: { families: readonly Family[] }) {
 }
 
 interface ConfirmProps {
-  outcome: Outcome;
+  /** `matching`: how many deliveries match the filter. */
+  outcome: ReplayOutcome & { matching: number };
   values: Record<string, string | undefined>;
 }
 
-/** What a replay would do, before it is done. */
+/** What a replay would do. */
 export function ConfirmReplay({ outcome, values }: ConfirmProps) {
   const { matching, applied, changed, failed } = outcome;
   const tried = applied + failed;
   return (
     <>
-      <Chosen values={values} />
+      <FilterLine values={values} />
       <p>
-        {formatCount(matching)} {matching === 1 ? 'delivery matches' : 'deliveries match'}.
-        {matching > tried && tried > 0 && ` At most ${formatCount(atOnce)} are replayed at once.`} This was
-        tried out and rolled back:
+        {formatCount(matching)} {matching === 1 ? 'delivery matches' : 'deliveries match'}
+        {matching > tried && tried > 0 && `; one replay covers the first ${formatCount(tried)}`}. The replay
+        was run and rolled back; nothing has changed:
       </p>
       <Result outcome={outcome} would />
       <div class="actions">
@@ -101,12 +102,10 @@ export function ConfirmReplay({ outcome, values }: ConfirmProps) {
             </Submit>
           </PostForm>
         )}
-        <a href="/console/failed">Leave everything as it is</a>
+        <a href="/console/failed">Cancel</a>
       </div>
       {applied > 0 && changed === 0 && (
-        <p class="hint">
-          No row would change: newer versions of these things have arrived meanwhile, or the same.
-        </p>
+        <p class="hint">No row would change: the tables already hold these versions, or newer ones.</p>
       )}
     </>
   );
@@ -121,37 +120,41 @@ export function ReplayDone({ outcome, values }: ConfirmProps) {
       <div class="actions">
         {left > 0 && (
           <PostForm action={preview} values={values}>
-            <Submit>Go on with the other {formatCount(left)} …</Submit>
+            <Submit>Replay the other {formatCount(left)} …</Submit>
           </PostForm>
         )}
-        {values.id && <DeliveryLink id={values.id} />}
-        <a href="/console/failed">To what has failed</a>
+        {values.id && (
+          <span>
+            Delivery <DeliveryLink id={values.id} />
+          </span>
+        )}
+        <a href="/console/failed">Back to failed deliveries</a>
       </div>
     </>
   );
 }
 
-function Result({ outcome, would = false }: { outcome: Outcome; would?: boolean }) {
+function Result({ outcome, would = false }: { outcome: ReplayOutcome; would?: boolean }) {
   const { applied, changed, failed, errors } = outcome;
   return (
     <>
       <dl class="card">
         <dt>{would ? 'Would be applied' : 'Applied'}</dt>
         <dd>{formatCount(applied)}</dd>
-        <dt>Rows that {would ? 'would change' : 'changed'}</dt>
+        <dt>{would ? 'Rows that would change' : 'Rows changed'}</dt>
         <dd>{formatCount(changed)}</dd>
         <dt>{would ? 'Would fail again' : 'Failed again'}</dt>
         <dd>{formatCount(failed)}</dd>
       </dl>
       {errors.length > 0 && (
         <Table
-          label="Why some fail again"
+          label="Errors of those that fail again"
           rows={errors}
           empty=""
           columns={[
-            { head: 'Error', cell: ({ error }) => error, wide: true },
-            { head: 'Deliveries', cell: ({ deliveries }) => formatCount(deliveries), numeric: true },
-            { head: 'Such as', cell: ({ example }) => <DeliveryLink id={example} /> },
+            { head: 'Error', cell: ({ message }) => message, wide: true },
+            { head: 'Deliveries', cell: ({ count }) => formatCount(count), numeric: true },
+            { head: 'Example', cell: ({ example }) => <DeliveryLink id={example} /> },
           ]}
         />
       )}
@@ -159,8 +162,14 @@ function Result({ outcome, would = false }: { outcome: Outcome; would?: boolean 
   );
 }
 
-function Chosen({ values }: { values: Record<string, string | undefined> }) {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  if (given.length === 0) return <p>Chosen: everything that failed.</p>;
-  return <p>Chosen: {given.map(([name, value]) => `${name} ${value}`).join(', ')}.</p>;
+const labels: Record<string, string> = {
+  businessId: 'business',
+  id: 'delivery',
+  since: 'received from',
+  until: 'received before',
+};
+
+function FilterLine({ values }: { values: Record<string, string | undefined> }) {
+  const given = Object.entries(values).map(([name, value]) => `${labels[name] ?? name} ${value}`);
+  return <p>Filter: {given.join(', ') || 'all failed deliveries'}.</p>;
 }

@@ -1,4 +1,4 @@
-export type Answer<T> = { value: T; at: Date } | 'waiting' | 'failed';
+export type CachedResult<T> = { value: T; at: Date } | 'running' | 'failed';
 
 const timeoutMs = 3_000;
 const keepMs = 30_000;
@@ -6,30 +6,30 @@ const keepMs = 30_000;
 /**
  * Caches the result of a slow query for half a minute. It runs once at a time; a caller waits for three seconds at most.
  */
-export function cached<T>(ask: () => Promise<T>): () => Promise<Answer<T>> {
+export function cached<T>(query: () => Promise<T>): () => Promise<CachedResult<T>> {
   let last: { value: T; at: Date } | undefined;
-  let lastMs = 0; // by the clock that nobody sets
-  let asking: Promise<Answer<T>> | undefined;
-  const askAgain = async (): Promise<Answer<T>> => {
+  let lastMs = 0; // monotonic
+  let running: Promise<CachedResult<T>> | undefined;
+  const start = async (): Promise<CachedResult<T>> => {
     try {
-      last = { value: await ask(), at: new Date() };
+      last = { value: await query(), at: new Date() };
       lastMs = performance.now();
       return last;
     } catch {
       return 'failed';
     } finally {
-      asking = undefined;
+      running = undefined;
     }
   };
   return async () => {
     if (last && performance.now() - lastMs < keepMs) return last;
-    asking ??= askAgain();
+    running ??= start();
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<Answer<T>>((resolve) => {
-      timer = setTimeout(() => resolve(last ?? 'waiting'), timeoutMs);
+    const late = new Promise<CachedResult<T>>((resolve) => {
+      timer = setTimeout(() => resolve(last ?? 'running'), timeoutMs);
     });
     try {
-      return await Promise.race([asking, late]);
+      return await Promise.race([running, late]);
     } finally {
       clearTimeout(timer);
     }

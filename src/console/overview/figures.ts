@@ -3,14 +3,14 @@ import type { Tables } from '../../store/tables.ts';
 import { type Bounded, businesses, countUpTo } from '../store.ts';
 
 export interface Backlog {
-  /** When the delivery that has waited longest came; null: none waits. */
+  /** When the oldest waiting delivery was received; null: none waits. */
   oldest: Date | null;
   waiting: Bounded;
   failed: Bounded;
   quarantined: Bounded;
 }
 
-/** What is still to do. */
+/** Deliveries that wait or failed, and rejected bodies. */
 export async function readBacklog(db: Kysely<Tables>): Promise<Backlog> {
   const [oldest, waiting, failed, quarantined] = await Promise.all([
     sql<{ at: Date | null }>`select min(received_at) as at from deliveries where status = 'received'`.execute(
@@ -31,13 +31,13 @@ export interface Hour {
 
 export interface Arrivals {
   hours: Hour[];
-  /** The newest arrival of that time. */
+  /** When the last callback of that time was received. */
   last: Date | null;
-  /** From arrival to row, of what was applied in the last hour. */
+  /** From receipt to row, on average, of what was applied in the last hour. */
   rowLagMs: number | null;
 }
 
-/** What has come in the last 24 hours. */
+/** Callbacks of the last 24 hours. */
 export async function readArrivals(db: Kysely<Tables>): Promise<Arrivals> {
   const { rows } = await sql<Hour & { last: Date; lag: number | null }>`
     select hour, family, count(*)::int as callbacks, max(received_at) as last,
@@ -70,7 +70,7 @@ export interface Day {
   due: string;
 }
 
-/** Net amounts and dues of the receipts of each of the last 30 days. */
+/** Net amounts and amounts due of the receipts of each of the last 30 days. */
 export async function readDays(db: Kysely<Tables>): Promise<Day[]> {
   const { rows } = await sql<Day>`
     select day::text as day, coalesce(sum(net_amount), 0) as net, coalesce(sum(due_amount), 0) as due

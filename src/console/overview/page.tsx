@@ -7,58 +7,58 @@ import { VisitContext } from '../ui/context.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { Ago, formatAmount, formatCount, Moment } from '../ui/values.tsx';
-import type { Answer } from './cached.ts';
+import type { CachedResult } from './cached.ts';
 import type { Arrivals, Backlog, Day, Silent } from './figures.ts';
 
 export interface OverviewProps {
   readiness: Readiness;
   families: readonly string[];
-  /** Undefined where it took too long to find out. */
+  /** Undefined where the query timed out. */
   backlog: Backlog | undefined;
   arrivals: (Arrivals & { shown: readonly Date[] }) | undefined;
   days: readonly Day[] | undefined;
-  silences: Answer<Silent[]>;
+  silences: CachedResult<Silent[]>;
 }
 
-const tooLate = (what: string) => (
-  <p class="empty">{what} took too long to find out. Reload the page to try again.</p>
+const timedOut = (what: string) => (
+  <p class="empty">{what}: the query timed out. Reload the page to try again.</p>
 );
-// What waits longer than this is not being kept up with.
+// The receiver is behind once a delivery waits longer.
 const slowMs = 60_000;
 
 export function Overview({ readiness, families, backlog, arrivals, days, silences }: OverviewProps) {
   return (
     <>
-      <section class="tiles" aria-label="In short">
+      <section class="tiles" aria-label="Summary">
         <Tile name="Last callback" good={readiness.ready}>
           {arrivals?.last ? (
             <>
               <Ago at={arrivals.last} /> ago
             </>
           ) : (
-            'none in 24 hours'
+            'none in the last 24 hours'
           )}
         </Tile>
         <Waiting backlog={backlog} />
         <Counted name="Failed" href="/console/failed" found={backlog?.failed} />
         <Counted name="In quarantine" href="/console/quarantine" found={backlog?.quarantined} />
-        <Tile name="From arrival to row" good>
-          {arrivals?.rowLagMs == null ? 'nothing in an hour' : formatDuration(arrivals.rowLagMs)}
+        <Tile name="Processing time" good>
+          {arrivals?.rowLagMs == null ? 'no data in the last hour' : formatDuration(arrivals.rowLagMs)}
         </Tile>
       </section>
-      <Silences answer={silences} />
-      {arrivals ? <Hours families={families} arrivals={arrivals} /> : tooLate('The callbacks per hour')}
-      {days ? <Days days={days} /> : tooLate('The receipts per day')}
-      <h2>What the service needs</h2>
+      <Silences result={silences} />
+      {arrivals ? <Hours families={families} arrivals={arrivals} /> : timedOut('Callbacks per hour')}
+      {days ? <Days days={days} /> : timedOut('Receipts per day')}
+      <h2>Health checks</h2>
       <Table
-        label="Parts and whether they answer"
+        label="Health checks"
         rows={Object.entries(readiness.parts)}
-        empty="Nothing."
+        empty="No checks."
         columns={[
-          { head: 'Part', cell: ([name]) => name },
+          { head: 'Check', cell: ([name]) => name },
           {
             head: 'State',
-            cell: ([, { ok }]) => <span class={ok ? 'good' : 'bad'}>{ok ? 'works' : 'away'}</span>,
+            cell: ([, { ok }]) => <span class={ok ? 'good' : 'bad'}>{ok ? 'ok' : 'failing'}</span>,
           },
           { head: 'Detail', cell: ([, { detail }]) => detail },
         ]}
@@ -104,24 +104,18 @@ function Counted({ name, href, found }: { name: string; href: string; found: Bou
 const formatBounded = ({ count, more }: Bounded) =>
   more ? `more than ${formatCount(count)}` : formatCount(count);
 
-function Silences({ answer }: { answer: Answer<Silent[]> }) {
-  if (answer === 'waiting' || answer === 'failed') {
-    return (
-      <p class="note">
-        Who is silent out of the ordinary{' '}
-        {answer === 'waiting'
-          ? 'is still being found out; reload in a moment.'
-          : 'could not be found out in time.'}
-      </p>
-    );
+function Silences({ result }: { result: CachedResult<Silent[]> }) {
+  if (result === 'running') {
+    return <p class="note">The check for silent businesses is still running. Reload the page in a moment.</p>;
   }
-  if (answer.value.length === 0) return <p class="note">Nobody is silent out of the ordinary.</p>;
+  if (result === 'failed') return <p class="note">The check for silent businesses failed or timed out.</p>;
+  if (result.value.length === 0) return <p class="note">All businesses are sending as usual.</p>;
   return (
     <section class="warning">
-      <h2>Silent out of the ordinary</h2>
+      <h2>Unusually silent businesses</h2>
       <Table
-        label="Businesses that should have sent something by now"
-        rows={answer.value}
+        label="Unusually silent businesses"
+        rows={result.value}
         empty=""
         columns={[
           {
@@ -133,7 +127,7 @@ function Silences({ answer }: { answer: Answer<Silent[]> }) {
           { head: 'Family', cell: ({ family }) => family.replaceAll('_', ' ') },
           { head: 'Last callback', cell: ({ last }) => <Moment at={last} /> },
           { head: 'Silent for', cell: ({ last }) => <Ago at={last} />, numeric: true },
-          { head: 'Expected since', cell: ({ expected }) => formatCount(expected), numeric: true },
+          { head: 'Callbacks expected since', cell: ({ expected }) => formatCount(expected), numeric: true },
         ]}
       />
     </section>
@@ -149,7 +143,7 @@ function Hours({ families, arrivals: { hours, shown } }: HoursProps) {
     hours.find((row) => row.family === family && row.hour.getTime() === hour.getTime())?.callbacks ?? 0;
   return (
     <Chart
-      title="Callbacks per hour by family, the last 24 hours"
+      title="Callbacks per hour by family, last 24 hours"
       kind="bar"
       stacked
       labels={shown.map((hour) => clock.format(hour))}
@@ -165,12 +159,12 @@ function Hours({ families, arrivals: { hours, shown } }: HoursProps) {
 function Days({ days }: { days: readonly Day[] }) {
   return (
     <Chart
-      title="Net amount and dues of each day’s receipts, in rupees"
+      title="Net amount and amount due of each day’s receipts, in rupees"
       kind="line"
       labels={days.map(({ day }) => day)}
       series={[
         { name: 'net amount', values: days.map(({ net }) => net) },
-        { name: 'still due', values: days.map(({ due }) => due) },
+        { name: 'amount due', values: days.map(({ due }) => due) },
       ]}
       format={formatAmount}
     />

@@ -6,7 +6,7 @@ import { cached } from './cached.ts';
 import { readArrivals, readBacklog, readDays, readHours, readSilences } from './figures.ts';
 import { Overview } from './page.tsx';
 
-/** The first page: are we receiving, are we keeping up, is anything failing. */
+/** The first page: last callbacks, backlog, failures, health. */
 export function addOverview(
   router: Router,
   { families, readiness }: ConsoleDependencies,
@@ -21,9 +21,9 @@ export function addOverview(
   router.get('/', async (_req, res) => {
     const [ready, backlog, arrived, days, silent] = await Promise.all([
       readiness(),
-      unlessLate(readBacklog(db)),
-      unlessLate(arrivals()),
-      unlessLate(readDays(db)),
+      unlessTimeout(readBacklog(db)),
+      unlessTimeout(arrivals()),
+      unlessTimeout(readDays(db)),
       silences(),
     ]);
     const page = { title: 'Overview', section: 'overview', charts: true } as const;
@@ -42,9 +42,9 @@ export function addOverview(
   });
 }
 
-/** One figure that takes too long must not hide the others. */
-const unlessLate = <T,>(answer: Promise<T>): Promise<T | undefined> =>
-  answer.catch((error) => {
+/** A query that times out must not hide the other figures. */
+const unlessTimeout = <T,>(query: Promise<T>): Promise<T | undefined> =>
+  query.catch((error) => {
     if (!isTimeout(error)) throw error;
     return undefined;
   });

@@ -1,9 +1,9 @@
 import { PostForm, Submit } from '../ui/forms.tsx';
-import { formatCount, Moment, Verbatim } from '../ui/values.tsx';
-import { Choices, FaultList } from './pages.tsx';
+import { formatCount, formatTimes, Moment, Verbatim } from '../ui/values.tsx';
+import { Actions, FaultList } from './pages.tsx';
 import type { QuarantinedBody } from './rows.ts';
 
-/** One body of the quarantine; what it says, only where that was asked for. */
+/** One body of the quarantine; its content only on demand. */
 export function BodyPage({ body, revealed }: { body: QuarantinedBody; revealed: boolean }) {
   const address = `/console/quarantine/${body.id}`;
   return (
@@ -11,30 +11,31 @@ export function BodyPage({ body, revealed }: { body: QuarantinedBody; revealed: 
       <dl class="card">
         <dt>Reason</dt>
         <dd>{body.reason.replaceAll('_', ' ')}</dd>
-        <dt>Faults</dt>
+        <dt>Errors</dt>
         <dd>
           <FaultList faults={body.faults} />
         </dd>
-        <dt>Came in for</dt>
-        <dd>{body.family?.replaceAll('_', ' ') ?? 'a path that is not registered any more'}</dd>
+        <dt>Expected family</dt>
+        <dd>{body.family?.replaceAll('_', ' ') ?? 'unknown: its path is no longer registered'}</dd>
         <dt>Business</dt>
-        <dd>{body.business ?? 'it names none'}</dd>
-        <dt>First arrived</dt>
+        <dd>{body.business ?? 'none given'}</dd>
+        <dt>First received</dt>
         <dd>
           <Moment at={body.received_at} />
         </dd>
-        <dt>Last arrived</dt>
+        <dt>Last received</dt>
         <dd>
-          <Moment at={body.last_received_at} />, {formatCount(body.times)}{' '}
-          {body.times === 1 ? 'time' : 'times'} in all
+          <Moment at={body.last_received_at} />
         </dd>
-        <dt>Taken in</dt>
+        <dt>Received</dt>
+        <dd>{formatTimes(body.times)}</dd>
+        <dt>Replayed</dt>
         <dd>
           <Moment at={body.replayed_at} />
         </dd>
       </dl>
       <div class="actions">
-        {!body.replayed_at && <Choices values={{ id: body.id }} />}
+        {!body.replayed_at && <Actions values={{ id: body.id }} />}
         {!revealed && (
           <PostForm action={`${address}/personal`}>
             <Submit kind="second">Show the body</Submit>
@@ -44,14 +45,13 @@ export function BodyPage({ body, revealed }: { body: QuarantinedBody; revealed: 
       {revealed ? (
         <>
           <p class="note">
-            This page shows personal data; that it was asked for is in the log. <a href={address}>Hide it</a>
+            This page shows personal data; showing it was logged. <a href={address}>Hide it</a>
           </p>
           <Verbatim label="The body as it was received" text={body.body.toString('utf8')} />
         </>
       ) : (
         <p class="note">
-          The body ({formatCount(body.bytes)} bytes) may hold personal data. Asking for it is noted in the
-          log.
+          The body ({formatCount(body.bytes)} bytes) may contain personal data. Showing it is logged.
         </p>
       )}
     </>

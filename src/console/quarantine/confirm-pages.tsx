@@ -1,68 +1,80 @@
+import type { QuarantineOutcome } from '../../intake/replay-quarantine.ts';
 import { PostForm, Submit } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
 import { formatCount } from '../ui/values.tsx';
 import { BodyLink } from './pages.tsx';
-import { atOnce, type Replayed } from './replay.ts';
 
 type Values = Record<string, string | undefined>;
 
 const bodies = (count: number) => `${formatCount(count)} ${count === 1 ? 'body' : 'bodies'}`;
-const leave = <a href="/console/quarantine">Leave everything as it is</a>;
+const cancel = <a href="/console/quarantine">Cancel</a>;
+const back = (
+  <p>
+    <a href="/console/quarantine">Back to the quarantine</a>
+  </p>
+);
 
-/** What taking in would come to, before it is done. */
-export function ConfirmReplay({ found, values }: { found: Replayed; values: Values }) {
+/** What a replay would do; `matching`: how many bodies match the filter. */
+export function ConfirmReplay({
+  outcome,
+  values,
+}: {
+  outcome: QuarantineOutcome & { matching: number };
+  values: Values;
+}) {
+  const { matching, accepted, rejected } = outcome;
+  const tried = accepted + rejected;
   return (
     <>
       <p>
-        {bodies(found.matching)} {found.matching === 1 ? 'matches' : 'match'}.
-        {found.matching > atOnce && ` At most ${formatCount(atOnce)} are tried at once.`} Checked with today’s
-        schemas, and nothing done yet:
+        {bodies(matching)} {matching === 1 ? 'matches' : 'match'}
+        {matching > tried && `; one replay covers the first ${formatCount(tried)}`}. Validated with the
+        current schemas; nothing was stored:
       </p>
-      <Result found={found} would />
+      <Result outcome={outcome} would />
       <div class="actions">
-        {found.accepted > 0 && (
+        {accepted > 0 && (
           <PostForm action="/console/quarantine/replay" values={values}>
-            <Submit>Take in {bodies(found.accepted)}</Submit>
+            <Submit>Replay {bodies(accepted)}</Submit>
           </PostForm>
         )}
-        {leave}
+        {cancel}
       </div>
     </>
   );
 }
 
-export function ReplayDone({ found }: { found: Replayed }) {
+export function ReplayDone({ outcome }: { outcome: QuarantineOutcome }) {
   return (
     <>
-      <Result found={found} />
-      <p>The worker applies what was taken in.</p>
-      <p>
-        <a href="/console/quarantine">To the quarantine</a>
-      </p>
+      <Result outcome={outcome} />
+      <p>The worker applies the accepted deliveries.</p>
+      {back}
     </>
   );
 }
 
-function Result({ found, would = false }: { found: Replayed; would?: boolean }) {
+function Result({ outcome, would = false }: { outcome: QuarantineOutcome; would?: boolean }) {
+  const { accepted, duplicates, rejected, reasons } = outcome;
   return (
     <>
       <dl class="card">
-        <dt>{would ? 'Would be taken in' : 'Taken in'}</dt>
-        <dd>{formatCount(found.accepted)}</dd>
-        {!would && <dt>Of these held already</dt>}
-        {!would && <dd>{formatCount(found.duplicates)}</dd>}
-        <dt>{would ? 'Would still be refused' : 'Still refused'}</dt>
-        <dd>{formatCount(found.rejected)}</dd>
+        <dt>{would ? 'Would be accepted' : 'Accepted'}</dt>
+        <dd>{formatCount(accepted)}</dd>
+        {!would && <dt>Of these, duplicates</dt>}
+        {!would && <dd>{formatCount(duplicates)}</dd>}
+        <dt>{would ? 'Would still be rejected' : 'Still rejected'}</dt>
+        <dd>{formatCount(rejected)}</dd>
       </dl>
-      {found.reasons.length > 0 && (
+      {reasons.length > 0 && (
         <Table
-          label="Why some are still refused"
-          rows={found.reasons}
+          label="Why some are still rejected"
+          rows={reasons}
           empty=""
           columns={[
-            { head: 'Why', cell: ({ reason }) => reason, wide: true },
-            { head: 'Bodies', cell: (row) => formatCount(row.bodies), numeric: true },
-            { head: 'Such as', cell: ({ example }) => <BodyLink id={example} /> },
+            { head: 'Error', cell: ({ message }) => message, wide: true },
+            { head: 'Bodies', cell: ({ count }) => formatCount(count), numeric: true },
+            { head: 'Example', cell: ({ example }) => <BodyLink id={example} /> },
           ]}
         />
       )}
@@ -70,21 +82,18 @@ function Result({ found, would = false }: { found: Replayed; would?: boolean }) 
   );
 }
 
-/** What would be dropped, before it is. */
+/** What would be dropped. */
 export function ConfirmDrop({ count, values }: { count: number; values: Values }) {
   return (
     <>
-      <p>
-        {bodies(count)} would be deleted for good. Their senders were told that they were refused; unless they
-        send them again, what they say is lost.
-      </p>
+      <p>{bodies(count)} would be deleted permanently. Unless the sender resends them, their data is lost.</p>
       <div class="actions">
         {count > 0 && (
           <PostForm action="/console/quarantine/drop" values={values}>
             <Submit kind="danger">Drop {bodies(count)}</Submit>
           </PostForm>
         )}
-        {leave}
+        {cancel}
       </div>
     </>
   );
@@ -94,9 +103,7 @@ export function DropDone({ count }: { count: number }) {
   return (
     <>
       <p>{bodies(count)} dropped.</p>
-      <p>
-        <a href="/console/quarantine">To the quarantine</a>
-      </p>
+      {back}
     </>
   );
 }

@@ -1,9 +1,9 @@
+import { quarantineReasons } from '../../store/tables.ts';
 import { Choice, Field, PostForm, Submit } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
-import { formatCount, Moment, Nothing } from '../ui/values.tsx';
+import { formatCount, formatTimes, Moment, Nothing } from '../ui/values.tsx';
 import type { QuarantineGroup, QuarantineLine } from './rows.ts';
 
-const reasons = ['not_json', 'invalid', 'wrong_family', 'refused_by_database'];
 const preview = '/console/quarantine/preview';
 
 export function BodyLink({ id }: { id: string }) {
@@ -27,12 +27,12 @@ export function QuarantinePage({ groups, lines, older, isNarrowed }: QuarantineP
   return (
     <>
       <p>
-        These came in through the door but did not fit, and were refused. After a fix they can be taken in, or
-        dropped.
+        Rejected callbacks: they passed the access checks, but could not be accepted. Once the cause is fixed,
+        replay them; drop those that are not needed.
       </p>
       <Groups groups={groups} />
       {groups.length > 0 && <ByFilter />}
-      <h2>{isNarrowed ? 'The bodies of one group' : 'Bodies'}</h2>
+      <h2>{isNarrowed ? 'Rejected bodies of one group' : 'Rejected bodies'}</h2>
       {isNarrowed && (
         <p>
           <a href="/console/quarantine">Show all</a>
@@ -66,12 +66,12 @@ export function FaultList({ faults }: { faults: readonly { path: string; message
 function Groups({ groups }: { groups: readonly QuarantineGroup[] }) {
   return (
     <Table
-      label="What lies in quarantine by what is wrong with it"
+      label="Quarantine by reason and errors"
       rows={groups}
-      empty="Nothing lies in quarantine."
+      empty="The quarantine is empty."
       columns={[
         { head: 'Reason', cell: ({ reason }) => reason.replaceAll('_', ' ') },
-        { head: 'Faults', cell: ({ faults }) => <FaultList faults={faults} />, wide: true },
+        { head: 'Errors', cell: ({ faults }) => <FaultList faults={faults} />, wide: true },
         {
           head: 'Bodies',
           cell: ({ reason, key, bodies }) => (
@@ -81,21 +81,21 @@ function Groups({ groups }: { groups: readonly QuarantineGroup[] }) {
           ),
           numeric: true,
         },
-        { head: 'Times received', cell: ({ times }) => formatCount(times), numeric: true },
-        { head: 'Last', cell: ({ last }) => <Moment at={last} /> },
-        { head: 'Do', cell: ({ reason, key }) => <Choices values={{ reason, faults: key }} small /> },
+        { head: 'Received', cell: ({ times }) => formatTimes(times), numeric: true },
+        { head: 'Last received', cell: ({ last }) => <Moment at={last} /> },
+        { head: 'Actions', cell: ({ reason, key }) => <Actions values={{ reason, faults: key }} small /> },
       ]}
     />
   );
 }
 
-/** What can be done with what is in quarantine; the next page shows what that would come to. */
-export function Choices({ values, small }: { values: Record<string, string | undefined>; small?: boolean }) {
+/** The actions on quarantined bodies; each leads to a preview. */
+export function Actions({ values, small }: { values: Record<string, string | undefined>; small?: boolean }) {
   const size = small ? 'small ' : '';
   return (
     <>
       <PostForm action={preview} values={{ ...values, action: 'replay' }}>
-        <Submit kind={`${size}second`}>Take in …</Submit>
+        <Submit kind={`${size}second`}>Replay …</Submit>
       </PostForm>
       <PostForm action={preview} values={{ ...values, action: 'drop' }}>
         <Submit kind={`${size}danger`}>Drop …</Submit>
@@ -107,23 +107,23 @@ export function Choices({ values, small }: { values: Record<string, string | und
 function ByFilter() {
   return (
     <details class="card">
-      <summary>Take in or drop those that match</summary>
+      <summary>Replay or drop by filter</summary>
       <PostForm action={preview}>
         <div class="fields">
           <div class="field">
-            <label for="field-action">What to do</label>
+            <label for="field-action">Action</label>
             <select id="field-action" name="action">
-              <option value="replay">take in</option>
+              <option value="replay">replay</option>
               <option value="drop">drop</option>
             </select>
           </div>
-          <Choice label="Reason" name="reason" options={reasons} />
-          <Field label="Last arrived from" name="since" type="datetime-local" />
-          <Field label="Last arrived before" name="until" type="datetime-local" />
-          <Choice label="Where nothing is chosen" name="all" options={['yes']} any="do nothing" />
+          <Choice label="Reason" name="reason" options={quarantineReasons} />
+          <Field label="Last received from" name="since" type="datetime-local" />
+          <Field label="Last received before" name="until" type="datetime-local" />
+          <Choice label="Select all if no filter is set" name="all" options={['yes']} any="no" />
         </div>
         <div class="actions">
-          <Submit>See what would happen …</Submit>
+          <Submit>Preview …</Submit>
         </div>
       </PostForm>
     </details>
@@ -133,22 +133,22 @@ function ByFilter() {
 function Lines({ lines }: { lines: readonly QuarantineLine[] }) {
   return (
     <Table
-      label="Bodies in quarantine, the last to arrive first"
+      label="Rejected bodies, last received first"
       rows={lines}
-      empty="None."
+      empty="No rejected bodies."
       columns={[
         {
-          head: 'Last arrived',
+          head: 'Last received',
           cell: ({ id, last_received_at }) => (
             <a href={`/console/quarantine/${id}`}>
               <Moment at={last_received_at} />
             </a>
           ),
         },
-        { head: 'Came in for', cell: ({ family }) => family?.replaceAll('_', ' ') ?? <Nothing /> },
+        { head: 'Expected family', cell: ({ family }) => family?.replaceAll('_', ' ') ?? <Nothing /> },
         { head: 'Business', cell: ({ business }) => business ?? <Nothing /> },
         { head: 'Reason', cell: ({ reason }) => reason.replaceAll('_', ' ') },
-        { head: 'Times', cell: ({ times }) => formatCount(times), numeric: true },
+        { head: 'Received', cell: ({ times }) => formatTimes(times), numeric: true },
         { head: 'Bytes', cell: ({ bytes }) => formatCount(bytes), numeric: true },
       ]}
     />

@@ -1,20 +1,23 @@
 import type { Request, Response, Router } from 'express';
-import { countQuarantine, dropQuarantine } from '../../intake/quarantine-rows.ts';
-import { uuid } from '../deliveries/routes.tsx';
+import { countQuarantine, dropQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
+import { replayQuarantine } from '../../intake/replay-quarantine.ts';
+import { uuid } from '../../uuid.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
-import { NotHere } from '../errors.ts';
+import { NotFound } from '../errors.ts';
 import type { ConsoleStore } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { BodyPage } from './body-page.tsx';
 import { ConfirmDrop, ConfirmReplay, DropDone, ReplayDone } from './confirm-pages.tsx';
+import { readQuarantineForm } from './form.ts';
 import { QuarantinePage } from './pages.tsx';
-import { readQuarantineForm, replayBodies } from './replay.ts';
 import { listBodies, readBody, readQuarantineGroups } from './rows.ts';
 
+/** A page has to be sent before the browser, or a proxy in between, gives up. */
+const limit = 1_000;
 const section = 'quarantine';
 const trail = [{ name: 'Quarantine', href: '/console/quarantine' }];
 
-/** What was refused, and what becomes of it: each step is shown before it is taken. */
+/** Rejected bodies, and their replay or deletion: a preview first, then the action itself. */
 export function addQuarantine(router: Router, dependencies: ConsoleDependencies, store: ConsoleStore): void {
   const { intake, timezone, log } = dependencies;
   const { db } = store.pages;
@@ -40,25 +43,30 @@ export function addQuarantine(router: Router, dependencies: ConsoleDependencies,
     );
   });
 
+  const replay = async (filter: QuarantineFilter, dryRun: boolean) => ({
+    matching: await countQuarantine(db, filter),
+    ...(await replayQuarantine(db, filter, intake, { dryRun, limit })),
+  });
+
   router.post('/quarantine/preview', async (req, res) => {
     const { filter, values } = readQuarantineForm(req.body, timezone);
     if (req.body.action === 'drop') {
       const asOf = String(Date.now());
       const count = await countQuarantine(db, filter);
-      const page = { title: 'Drop?', section, trail } as const;
+      const page = { title: 'Preview drop', section, trail } as const;
       sendPage(res, page, <ConfirmDrop count={count} values={{ ...values, asOf }} />);
     } else {
-      const found = await replayBodies(db, filter, intake, { dryRun: true });
-      sendPage(res, { title: 'Take in?', section, trail }, <ConfirmReplay found={found} values={values} />);
+      const page = { title: 'Preview replay', section, trail } as const;
+      sendPage(res, page, <ConfirmReplay outcome={await replay(filter, true)} values={values} />);
     }
   });
 
   router.post('/quarantine/replay', async (req, res) => {
     const { filter } = readQuarantineForm(req.body, timezone);
-    const found = await replayBodies(db, filter, intake, { dryRun: false });
-    const { accepted, rejected } = found;
+    const outcome = await replay(filter, false);
+    const { accepted, rejected } = outcome;
     log.info({ accepted, rejected, quarantine: filter.id }, 'the console replayed bodies of the quarantine');
-    sendPage(res, { title: 'Taken in', section, trail }, <ReplayDone found={found} />);
+    sendPage(res, { title: 'Replayed', section, trail }, <ReplayDone outcome={outcome} />);
   });
 
   router.post('/quarantine/drop', async (req, res) => {
@@ -71,9 +79,9 @@ export function addQuarantine(router: Router, dependencies: ConsoleDependencies,
   const show = async (req: Request, res: Response, revealed: boolean) => {
     const id = String(req.params.id);
     const body = uuid.test(id) ? await readBody(db, id) : undefined;
-    if (!body) throw new NotHere('There is no such body in quarantine.');
+    if (!body) throw new NotFound('There is no such body in the quarantine.');
     if (revealed) log.info({ quarantine: body.id }, 'the console showed a body of the quarantine');
-    const page = { title: `Refused: ${body.reason.replaceAll('_', ' ')}`, section, trail } as const;
+    const page = { title: `Rejected: ${body.reason.replaceAll('_', ' ')}`, section, trail } as const;
     sendPage(res, page, <BodyPage body={body} revealed={revealed} />);
   };
   router.get('/quarantine/:id', (req, res) => show(req, res, false));

@@ -6,7 +6,7 @@ type Faults = { path: string; message: string }[];
 
 export interface QuarantineGroup {
   reason: string;
-  /** Stands for the list of faults. */
+  /** A hash of the errors, see `faultsKey`. */
   key: string;
   faults: Faults;
   bodies: number;
@@ -14,7 +14,7 @@ export interface QuarantineGroup {
   last: Date;
 }
 
-/** What lies in quarantine by what is wrong with it, the most frequent first. */
+/** The quarantine by reason and errors, the most frequent first. */
 export async function readQuarantineGroups(db: Kysely<Tables>): Promise<QuarantineGroup[]> {
   const { rows } = await sql<QuarantineGroup>`
     select reason, ${faultsKey} as key, (array_agg(errors))[1] as faults, count(*)::int as bodies,
@@ -41,7 +41,7 @@ const columns = sql`
   q.id, p.family, reporting.business_in(q.body) as business, q.reason, q.received_at, q.last_received_at,
   q.count as times, length(q.body) as bytes, q.replayed_at`;
 
-/** Bodies without what they say, in the order of their last arrival, newest first. */
+/** Bodies without their content, last received first. */
 export async function listBodies(
   db: Kysely<Tables>,
   {

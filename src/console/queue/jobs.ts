@@ -5,7 +5,7 @@ export const jobStates = ['active', 'waiting', 'delayed', 'prioritized', 'comple
 
 export type JobState = (typeof jobStates)[number];
 
-/** How many jobs a page lists at most. */
+/** The most jobs that a page lists. */
 export const listLimit = 100;
 
 /** What is shown of a job. */
@@ -18,7 +18,7 @@ export interface ListedJob {
   deliveries: readonly string[];
 }
 
-// A job of another program may hold anything; only ids are shown.
+// A job of another program may contain anything; only ids are shown.
 const jobData = z.object({ ids: z.array(z.guid()) }).catch({ ids: [] });
 
 /**

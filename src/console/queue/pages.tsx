@@ -20,7 +20,7 @@ export function JobCounts({ counts }: { counts: Record<string, number> }) {
 export function JobList({ state, jobs }: { state: JobState; jobs: readonly ListedJob[] }) {
   return (
     <>
-      {jobs.length === listLimit && <p>The newest {listLimit} jobs.</p>}
+      {jobs.length === listLimit && <p>Only the newest {listLimit} jobs are shown.</p>}
       <Table
         label={`Jobs in state ${state}, newest first`}
         rows={jobs}

@@ -2,48 +2,47 @@ import type { Router } from 'express';
 import type { JobQueue } from '../../queue/backend.ts';
 import { withTimeout } from '../../with-timeout.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
-import { NotHere } from '../errors.ts';
+import { NotFound } from '../errors.ts';
 import { sendPage } from '../ui/page.tsx';
 import { jobStates, listJobs } from './jobs.ts';
 import { JobCounts, JobList } from './pages.tsx';
 
 const timeoutMs = 2_000;
-const away = <p class="empty">The queue does not answer.</p>;
+const unavailable = <p class="empty">The queue is unavailable.</p>;
 
-/** The queue, read-only: how many jobs are in each state, and which. */
+/** The queue, read-only: the number of jobs by state, and the jobs of a state. */
 export function addQueue(router: Router, { queue }: Pick<ConsoleDependencies, 'queue'>): void {
   router.get('/queue', async (_req, res) => {
-    const counts = await ask(queue, (opened) => opened.getJobCounts(...jobStates));
+    const counts = await readQueue(queue, (opened) => opened.getJobCounts(...jobStates));
     sendPage(
       res,
       { title: 'Queue', section: 'queue' },
       <>
         <p>
-          {`BullMQ on ${queue.store === 'redis' ? 'Redis' : 'PostgreSQL'}. `}
-          Jobs carry ids of deliveries; finished ones are not kept. What a lost queue held is found again by
-          the sweep.
+          {`BullMQ on ${queue.store === 'redis' ? 'Redis' : 'PostgreSQL'}. `}A job contains delivery ids only;
+          finished jobs are deleted. If the queue is lost, the sweep enqueues its deliveries again.
         </p>
-        {counts ? <JobCounts counts={counts} /> : away}
+        {counts ? <JobCounts counts={counts} /> : unavailable}
       </>,
     );
   });
 
   router.get('/queue/:state', async (req, res) => {
     const state = jobStates.find((name) => name === req.params.state);
-    if (!state) throw new NotHere('There is no such state of a job.');
-    const jobs = await ask(queue, (opened) => listJobs(opened, state));
+    if (!state) throw new NotFound('There is no such job state.');
+    const jobs = await readQueue(queue, (opened) => listJobs(opened, state));
     sendPage(
       res,
       { title: `Jobs: ${state}`, section: 'queue', trail: [{ name: 'Queue', href: '/console/queue' }] },
-      jobs ? <JobList state={state} jobs={jobs} /> : away,
+      jobs ? <JobList state={state} jobs={jobs} /> : unavailable,
     );
   });
 }
 
-/** @returns undefined if the queue does not answer in time */
-async function ask<T>(queue: ConsoleDependencies['queue'], question: (opened: JobQueue) => Promise<T>) {
+/** @returns undefined if the queue fails or does not respond in time */
+async function readQueue<T>(queue: ConsoleDependencies['queue'], read: (opened: JobQueue) => Promise<T>) {
   try {
-    return await withTimeout(timeoutMs, question(queue.opened()));
+    return await withTimeout(timeoutMs, read(queue.opened()));
   } catch {
     return undefined;
   }

@@ -6,19 +6,19 @@ import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
 import { Busy } from '../errors.ts';
 
-// Small, so that callbacks get their turn in between.
+// Small, so that callbacks are handled in between.
 const batchSize = 100;
 
-/** What begins like a formula but is a number, for a spreadsheet too. */
+/** It begins like a formula, but a spreadsheet reads it as a number. */
 const negativeNumber = /^-\d+(\.\d+)?$/;
 
-/** Turns rows into CSV (RFC 4180). What a spreadsheet would take for a formula is marked as a text by a quote. */
+/** Turns rows into CSV (RFC 4180). A quote in front marks as text what a spreadsheet would read as a formula. */
 export function csvWriter(columns: readonly string[]) {
   return stringify({
     header: true,
     columns: [...columns],
     record_delimiter: 'windows',
-    // It quotes the whole delimiter only, RFC 4180 either half of it.
+    // The library quotes values with a whole delimiter only, RFC 4180 those with either half of it.
     quoted_match: /[\r\n]/,
     escape_formulas: true,
     cast: {
@@ -28,16 +28,16 @@ export function csvWriter(columns: readonly string[]) {
   });
 }
 
-/** When a download is cut off: its connection is one of a few, and its transaction holds vacuum back. */
+/** When a download is aborted: it occupies one of two connections, and its transaction holds vacuum back. */
 export interface DownloadLimits {
-  /** After which its reader has taken nothing. */
+  /** Time without the client reading anything. */
   stalledMs: number;
   totalMs: number;
 }
 
 /**
- * Streams a query's rows as CSV: they are read with a cursor as fast as the other side takes them. A download
- * that is cut off ends in the middle, which the reader sees.
+ * Streams a query's rows as CSV, with a cursor that follows the speed of the client. An aborted download ends in
+ * the middle of a chunked response, which the client notices.
  *
  * @throws Busy where no connection is free; the database's error before anything was sent
  */
@@ -50,9 +50,9 @@ export async function sendCsv(
   limits: DownloadLimits,
 ): Promise<void> {
   const client = await pool.connect().catch(() => {
-    throw new Busy('Other downloads are under way. Try again when they are done.');
+    throw new Busy('The maximum number of downloads is running. Try again later.');
   });
-  const watch = cutOff(res, limits);
+  const watch = abortWhenStalled(res, limits);
   let broken: Error | undefined;
   try {
     const rows = client.query(new QueryStream(sql, [...parameters], { batchSize }));
@@ -61,7 +61,7 @@ export async function sendCsv(
     await pipeline(rows, csvWriter(columns), res);
   } catch (error) {
     broken = error as Error;
-    // Who went away in the middle needs no answer.
+    // The client disconnected.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   } finally {
     clearInterval(watch);
@@ -69,7 +69,7 @@ export async function sendCsv(
   }
 }
 
-function cutOff(res: Response, { stalledMs, totalMs }: DownloadLimits): NodeJS.Timeout {
+function abortWhenStalled(res: Response, { stalledMs, totalMs }: DownloadLimits): NodeJS.Timeout {
   const began = performance.now();
   let moved = began;
   res.on('drain', () => {
@@ -77,7 +77,7 @@ function cutOff(res: Response, { stalledMs, totalMs }: DownloadLimits): NodeJS.T
   });
   return setInterval(() => {
     const now = performance.now();
-    // Otherwise it is the database that is waited for.
+    // Otherwise the download waits for the database.
     if (!res.writableNeedDrain) moved = now;
     if (now - moved > stalledMs || now - began > totalMs) res.destroy();
   }, stalledMs / 4);

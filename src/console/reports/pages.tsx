@@ -2,7 +2,7 @@ import { Chart } from '../ui/chart.tsx';
 import { Field, Hidden, PostForm, Submit } from '../ui/forms.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { formatAmount, formatCount, Nothing } from '../ui/values.tsx';
-import { type ChartFigures, isPersonal, type ReportColumn, type ReportFilter } from './query.ts';
+import type { ChartFigures, ReportColumn, ReportFilter } from './query.ts';
 import { type Report, reports } from './reports.ts';
 
 export const shownRows = 200;
@@ -11,7 +11,7 @@ export function ReportList() {
   return (
     <>
       <p>
-        The views of the schema <code>reporting</code>, which SQL and BI tools can read as well.
+        These are the views of the schema <code>reporting</code>. SQL clients and BI tools can query them too.
       </p>
       <ul class="reports">
         {reports.map(({ view, title, about }) => (
@@ -31,7 +31,7 @@ export interface ReportProps {
   filter: ReportFilter;
   rows: readonly Record<string, string | null>[];
   figures: ChartFigures | undefined;
-  /** Whether columns that may be personal are among them. */
+  /** Whether columns with personal data are shown. */
   revealed: boolean;
 }
 
@@ -52,12 +52,14 @@ export function ReportPage(props: ReportProps) {
         />
       )}
       <Downloads {...props} />
-      {rows.length > shownRows && <p class="note">The first {shownRows} rows; the download has them all.</p>}
+      {rows.length > shownRows && (
+        <p class="note">Only the first {shownRows} rows are shown; the download contains all.</p>
+      )}
       <Table
         label={report.title}
         rows={shown}
-        empty="There is nothing like that."
-        columns={columns.filter((column) => revealed || !isPersonal(column)).map(asColumn)}
+        empty="No matching rows."
+        columns={columns.filter(({ personal }) => revealed || !personal).map(asColumn)}
       />
       <Legend columns={columns} />
     </>
@@ -88,7 +90,7 @@ function asColumn({ name, type, comment }: ReportColumn): Column<Record<string, 
 
 const grouped = new Intl.NumberFormat('en-IN', { maximumFractionDigits: 20 });
 
-/** A number as PostgreSQL writes it, its digits in groups. */
+/** Adds digit grouping to a number as PostgreSQL writes it. */
 const formatNumber = (value: string) =>
   Number.isFinite(Number(value)) ? grouped.format(value as never) : value;
 
@@ -113,7 +115,7 @@ function RangeForm({ report, filter }: { report: Report; filter: ReportFilter })
 function Downloads({ report, columns, filter, revealed }: ReportProps) {
   const address = `/console/reports/${report.view}`;
   const values = { ...filter };
-  const hasPersonal = columns.some(isPersonal);
+  const hasPersonal = columns.some(({ personal }) => personal);
   return (
     <>
       <div class="actions">
@@ -135,8 +137,8 @@ function Downloads({ report, columns, filter, revealed }: ReportProps) {
       {hasPersonal && (
         <p class="note">
           {revealed
-            ? 'This page shows personal data; that it was asked for is in the log.'
-            : 'Columns that may be personal are left out. Asking for them is noted in the log.'}
+            ? 'This page shows personal data; showing it was logged.'
+            : 'Columns with personal data are hidden. Showing or downloading them is logged.'}
         </p>
       )}
     </>

@@ -1,16 +1,20 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Family, publicColumns } from '../../families/index.ts';
 import type { Tables } from '../../store/tables.ts';
+import { isPublicField } from '../redact.ts';
 import { businesses } from '../store.ts';
 import type { Report, ReportChart } from './reports.ts';
 
 export interface ReportColumn {
   name: string;
   type: string;
-  /** What the database says of it. */
+  /** The database's comment on it. */
   comment: string | null;
+  /** Whether it may hold personal data. */
+  personal: boolean;
 }
 
-/** Which rows of a report: days from and to, both included. */
+/** Which rows of a report; the days `from` and `to` are both included. */
 export interface ReportFilter {
   from: string;
   to: string;
@@ -18,41 +22,33 @@ export interface ReportFilter {
   clinic?: string | undefined;
 }
 
-// Texts that name no patient. All others may: names, numbers, remarks, addresses of PDFs.
-const openTexts = new Set([
-  'business_id',
-  'clinic_id',
-  'doctor_id',
-  'client_id',
-  'owner',
-  'form_id',
-  'family',
-  'event',
-  'last_event',
-  'status',
-  'error',
-  'reason',
-  'field',
-  'kind',
-  'value',
-  'actor',
-  'additional_discount_type',
+// Of the views alone: columns that are no field of a family by this name, and cannot identify a patient.
+const publicViewColumns = new Set([
+  ...['form_id', 'family', 'event', 'status', 'error', 'reason', 'field', 'kind', 'value'],
 ]);
 
-/** Whether a column may hold something personal. */
-export const isPersonal = ({ name, type }: ReportColumn) => type === 'text' && !openTexts.has(name);
+/** Whether a column may hold personal data: every text does unless it is marked. */
+export const isPersonal = (families: readonly Family[], name: string, type: string) =>
+  type === 'text' &&
+  !publicViewColumns.has(name) &&
+  !publicColumns.has(name) &&
+  !isPublicField(families, name);
 
 /** The columns of a report in their order. */
-export async function readColumns(db: Kysely<Tables>, { view }: Report): Promise<ReportColumn[]> {
-  const { rows } = await sql<ReportColumn>`
+export async function readColumns(
+  db: Kysely<Tables>,
+  { view }: Report,
+  families: readonly Family[],
+): Promise<ReportColumn[]> {
+  const { rows } = await sql<Omit<ReportColumn, 'personal'>>`
     select attname as name, format_type(atttypid, null) as type, col_description(attrelid, attnum) as comment
     from pg_attribute
     where attrelid = ${`reporting.${view}`}::regclass and attnum > 0 and not attisdropped
     order by attnum`.execute(db);
-  return rows;
+  return rows.map((column) => ({ ...column, personal: isPersonal(families, column.name, column.type) }));
 }
 
-/** The query for rows of a report; every value as PostgreSQL writes it in text. */
+/** The query for the rows of a report, every value cast to text. */
 export function rowsOf(
   report: Report,
   columns: readonly ReportColumn[],
@@ -93,7 +89,7 @@ export async function readChart(
   };
 }
 
-/** Without a business all are listed, because the indexes begin with it. */
+/** Without a business, the condition lists all of them: the indexes begin with it. */
 function fromView({ view, dated, business, clinic }: Report, filter: ReportFilter): RawBuilder<unknown> {
   const conditions = [
     ...(dated ? [sql`day >= ${filter.from}::date and day <= ${filter.to}::date`] : []),

@@ -1,9 +1,9 @@
-/** A chart of a report: a series for each expression, over what the rows are grouped by. */
+/** A chart of a report: a series for each SQL expression, over groups of rows. */
 export interface ReportChart {
   title: string;
   kind: 'bar' | 'line';
   stacked?: boolean;
-  /** The SQL that rows are grouped by. */
+  /** The SQL expression that rows are grouped by. */
   by: string;
   series: Record<string, string>;
   amounts?: boolean;
@@ -47,7 +47,7 @@ export const reports: readonly Report[] = [
   {
     view: 'receipts_daily',
     title: 'Receipts per day',
-    about: 'Counts, amounts, discounts and dues of each clinic and doctor.',
+    about: 'Counts, amounts, discounts and amounts due per clinic, doctor and day.',
     ...perClinic,
     order: 'day desc, business_id, clinic_id, doctor_id',
     chart: amountsPerDay,
@@ -55,11 +55,11 @@ export const reports: readonly Report[] = [
   {
     view: 'outstanding_receipts',
     title: 'Outstanding receipts',
-    about: 'Receipts with something still to pay.',
+    about: 'Receipts with an amount due.',
     ...perClinic,
     order: 'due_amount desc, business_id, receipt_id',
     chart: {
-      title: 'Still due, by the day of the receipt, in rupees',
+      title: 'Amount due by day of the receipt, in rupees',
       kind: 'bar',
       by: 'day::text',
       series: { due: 'sum(due_amount)' },
@@ -69,11 +69,11 @@ export const reports: readonly Report[] = [
   {
     view: 'doctors_daily',
     title: 'Doctors',
-    about: 'Receipts, consent forms and review requests of each doctor and day.',
+    about: 'Receipts, consent forms and review requests per doctor and day.',
     ...perBusiness,
     order: 'day desc, business_id, doctor_id',
     chart: {
-      title: 'The twelve doctors with the largest net amount, in rupees',
+      title: 'Top twelve doctors by net amount, in rupees',
       kind: 'bar',
       by: "coalesce(doctor_id, 'none')",
       series: { net: 'sum(net_amount)', due: 'sum(due_amount)' },
@@ -84,11 +84,11 @@ export const reports: readonly Report[] = [
   {
     view: 'clinics_daily',
     title: 'Clinics',
-    about: 'Receipts, consent forms and review requests of each clinic and day.',
+    about: 'Receipts, consent forms and review requests per clinic and day.',
     ...perClinic,
     order: 'day desc, business_id, clinic_id',
     chart: {
-      title: 'The twelve clinics with the largest net amount, in rupees',
+      title: 'Top twelve clinics by net amount, in rupees',
       kind: 'bar',
       by: "coalesce(clinic_id, 'none')",
       series: { net: 'sum(net_amount)', due: 'sum(due_amount)' },
@@ -99,7 +99,7 @@ export const reports: readonly Report[] = [
   {
     view: 'receipts',
     title: 'Receipts',
-    about: 'Each receipt as its newest version says, without the deleted ones.',
+    about: 'The newest version of each receipt, without deleted receipts.',
     ...perClinic,
     order: 'issued_at desc, business_id, receipt_id',
     chart: amountsPerDay,
@@ -107,29 +107,29 @@ export const reports: readonly Report[] = [
   {
     view: 'deleted_receipts',
     title: 'Deleted receipts',
-    about: 'Each as it last was.',
+    about: 'The last version of each deleted receipt.',
     ...perClinic,
     order: 'issued_at desc, business_id, receipt_id',
-    chart: perDay('Deleted receipts by the day of the receipt'),
+    chart: perDay('Deleted receipts by day of the receipt'),
   },
   {
     view: 'all_receipts',
     title: 'All receipts',
-    about: 'Deleted ones included.',
+    about: 'The newest version of each receipt, deleted receipts included.',
     ...perClinic,
     order: 'issued_at desc, business_id, receipt_id',
   },
   {
     view: 'receipt_history',
     title: 'Receipt history',
-    about: 'Every version of every receipt; the day is that of its arrival.',
+    about: 'Every version of every receipt; its day is the day it was received.',
     ...perClinic,
     order: 'received_at desc, business_id, receipt_id, version desc',
   },
   {
     view: 'consent_forms',
     title: 'Consent forms',
-    about: 'Each as its newest version says; the day is that of its last event.',
+    about: 'The newest version of each consent form; its day is that of its last event.',
     ...perBusiness,
     order: 'event_time desc, business_id, form_id',
     chart: perDay('Consent forms per day'),
@@ -137,7 +137,7 @@ export const reports: readonly Report[] = [
   {
     view: 'review_requests',
     title: 'Review requests',
-    about: 'Each request to ask a patient for a review.',
+    about: 'Requests to patients for a review.',
     ...perClinic,
     order: 'requested_at desc, business_id, delivery_id',
     chart: perDay('Review requests per day'),
@@ -145,11 +145,11 @@ export const reports: readonly Report[] = [
   {
     view: 'delivery_health',
     title: 'Delivery health',
-    about: 'What came in each hour, what became of it, and how long that took.',
+    about: 'Callbacks per hour, their status, and their processing times.',
     ...perBusiness,
     order: 'hour desc, business_id, family',
     chart: {
-      title: 'Callbacks per day and what became of them',
+      title: 'Callbacks per day by status',
       kind: 'bar',
       stacked: true,
       by: 'day::text',
@@ -164,7 +164,7 @@ export const reports: readonly Report[] = [
   {
     view: 'deliveries',
     title: 'Deliveries',
-    about: 'When each callback came and what became of it.',
+    about: 'When each callback was received, and its status.',
     ...perBusiness,
     order: 'received_at desc, delivery_id',
     chart: perDay('Callbacks per day'),
@@ -172,7 +172,7 @@ export const reports: readonly Report[] = [
   {
     view: 'silence',
     title: 'Silence',
-    about: 'How long each business has sent nothing, and whether that is out of the ordinary.',
+    about: 'How long each business has sent nothing, and whether that is unusual.',
     dated: false,
     business: true,
     clinic: false,
@@ -181,15 +181,15 @@ export const reports: readonly Report[] = [
   {
     view: 'quarantine',
     title: 'Quarantine',
-    about: 'Callbacks that did not fit, and why.',
+    about: 'Rejected callbacks, and why they were rejected.',
     ...perBusiness,
     order: 'received_at desc, quarantine_id',
-    chart: perDay('Bodies put into quarantine per day'),
+    chart: perDay('Rejected bodies per day'),
   },
   {
     view: 'schema_drift',
     title: 'Schema drift',
-    about: 'Where callbacks differ from what the interface documents.',
+    about: 'Differences between callbacks and the documented interface.',
     dated: false,
     business: false,
     clinic: false,

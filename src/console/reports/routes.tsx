@@ -1,19 +1,19 @@
 import type { Request, Response, Router } from 'express';
 import type { ConsoleDependencies } from '../dependencies.ts';
-import { NotHere } from '../errors.ts';
+import { NotFound } from '../errors.ts';
 import type { ConsoleStore } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { sendCsv } from './csv.ts';
 import { readReportForm } from './form.ts';
 import { ReportList, ReportPage, shownRows } from './pages.tsx';
-import { isPersonal, readChart, readColumns, rowsOf } from './query.ts';
+import { readChart, readColumns, rowsOf } from './query.ts';
 import { reports } from './reports.ts';
 
 const section = 'reports';
 
-/** The reporting views, as tables, charts and downloads. */
+/** The reporting views as tables, charts and downloads. */
 export function addReports(router: Router, dependencies: ConsoleDependencies, store: ConsoleStore): void {
-  const { timezone, downloads, log } = dependencies;
+  const { families, timezone, downloads, log } = dependencies;
   const { db } = store.pages;
 
   router.get('/reports', (_req, res) => sendPage(res, { title: 'Reports', section }, <ReportList />));
@@ -21,8 +21,8 @@ export function addReports(router: Router, dependencies: ConsoleDependencies, st
   const show = async (req: Request, res: Response, revealed: boolean) => {
     const report = reportOf(req);
     const filter = readReportForm(revealed ? req.body : req.query, timezone);
-    const columns = await readColumns(db, report);
-    const shown = columns.filter((column) => revealed || !isPersonal(column));
+    const columns = await readColumns(db, report, families);
+    const shown = columns.filter(({ personal }) => revealed || !personal);
     const [{ rows }, figures] = await Promise.all([
       rowsOf(report, shown, filter, shownRows + 1).execute(db),
       report.chart && readChart(db, report, report.chart, filter),
@@ -42,10 +42,11 @@ export function addReports(router: Router, dependencies: ConsoleDependencies, st
   const download = async (req: Request, res: Response, revealed: boolean) => {
     const report = reportOf(req);
     const filter = readReportForm(revealed ? req.body : req.query, timezone);
-    const columns = (await readColumns(db, report)).filter((column) => revealed || !isPersonal(column));
+    const all = await readColumns(db, report, families);
+    const columns = all.filter(({ personal }) => revealed || !personal);
     const query = rowsOf(report, columns, filter).compile(store.downloads.db);
     if (revealed)
-      log.info({ report: report.view, ...filter }, 'the console gave out personal data of a report');
+      log.info({ report: report.view, ...filter }, 'the console exported personal data of a report');
     const name = report.dated ? `${report.view}_${filter.from}_${filter.to}` : report.view;
     const names = columns.map((column) => column.name);
     await sendCsv(res, store.downloads.pool, query, names, name, downloads);
@@ -56,6 +57,6 @@ export function addReports(router: Router, dependencies: ConsoleDependencies, st
 
 function reportOf(req: Request) {
   const report = reports.find(({ view }) => view === req.params.view);
-  if (!report) throw new NotHere('There is no such report.');
+  if (!report) throw new NotFound('There is no such report.');
   return report;
 }

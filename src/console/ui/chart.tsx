@@ -12,7 +12,7 @@ interface ChartProps {
   format: (value: number | string) => string;
 }
 
-/** A chart. The figures stand in a table beside it, out of which the script draws; without it they can be read. */
+/** A chart. The script draws it from the table below it, which can be read without scripts too. */
 export function Chart({ title, kind, stacked = false, labels, series, format }: ChartProps) {
   if (labels.length === 0) return null;
   return (
@@ -22,14 +22,14 @@ export function Chart({ title, kind, stacked = false, labels, series, format }: 
       </figcaption>
       <details>
         <summary>
-          Figures<span class="unseen">: {title}</span>
+          Data<span class="unseen">: {title}</span>
         </summary>
-        <section class="scroll" aria-label={`Figures: ${title}`} tabindex={0}>
+        <section class="scroll" aria-label={`Data: ${title}`} tabindex={0}>
           <table>
             <thead>
               <tr>
                 <th scope="col">
-                  <span class="unseen">Of</span>
+                  <span class="unseen">Group</span>
                 </th>
                 {series.map(({ name }) => (
                   <th key={name} scope="col" class="number">

@@ -1,6 +1,6 @@
 import { createContext } from 'preact';
 
-/** What every part of a page may need to know. */
+/** What every component of a page may need. */
 export interface Visit {
   timezone: string;
   /** The token of the session's forms. */

@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import { BadInput, Busy, Forbidden, NotHere } from '../errors.ts';
+import { BadInput, Busy, Forbidden, NotFound } from '../errors.ts';
 import { isTimeout } from '../store.ts';
 import { sendBarePage, sendPage } from './page.tsx';
 
@@ -7,7 +7,7 @@ interface Kind {
   matches: (error: unknown) => boolean;
   status: number;
   title: string;
-  /** What is said of it; left out: the error's own words. */
+  /** Without it, the error's own message is shown. */
   text?: string;
 }
 
@@ -15,27 +15,27 @@ const statusOf = (error: unknown) => (error as { status?: unknown } | null)?.sta
 
 const kinds: Kind[] = [
   { matches: (error) => error instanceof Forbidden, status: 403, title: 'Not allowed' },
-  { matches: (error) => error instanceof NotHere, status: 404, title: 'Not found' },
-  { matches: (error) => error instanceof BadInput, status: 400, title: 'That makes no sense' },
+  { matches: (error) => error instanceof NotFound, status: 404, title: 'Not found' },
+  { matches: (error) => error instanceof BadInput, status: 400, title: 'Invalid input' },
   { matches: (error) => error instanceof Busy, status: 503, title: 'Busy' },
   {
     matches: isTimeout,
     status: 503,
-    title: 'Too slow',
-    text: 'The database took too long. Narrow it down: by a business, a shorter time, or an id.',
+    title: 'Query timeout',
+    text: 'The query took too long. Filter by a business, a shorter period, or an id.',
   },
   {
     matches: (error) => statusOf(error) === 400 || statusOf(error) === 413 || statusOf(error) === 415,
     status: 400,
-    title: 'The form cannot be read',
+    title: 'Invalid form',
     text: 'Go back, reload the page, and try again.',
   },
 ];
 
-const unknown = { status: 500, title: 'Internal error', text: 'The log says more.' };
+const unknown = { status: 500, title: 'Internal error', text: 'See the log of the service.' };
 
 /**
- * Tells of an error on a page, without its text where that may come from elsewhere.
+ * Sends an error page. An unknown error's message is not shown: it may contain data.
  *
  * @returns the status
  */

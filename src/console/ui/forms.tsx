@@ -4,13 +4,13 @@ import { VisitContext } from './context.ts';
 
 interface PostFormProps {
   action: string;
-  /** What is sent along unseen; what is undefined is left out. */
+  /** Hidden fields; undefined ones are left out. */
   values?: Record<string, string | undefined>;
   class?: string;
   children: ComponentChildren;
 }
 
-/** A form that changes something: it carries the session's token. */
+/** A form that is posted, with the session's token. */
 export function PostForm({ action, values = {}, children, class: name }: PostFormProps) {
   const { csrf } = useContext(VisitContext);
   return (
@@ -22,7 +22,7 @@ export function PostForm({ action, values = {}, children, class: name }: PostFor
   );
 }
 
-/** Fields that are sent along unseen. */
+/** Hidden fields. */
 export function Hidden({ values }: { values: Record<string, string | undefined> }) {
   return (
     <>
@@ -44,7 +44,7 @@ interface FieldProps {
   step?: string;
 }
 
-/** A labelled field, with what is wrong with its value. */
+/** A labelled field, with its error. */
 export function Field({ label, name, value = '', fault, type = 'text', ...rest }: FieldProps) {
   const described = fault ? { 'aria-invalid': true, 'aria-describedby': `${name}-fault` } : {};
   return (
@@ -85,7 +85,7 @@ export function Choice({ label, name, value = '', options, any = 'any' }: Choice
   );
 }
 
-/** Sends its form. `kind` is how it looks: the main thing to do is left without one. */
+/** Submits its form. `kind` is its style; the main action of a page has none. */
 export function Submit({ kind, children }: { kind?: string; children: ComponentChildren }) {
   return (
     <button type="submit" class={kind}>

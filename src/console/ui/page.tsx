@@ -19,13 +19,13 @@ export type Section = keyof typeof sections;
 export interface PageOptions {
   title: string;
   section?: Section | undefined;
-  /** The way back, from the section to here. */
+  /** Links back, from the section to here. */
   trail?: { name: string; href: string }[];
   charts?: boolean;
   status?: number;
 }
 
-/** Sends a page of the console, for somebody who has signed in. */
+/** Sends a page of the console to a signed-in user. */
 export function sendPage(res: Response, options: PageOptions, children: ComponentChildren): void {
   const visit = res.locals.visit as Visit;
   const { title, section, trail = [], charts = false, status = 200 } = options;
@@ -35,7 +35,7 @@ export function sendPage(res: Response, options: PageOptions, children: Componen
     <VisitContext.Provider value={visit}>
       <Document title={title} inside charts={charts}>
         <a class="skip" href="#main">
-          Skip to the content
+          Skip to content
         </a>
         <header class="bar">
           <a class="brand" href="/console">
@@ -66,14 +66,14 @@ export function sendPage(res: Response, options: PageOptions, children: Componen
           {children}
         </main>
         <footer>
-          <p>Times are those of {visit.timezone}.</p>
+          <p>Times are in {visit.timezone}.</p>
         </footer>
       </Document>
     </VisitContext.Provider>,
   );
 }
 
-/** Sends a page that says nothing of what lies behind the sign-in. */
+/** Sends a page to a user who has not signed in; it reveals nothing of the console. */
 export function sendBarePage(
   res: Response,
   status: number,

@@ -3,26 +3,26 @@ import type { ComponentChildren } from 'preact';
 export interface Column<Row> {
   head: string;
   cell: (row: Row) => ComponentChildren;
-  /** Numbers stand at the right. */
+  /** Right-aligned. */
   numeric?: boolean;
-  /** Long texts are broken into lines. */
+  /** Long texts wrap. */
   wide?: boolean;
   /** Explains the column. */
   title?: string | undefined;
 }
 
 interface TableProps<Row> {
-  /** What the table shows, for who cannot see it at a glance. */
+  /** What the table shows, for screen readers. */
   label: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
-  /** Stands in the place of no rows. */
+  /** Shown instead of a table without rows. */
   empty: ComponentChildren;
   /** Two or three narrow columns. */
   small?: boolean;
 }
 
-/** A table that scrolls within its own frame where the screen is narrow. */
+/** A table; on a narrow screen it scrolls in its own frame. */
 export function Table<Row>({ label, columns, rows, empty, small }: TableProps<Row>) {
   if (rows.length === 0) return <p class="empty">{empty}</p>;
   return (

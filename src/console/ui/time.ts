@@ -1,4 +1,4 @@
-/** A moment as people of a time zone write it: 21 Nov 2026, 09:04:05. */
+/** A time in a time zone: 21 Nov 2026, 09:04:05. */
 export function formatMoment(at: Date, timezone: string): string {
   return new Intl.DateTimeFormat('en-GB', {
     timeZone: timezone,
@@ -12,7 +12,7 @@ export function formatMoment(at: Date, timezone: string): string {
   }).format(at);
 }
 
-/** How long something took or has lasted, in its two largest units: 3 d 4 h. */
+/** A duration in its two largest units: 3 d 4 h. */
 export function formatDuration(milliseconds: number): string {
   const seconds = Math.max(0, milliseconds) / 1000;
   if (seconds < 10) return `${Number(seconds.toFixed(seconds < 1 ? 2 : 1))} s`;
@@ -33,20 +33,20 @@ export function formatDuration(milliseconds: number): string {
 }
 
 /**
- * The moment of a clock's reading in a time zone.
+ * Reads a local time of a time zone.
  *
- * @param text such as 2026-11-21T09:04, as a field for date and time sends it
- * @returns undefined if it is none
+ * @param text such as 2026-11-21T09:04, as a browser's field for date and time sends it
+ * @returns undefined if it is not a local time
  */
 export function parseLocal(text: string, timezone: string): Date | undefined {
   const reading = Date.parse(`${text}Z`);
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) || Number.isNaN(reading)) return undefined;
-  // Where the clocks change in between, the second look is at the right side of the change.
+  // If the offset changes in between, the second estimate is on the right side of the change.
   const near = reading - offset(reading, timezone);
   return new Date(reading - offset(near, timezone));
 }
 
-/** How far a zone's clocks are ahead of UTC, in milliseconds. */
+/** The UTC offset of a time zone, in milliseconds. */
 function offset(moment: number, timezone: string): number {
   const whole = Math.floor(moment / 1000) * 1000;
   const parts = new Intl.DateTimeFormat('en-US', {

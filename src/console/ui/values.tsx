@@ -23,7 +23,7 @@ export function Nothing() {
   return <span class="nothing">–</span>;
 }
 
-/** What became of a delivery, by word and not by colour alone. */
+/** The status of a delivery, by word and not by colour alone. */
 export function Status({ status }: { status: string }) {
   return <span class={`status status-${status}`}>{status}</span>;
 }
@@ -47,6 +47,9 @@ export function DeliveryLink({ id }: { id: string }) {
 
 const whole = new Intl.NumberFormat('en-IN');
 const paise = new Intl.NumberFormat('en-IN', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+/** How often something was received: 2×. */
+export const formatTimes = (count: number) => `${whole.format(count)}×`;
 
 /** A count, or a number as PostgreSQL writes it. */
 export const formatCount = (value: number | string) => whole.format(value as number);

@@ -1,58 +1,73 @@
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../../config.ts';
 import { TenantNotAllowed } from '../../intake/rejection.ts';
-import { type RateLimit, TooManyRequests } from '../../rate-limit.ts';
+import type { Log } from '../../log.ts';
+import type { RateLimit } from '../../rate-limit.ts';
+import { isUnguessable } from '../../unguessable.ts';
+import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from '../errors.ts';
 import { addressOf, networkList } from './address.ts';
-import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from './errors.ts';
-import type { ForwardedWatch } from './forwarded.ts';
 import { readSignature, verifySignature } from './signature.ts';
 
 export interface AccessDependencies {
-  rules: Config['authentication'];
-  limits?: { requests?: RateLimit | undefined; refusals: RateLimit };
-  forwarded?: ForwardedWatch;
+  config: Pick<Config, 'authentication' | 'paths'>;
+  limits?: { requests?: RateLimit | undefined; rejections: RateLimit };
+  log: Log;
 }
 
-/** Whether a request comes from a rightful sender, checked as early as possible. */
+/** Whether a request comes from a legitimate sender, checked as early as possible. */
 export interface AccessChecks {
   /**
-   * Before the body is read. A signature that may be right passes whatever its address did before: another
-   * sender behind the same proxy may have done that.
+   * Checks everything that does not need the body. A valid signature passes even if its address has used up its
+   * rejections: another sender behind the same proxy may have done that.
    *
    * @returns the check of the body, which raises SignatureWrong
    * @throws TooManyRequests, AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong
    */
   authorize: (req: IncomingMessage) => (body: Buffer) => void;
   /**
-   * Counts what may have been a guess against its address.
+   * Counts a rejection that may be a guess against the address of its request.
    *
    * @param error why the request was rejected
-   * @returns the error of the response: TooManyRequests where its address has guessed too often
+   * @returns the error of the response: TooManyRequests if the address has used up its rejections
    */
   recordRejection: (req: IncomingMessage, error: unknown) => unknown;
+  /** The checks that are configured, in words; never a key, an id or a path. */
+  describe: () => string;
 }
 
 const noCheck = () => {};
 
-export function createAccessChecks({ rules, limits, forwarded }: AccessDependencies): AccessChecks {
+const forwardedIgnored =
+  'X-Forwarded-For is received, but TRUST_PROXY is 0: if your own proxy sends it, all senders count as one address';
+
+export function createAccessChecks({ config, limits, log }: AccessDependencies): AccessChecks {
+  const rules = config.authentication;
   const header = rules.signatureHeader.toLowerCase();
   const isAllowedAddress = networkList(rules.allowedIps);
   const keys = rules.signingKeys;
   const isSigned = keys.length > 0;
-  // Whoever is known by a signature or an address guesses no client or business.
+  // A sender that is known by its signature or address does not guess clients or businesses.
   const isSenderKnown = isSigned || rules.allowedIps.length > 0;
   const guesses = [
     ...[SignatureMissing, SignatureStale, SignatureWrong, AddressNotAllowed],
     ...(isSenderKnown ? [] : [TenantNotAllowed]),
   ];
   const addressFor = (req: IncomingMessage) => addressOf(req, rules.trustProxy);
+
+  // Behind a proxy that is not trusted, limits and address lists apply to the proxy instead of the sender.
+  let isForwardedIgnored = false;
+  const checkForwarded = (req: IncomingMessage) => {
+    if (isForwardedIgnored || rules.trustProxy > 0 || req.headers['x-forwarded-for'] === undefined) return;
+    isForwardedIgnored = true;
+    log.warn(forwardedIgnored);
+  };
+
   return {
     authorize: (req) => {
       const address = addressFor(req);
-      forwarded?.look(req);
-      if (!isSenderKnown) limits?.refusals.check(address);
-      limits?.requests?.check(address);
-      limits?.requests?.count(address);
+      checkForwarded(req);
+      if (!isSenderKnown) limits?.rejections.check(address);
+      limits?.requests?.consume(address);
       if (rules.allowedIps.length > 0 && !isAllowedAddress(address)) throw new AddressNotAllowed();
       if (!isSigned) return noCheck;
       const text = [req.headers[header] ?? []].flat().join(',');
@@ -60,15 +75,25 @@ export function createAccessChecks({ rules, limits, forwarded }: AccessDependenc
       return (body) => verifySignature(signature, body, keys);
     },
     recordRejection: (req, error) => {
-      if (!limits || !guesses.some((type) => error instanceof type)) return error;
+      if (!guesses.some((type) => error instanceof type)) return error;
       try {
-        limits.refusals.check(addressFor(req));
-      } catch (tooMany) {
-        if (tooMany instanceof TooManyRequests) return tooMany;
-        throw tooMany;
+        limits?.rejections.consume(addressFor(req));
+        return error;
+      } catch (tooManyRequests) {
+        return tooManyRequests;
       }
-      limits.refusals.count(addressFor(req));
-      return error;
+    },
+    describe: () => {
+      const checks: Record<string, boolean> = {
+        signature: isSigned,
+        'address list': rules.allowedIps.length > 0,
+        'client list': rules.allowedClientIds.length > 0,
+        'business list': rules.allowedBusinessIds.length > 0,
+        'unguessable paths': Object.values(config.paths).every(isUnguessable),
+      };
+      const configured = Object.keys(checks).filter((name) => checks[name]);
+      const text = configured.join(', ') || 'none: anybody can send callbacks';
+      return isForwardedIgnored ? `${text}; ${forwardedIgnored}` : text;
     },
   };
 }

@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
 /**
- * The address that a request comes from. Each proxy in front adds the address that it saw to the end of
- * X-Forwarded-For; what stands before the part that our own proxies wrote is the sender's invention.
+ * The address of a request's sender. Each proxy appends the address of its peer to X-Forwarded-For; everything
+ * before the part that our own proxies wrote can be forged by the sender.
  *
- * @param proxies how many proxies stand in front
+ * @param proxies how many trusted proxies are in front of the service
  */
 export function addressOf(req: IncomingMessage, proxies: number): string {
   const own = plain(req.socket.remoteAddress ?? '');

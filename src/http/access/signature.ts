@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { SignatureMissing, SignatureStale, SignatureWrong } from './errors.ts';
+import { SignatureMissing, SignatureStale, SignatureWrong } from '../errors.ts';
 
 export interface Signature {
   time: string;
@@ -7,11 +7,11 @@ export interface Signature {
 }
 
 /**
- * Reads `t=<unix seconds>,v1=<hex>`; `v1` may repeat. What it rejects needs no look at the body.
+ * Parses `t=<unix seconds>,v1=<hex>`; `v1` may repeat. An invalid header is rejected before the body is read.
  *
  * @param header the value of the signature header
  * @param nowS the time, in unix seconds
- * @throws SignatureMissing, SignatureStale; SignatureWrong where no body could match it
+ * @throws SignatureMissing, SignatureStale; SignatureWrong if no body could match it
  */
 export function readSignature(header: string | undefined, toleranceS: number, nowS: number): Signature {
   if (!header) throw new SignatureMissing();
@@ -26,8 +26,8 @@ export function readSignature(header: string | undefined, toleranceS: number, no
 }
 
 /**
- * Verifies a signature: one `v1` is the HMAC-SHA256 of `<t>.<raw body>` under one of the keys. Any key may match
- * any of them, so that either side can change its key first.
+ * Verifies that at least one `v1` is the HMAC-SHA256 of `<t>.<raw body>` under at least one of the keys. During a
+ * key rotation, either side can change its key first.
  *
  * @throws SignatureWrong
  */
@@ -39,7 +39,7 @@ export function verifySignature(
   let matches = false;
   for (const key of keys) {
     const expected = createHmac('sha256', key).update(`${time}.`).update(body).digest();
-    // Every pair is compared, so that the time taken does not tell which key matched.
+    // Every pair is compared, so that the response time does not reveal which key matched.
     for (const candidate of candidates) matches = timingSafeEqual(candidate, expected) || matches;
   }
   if (!matches) throw new SignatureWrong();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { SignatureMissing, SignatureStale, SignatureWrong } from '../../../src/http/access/errors.ts';
 import { readSignature, verifySignature } from '../../../src/http/access/signature.ts';
+import { SignatureMissing, SignatureStale, SignatureWrong } from '../../../src/http/errors.ts';
 import { sign } from '../../support/sign.ts';
 
 const now = 1_700_000_000;
@@ -40,16 +40,16 @@ it.each([
   ],
   ['is 181 seconds old', sign('old', body, now - 181), SignatureStale],
   ['lies 181 seconds ahead', sign('old', body, now + 181), SignatureStale],
-])('a signature that %s is refused', (_, header, error) => {
+])('a signature that %s is rejected', (_, header, error) => {
   expect(verify(header)).toThrow(error);
 });
 
-it('180 seconds either way are tolerated', () => {
+it('a time of 180 seconds in the past or future is accepted', () => {
   expect(verify(sign('old', body, now - 180))).not.toThrow();
   expect(verify(sign('old', body, now + 180))).not.toThrow();
 });
 
-it('no header and no body but the signed ones pass, whatever they are', () => {
+it('no other header and no other body passes', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.uint8Array(), (header, bytes) => {
       expect(verify(header, Buffer.from(bytes))).toThrow();

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { parseBaseUrl, type ServiceClientOptions } from '../service-client.ts';
+
+/** The environment lacks the service's address or token; the message says what to set. */
+export class MissingSettings extends Error {
+  override readonly name = 'MissingSettings';
+}
+
+const milliseconds = z.coerce.number().int().min(1).max(0x7fffffff);
+
+/**
+ * The client's options from the environment: SERVICE_BASE_URL, SERVICE_TOKEN or SERVICE_TOKEN_FILE,
+ * SERVICE_TIMEOUT_MS (10000), SERVICE_IDENTIFIER_FIELD (svc). Raises MissingSettings, without any value.
+ */
+export function parseSettings(env: Record<string, string | undefined>): ServiceClientOptions {
+  const { SERVICE_BASE_URL: baseUrl = '', SERVICE_TOKEN: token, SERVICE_TOKEN_FILE: file } = env;
+  const timeout = milliseconds.safeParse(env.SERVICE_TIMEOUT_MS || 10_000);
+  const faults = [
+    isAddress(baseUrl) ? '' : "SERVICE_BASE_URL to the service's http(s) address, without credentials",
+    token || file ? '' : 'SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file with the token',
+    timeout.success ? '' : 'SERVICE_TIMEOUT_MS to a number of milliseconds',
+  ].filter(Boolean);
+  if (faults.length > 0) throw new MissingSettings(`set ${faults.join('; and ')}`);
+  return {
+    baseUrl,
+    token: token || { file: file as string },
+    timeoutMs: timeout.data as number,
+    serviceIdentifierField: env.SERVICE_IDENTIFIER_FIELD || 'svc',
+  };
+}
+
+function isAddress(text: string): boolean {
+  try {
+    parseBaseUrl(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,55 @@
+import { type ErrorContext, Rejected, Unauthorized, Unavailable, UnreadableResponse } from './errors.ts';
+import type { Operation } from './operations.ts';
+import { redact } from './redact.ts';
+import { retryAfterMs } from './retry.ts';
+import type { HttpResponse } from './send-request.ts';
+
+/**
+ * The parsed body of a 2xx, the service identifier under the name svc. Raises Unauthorized (401), Rejected (another
+ * 4xx), Unavailable (5xx) or UnreadableResponse (anything else).
+ */
+export function readResponse(
+  response: HttpResponse,
+  operation: Operation,
+  identifierField: string,
+  secrets: readonly string[],
+  request: Pick<ErrorContext, 'operation' | 'transactionId'>,
+): unknown {
+  const { status, text } = response;
+  // A successful registration returns tokens and a person's profile, which no pattern recognises.
+  const redactable = text !== undefined && !(operation.registers && status < 300);
+  const context = { ...request, status, body: redactable ? redact(text, secrets) : undefined };
+  const message = `the service responded with ${status}`;
+  if (status === 401) throw new Unauthorized(message, context);
+  const waitMs = retryAfterMs(response.headers['retry-after']);
+  if (status >= 400 && status < 500) throw new Rejected(message, context, waitMs);
+  if (status >= 500) {
+    throw new Unavailable(message, context, { reason: 'status', mayHaveReached: true, retryAfterMs: waitMs });
+  }
+  if (status < 200 || status > 299) throw new UnreadableResponse(`${message}, not followed`, context);
+  if (text === undefined) throw new UnreadableResponse(`incomplete body (${response.failure})`, context);
+
+  const received = parseJson(text);
+  if (received === undefined) throw new UnreadableResponse('the body is not JSON', context);
+  const named = operation.registers ? renameIdentifier(received, identifierField) : received;
+  const parsed = operation.response.safeParse(named);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map((i) => `${i.path.join('.') || 'body'}: ${i.message}`).join('; ');
+  const hint = /(^|; )svc: /.test(issues) ? ` (serviceIdentifierField is "${identifierField}")` : '';
+  throw new UnreadableResponse(`the body does not match the interface${hint}: ${issues}`, context, received);
+}
+
+function renameIdentifier(body: unknown, field: string): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  const { [field]: svc, ...rest } = body as Record<string, unknown>;
+  return svc === undefined ? rest : { ...rest, svc };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not the parser's own error: it quotes the text.
+    return undefined;
+  }
+}

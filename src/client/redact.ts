@@ -1,0 +1,45 @@
+const maxBody = 500;
+const maxScanned = 4000;
+
+/**
+ * A response body as text that may go into an error: cut to 500 characters, without any string of the request (token,
+ * OTP, names, addresses), any JWT, and any number of six digits or more, however grouped. A service that echoes the
+ * request or masks badly must not put an Aadhaar-linked number into a log.
+ */
+export function redact(body: string, secrets: Iterable<string>): string {
+  let text = normalizeEscapes(body);
+  // Longest first: removing a short secret inside a longer one would leave the rest of the longer one.
+  const known = [...new Set(secrets)].filter((s) => s.length > 0).sort((a, b) => b.length - a.length);
+  for (const secret of known) {
+    for (const form of new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])) {
+      text = text.replaceAll(form, '[redacted]');
+    }
+  }
+  const cut = text.length > maxScanned;
+  text = text
+    // The patterns below take quadratic time on a long run of one kind.
+    .slice(0, maxScanned)
+    .replace(/eyJ[\w-]+(?:\.[\w-]*)*/g, '[redacted]')
+    .replace(/\d(?:[\s.()-]{0,2}\d){5,}/g, '[number]')
+    .replace(/[^\s"@:,<>]+@[^\s"@:,<>]+/g, '[address]');
+  // The cut may have left a piece of a number, too short to be recognised.
+  if (cut) text = text.replace(/[\d\s.()-]+$/, '');
+  return text.length > maxBody ? `${text.slice(0, maxBody)}…` : text;
+}
+
+/** The strings of a request that redact() removes; texts of one or two letters (a gender) identify nobody. */
+export function secretsOf(value: unknown): string[] {
+  if (typeof value === 'number') return secretsOf(String(value)).filter((digits) => digits.length > 2);
+  if (typeof value === 'string') return value.length > 2 || /^\d+$/.test(value) ? [value] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(secretsOf);
+}
+
+// JSON may write a character as \uXXXX; parsing and writing it again leaves one spelling to look for.
+function normalizeEscapes(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body));
+  } catch {
+    return body;
+  }
+}

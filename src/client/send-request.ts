@@ -1,0 +1,80 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { Operation } from './operations.ts';
+
+/** One HTTP response; `text` is undefined where its body was cut off, too large, or never ended. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string | undefined;
+  /** Why there is no text: the library's error code. */
+  readonly failure: string | undefined;
+}
+
+/** No response came. `mayHaveReached` is false only where not even a connection was made. */
+export class NoResponse extends Error {
+  override readonly name = 'NoResponse';
+  readonly mayHaveReached: boolean;
+
+  constructor(code: string, mayHaveReached: boolean) {
+    super(`no response (${code})`);
+    this.mayHaveReached = mayHaveReached;
+  }
+}
+
+const connectErrors = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/**
+ * Sends one request and reads its response, whatever its status; redirects are not followed. Raises NoResponse, or the
+ * signal's reason. The dispatcher limits the size of the body.
+ */
+export async function sendRequest(
+  dispatcher: Dispatcher,
+  baseUrl: URL,
+  operation: Operation,
+  request: object,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+): Promise<HttpResponse> {
+  const url = new URL(operation.path, baseUrl);
+  const hasBody = operation.method === 'POST';
+  if (!hasBody) url.search = new URLSearchParams(Object.entries(request)).toString();
+  try {
+    const response = await dispatcher.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: operation.method,
+      headers: {
+        ...headers,
+        accept: 'application/json',
+        ...(hasBody ? { 'content-type': 'application/json' } : {}),
+      },
+      body: hasBody ? JSON.stringify(request) : null,
+      signal,
+    });
+    const { statusCode: status, headers: received } = response;
+    try {
+      return { status, headers: received, text: await response.body.text(), failure: undefined };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { status, headers: received, text: undefined, failure: codeOf(error) };
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    const code = codeOf(error);
+    throw new NoResponse(code, !connectErrors.has(code));
+  }
+}
+
+function codeOf(error: unknown): string {
+  const { code, name } = error as { code?: string; name?: string };
+  return code ?? name ?? 'unknown error';
+}

@@ -1,0 +1,39 @@
+import type pg from 'pg';
+import { maxCounted } from './definitions.ts';
+
+export interface TableStatistics {
+  received: number;
+  failed: number;
+  oldestPendingS: number;
+  /** By reason. */
+  quarantine: Map<string, number>;
+}
+
+// One message to PostgreSQL, so one transaction. The planner's statistics may be hours old and would make it read the
+// whole table, so only the partial index of unapplied deliveries is left to it.
+const statements = `
+set local statement_timeout = 1000;
+select reason, count(*)::int as rows from quarantine where replayed_at is null group by reason;
+set local enable_seqscan = off;
+set local enable_bitmapscan = off;
+select
+  (select count(*)::int from (select from deliveries where status = 'received' limit ${maxCounted}) to_do) as received,
+  (select count(*)::int from (select from deliveries where status = 'failed' limit ${maxCounted}) to_do) as failed,
+  (select coalesce(extract(epoch from now() - min(received_at)), 0)::float8 from deliveries where status = 'received') as oldest`;
+
+/**
+ * Reads the statistics of the tables, in a time that does not depend on their size.
+ *
+ * @throws the database's error
+ */
+export async function readTables(pool: pg.Pool): Promise<TableStatistics> {
+  const results = (await pool.query(statements)) as unknown as pg.QueryResult[];
+  const [quarantine, deliveries] = results.filter(({ command }) => command === 'SELECT');
+  const { received, failed, oldest } = deliveries!.rows[0];
+  return {
+    received,
+    failed,
+    oldestPendingS: oldest,
+    quarantine: new Map(quarantine!.rows.map(({ reason, rows }) => [reason, rows])),
+  };
+}

@@ -1,0 +1,13 @@
+export { type Callback, type Envelope, type Family, type HistoryOptions, history } from './history.ts';
+export type { Attempt, Destination } from './post.ts';
+export { type SendOptions, sendCallbacks } from './sender.ts';
+export {
+  type ReceivedRequest,
+  type Sandbox,
+  type SandboxOptions,
+  sandboxToken,
+  startSandbox,
+} from './server.ts';
+export { signatureOf } from './signature.ts';
+export type { Summary } from './tally.ts';
+export { type CallbacksOptions, callbacks } from './variations.ts';

@@ -1,0 +1,105 @@
+import { appointmentId, type Clinic, newPatient, pdfUrl } from './clinic.ts';
+import type { Random } from './random.ts';
+
+export interface ScenarioEvent {
+  readonly event: string;
+  readonly data: Record<string, unknown>;
+}
+
+/** The events of one receipt, form or review request; `next` takes the time of the event, milliseconds. */
+export type Scenario = Generator<ScenarioEvent, void, number>;
+
+const inRupees = (paise: number) => paise / 100;
+
+/** A receipt (section 2.2): created, paid in full, in parts or not, sometimes deleted, rarely restored. */
+export function* receiptScenario(random: Random, clinic: Clinic, createdAt: number): Scenario {
+  const patient = newPatient(random);
+  const amount = random.between(5_000, 500_000);
+  const skuDiscount = random.chance(0.2) ? random.between(1, 2_000) : 0;
+  const discount = random.chance(0.3) ? random.between(1, 3_000) : 0;
+  const net = amount - skuDiscount - discount;
+  let paid = random.chance(0.5) ? net : 0;
+  const receipt: Record<string, unknown> = {
+    receipt_id: clinic.nextReceipt++,
+    aid: appointmentId(random),
+    doctor_oid: random.pick(clinic.doctors),
+    clinic_id: clinic.clinicId,
+    patient_oid: patient.oid,
+    created_at: createdAt,
+    updated_at: createdAt,
+    receipt_number: random.chance(0.2) ? `R-${random.between(1, 9999)}` : null,
+    receipt_url: pdfUrl(random, 'receipts'),
+    receipt_status: 'SUCCESS',
+    receipt_amount: inRupees(amount),
+    additional_discount_value: inRupees(discount),
+    additional_discount_type: 'AMOUNT',
+    additional_discount_amount: inRupees(discount),
+    net_amount: inRupees(net),
+    name: patient.name,
+    mobile: patient.mobile,
+    flavour: random.chance(0.1) ? 'standard' : null,
+    sku_discount_amount: inRupees(skuDiscount),
+    amount_due: inRupees(net - paid),
+    archive: 0,
+    remarks: random.pick(['', '', '', 'Paid at the desk', 'अगली बार शेष']),
+    ref_trx_id: '',
+    payment_id: null,
+    payment_link: null,
+    amount_paid: paid === 0 && random.chance(0.3) ? null : inRupees(paid),
+    actor: 'doctor',
+    // Real receipts have undocumented fields too.
+    ...(random.chance(0.3) ? { invoice_series: random.pick(['A', 'B']) } : {}),
+  };
+  let now = yield { event: 'receipt.created', data: { ...receipt } };
+
+  while (paid < net && random.chance(0.8)) {
+    paid = random.chance(0.5) ? net : paid + random.between(1, net - paid);
+    const reference = random.text(12, 'ABCDEFGHJKMNPQRSTUVWXYZ23456789');
+    Object.assign(receipt, {
+      updated_at: now,
+      amount_paid: inRupees(paid),
+      amount_due: inRupees(net - paid),
+      payment_id: `pay_${reference}`,
+      payment_link: `https://pay.example/${reference}`,
+      ref_trx_id: random.chance(0.5) ? `trx_${reference}` : '',
+    });
+    now = yield { event: 'receipt.updated', data: { ...receipt } };
+  }
+  if (random.chance(0.3)) {
+    Object.assign(receipt, { updated_at: now, remarks: `Corrected ${random.between(1, 99)}` });
+    now = yield { event: 'receipt.updated', data: { ...receipt } };
+  }
+  if (!random.chance(0.15)) return;
+  Object.assign(receipt, { updated_at: now, archive: 1 });
+  now = yield { event: 'receipt.deleted', data: { ...receipt } };
+  if (!random.chance(0.1)) return;
+  Object.assign(receipt, { updated_at: now, archive: 0, remarks: 'Restored' });
+  yield { event: 'receipt.updated', data: { ...receipt } };
+}
+
+/** A medical certificate (section 2.3): created, sometimes updated. */
+export function* consentFormScenario(random: Random, clinic: Clinic): Scenario {
+  const form = {
+    docid: random.pick(clinic.doctors),
+    id: random.text(24, '0123456789abcdef'),
+    owner: clinic.businessId,
+    patientid: newPatient(random).oid,
+  };
+  // Each version has its own PDF.
+  const pdf = () => ({ sendurlpdf: pdfUrl(random, 'forms/send'), url: pdfUrl(random, 'forms') });
+  yield { event: 'mcert.created', data: { ...form, ...pdf() } };
+  while (random.chance(0.4)) yield { event: 'mcert.updated', data: { ...form, ...pdf() } };
+}
+
+/** A review request (section 2.4); appointment and clinic may be missing. */
+export function* reviewRequestScenario(random: Random, clinic: Clinic): Scenario {
+  yield {
+    event: 'google_review.request',
+    data: {
+      doctor_id: random.pick(clinic.doctors),
+      google_review_link: `https://reviews.example/r/${random.text(16, '0123456789abcdefghijkmnpqrstuvwxyz')}`,
+      patient_id: newPatient(random).oid,
+      ...(random.chance(0.8) ? { appointment_id: appointmentId(random), clinic_id: clinic.clinicId } : {}),
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { isPublicField, redactEnvelope, redactRow } from '../../src/console/redact.ts';
+import { amount, notPersonal, text } from '../../src/families/field.ts';
+import { defineFamily, families } from '../../src/families/index.ts';
+
+const numbersOf = (family: (typeof families)[number]) =>
+  Object.entries(family.fields)
+    .filter(([, { json }]) => json === 'numeric')
+    .map(([name]) => name);
+
+it.each([
+  ['receipt', ['doctor_oid', 'clinic_id', 'receipt_status', 'additional_discount_type', 'actor']],
+  ['consent_form', ['id', 'docid', 'owner']],
+  ['review_request', ['doctor_id', 'clinic_id']],
+])('of a %s the console shows every number, and of its texts only %j', (name, texts) => {
+  const family = families.find((one) => one.name === name)!;
+  const shown = Object.keys(family.fields).filter((field) => isPublicField([family], field));
+  expect(shown.sort()).toEqual([...numbersOf(family), ...texts].sort());
+});
+
+describe('a field without a mark', () => {
+  const made = defineFamily({
+    name: 'made',
+    events: ['made.created'],
+    path: { variable: 'MADE_PATH', default: '/made' },
+    table: 'made',
+    fields: { plain: text, marked: notPersonal(text), price: amount },
+  });
+  const values = { plain: 'CANARY', marked: 'shown', price: 5, unheard_of: 7 };
+  const redacted = { plain: '•••', marked: 'shown', price: 5, unheard_of: '•••' };
+
+  it('is redacted, and so is one that no family documents', () => {
+    const envelope = { event: 'made.created', timestamp: 1, sent_by: 'CANARY', data: values };
+    expect(redactEnvelope(envelope, made)).toEqual({ ...envelope, sent_by: '•••', data: redacted });
+    expect(redactRow({ ...values, client_id: 'c', extra: { a: 1 } }, made)).toEqual({
+      ...redacted,
+      client_id: 'c',
+      extra: '•••',
+    });
+  });
+
+  it('is redacted everywhere where the family is unknown', () => {
+    expect(redactEnvelope({ event: 'x', data: values }, undefined)).toEqual({
+      event: 'x',
+      data: { plain: '•••', marked: '•••', price: '•••', unheard_of: '•••' },
+    });
+  });
+
+  it('is redacted in reports though another family marks one of the same name', () => {
+    const other = { ...made, fields: { ...made.fields, plain: notPersonal(text) } };
+    expect(isPublicField([other], 'plain')).toBe(true);
+    expect(isPublicField([made, other], 'plain')).toBe(false);
+  });
+});

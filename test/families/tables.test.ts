@@ -1,0 +1,50 @@
+import { type Family, families } from '../../src/families/index.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+
+const around = {
+  business_id: 'text',
+  client_id: 'text',
+  last_event: 'text',
+  event_time: 'timestamp with time zone',
+  deleted_at: 'timestamp with time zone',
+  extra: 'jsonb',
+  delivery_id: 'uuid',
+};
+
+async function columnsOf(table: string): Promise<Record<string, unknown>> {
+  const rows = await database.rows(
+    `select attname, format_type(atttypid, atttypmod) as type from pg_attribute
+     where attrelid = $1::regclass and attnum > 0 and not attisdropped`,
+    [table],
+  );
+  return Object.fromEntries(rows.map(({ attname, type }) => [attname, type]));
+}
+
+async function expectedColumns({ fields }: Family): Promise<Record<string, unknown>> {
+  const types = Object.entries(fields).map(
+    ([name, { json, column }]) => `pg_typeof(${column(`null::${json}`)})::text as "${name}"`,
+  );
+  const [row] = await database.rows(`select ${types.join(', ')}`);
+  return { ...around, ...row };
+}
+
+it.each(families.map((family: Family) => [family.table, family] as const))(
+  'the table %s has a column of the right type for each field of its family, the common ones, and no other',
+  async (table, family) => {
+    expect(await columnsOf(table)).toEqual(await expectedColumns(family));
+  },
+);
+
+it.each(families.flatMap((family: Family) => (family.versions ? [[family.versions, family] as const] : [])))(
+  'the table %s has the columns of its family’s table and two times, and no other',
+  async (versions, family) => {
+    const times = { received_at: 'timestamp with time zone', applied_at: 'timestamp with time zone' };
+    expect(await columnsOf(versions)).toEqual({ ...(await columnsOf(family.table)), ...times });
+  },
+);

@@ -1,0 +1,239 @@
+-- Receipts and their versions. What is shown of a receipt is listed once, for all views of receipts.
+
+-- What orders the versions of a receipt within a second, as the worker has it: a deletion that lacks the time
+-- of its change is the last of its second, anything else that lacks it the first.
+create or replace function reporting.change_time(event text, updated_at timestamptz) returns timestamptz
+  language sql immutable parallel safe
+  return case
+    when event = 'receipt.deleted' then coalesce(updated_at, 'infinity')
+    else coalesce(updated_at, '-infinity')
+  end;
+
+-- Of two events at the same time the later in a receipt's life is the newer, as the worker has it.
+create or replace function reporting.rank(event text) returns integer
+  language sql immutable parallel safe
+  return array_position(array['receipt.created', 'receipt.updated', 'receipt.deleted'], event);
+
+do $do$
+declare
+  -- A new column comes last: PostgreSQL replaces a view in place only where columns are added at its end.
+  shown constant text := $$
+    receipt_number,
+    coalesce(created_at, event_time) as issued_at,
+    updated_at,
+    clinic_id,
+    doctor_oid as doctor_id,
+    patient_oid as patient_id,
+    name,
+    mobile,
+    receipt_status as status,
+    receipt_amount as gross_amount,
+    sku_discount_amount as item_discount_amount,
+    additional_discount_type,
+    additional_discount_value,
+    additional_discount_amount,
+    net_amount,
+    amount_paid as paid_amount,
+    amount_due as due_amount,
+    payment_id,
+    payment_link,
+    ref_trx_id as transaction_reference,
+    receipt_url as pdf_url,
+    remarks,
+    actor,
+    flavour,
+    archive,
+    aid,
+    client_id,
+    event_time,
+    delivery_id
+  $$;
+  missing record;
+begin
+  -- receipt_versions has every column of receipts, also those that a migration added.
+  for missing in
+    select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute r
+    where attrelid = 'receipts'::regclass and attnum > 0 and not attisdropped
+      and not exists (
+        select from pg_attribute v
+        where v.attrelid = 'receipt_versions'::regclass and v.attname = r.attname and not v.attisdropped
+      )
+    order by attnum
+  loop
+    execute format('alter table receipt_versions add column %I %s', missing.name, missing.type);
+  end loop;
+
+  execute format($$
+    create or replace view reporting.all_receipts as
+    select business_id, receipt_id, reporting.day(coalesce(created_at, event_time)) as day, last_event, deleted_at, %s
+    from receipts
+  $$, shown);
+
+  execute format($$
+    create or replace view reporting.receipts as
+    select business_id, receipt_id, reporting.day(coalesce(created_at, event_time)) as day, last_event, %s
+    from receipts
+    where deleted_at is null
+  $$, shown);
+
+  execute format($$
+    create or replace view reporting.receipt_history as
+    select
+      business_id, receipt_id,
+      1 + (
+        select count(*)
+        from receipt_versions earlier
+        where earlier.receipt_id = v.receipt_id and earlier.business_id = v.business_id
+          and earlier.delivery_id <> v.delivery_id and earlier.event_time <= v.event_time
+          and (earlier.event_time, reporting.change_time(earlier.last_event, earlier.updated_at),
+               reporting.rank(earlier.last_event), earlier.delivery_id)
+            < (v.event_time, reporting.change_time(v.last_event, v.updated_at), reporting.rank(v.last_event),
+               v.delivery_id)
+      ) as version,
+      last_event as event, reporting.day(received_at) as day, received_at, applied_at, deleted_at, %s
+    from receipt_versions v
+  $$, shown);
+
+  -- A row whose present version was not applied later was the same then. For the others the version of then is
+  -- looked up; those that have none had not come yet.
+  execute format($$
+    create or replace function reporting.receipts_as_of(moment timestamptz) returns setof reporting.all_receipts
+      language sql stable parallel safe
+    begin atomic
+      select r.*
+      from reporting.all_receipts r
+      where not exists (
+        select from reporting.receipt_history v
+        where v.receipt_id = r.receipt_id and v.business_id = r.business_id and v.delivery_id = r.delivery_id
+          and v.applied_at > moment
+      )
+      union all
+      select %s
+      from reporting.receipt_history v
+      join reporting.all_receipts r
+        on r.receipt_id = v.receipt_id and r.business_id = v.business_id and r.delivery_id = v.delivery_id
+      cross join lateral (
+        select *
+        from reporting.receipt_history h
+        where h.business_id = r.business_id and h.receipt_id = r.receipt_id and h.applied_at <= moment
+        order by h.event_time desc, reporting.change_time(h.event, h.updated_at) desc,
+                 reporting.rank(h.event) desc, h.delivery_id desc
+        limit 1
+      ) h
+      where v.applied_at > moment;
+    end
+  $$, (
+    -- The columns of all_receipts, out of receipt_history; the key out of r, so that a condition on the business
+    -- reaches an index.
+    select string_agg(
+      case
+        when attname in ('business_id', 'receipt_id') then 'r.' || attname
+        when attname = 'day' then 'reporting.day(h.issued_at)'
+        when attname = 'last_event' then 'h.event'
+        else format('h.%I', attname)
+      end, ', ' order by attnum)
+    from pg_attribute
+    where attrelid = 'reporting.all_receipts'::regclass and attnum > 0 and not attisdropped
+  ));
+end
+$do$;
+
+create or replace view reporting.deleted_receipts as
+select * from reporting.all_receipts where deleted_at is not null;
+
+create or replace view reporting.receipts_daily as
+select
+  business_id, clinic_id, doctor_id, day,
+  count(*) filter (where deleted_at is null) as receipts,
+  coalesce(sum(gross_amount) filter (where deleted_at is null), 0) as gross_amount,
+  coalesce(sum(coalesce(item_discount_amount, 0) + coalesce(additional_discount_amount, 0))
+           filter (where deleted_at is null), 0) as discount_amount,
+  coalesce(sum(net_amount) filter (where deleted_at is null), 0) as net_amount,
+  coalesce(sum(paid_amount) filter (where deleted_at is null), 0) as paid_amount,
+  coalesce(sum(due_amount) filter (where deleted_at is null), 0) as due_amount,
+  count(*) filter (where deleted_at is not null) as deleted_receipts,
+  coalesce(sum(net_amount) filter (where deleted_at is not null), 0) as deleted_net_amount
+from reporting.all_receipts
+group by business_id, clinic_id, doctor_id, day;
+
+create or replace view reporting.outstanding_receipts as
+select
+  business_id, receipt_id, receipt_number, day, issued_at, reporting.today() - day as days_outstanding,
+  clinic_id, doctor_id, patient_id, name, mobile, net_amount, paid_amount, due_amount, payment_link, pdf_url
+from reporting.receipts
+where due_amount > 0;
+
+comment on view reporting.all_receipts         is 'Every receipt as its newest version says, deleted ones included';
+comment on view reporting.receipts             is 'Receipts as their newest versions say, without the deleted ones';
+comment on view reporting.deleted_receipts     is 'Receipts that were deleted, as they last were';
+comment on view reporting.outstanding_receipts is 'Receipts on which something is still to pay';
+comment on view reporting.receipt_history      is 'Every version of each receipt, one row each; order by version';
+comment on view reporting.receipts_daily       is 'Receipts of a day added up, for each business, clinic and doctor';
+
+comment on function reporting.receipts_as_of   is 'The rows of receipts as of a moment: one for each receipt that had arrived, deleted ones included';
+comment on function reporting.change_time      is 'What orders versions of a receipt that have the same event time: the time of the change; where it is missing, a deletion comes last and anything else first';
+comment on function reporting.rank             is 'The place of an event in the life of a receipt';
+
+comment on column reporting.all_receipts.business_id                is 'The business, as the service names it';
+comment on column reporting.all_receipts.receipt_id                 is 'The receipt; unique within its business';
+comment on column reporting.all_receipts.receipt_number             is 'The number printed on the receipt, where the service sends one';
+comment on column reporting.all_receipts.day                        is 'The day on which the receipt was issued';
+comment on column reporting.all_receipts.issued_at                  is 'When the receipt was created; where the service does not say, the time of its last event';
+comment on column reporting.all_receipts.updated_at                 is 'When the service last changed the receipt, by its own clock';
+comment on column reporting.all_receipts.deleted_at                 is 'When it was deleted; null: it was not';
+comment on column reporting.all_receipts.clinic_id                  is 'The clinic';
+comment on column reporting.all_receipts.doctor_id                  is 'The doctor (doctor_oid)';
+comment on column reporting.all_receipts.patient_id                 is 'The patient (patient_oid)';
+comment on column reporting.all_receipts.name                       is 'The name on the receipt';
+comment on column reporting.all_receipts.mobile                     is 'The mobile number on the receipt';
+comment on column reporting.all_receipts.status                     is 'Its state, as the service names it (receipt_status), such as SUCCESS';
+comment on column reporting.all_receipts.gross_amount               is 'Amount before discounts (receipt_amount), in rupees';
+comment on column reporting.all_receipts.item_discount_amount       is 'Discounts on single items (sku_discount_amount), in rupees';
+comment on column reporting.all_receipts.additional_discount_type   is 'How the additional discount was given, such as AMOUNT';
+comment on column reporting.all_receipts.additional_discount_value  is 'The additional discount as it was entered: an amount or a percentage, see its type';
+comment on column reporting.all_receipts.additional_discount_amount is 'The additional discount, in rupees';
+comment on column reporting.all_receipts.net_amount                 is 'Amount to pay after discounts, as the service computed it, in rupees';
+comment on column reporting.all_receipts.paid_amount                is 'Amount paid so far (amount_paid), in rupees; null where the service does not say';
+comment on column reporting.all_receipts.due_amount                 is 'Amount still to pay (amount_due), in rupees';
+comment on column reporting.all_receipts.payment_id                 is 'The payment';
+comment on column reporting.all_receipts.payment_link               is 'Where it can be paid';
+comment on column reporting.all_receipts.transaction_reference      is 'Reference of the payment at its provider (ref_trx_id)';
+comment on column reporting.all_receipts.pdf_url                    is 'The receipt as a PDF';
+comment on column reporting.all_receipts.remarks                    is 'Remarks on the receipt';
+comment on column reporting.all_receipts.actor                      is 'Who issued it, such as doctor';
+comment on column reporting.all_receipts.flavour                    is 'A field that the interface does not explain';
+comment on column reporting.all_receipts.archive                    is '0 or 1; the interface does not explain it';
+comment on column reporting.all_receipts.aid                        is 'An id that the interface does not explain; often that of an appointment';
+comment on column reporting.all_receipts.client_id                  is 'The client of the service that sent it';
+comment on column reporting.all_receipts.last_event                 is 'The event that made this row';
+comment on column reporting.all_receipts.event_time                 is 'When that event happened';
+comment on column reporting.all_receipts.delivery_id                is 'The delivery that made this row';
+
+select copy_column_comments('reporting.all_receipts', 'reporting.receipts', 'reporting.deleted_receipts',
+                            'reporting.outstanding_receipts', 'reporting.receipts_daily', 'reporting.receipt_history');
+
+comment on column reporting.deleted_receipts.deleted_at is 'When it was deleted';
+
+comment on column reporting.outstanding_receipts.days_outstanding is 'Days since it was issued';
+
+comment on column reporting.receipts_daily.clinic_id          is 'The clinic; null: the receipts name none';
+comment on column reporting.receipts_daily.doctor_id          is 'The doctor; null: the receipts name none';
+comment on column reporting.receipts_daily.day                is 'The day on which the receipts were issued';
+comment on column reporting.receipts_daily.receipts           is 'How many, without the deleted ones';
+comment on column reporting.receipts_daily.gross_amount       is 'Before discounts, in rupees';
+comment on column reporting.receipts_daily.discount_amount    is 'Discounts on items and additional ones, in rupees';
+comment on column reporting.receipts_daily.net_amount         is 'To pay after discounts, in rupees';
+comment on column reporting.receipts_daily.paid_amount        is 'Paid so far, in rupees';
+comment on column reporting.receipts_daily.due_amount         is 'Still to pay, in rupees';
+comment on column reporting.receipts_daily.deleted_receipts   is 'How many of the day’s receipts were deleted since; no other column counts them';
+comment on column reporting.receipts_daily.deleted_net_amount is 'What the deleted ones came to after discounts, in rupees';
+
+comment on column reporting.receipt_history.version     is 'Its place among the versions of the receipt, from 1; the highest is the present one';
+comment on column reporting.receipt_history.event       is 'What happened: receipt.created, receipt.updated or receipt.deleted';
+comment on column reporting.receipt_history.event_time  is 'When it happened';
+comment on column reporting.receipt_history.day         is 'The day on which the callback arrived';
+comment on column reporting.receipt_history.received_at is 'When the callback first arrived';
+comment on column reporting.receipt_history.applied_at  is 'When it was applied to the table';
+comment on column reporting.receipt_history.issued_at   is 'When the receipt was created; where the version does not say, the time of its event';
+comment on column reporting.receipt_history.deleted_at  is 'When this version deleted the receipt; null: it did not';
+comment on column reporting.receipt_history.delivery_id is 'The delivery that brought this version';

@@ -1,0 +1,67 @@
+-- Clinics sleep at night and close on Sundays, so a gap is measured against the same stretch of the week in
+-- the four weeks before the last callback: what came then is what should have come now. At five expected and
+-- none come, chance alone is an explanation in fewer than one case of a hundred.
+create or replace view reporting.silence as
+with recursive businesses as (
+  -- From one business to the next in the index, rather than through every delivery.
+  (select business_id from deliveries where status = 'applied' order by business_id limit 1)
+  union all
+  select (select d.business_id from deliveries d
+          where d.status = 'applied' and d.business_id > b.business_id
+          order by d.business_id limit 1)
+  from businesses b
+  where b.business_id is not null
+)
+select
+  b.business_id, sent.family, sent.last as last_received_at, usual.gap as usual_gap,
+  usual.longest as longest_gap, present.gap as present_gap, round(expected.callbacks, 1) as expected_callbacks,
+  expected.callbacks >= 5 as out_of_the_ordinary
+from (
+  select business_id from businesses where business_id is not null
+  union
+  select business_id from deliveries where status <> 'applied'
+) b
+cross join lateral (
+  -- Who has sent nothing for 90 days has left.
+  select d.family, max(d.received_at) as last,
+         extract(epoch from max(d.received_at) - min(d.received_at)) as seconds
+  from reporting.deliveries d
+  where d.business_id = b.business_id and d.day >= reporting.today() - 90 - 28
+  group by d.family
+  having max(d.received_at) > now() - interval '90 days'
+) sent
+cross join lateral (
+  select now() - sent.last as gap, least(4, floor(sent.seconds / 604800)) as weeks
+) present
+cross join lateral (
+  select
+    percentile_disc(0.5) within group (order by gap) as gap, max(gap) as longest, count(*) as callbacks,
+    count(*) filter (where received_at > sent.last - present.weeks * interval '168 hours'
+                       and into_week > interval '0' and into_week < present.gap) as in_stretch
+  from (
+    select d.received_at, d.received_at - lag(d.received_at) over (order by d.received_at) as gap,
+           -- How far into a week that begins as the silence began.
+           d.received_at - date_bin('7 days', d.received_at, sent.last) as into_week
+    from reporting.deliveries d
+    where d.business_id = b.business_id and d.family = sent.family
+      and d.day >= reporting.day(sent.last - interval '28 days')
+      and d.received_at > sent.last - interval '28 days'
+  ) gaps
+) usual
+cross join lateral (
+  select case
+    when present.weeks = 0 then null
+    when present.gap < interval '7 days' then usual.in_stretch / present.weeks
+    else usual.callbacks * extract(epoch from present.gap) / least(sent.seconds, 2419200)
+  end as callbacks
+) expected;
+
+comment on view reporting.silence is 'How long each business has sent nothing of a family, and whether that is out of the ordinary; who has sent nothing for 90 days is left out';
+comment on column reporting.silence.business_id         is 'The business, as the service names it';
+comment on column reporting.silence.family              is 'receipt, consent_form or review_request';
+comment on column reporting.silence.last_received_at    is 'When the last callback first arrived';
+comment on column reporting.silence.usual_gap           is 'The gap between two callbacks, in the middle of all gaps of the 28 days before the last one';
+comment on column reporting.silence.longest_gap         is 'The longest gap of those 28 days';
+comment on column reporting.silence.present_gap         is 'How long ago the last callback arrived';
+comment on column reporting.silence.expected_callbacks  is 'How many should have come since: the average of the same stretch of the week in the four weeks before (after seven days of silence: of the whole 28 days); null: it has sent for less than a week';
+comment on column reporting.silence.out_of_the_ordinary is 'Whether at least five should have come; null: it has sent for less than a week';
