@@ -134,7 +134,7 @@ it('.env.example gives every default, and leaves empty what has none', () => {
 
 it('the tables of the README list every variable of .env.example with its default', () => {
   const code = (cell: string) => Array.from(cell.matchAll(/`([^`]+)`/g), ([, text]) => text!);
-  const rows = readFileSync('README.md', 'utf8').matchAll(/^\| (`[A-Z_]+`.*?) \| (.*?) \|/gm);
+  const rows = readFileSync('README.md', 'utf8').matchAll(/^\| (`[A-Z_]+`.*?) +\| (.*?) +\|/gm);
   const listed = Array.from(rows).flatMap(([, names, defaults]) => {
     const values = code(defaults!);
     return code(names!).map((name, index) => [name, values[index] ?? '']);
