@@ -132,6 +132,16 @@ it('.env.example contains every default, and an empty value where there is none'
   });
 });
 
+it('the tables of the README list every variable of .env.example with its default', () => {
+  const code = (cell: string) => Array.from(cell.matchAll(/`([^`]+)`/g), ([, text]) => text!);
+  const rows = readFileSync('README.md', 'utf8').matchAll(/^\| (`[A-Z_]+`.*?) +\| (.*?) +\|/gm);
+  const listed = Array.from(rows).flatMap(([, names, defaults]) => {
+    const values = code(defaults!);
+    return code(names!).map((name, index) => [name, values[index] ?? '']);
+  });
+  expect(listed.toSorted()).toEqual(Object.entries(documented()).toSorted());
+});
+
 /** The variables of .env.example with the values that stand there. */
 function documented(): Record<string, string> {
   const lines = readFileSync('.env.example', 'utf8').split('\n');

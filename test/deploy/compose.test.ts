@@ -53,10 +53,10 @@ const documented = Array.from(
   ([, name]) => name!,
 );
 
-/** The lines of the README that write .env, run in a folder. */
+/** The commands of docs/deployment.md that write .env, run in a folder. */
 function writeEnv(folder: string): Environment {
   const [, lines] = /```sh\n(random\(\)[\s\S]*?)docker compose up -d\n```/.exec(
-    readFileSync('README.md', 'utf8'),
+    readFileSync('docs/deployment.md', 'utf8'),
   )!;
   execFileSync('sh', ['-c', lines!], { cwd: folder, stdio: 'pipe' });
   const text = readFileSync(join(folder, '.env'), 'utf8');
@@ -84,16 +84,19 @@ it.each(['receiver', 'worker'])('every variable of .env.example reaches the %s',
   expect(services.receiver!.ports).toEqual([`\${PORT:-8080}:8080`]);
 });
 
-it.each(['receiver', 'worker'])('with the .env of the README the %s starts in production', (service) => {
-  const config = parseConfig(environmentOf(service, writeEnv(folder)), families);
-  expect(config).toMatchObject({ production: true, role: service, host: '0.0.0.0', port: 8080 });
-  expect(config.authentication.allowUnauthenticated).toBe(false);
-  expect(config.metrics.port).toBe(9464);
-  expect(new URL(config.databaseUrl!)).toMatchObject({ hostname: 'postgres', pathname: '/receiver' });
-  expect(parseRedisUrl(config.redisUrl!)).toMatchObject({ nodes: [{ host: 'redis', port: 6379 }] });
-});
+it.each(['receiver', 'worker'])(
+  'with the .env of docs/deployment.md the %s starts in production',
+  (service) => {
+    const config = parseConfig(environmentOf(service, writeEnv(folder)), families);
+    expect(config).toMatchObject({ production: true, role: service, host: '0.0.0.0', port: 8080 });
+    expect(config.authentication.allowUnauthenticated).toBe(false);
+    expect(config.metrics.port).toBe(9464);
+    expect(new URL(config.databaseUrl!)).toMatchObject({ hostname: 'postgres', pathname: '/receiver' });
+    expect(parseRedisUrl(config.redisUrl!)).toMatchObject({ nodes: [{ host: 'redis', port: 6379 }] });
+  },
+);
 
-it('the commands of the README create random secrets that only their owner can read, and never overwrite them', () => {
+it('the commands of docs/deployment.md write random secrets that only the user can read, and never overwrite them', () => {
   const env = writeEnv(folder);
   const random = Object.values(env).map((value) => /[\da-f]{48}$/.exec(value)![0]);
   expect(new Set(random).size).toBe(Object.keys(env).length);
@@ -107,7 +110,7 @@ it('without the passwords nothing starts', () => {
   expect(() => environmentOf('receiver', { POSTGRES_PASSWORD: 'x' })).toThrow('REDIS_PASSWORD');
 });
 
-it('a password with any characters but those that the README names reaches both stores', () => {
+it('a password with any characters but those that docs/deployment.md names reaches both stores', () => {
   const password = fc.string({ minLength: 1 }).filter((text) => !/[?#%\s]/.test(text));
   fc.assert(
     fc.property(password, password, (POSTGRES_PASSWORD, REDIS_PASSWORD) => {

@@ -1,0 +1,45 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { readSignature, verifySignature } from '../src/http/access/signature.ts';
+
+const documents = [
+  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'bench/README.md'],
+  ...readdirSync('docs')
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+const read = (path: string) => readFileSync(path, 'utf8');
+
+it('the signature of the example in docs/security.md is one that the service accepts', () => {
+  const text = read('docs/security.md');
+  const variable = (name: string) => new RegExp(`^${name}='?(.+?)'?$`, 'm').exec(text)![1]!;
+  const header = /^X-Webhook-Signature: (.*)$/m.exec(text)![1]!;
+  const signature = readSignature(header, 1, Number(variable('t')));
+  verifySignature(signature, Buffer.from(variable('body')), [variable('key')]);
+});
+
+/** The anchors of a document's headings, as GitHub makes them. */
+const anchors = (path: string) =>
+  Array.from(read(path).matchAll(/^#+ (.*)$/gm), ([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+
+it.each(documents)('every link of %s leads to a file and a heading that exist', (document) => {
+  const prose = read(document).replace(/```[\s\S]*?```/g, '');
+  for (const [, file, anchor] of prose.matchAll(/\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)/g)) {
+    const path = file ? join(dirname(document), file) : document;
+    expect({ path, exists: existsSync(path) }).toEqual({ path, exists: true });
+    if (anchor) expect(anchors(path)).toContain(anchor);
+  }
+});
+
+it('docs/README.md lists every document of its folder', () => {
+  const index = read('docs/README.md');
+  const missing = readdirSync('docs').filter(
+    (name) => /\.(md|json)$/.test(name) && !index.includes(`](${name})`),
+  );
+  expect(missing).toEqual(['README.md']);
+});
