@@ -11,7 +11,7 @@ import { BodyBudget } from './http/body-budget.ts';
 import { createCallbackHandler } from './http/callback-handler.ts';
 import { serveMetrics } from './http/metrics-server.ts';
 import { listen } from './http/server.ts';
-import { openIntake } from './intake/open-intake.ts';
+import { Intake } from './intake/intake.ts';
 import type { Log } from './log.ts';
 import { defineMetrics } from './metrics/definitions.ts';
 import { observersOf } from './metrics/observers.ts';
@@ -99,12 +99,12 @@ async function start(
   const { database, databaseUrl, inboxPool, circuit, backend, queue } = stores;
   const { db, pool } = database;
 
-  const { intake, close } = openIntake({
-    ...{ config, families, pool, inboxPool, circuit, observe, log },
+  const intake = new Intake({
+    ...{ config, families, pool, inboxPool, circuit, observe: observe?.intake, log },
     enqueue: (ids) => queue.enqueue(ids),
     fallback: backend.fallback,
   });
-  onStop(close);
+  onStop(() => intake.close());
 
   const worker =
     config.role === 'receiver'

@@ -79,7 +79,7 @@ const allowed: Record<string, string[]> = {
   // Composition.
   'health-checks.ts': ['http', 'queue', 'readiness.ts', 'store', 'worker'],
   'prepare-database.ts': ['config.ts', 'log.ts', 'queue', 'reporting', 'store'],
-  'open-stores.ts': ['config.ts', 'intake', 'log.ts', 'prepare-database.ts', 'queue', 'store'],
+  'open-stores.ts': ['config.ts', 'log.ts', 'prepare-database.ts', 'queue', 'store'],
   'service.ts': [
     ...['config.ts', 'console', 'families', 'health-checks.ts', 'http', 'intake', 'log.ts', 'metrics'],
     ...['open-stores.ts', 'queue', 'rate-limit.ts', 'readiness.ts', 'worker'],

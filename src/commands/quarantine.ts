@@ -2,7 +2,7 @@ import Table from 'cli-table3';
 import { type Command, Option } from 'commander';
 import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
-import { openIntake } from '../intake/open-intake.ts';
+import { Intake } from '../intake/intake.ts';
 import {
   countQuarantine,
   dropQuarantine,
@@ -82,14 +82,14 @@ function replay(
     const { db, pool } = database;
     const circuit = databaseCircuit(pool, { log });
     // No job is made: the worker's sweep finds replayed deliveries within seconds.
-    const { intake, close } = openIntake({ config, families, pool, circuit, log });
+    const intake = new Intake({ config, families, pool, circuit, log });
     const { advance, stop } = startProgress('replayed', await countQuarantine(db, filter));
     const outcome = await replayQuarantine(db, filter, intake, {
       dryRun,
       onProgress: advance,
     });
     stop();
-    await close();
+    await intake.close();
     for (const group of outcome.reasons) process.stdout.write(`rejected: ${describeGroup(group)}\n`);
     const { accepted, duplicates, rejected } = outcome;
     const suffix = dryRun ? ' (dry run: nothing was changed)' : '';

@@ -1,13 +1,11 @@
 import type pg from 'pg';
+import type { Family } from '../families/index.ts';
 import type { Log } from '../log.ts';
 
-export type DriftKind = 'unknown' | 'missing' | 'value' | 'other';
+type DriftKind = 'unknown' | 'missing' | 'value' | 'other';
 
 /** The documented part of a family: its events, its fields, and known values of some fields. */
-export interface Documented {
-  events: readonly string[];
-  fields: Record<string, { json: string; knownValues?: readonly string[] }>;
-}
+type Documented = Pick<Family, 'events' | 'fields'>;
 
 /** A row of `schema_drift`, as input of `record_schema_drift`. */
 interface Note {

@@ -15,8 +15,6 @@ export function observersOf(metrics: Metrics) {
         if (status === 'duplicate') metrics.duplicates.inc({ family });
         else metrics.eventAge.observe(Math.max(0, Date.now() - eventTimeMs) / 1000);
       },
-    },
-    inbox: {
       committed: (store: string, deliveries: number, seconds: number) => {
         metrics.commitBatchSize.observe({ store: store.toLowerCase() }, deliveries);
         metrics.commitSeconds.observe({ store: store.toLowerCase() }, seconds);
