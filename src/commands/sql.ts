@@ -1,8 +1,7 @@
-import Table from 'cli-table3';
 import type { Command } from 'commander';
 import pg from 'pg';
 import type { Environment } from '../config.ts';
-import { printable } from './printable.ts';
+import { printable, tableOf } from './printable.ts';
 import { withDatabase } from './with-database.ts';
 
 // Every value as PostgreSQL's text.
@@ -29,12 +28,12 @@ export function addSqlCommand(program: Command, env: Environment): void {
           // JSON.stringify writes no white space: all control characters are within strings.
           for (const row of rows) process.stdout.write(`${printable(JSON.stringify(row))}\n`);
         } else {
-          const table = new Table({
-            head: fields.map(({ name }) => printable(name)),
-            style: { head: [], border: [] },
-          });
-          table.push(...rows.map((row) => fields.map(({ name }) => printable(row[name] ?? ''))));
-          process.stdout.write(`${table.toString()}\n${rows.length} ${rows.length === 1 ? 'row' : 'rows'}\n`);
+          const names = fields.map(({ name }) => name);
+          const table = tableOf(
+            names,
+            rows.map((row) => names.map((name) => row[name] ?? '')),
+          );
+          process.stdout.write(`${table}\n${rows.length} ${rows.length === 1 ? 'row' : 'rows'}\n`);
         }
       }),
     );
