@@ -1,8 +1,8 @@
-import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobWorker } from '../queue/backend.ts';
 import type { Circuit } from '../store/circuit.ts';
 
+const checkEveryMs = 100;
 const pauseMs = 1_000;
 
 /**
@@ -19,21 +19,19 @@ export async function takeJobs(
   report: (error: unknown) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const failures = new EventEmitter();
+  let hasFailed = false;
   worker.on('error', (error) => {
-    failures.emit('failure');
+    hasFailed = true;
+    void worker.pause(true);
     void queueStore.probeAfter(error).then((unavailable) => unavailable || report(error));
   });
   for (;;) {
     for (const circuit of [database, queueStore]) await circuit.whenClosed(signal);
+    hasFailed = false;
     void worker.resume();
-    const settled = new AbortController();
-    const either = AbortSignal.any([signal, settled.signal]);
-    await Promise.race([
-      database.whenOpen(either),
-      queueStore.whenOpen(either),
-      once(failures, 'failure', { signal: either }),
-    ]).finally(() => settled.abort());
+    while (!database.isOpen && !queueStore.isOpen && !hasFailed) {
+      await sleep(checkEveryMs, undefined, { signal });
+    }
     await worker.pause(true);
     await sleep(pauseMs, undefined, { signal });
   }

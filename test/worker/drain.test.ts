@@ -55,7 +55,7 @@ function createDrain(fallback: FallbackStream) {
     log,
   });
   const quarantine = new Quarantine({ pool, limits: { rows: 1, bytes: 1e6 }, log });
-  return { step: () => drain({ fallback, intake, bodyLimitBytes: 256 * 1024 }), quarantine };
+  return { step: () => drain(fallback, intake, 256 * 1024), quarantine };
 }
 
 const numbered = (count: number) =>
