@@ -70,7 +70,7 @@ export async function openStores(
     pool.on('error', (error) => void circuit.probeAfter(error));
   }
   const backend = redisUrl
-    ? redisBackend({ url: redisUrl, prefix: queuePrefix, databaseUrl, databaseId }, { log, observe })
+    ? redisBackend({ url: redisUrl, prefix: queuePrefix, databaseUrl, databaseId, log, observe })
     : postgresBackend(databaseUrl, circuit);
   onStop(backend.close);
   const stopping = new AbortController();
