@@ -32,7 +32,7 @@ const flushEveryMs = 5_000;
 export class Drift {
   private readonly pool: pg.Pool;
   private readonly log: Log;
-  private readonly documented = new Map<string, Documented>();
+  private readonly documented: ReadonlyMap<string, Documented>;
   private notes = new Map<string, Note>();
   /** The notes about unknown fields and values, per event. */
   private newPerEvent = new Map<string, number>();
@@ -41,9 +41,7 @@ export class Drift {
   constructor(pool: pg.Pool, log: Log, families: readonly Documented[]) {
     this.pool = pool;
     this.log = log;
-    for (const family of families) {
-      for (const event of family.events) this.documented.set(event, family);
-    }
+    this.documented = new Map(families.flatMap((family) => family.events.map((event) => [event, family])));
     this.timer = setInterval(() => void this.flush(), flushEveryMs).unref();
   }
 
