@@ -32,7 +32,7 @@ const logged = (process: TestProcess, message: string) =>
     .output()
     .split('\n')
     .filter((line) => line.startsWith('{') && line.includes(message))
-    .map((line) => JSON.parse(line) as { time: number; said?: string });
+    .map((line) => JSON.parse(line) as { time: number; output?: string });
 
 it('without a needed permission the start fails, and says how to grant it', async () => {
   const service = spawnReceiver(['start'], environment());
