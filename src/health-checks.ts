@@ -24,42 +24,32 @@ export function healthChecks(sources: HealthSources): HealthCheck[] {
   };
   const database = () => available(circuit, 'PostgreSQL');
   const inRedis = () => available(backend.circuit, 'Redis, until PostgreSQL is available');
-  return [
+  const checks: (HealthCheck | undefined)[] = [
     {
       name: 'store',
       required: true,
       check: () => database().catch((error) => (fallback ? inRedis() : Promise.reject(error))),
     },
-    { name: 'database', required: false, check: () => database().then(() => 'accepts deliveries') },
+    { name: 'database', check: () => database().then(() => 'accepts deliveries') },
     {
       name: 'queue',
-      required: false,
       check: async () => {
         queue.bullmq();
         return available(backend.circuit, `on ${backend.name}`);
       },
     },
-    ...(worker
-      ? [
-          {
-            name: 'worker',
-            required: false,
-            check: async () => {
-              if (!worker.takesJobs()) throw new Error('It takes no jobs.');
-              return 'takes jobs';
-            },
-          },
-        ]
-      : []),
-    ...(fallback
-      ? [
-          {
-            name: 'fallback',
-            required: false,
-            check: () => inRedis().then(async () => (await fallback.readDurability()).detail),
-          },
-        ]
-      : []),
-    { name: 'access', required: false, check: async () => access.describe() },
+    worker && {
+      name: 'worker',
+      check: async () => {
+        if (!worker.takesJobs()) throw new Error('It takes no jobs.');
+        return 'takes jobs';
+      },
+    },
+    fallback && {
+      name: 'fallback',
+      check: () => inRedis().then(async () => (await fallback.readDurability()).detail),
+    },
+    { name: 'access', check: async () => access.describe() },
   ];
+  return checks.filter((check) => !!check);
 }

@@ -13,15 +13,14 @@ import { migrate } from './store/migrate.ts';
 const retryMs = 1_000;
 
 export interface Preparation {
-  /** Resolves with the database's id once it is up to date; never where that was given up. */
+  /** Resolves with the database's id once it is migrated; stays pending after `stop`. */
   databaseId: Promise<string>;
-  /** Gives up. */
   stop: () => Promise<void>;
 }
 
 /**
- * Brings the database up to date. Where PostgreSQL is unavailable and Redis is configured, this happens once PostgreSQL
- * is available again, so that a receiver that starts in an outage accepts callbacks nevertheless.
+ * Migrates the database. If PostgreSQL is unavailable and Redis is configured, the migration runs once PostgreSQL is
+ * available, so that a receiver that starts in an outage accepts callbacks.
  *
  * @throws the database's error
  */
@@ -29,7 +28,7 @@ export async function prepareDatabase(url: string, config: Config, log: Log): Pr
   try {
     return { databaseId: Promise.resolve(await prepare(url, config, log)), stop: async () => {} };
   } catch (error) {
-    // A standby may be promoted any moment.
+    // A standby may be promoted at any time.
     if (!config.redisUrl || !(isUnavailable(error) || isReadOnly(error))) throw error;
     log.error({ err: error }, 'PostgreSQL is unavailable; the database is prepared later');
   }
@@ -52,7 +51,7 @@ async function prepareOnceBack(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const report = sparingly((more, err) =>
-    log.error({ err, ...more }, 'the database could not be prepared; it is tried again'),
+    log.error({ err, ...more }, 'preparation of the database failed; retrying'),
   );
   for (;;) {
     await sleep(retryMs, undefined, { signal }).catch(() => {});
@@ -60,18 +59,18 @@ async function prepareOnceBack(
     try {
       return await prepare(url, config, log);
     } catch (error) {
-      // Whatever it is by now, the callbacks are safe in Redis, and somebody may be at work on it.
+      // Retried whatever the error is: callbacks are safe in Redis, and an administrator may be fixing it.
       if (!isUnavailable(error)) report(error);
     }
   }
 }
 
-/** On a connection of its own: a migration may take longer than any other query. */
+/** On separate connections: a migration may take longer than any other query. */
 async function prepare(url: string, config: Config, log: Log): Promise<string> {
   const { db, close } = openDatabase(url, log, { connections: 2, name: 'receiver migration' });
   try {
     const migrations = await migrate(db, log);
-    if (migrations.length > 0) log.info({ migrations }, 'the database was migrated');
+    if (migrations.length > 0) log.info({ migrations }, 'database migrated');
     if (!config.redisUrl) await prepareQueueTables(url);
     await checkTimezone(db, config.reportTimezone);
     await applyReportTimezone(db, config.reportTimezone, log);

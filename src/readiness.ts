@@ -3,8 +3,8 @@ import { withTimeout } from './with-timeout.ts';
 /** A check of something that the service uses. */
 export interface HealthCheck {
   name: string;
-  /** Whether the service is not ready while this check fails. */
-  required: boolean;
+  /** The service is not ready while this check fails. */
+  required?: true;
   /** Resolves with a description of the state; raises an error if the check fails. */
   check: () => Promise<string>;
 }

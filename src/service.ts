@@ -92,35 +92,35 @@ async function start(
   { openapi, reserved }: StartOptions,
   onStop: OnStop,
 ): Promise<string | undefined> {
-  const metrics = config.adminToken ? defineMetrics(families.map(({ name }) => name)) : undefined;
+  const { adminToken, role } = config;
+  const { trustProxy } = config.authentication;
+  const metrics = adminToken ? defineMetrics(families.map(({ name }) => name)) : undefined;
   const observe = metrics && observersOf(metrics);
 
   const stores = await openStores(config, log, observe?.circuit, onStop);
   const { database, databaseUrl, inboxPool, circuit, backend, queue } = stores;
   const { db, pool } = database;
+  const common = { config, families, circuit, log };
 
-  const intake = new Intake({
-    ...{ config, families, pool, inboxPool, circuit, observe: observe?.intake, log },
-    enqueue: (ids) => queue.enqueue(ids),
-    fallback: backend.fallback,
-  });
+  const enqueue = (ids: string[]) => queue.enqueue(ids);
+  const { fallback } = backend;
+  const intake = new Intake({ ...common, pool, inboxPool, enqueue, fallback, observe: observe?.intake });
   onStop(() => intake.close());
 
   const worker =
-    config.role === 'receiver'
+    role === 'receiver'
       ? undefined
-      : startWorker({ config, families, db, circuit, backend, queue, intake, observe: observe?.worker, log });
+      : startWorker({ ...common, db, backend, queue, intake, observe: observe?.worker });
   if (worker) onStop(worker.stop);
 
-  const { trustProxy } = config.authentication;
   const limits = openLimits(config, onStop);
   const access = createAccessChecks({ config, limits, log });
   const health = healthChecks({ circuit, backend, queue, worker, access });
-  const adminAccess = config.adminToken && createAdminAccess(config.adminToken, limits.signIns, trustProxy);
+  const adminAccess = adminToken ? createAdminAccess(adminToken, limits.signIns, trustProxy) : undefined;
   const scrape = metrics && createScrape(metrics, { pool, queue, backend, log }, config.metrics.cacheMs);
-  const admin = adminAccess && scrape ? { access: adminAccess, scrape, openapi } : undefined;
+  const admin = adminAccess && scrape && { access: adminAccess, scrape, openapi };
   onStop(await serveMetrics({ health, admin, log }, config));
-  if (config.role === 'worker') return undefined;
+  if (role === 'worker') return undefined;
 
   const bodies = new BodyBudget(config.limits.bodies);
   const receiver = { config, access, bodies, intake, observe: observe?.http, log };
@@ -129,25 +129,25 @@ async function start(
   );
   log.info({ checks: access.describe() }, 'access checks of callbacks');
 
-  const console =
-    admin &&
+  const webConsole =
+    adminAccess &&
     createConsole({
-      adminToken: config.adminToken!,
-      verifyToken: admin.access.verify,
-      ...{ databaseUrl, families, intake, queue, trustProxy, log },
+      adminToken: adminToken!,
+      verifyToken: adminAccess.verify,
+      trustProxy,
       timezone: config.reportTimezone,
+      databaseUrl,
+      families,
       downloads: config.downloads,
       readiness: () => readiness(health),
+      intake,
+      queue,
+      log,
     });
-  if (console) onStop(console.close);
+  if (webConsole) onStop(webConsole.close);
 
-  const app = createApp({
-    callbacks,
-    health,
-    admin: admin && { ...admin, console: console?.handle },
-    observe: observe?.http,
-    log,
-  });
+  const { handle } = webConsole ?? {};
+  const app = createApp({ callbacks, health, admin, console: handle, observe: observe?.http, log });
   const server = await listen(app, callbacks, config, reserved);
   onStop(server.stop);
   return server.url;

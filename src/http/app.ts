@@ -12,6 +12,8 @@ export interface AppDependencies {
   health: readonly HealthCheck[];
   /** The routes for administrators; undefined without an admin token. */
   admin?: AdminDependencies | undefined;
+  /** Serves /console. */
+  console?: RequestHandler | undefined;
   observe?: Pick<HttpObserver, 'unrouted'> | undefined;
   log: Log;
 }
@@ -22,12 +24,10 @@ export interface AdminDependencies {
   scrape: () => Promise<{ contentType: string; text: string }>;
   /** Makes the response of /openapi.json. */
   openapi?: (() => Promise<object>) | undefined;
-  /** Serves /console. */
-  console?: RequestHandler | undefined;
 }
 
 /** All routes of the service. */
-export function createApp({ callbacks, health, admin, observe, log }: AppDependencies): Express {
+export function createApp({ callbacks, health, admin, console, observe, log }: AppDependencies): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
 
@@ -50,8 +50,8 @@ export function createApp({ callbacks, health, admin, observe, log }: AppDepende
       app.get('/openapi.json', admin.access.require, async (_req, res) =>
         sendJson(res, 200, await openapi()),
       );
-    if (admin.console) app.use('/console', admin.console);
   }
+  if (console) app.use('/console', console);
 
   app.use((_req, _res, next) => next(new NotFound()));
   const onError: ErrorRequestHandler = (error, _req, res, _next) => {

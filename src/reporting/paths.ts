@@ -2,10 +2,10 @@ import { type Kysely, sql } from 'kysely';
 import type { Tables } from '../store/tables.ts';
 
 /**
- * Tells the reports which family each registered path belongs to, so that what lies in quarantine counts
- * for its family. Former paths are kept: callbacks that came by them may still lie there.
+ * Stores the family of each registered path, so that reports count quarantined bodies by family. Former paths are kept
+ * for bodies that were sent to them.
  *
- * @param paths the registered path of each family, by the family's name
+ * @param paths the registered paths by family name
  */
 export async function applyReportPaths(db: Kysely<Tables>, paths: Record<string, string>): Promise<void> {
   await sql`

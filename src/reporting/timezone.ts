@@ -4,14 +4,13 @@ import { changeSchema } from '../store/change-schema.ts';
 import type { Tables } from '../store/tables.ts';
 
 /**
- * Makes the reports' days and hours those of a time zone. Where that changes the zone, the indexes on days are
- * built anew while callbacks are taken in; until that is done, a report may miss rows near midnight. Where
- * it was interrupted, it is finished.
+ * Sets the time zone of the reports' days and hours. If it changes, the indexes on days are rebuilt while callbacks are
+ * received; until then a report may miss rows near midnight. An interrupted rebuild is resumed.
  *
- * @param db with two connections at least
+ * @param db with at least two connections
  * @param zone a name of the IANA time zone database, such as Asia/Kolkata
- * @returns whether the zone was another before
- * @throws the database's error (22023) for a zone that it does not know; then nothing has changed
+ * @returns whether the zone has changed
+ * @throws the database's error (22023) for an unknown zone; nothing has changed then
  */
 export async function applyReportTimezone(
   db: Kysely<Tables>,
@@ -26,7 +25,7 @@ export async function applyReportTimezone(
   if (rows[0]!.current) return false;
   return changeSchema(db, log, async (change) => {
     const changed = await change.transaction(name, (trx) => writeZone(trx, zone));
-    // What an interrupted build leaves behind.
+    // Leftovers of an interrupted rebuild.
     for (const index of await readIndexes(db, sql`i.indisvalid is false`)) {
       await change.statement(name, `drop index concurrently if exists ${index.name}`);
     }
@@ -36,12 +35,12 @@ export async function applyReportTimezone(
       await change.statement(name, `analyze ${index.table}`);
       await sql`delete from stale_day_indexes where name = ${index.name}`.execute(db);
     }
-    await sql`delete from stale_day_indexes`.execute(db); // an index that is gone
+    await sql`delete from stale_day_indexes`.execute(db); // an index that was dropped
     return changed;
   });
 }
 
-/** Writes the zone and notes the indexes that are to be built anew. */
+/** Writes the zone and records which indexes must be rebuilt. */
 async function writeZone(trx: Kysely<Tables>, zone: string): Promise<boolean> {
   const { rows } = await sql<{ zone: string }>`select reporting.timezone() as zone`.execute(trx);
   if (rows[0]!.zone === zone) return false;
@@ -52,7 +51,7 @@ async function writeZone(trx: Kysely<Tables>, zone: string): Promise<boolean> {
   return true;
 }
 
-/** The indexes that are built on days or hours, by whichever migration. */
+/** The indexes on days or hours. */
 async function readIndexes(db: Kysely<Tables>, condition: ReturnType<typeof sql>) {
   const { rows } = await sql<{ name: string; table: string }>`
     select i.indexrelid::regclass::text as name, i.indrelid::regclass::text as table from pg_index i

@@ -3,34 +3,34 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Log } from '../log.ts';
 import type { Tables } from './tables.ts';
 
-// Whoever wants a table after a step that waits for it waits as well: the step must be over before the inbox
-// (0.8 s) has given up, and the pause must let through what has gathered.
+// Statements queue behind a step that waits for a table lock. The step must time out before the inbox does (0.8 s),
+// and the pause must let the queued statements run.
 const lockTimeoutMs = 500;
 const pauseMs = 1_000;
 const pollMs = 200;
 const reportEveryMs = 10_000;
 
-// The number that Kysely's migrator takes: processes of versions that use it are waited for as well.
+// The same number as Kysely's migrator, so that migrations by older versions are waited for too.
 const turnKey = '3853314791062309107';
 // lock_not_available, deadlock_detected
 const taken = new Set(['55P03', '40P01']);
 
-/** The steps of a change. Each is tried again as often as it finds a lock taken. */
+/** The steps of a change. Each is retried until it gets its locks. */
 export interface SchemaChange {
-  /** Runs a step in a transaction, so that it happens as a whole or not at all. */
+  /** Runs a step in a transaction. */
   transaction: <T>(name: string, step: (trx: Transaction<Tables>) => Promise<T>) => Promise<T>;
   /**
-   * Runs a statement outside of a transaction, such as `create index concurrently`. It must be safe to repeat,
-   * and it may wait for others as long as it likes: nobody waits behind such a statement.
+   * Runs a statement outside of a transaction, such as `create index concurrently`. It must be safe to repeat. It has
+   * no lock timeout, because other statements do not queue behind it.
    */
   statement: (name: string, text: string) => Promise<unknown>;
 }
 
 /**
- * Changes the schema while callbacks are taken in. One process at a time does so; others wait for it.
+ * Changes the schema while callbacks are received. An advisory lock lets one process do so at a time.
  *
- * @param db with two connections at least
- * @param log told every ten seconds whom the change waits for
+ * @param db with at least two connections
+ * @param log logs every ten seconds which sessions block the change
  * @throws the error of a step
  */
 export async function changeSchema<T>(
@@ -59,8 +59,8 @@ export async function changeSchema<T>(
     } finally {
       await sql`select pg_advisory_unlock(${turnKey}::bigint)`
         .execute(turn)
-        // It ended with its connection.
-        .catch((error) => log.warn({ err: error }, 'the turn to change the schema was lost'));
+        // The lock ended with its connection.
+        .catch((error) => log.warn({ err: error }, 'the lock for schema changes was lost'));
     }
   });
 }
@@ -76,7 +76,7 @@ async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns a function that runs a step, and meanwhile logs whom its session waits for. */
+/** Returns a function that runs a step and logs the sessions that block it. */
 function watcher(turn: Kysely<Tables>, log: Pick<Log, 'warn'>) {
   let reported = Number.NEGATIVE_INFINITY;
   const report = async (change: string, pid: number) => {
@@ -86,9 +86,9 @@ function watcher(turn: Kysely<Tables>, log: Pick<Log, 'warn'>) {
         select pid, usename as "user", application_name as application, state, xact_start as since
         from pg_stat_activity where pid = any(pg_blocking_pids(${pid}))`.execute(turn);
       if (sessions.length === 0) return;
-      log.warn({ change, sessions }, 'a change of the schema waits for other sessions');
+      log.warn({ change, sessions }, 'a schema change is blocked by other sessions');
     } catch (error) {
-      log.warn({ err: error, change }, 'whom a change of the schema waits for could not be read');
+      log.warn({ err: error, change }, 'the sessions that block a schema change could not be read');
     }
     reported = performance.now();
   };
@@ -113,7 +113,7 @@ async function takeTurn(session: Kysely<Tables>, log: Pick<Log, 'warn'>): Promis
       select pg_try_advisory_lock(${turnKey}::bigint) as mine`.execute(session);
     if (rows[0]!.mine) return;
     if (performance.now() - reported < reportEveryMs) continue;
-    log.warn({}, 'another process changes the schema; it is waited for');
+    log.warn({}, 'waiting for another process that changes the schema');
     reported = performance.now();
   }
 }

@@ -11,18 +11,17 @@ import type { Tables } from './tables.ts';
 const ownFolder = join(import.meta.dirname, '../../db');
 
 /**
- * Brings the database's schema up to date: every file of db/migrations that it has not seen, in order, each in a
- * transaction of its own, then the views and functions of db/reporting where they have changed. A migration whose
- * first line is `-- no transaction` is run statement by statement; each ends with a `;` at the end of a line and
- * is safe to repeat.
+ * Migrates the database: runs the new files of db/migrations in order, each in its own transaction, then the views and
+ * functions of db/reporting if they have changed. A migration whose first line is `-- no transaction` runs statement
+ * by statement; each ends with a `;` at the end of a line and is safe to repeat.
  *
- * Callbacks are accepted meanwhile: a migration does not wait for a lock for longer than half a second at a
- * time. Two processes that start at once wait for each other.
+ * Callbacks are accepted meanwhile: a migration waits for a lock for at most half a second at a time. Only one process
+ * migrates at a time.
  *
- * @param db with two connections at least
- * @returns the names of the migrations that were run, and `reporting` where its files were
- * @throws InvalidConfiguration where the database's encoding is not UTF8; the database's error, with the name
- *   of the migration that failed; those before it are done
+ * @param db with at least two connections
+ * @returns the names of the migrations that ran, and `reporting` if its files ran
+ * @throws InvalidConfiguration if the database's encoding is not UTF8; the database's error, with the name of the
+ *   migration that failed; earlier migrations stay
  */
 export async function migrate(
   db: Kysely<Tables>,
@@ -97,7 +96,7 @@ async function run(change: SchemaChange, { name, text }: SqlFile, views: SqlFile
   }
 }
 
-/** The migrations that were run, each with its checksum: that of the views and functions is under `reporting`. */
+/** The migrations that ran, with their checksums; `reporting` is the entry of the views and functions. */
 async function readDone(trx: Transaction<Tables>): Promise<Map<string, string | null>> {
   const { rows } = await sql<{ exists: boolean; old: boolean }>`
     select to_regclass('schema_migrations') is not null as exists,

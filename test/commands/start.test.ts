@@ -112,7 +112,7 @@ describe('SIGTERM ends a start that waits for', () => {
     const other = await database.pool.connect();
     await other.query('select pg_advisory_lock(3853314791062309107)');
     const service = start({ DATABASE_URL: database.url });
-    await until(() => service.output().includes('another process changes the schema'));
+    await until(() => service.output().includes('waiting for another process that changes the schema'));
     expect(await service.end('SIGTERM')).toBe(0);
     await other.query('select pg_advisory_unlock_all()');
     other.release();

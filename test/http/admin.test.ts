@@ -1,4 +1,3 @@
-import express from 'express';
 import request from 'supertest';
 import { parseConfig } from '../../src/config.ts';
 import { families } from '../../src/families/index.ts';
@@ -19,7 +18,6 @@ function app() {
     admin: {
       access: createAdminAccess(token, attempts, 0),
       scrape: async () => ({ contentType: 'text/plain', text: '' }),
-      console: express.Router(),
       openapi: async () => ({ openapi: '3.1.0' }),
     },
     log: createLog('silent'),

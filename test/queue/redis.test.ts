@@ -32,7 +32,7 @@ const logged = (process: TestProcess, message: string) =>
     .output()
     .split('\n')
     .filter((line) => line.startsWith('{') && line.includes(message))
-    .map((line) => JSON.parse(line) as { time: number; said?: string });
+    .map((line) => JSON.parse(line) as { time: number; output?: string });
 
 it('without a needed permission the start fails, and says how to grant it', async () => {
   const service = spawnReceiver(['start'], environment());
@@ -83,7 +83,7 @@ it('the output of libraries is logged', async () => {
   const service = await spawnService(environment());
   processes.push(service);
   const advice = await until(() => logged(service, 'Eviction policy')[0]);
-  expect(advice.said).toContain('Eviction policy is allkeys-lru');
+  expect(advice.output).toContain('Eviction policy is allkeys-lru');
   const lines = service.output().split('\n');
   expect(lines.filter((line) => line.includes('Eviction') && !line.startsWith('{'))).toEqual([]);
   expect(await service.end('SIGTERM')).toBe(0);

@@ -167,7 +167,7 @@ it('a process waits for another that changes the schema, and says so', async () 
     await until(() => said.length > 0);
     await first.query('commit');
     expect(await migrating).toEqual([]);
-    expect(said).toEqual(['another process changes the schema; it is waited for']);
+    expect(said).toEqual(['waiting for another process that changes the schema']);
   } finally {
     first.release(true);
     await other.close();
