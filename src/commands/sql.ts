@@ -39,17 +39,14 @@ export function addSqlCommand(program: Command, env: Environment): void {
     );
 }
 
-async function run(
-  pool: pg.Pool,
-  text: string,
-  write = false,
-): Promise<pg.QueryResult<Record<string, string>>> {
+async function run(pool: pg.Pool, text: string, write = false) {
   const client = await pool.connect();
   try {
     // After the first query, `set transaction read write` is an error.
     if (!write) await client.query('begin read only; select 1');
     // The extended protocol accepts one statement only.
-    return await client.query({ text, types: asText, queryMode: 'extended' } as pg.QueryConfig);
+    const query = { text, types: asText, queryMode: 'extended' } as pg.QueryConfig;
+    return await client.query<Record<string, string>>(query);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== readOnly) throw error;
     throw new Error(`${error.message}; use --write to allow changes of data`, { cause: error.cause });

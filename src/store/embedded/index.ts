@@ -16,12 +16,6 @@ import {
   spawnServer,
 } from './server-process.ts';
 
-export interface EmbeddedPostgres {
-  url: string;
-  /** Stops the server if this process has started it. */
-  stop: () => Promise<void>;
-}
-
 const startTimeoutMs = 60_000;
 const stopTimeoutMs = 5_000;
 const restartAfterMs = 500;
@@ -34,6 +28,7 @@ const restartAfterMs = 500;
  *
  * @param settings settings of PostgreSQL, `name=value`
  * @param signal aborts the start; the server has exited when this raises the signal's reason
+ * @returns `stop`: stops the server if this process has started it
  * @throws NoEmbeddedPostgres where its binaries are not installed; Error with the server's last log lines
  */
 export async function startEmbeddedPostgres(
@@ -41,7 +36,7 @@ export async function startEmbeddedPostgres(
   log: Log,
   settings: readonly string[] = [],
   signal?: AbortSignal,
-): Promise<EmbeddedPostgres> {
+) {
   const place = findPlace(dataDir);
   const bin = await provideBinaries(place.home);
   const cluster = await provideCluster(place, bin, signal);
@@ -80,7 +75,7 @@ async function startOwn(
   startOn: (port: number) => Promise<ServerProcess>,
   log: Log,
   signal?: AbortSignal,
-): Promise<EmbeddedPostgres | undefined> {
+) {
   const port = await previousOrFreePort(join(home, 'port'));
   const start = () => startOn(port);
   const server = await start().catch((error) => {

@@ -84,15 +84,13 @@ export function isAlive(pid: number): boolean {
 
 /** Whether a process is a PostgreSQL server: after a reboot its pid may belong to another program. */
 export function isPostgres(pid: number): boolean {
-  return isAlive(pid) && commandLine(pid).includes('postgres');
-}
-
-function commandLine(pid: number): string {
   try {
-    if (existsSync('/proc/self')) return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-    return execFileSync('ps', ['-p', String(pid), '-o', 'args='], { encoding: 'utf8' });
+    const commandLine = existsSync('/proc/self')
+      ? readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+      : execFileSync('ps', ['-p', String(pid), '-o', 'args='], { encoding: 'utf8' });
+    return commandLine.includes('postgres');
   } catch {
-    return ''; // it has ended
+    return false; // it has ended
   }
 }
 
