@@ -29,13 +29,7 @@ export async function countDeliveries(db: Kysely<Tables>, filter: ReplayFilter):
 }
 
 /** What a replay did, or would do. */
-export interface ReplayOutcome {
-  applied: number;
-  /** Rows of the families' tables that changed. */
-  changed: number;
-  failed: number;
-  errors: MessageGroup[];
-}
+export type ReplayOutcome = Awaited<ReturnType<typeof replayDeliveries>>;
 
 export interface ReplayOptions {
   /** Each chunk's transaction is rolled back, so that nothing changes. */
@@ -50,6 +44,7 @@ export interface ReplayOptions {
  * Applies deliveries again, those that failed unless the filter says otherwise, in chunks. It is safe to
  * repeat: a row changes only where it would hold something else afterwards.
  *
+ * @returns the number of deliveries `applied` and `failed`, and of rows `changed` in the families' tables
  * @throws the database's error when it is not about the data
  */
 export async function replayDeliveries(
@@ -57,9 +52,9 @@ export async function replayDeliveries(
   families: readonly Family[],
   filter: ReplayFilter,
   { dryRun, limit = Number.POSITIVE_INFINITY, onProgress }: ReplayOptions,
-): Promise<ReplayOutcome> {
+) {
   const statuses: DeliveryStatus[] = [filter.status ?? 'failed'];
-  const outcome: ReplayOutcome = { applied: 0, changed: 0, failed: 0, errors: [] };
+  const outcome = { applied: 0, changed: 0, failed: 0, errors: [] as MessageGroup[] };
   let last = '';
   while (outcome.applied + outcome.failed < limit) {
     let query = matching(db, filter).select('id').orderBy('id').limit(chunk);
