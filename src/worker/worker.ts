@@ -10,7 +10,6 @@ import { type ApplyJobDependencies, createApplyJob } from './apply-job.ts';
 import { drain } from './drain.ts';
 import { FamilyPauses } from './family-pauses.ts';
 import { sweep } from './sweep.ts';
-import { takeJobs } from './take-jobs.ts';
 
 export interface WorkerDependencies extends ApplyJobDependencies {
   config: Pick<Config, 'sweep' | 'bodyLimitBytes'>;
@@ -24,6 +23,8 @@ export type RunningWorker = ReturnType<typeof startWorker>;
 
 const concurrency = 4;
 const drainEveryMs = 500;
+const checkEveryMs = 100;
+const pauseMs = 1_000;
 
 /**
  * Applies the deliveries of the queue's jobs, sweeps, and drains the fallback. It takes jobs once the queue's store is
@@ -37,6 +38,30 @@ export function startWorker(dependencies: WorkerDependencies) {
   const pauses = new FamilyPauses(families, log);
   const report = (message: string) => sparingly((more, err) => log.warn({ err, ...more }, message));
 
+  /**
+   * Runs the worker while both stores are available. BullMQ retries at once after most errors, so the worker is paused
+   * for a moment after each: otherwise it would spin and fill the log.
+   */
+  const takeJobs = async (jobs: JobWorker): Promise<never> => {
+    const reportError = report('queue error in the worker');
+    let hasFailed = false;
+    jobs.on('error', (error) => {
+      hasFailed = true;
+      void jobs.pause(true);
+      void backend.circuit.probeAfter(error).then((unavailable) => unavailable || reportError(error));
+    });
+    for (;;) {
+      for (const one of [circuit, backend.circuit]) await one.whenClosed(signal);
+      hasFailed = false;
+      void jobs.resume();
+      while (!circuit.isOpen && !backend.circuit.isOpen && !hasFailed) {
+        await sleep(checkEveryMs, undefined, { signal });
+      }
+      await jobs.pause(true);
+      await sleep(pauseMs, undefined, { signal });
+    }
+  };
+
   let worker: JobWorker | undefined;
   const working = (async () => {
     worker = await backend.openWorker(
@@ -45,7 +70,7 @@ export function startWorker(dependencies: WorkerDependencies) {
       { concurrency, maxStalledCount: 2 ** 31 - 1 },
       signal,
     );
-    await takeJobs(worker, circuit, backend.circuit, report('queue error in the worker'), signal);
+    await takeJobs(worker);
   })().catch((error) => {
     if (!signal.aborted) log.error({ err: error }, 'the worker ended');
   });
