@@ -8,14 +8,7 @@ export type JobState = (typeof jobStates)[number];
 /** The most jobs that `listJobs` returns. */
 export const listLimit = 100;
 
-export interface ListedJob {
-  id: string;
-  added: Date;
-  /** Number of starts by a worker. */
-  attempts: number;
-  /** Ids of the deliveries that it applies. */
-  deliveries: readonly string[];
-}
+export type ListedJob = Awaited<ReturnType<typeof listJobs>>[number];
 
 // Jobs of other programs may contain anything.
 const jobData = z.object({ ids: z.array(z.guid()) }).catch({ ids: [] });
@@ -23,9 +16,10 @@ const jobData = z.object({ ids: z.array(z.guid()) }).catch({ ids: [] });
 /**
  * The newest jobs in a state, at most `listLimit`.
  *
+ * @returns `attempts`: the number of starts by a worker; `deliveries`: the ids of the deliveries that a job applies
  * @throws the store's error
  */
-export async function listJobs(queue: JobQueue, state: JobState): Promise<ListedJob[]> {
+export async function listJobs(queue: JobQueue, state: JobState) {
   const jobs = await queue.getJobs(state, 0, listLimit - 1);
   return jobs.map(({ id = '', timestamp, attemptsStarted, data }) => ({
     id,
