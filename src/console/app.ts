@@ -23,7 +23,7 @@ export interface OpenConsole {
 /** All pages below /console. */
 export function openConsole(dependencies: ConsoleDependencies): OpenConsole {
   const { adminToken, verifyToken, log, timezone, trustProxy, databaseUrl } = dependencies;
-  const store = openStore(databaseUrl, timezone, log);
+  const { close, ...store } = openStore(databaseUrl, timezone, log);
   const guard = { sessions: createSessions(adminToken), verifyToken, timezone, log };
 
   const app = express();
@@ -39,12 +39,9 @@ export function openConsole(dependencies: ConsoleDependencies): OpenConsole {
   }
   app.use(readForm, requireFormToken);
   app.post('/sign-out', signOut);
-  addOverview(app, dependencies, store);
-  addDeliveries(app, dependencies, store);
-  addFailed(app, dependencies, store);
-  addQuarantine(app, dependencies, store);
-  addReports(app, dependencies, store);
-  addQueue(app, dependencies);
+  for (const addRoutes of [addOverview, addDeliveries, addFailed, addQuarantine, addReports, addQueue]) {
+    addRoutes(app, { ...dependencies, ...store });
+  }
 
   app.use(() => {
     throw new NotFound('There is no such page.');
@@ -53,5 +50,5 @@ export function openConsole(dependencies: ConsoleDependencies): OpenConsole {
     if (sendError(res, error) === 500) log.error({ err: error }, 'a console page failed');
   };
   app.use(onError);
-  return { app, close: store.close };
+  return { app, close };
 }

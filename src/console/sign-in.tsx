@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { TooManyRequests } from '../rate-limit.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 import { cookieName, readCookie, type Sessions, sessionS } from './session.ts';
-import { Submit } from './ui/forms.tsx';
+import { Field, Submit } from './ui/forms.tsx';
 import { sendBarePage } from './ui/page.tsx';
 
 export interface SignInDependencies extends Pick<ConsoleDependencies, 'verifyToken' | 'timezone' | 'log'> {
@@ -58,22 +58,14 @@ function sendForm(req: Request, res: Response, status: number, fault?: string): 
       <h1>Sign in</h1>
       <form method="post" action="/console/sign-in" class="card">
         <input type="hidden" name="next" value={ownPath(next)} />
-        <div class="field">
-          <label for="token">Admin token</label>
-          <input
-            id="token"
-            name="token"
-            type="password"
-            autocomplete="current-password"
-            required
-            {...(fault ? { 'aria-invalid': true, 'aria-describedby': 'token-fault' } : {})}
-          />
-          {fault && (
-            <p class="fault" id="token-fault" role="alert">
-              {fault}
-            </p>
-          )}
-        </div>
+        <Field
+          label="Admin token"
+          name="token"
+          type="password"
+          autocomplete="current-password"
+          required
+          fault={fault}
+        />
         <Submit>Sign in</Submit>
         <p class="hint">
           The value of <code>ADMIN_TOKEN</code>. If it is not set, the embedded database has a generated

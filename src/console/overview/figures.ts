@@ -1,17 +1,27 @@
 import { type Kysely, sql } from 'kysely';
 import type { Tables } from '../../store/tables.ts';
-import { type Bounded, businesses, countUpTo } from '../store.ts';
+import { businesses } from '../store.ts';
 
-export interface Backlog {
-  /** When the oldest waiting delivery was received; null: none waits. */
-  oldest: Date | null;
-  waiting: Bounded;
-  failed: Bounded;
-  quarantined: Bounded;
+/** A number of rows, counted up to a limit. */
+export interface Bounded {
+  count: number;
+  more: boolean;
 }
 
-/** Deliveries that wait or failed, and rejected bodies. */
-export async function readBacklog(db: Kysely<Tables>): Promise<Backlog> {
+const countLimit = 10_000;
+
+/** @param rows a query whose rows are to be counted */
+async function countUpTo(db: Kysely<Tables>, rows: ReturnType<typeof sql>): Promise<Bounded> {
+  const result = await sql<{ n: number }>`
+    select count(*)::int as n from (${rows} limit ${countLimit + 1}) as counted`.execute(db);
+  const { n } = result.rows[0]!;
+  return { count: Math.min(n, countLimit), more: n > countLimit };
+}
+
+export type Backlog = Awaited<ReturnType<typeof readBacklog>>;
+
+/** Deliveries that wait or failed, and rejected bodies; `oldest`: when the first that waits was received. */
+export async function readBacklog(db: Kysely<Tables>) {
   const [oldest, waiting, failed, quarantined] = await Promise.all([
     sql<{ at: Date | null }>`select min(received_at) as at from deliveries where status = 'received'`.execute(
       db,
@@ -23,7 +33,7 @@ export async function readBacklog(db: Kysely<Tables>): Promise<Backlog> {
   return { oldest: oldest.rows[0]!.at, waiting, failed, quarantined };
 }
 
-export interface Hour {
+interface Hour {
   hour: Date;
   family: string;
   callbacks: number;
@@ -31,6 +41,8 @@ export interface Hour {
 
 export interface Arrivals {
   hours: Hour[];
+  /** The hours that a chart shows, those without a callback included. */
+  shown: Date[];
   /** When the last callback of that time was received. */
   last: Date | null;
   /** From receipt to row, on average, of what was applied in the last hour. */
@@ -39,29 +51,26 @@ export interface Arrivals {
 
 /** Callbacks of the last 24 hours. */
 export async function readArrivals(db: Kysely<Tables>): Promise<Arrivals> {
-  const { rows } = await sql<Hour & { last: Date; lag: number | null }>`
-    select hour, family, count(*)::int as callbacks, max(received_at) as last,
-           (extract(epoch from avg(applied_at - received_at)
-                                 filter (where received_at > now() - interval '1 hour')) * 1000)::float as lag
-    from reporting.deliveries
-    where day >= reporting.today() - 1 and hour > now() - interval '24 hours'
-    group by hour, family
-    order by hour, family`.execute(db);
-  const lags = rows.map(({ lag }) => lag).filter((lag) => lag !== null);
+  const [{ rows: hours }, { rows: shown }] = await Promise.all([
+    sql<Hour & { last: Date; lag: number | null }>`
+      select hour, family, count(*)::int as callbacks, max(received_at) as last,
+             (extract(epoch from avg(applied_at - received_at)
+                                   filter (where received_at > now() - interval '1 hour')) * 1000)::float as lag
+      from reporting.deliveries
+      where day >= reporting.today() - 1 and hour > now() - interval '24 hours'
+      group by hour, family`.execute(db),
+    sql<{ hour: Date }>`
+      select reporting.hour(now()) - n * interval '1 hour' as hour from generate_series(23, 0, -1) as n
+      `.execute(db),
+  ]);
+  const times = hours.map(({ last }) => last.getTime());
+  const lags = hours.map(({ lag }) => lag).filter((lag) => lag !== null);
   return {
-    hours: rows,
-    last: rows.reduce<Date | null>((last, row) => (!last || row.last > last ? row.last : last), null),
+    hours,
+    shown: shown.map(({ hour }) => hour),
+    last: times.length > 0 ? new Date(Math.max(...times)) : null,
     rowLagMs: lags.length > 0 ? Math.max(...lags) : null,
   };
-}
-
-/** The hours of the last 24 that a chart shows, those without a callback included. */
-export async function readHours(db: Kysely<Tables>): Promise<Date[]> {
-  const { rows } = await sql<{ hour: Date }>`
-    select reporting.hour(now()) - n * interval '1 hour' as hour from generate_series(23, 0, -1) as n`.execute(
-    db,
-  );
-  return rows.map(({ hour }) => hour);
 }
 
 export interface Day {

@@ -1,21 +1,20 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Readiness } from '../../readiness.ts';
-import type { Bounded } from '../store.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { Ago, formatAmount, formatCount, Moment } from '../ui/values.tsx';
 import type { CachedResult } from './cached.ts';
-import type { Arrivals, Backlog, Day, Silent } from './figures.ts';
+import type { Arrivals, Backlog, Bounded, Day, Silent } from './figures.ts';
 
 export interface OverviewProps {
   readiness: Readiness;
   families: readonly string[];
   /** Undefined where the query timed out. */
   backlog: Backlog | undefined;
-  arrivals: (Arrivals & { shown: readonly Date[] }) | undefined;
+  arrivals: Arrivals | undefined;
   days: readonly Day[] | undefined;
   silences: CachedResult<Silent[]>;
 }
@@ -24,7 +23,8 @@ const timedOut = (what: string) => (
   <p class="empty">{what}: the query timed out. Reload the page to try again.</p>
 );
 // The receiver is behind once a delivery waits longer.
-const slowMs = 60_000;
+const lateMs = 60_000;
+const isLate = (oldest: Date | null) => oldest !== null && Date.now() - oldest.getTime() > lateMs;
 
 export function Overview({ readiness, families, backlog, arrivals, days, silences }: OverviewProps) {
   return (
@@ -39,7 +39,13 @@ export function Overview({ readiness, families, backlog, arrivals, days, silence
             'none in the last 24 hours'
           )}
         </Tile>
-        <Waiting backlog={backlog} />
+        <Tile
+          name="Waiting"
+          href="/console/deliveries?status=received"
+          good={backlog !== undefined && !isLate(backlog.oldest)}
+        >
+          {backlog ? <Waiting {...backlog} /> : 'unknown'}
+        </Tile>
         <Counted name="Failed" href="/console/failed" found={backlog?.failed} />
         <Counted name="In quarantine" href="/console/quarantine" found={backlog?.quarantined} />
         <Tile name="Processing time" good>
@@ -47,7 +53,7 @@ export function Overview({ readiness, families, backlog, arrivals, days, silence
         </Tile>
       </section>
       <Silences result={silences} />
-      {arrivals ? <Hours families={families} arrivals={arrivals} /> : timedOut('Callbacks per hour')}
+      {arrivals ? <Hours families={families} {...arrivals} /> : timedOut('Callbacks per hour')}
       {days ? <Days days={days} /> : timedOut('Receipts per day')}
       <h2>Health checks</h2>
       <Table
@@ -77,19 +83,12 @@ function Tile(props: { name: string; good: boolean; href?: string; children: Com
   );
 }
 
-function Waiting({ backlog }: { backlog: Backlog | undefined }) {
-  if (!backlog?.oldest) {
-    return (
-      <Tile name="Waiting" good={backlog !== undefined} href="/console/deliveries?status=received">
-        {backlog ? 'none' : 'unknown'}
-      </Tile>
-    );
-  }
-  const isSlow = Date.now() - backlog.oldest.getTime() > slowMs;
+function Waiting({ oldest, waiting }: Backlog) {
+  if (!oldest) return 'none';
   return (
-    <Tile name="Waiting" good={!isSlow} href="/console/deliveries?status=received">
-      {formatBounded(backlog.waiting)}, the oldest for <Ago at={backlog.oldest} />
-    </Tile>
+    <>
+      {formatBounded(waiting)}, the oldest for <Ago at={oldest} />
+    </>
   );
 }
 
@@ -116,7 +115,6 @@ function Silences({ result }: { result: CachedResult<Silent[]> }) {
       <Table
         label="Unusually silent businesses"
         rows={result.value}
-        empty=""
         columns={[
           {
             head: 'Business',
@@ -134,9 +132,11 @@ function Silences({ result }: { result: CachedResult<Silent[]> }) {
   );
 }
 
-type HoursProps = { families: readonly string[]; arrivals: Arrivals & { shown: readonly Date[] } };
-
-function Hours({ families, arrivals: { hours, shown } }: HoursProps) {
+function Hours({
+  families,
+  hours,
+  shown,
+}: Pick<Arrivals, 'hours' | 'shown'> & { families: readonly string[] }) {
   const { timezone } = useContext(VisitContext);
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', minute: '2-digit' });
   const count = (family: string, hour: Date) =>

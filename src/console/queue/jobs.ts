@@ -9,14 +9,7 @@ export type JobState = (typeof jobStates)[number];
 export const listLimit = 100;
 
 /** What is shown of a job. */
-export interface ListedJob {
-  id: string;
-  added: Date;
-  /** How often a worker has started it. */
-  attempts: number;
-  /** Ids of the deliveries that it applies. */
-  deliveries: readonly string[];
-}
+export type ListedJob = Awaited<ReturnType<typeof listJobs>>[number];
 
 // A job of another program may contain anything; only ids are shown.
 const jobData = z.object({ ids: z.array(z.guid()) }).catch({ ids: [] });
@@ -26,12 +19,14 @@ const jobData = z.object({ ids: z.array(z.guid()) }).catch({ ids: [] });
  *
  * @throws the store's error
  */
-export async function listJobs(queue: JobQueue, state: JobState): Promise<ListedJob[]> {
+export async function listJobs(queue: JobQueue, state: JobState) {
   const jobs = await queue.getJobs(state, 0, listLimit - 1);
   return jobs.map(({ id = '', timestamp, attemptsStarted, data }) => ({
     id,
     added: new Date(timestamp),
+    /** How often a worker has started it. */
     attempts: attemptsStarted,
+    /** Ids of the deliveries that it applies. */
     deliveries: jobData.parse(data).ids,
   }));
 }
