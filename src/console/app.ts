@@ -1,4 +1,4 @@
-import express, { type ErrorRequestHandler, type Express } from 'express';
+import express, { type ErrorRequestHandler } from 'express';
 import { serveAsset } from './assets.ts';
 import { addDeliveries } from './deliveries/routes.tsx';
 import type { ConsoleDependencies } from './dependencies.ts';
@@ -15,13 +15,8 @@ import { requireSession, signIn, signOut } from './sign-in.tsx';
 import { openStore } from './store.ts';
 import { sendError } from './ui/error-page.tsx';
 
-export interface OpenConsole {
-  app: Express;
-  close: () => Promise<void>;
-}
-
 /** All pages below /console. */
-export function openConsole(dependencies: ConsoleDependencies): OpenConsole {
+export function openConsole(dependencies: ConsoleDependencies) {
   const { adminToken, verifyToken, log, timezone, trustProxy, databaseUrl } = dependencies;
   const { close, ...store } = openStore(databaseUrl, timezone, log);
   const guard = { sessions: createSessions(adminToken), verifyToken, timezone, log };

@@ -2,6 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { TooManyRequests } from '../rate-limit.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 import { cookieName, readCookie, type Sessions, sessionS } from './session.ts';
+import type { Visit } from './ui/context.ts';
 import { Field, Submit } from './ui/forms.tsx';
 import { sendBarePage } from './ui/page.tsx';
 
@@ -17,8 +18,7 @@ export function requireSession({ sessions, timezone }: SignInDependencies): Requ
   return (req, res, next) => {
     const session = sessions.read(readCookie(req.headers.cookie));
     if (!session) return sendForm(req, res, 401);
-    res.locals.session = session;
-    res.locals.visit = { timezone, csrf: session.csrf };
+    res.locals.visit = { timezone, csrf: session.csrf } satisfies Visit;
     next();
   };
 }

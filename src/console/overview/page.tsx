@@ -144,7 +144,6 @@ function Hours({
   return (
     <Chart
       title="Callbacks per hour by family, last 24 hours"
-      kind="bar"
       stacked
       labels={shown.map((hour) => clock.format(hour))}
       series={families.map((family) => ({

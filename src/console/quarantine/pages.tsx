@@ -98,13 +98,7 @@ function ByFilter() {
       <summary>Replay or drop by filter</summary>
       <PostForm action={preview}>
         <div class="fields">
-          <div class="field">
-            <label for="field-action">Action</label>
-            <select id="field-action" name="action">
-              <option value="replay">replay</option>
-              <option value="drop">drop</option>
-            </select>
-          </div>
+          <Choice label="Action" name="action" options={['replay', 'drop']} any={false} />
           <Choice label="Reason" name="reason" options={quarantineReasons} />
           <Field label="Last received from" name="since" type="datetime-local" />
           <Field label="Last received before" name="until" type="datetime-local" />

@@ -48,10 +48,10 @@ export async function listBodies(
 ): Promise<{ rows: QuarantineLine[]; more: boolean }> {
   const conditions = [
     sql`q.replayed_at is null`,
-    ...(reason ? [sql`q.reason = ${reason}`] : []),
-    ...(faults ? [sql`${faultsKey} = ${faults}`] : []),
-    ...(before ? [sql`(q.last_received_at, q.id) < (${place} where id = ${before}::uuid)`] : []),
-  ];
+    reason && sql`q.reason = ${reason}`,
+    faults && sql`${faultsKey} = ${faults}`,
+    before && sql`(q.last_received_at, q.id) < (${place} where id = ${before}::uuid)`,
+  ].filter((condition) => typeof condition === 'object');
   const { rows } = await sql<QuarantineLine>`
     select ${columns} from quarantine q left join callback_paths p using (path)
     where ${sql.join(conditions, sql` and `)}

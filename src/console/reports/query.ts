@@ -87,7 +87,7 @@ export function queryRows(
  */
 export async function readChart(
   db: Kysely<Tables>,
-  { by, series, largest }: ReportChart,
+  { by = 'day::text', series = { count: 'count(*)' }, largest }: ReportChart,
   rows: RawBuilder<unknown>,
 ): Promise<ChartFigures> {
   const names = Object.keys(series);

@@ -1,11 +1,13 @@
 /** A chart of a report: a series for each SQL expression, over groups of rows. */
 export interface ReportChart {
   title: string;
-  kind: 'bar' | 'line';
+  /** Bars, if there is nothing else. */
+  kind?: 'line';
   stacked?: boolean;
-  /** The SQL expression that rows are grouped by. */
-  by: string;
-  series: Record<string, string>;
+  /** The SQL expression that rows are grouped by; without it, the day. */
+  by?: string;
+  /** Without them, the number of rows. */
+  series?: Record<string, string>;
   amounts?: boolean;
   /** Only the largest groups, by the first series. */
   largest?: number;
@@ -23,24 +25,15 @@ export interface Report {
   chart?: ReportChart;
 }
 
-const perDay = (title: string): ReportChart => ({
-  title,
-  kind: 'bar',
-  by: 'day::text',
-  series: { count: 'count(*)' },
-});
-
 const amountsPerDay: ReportChart = {
   title: 'Amounts per day, in rupees',
   kind: 'line',
-  by: 'day::text',
   series: { net: 'sum(net_amount)', paid: 'sum(paid_amount)', due: 'sum(due_amount)' },
   amounts: true,
 };
 
 const topTwelve = (things: string, column: string): ReportChart => ({
   title: `Top twelve ${things} by net amount, in rupees`,
-  kind: 'bar',
   by: `coalesce(${column}, 'none')`,
   series: { net: 'sum(net_amount)', due: 'sum(due_amount)' },
   amounts: true,
@@ -64,8 +57,6 @@ export const reports: readonly Report[] = [
     leadsWithBusiness: true,
     chart: {
       title: 'Amount due by day of the receipt, in rupees',
-      kind: 'bar',
-      by: 'day::text',
       series: { due: 'sum(due_amount)' },
       amounts: true,
     },
@@ -98,7 +89,7 @@ export const reports: readonly Report[] = [
     about: 'The last version of each deleted receipt.',
     order: 'issued_at desc, business_id, receipt_id',
     leadsWithBusiness: true,
-    chart: perDay('Deleted receipts by day of the receipt'),
+    chart: { title: 'Deleted receipts by day of the receipt' },
   },
   {
     view: 'all_receipts',
@@ -118,14 +109,14 @@ export const reports: readonly Report[] = [
     title: 'Consent forms',
     about: 'The newest version of each consent form; its day is that of its last event.',
     order: 'event_time desc, business_id, form_id',
-    chart: perDay('Consent forms per day'),
+    chart: { title: 'Consent forms per day' },
   },
   {
     view: 'review_requests',
     title: 'Review requests',
     about: 'Requests to patients for a review.',
     order: 'requested_at desc, business_id, delivery_id',
-    chart: perDay('Review requests per day'),
+    chart: { title: 'Review requests per day' },
   },
   {
     view: 'delivery_health',
@@ -134,9 +125,7 @@ export const reports: readonly Report[] = [
     order: 'hour desc, business_id, family',
     chart: {
       title: 'Callbacks per day by status',
-      kind: 'bar',
       stacked: true,
-      by: 'day::text',
       series: {
         applied: 'sum(applied)',
         waiting: 'sum(waiting)',
@@ -150,7 +139,7 @@ export const reports: readonly Report[] = [
     title: 'Deliveries',
     about: 'When each callback was received, and its status.',
     order: 'received_at desc, delivery_id',
-    chart: perDay('Callbacks per day'),
+    chart: { title: 'Callbacks per day' },
   },
   {
     view: 'silence',
@@ -163,7 +152,7 @@ export const reports: readonly Report[] = [
     title: 'Quarantine',
     about: 'Rejected callbacks, and why they were rejected.',
     order: 'received_at desc, quarantine_id',
-    chart: perDay('Rejected bodies per day'),
+    chart: { title: 'Rejected bodies per day' },
   },
   {
     view: 'schema_drift',

@@ -7,13 +7,13 @@ export interface ChartFigures {
 
 interface ChartProps extends ChartFigures {
   title: string;
-  kind: 'bar' | 'line';
+  kind?: 'bar' | 'line';
   stacked?: boolean | undefined;
   format: (value: number | string) => string;
 }
 
 /** A chart. The script draws it from the table below it, which can be read without scripts too. */
-export function Chart({ title, kind, stacked = false, labels, series, format }: ChartProps) {
+export function Chart({ title, kind = 'bar', stacked = false, labels, series, format }: ChartProps) {
   if (labels.length === 0) return null;
   return (
     <figure class="chart" data-chart={kind} data-stacked={String(stacked)}>

@@ -67,7 +67,8 @@ interface ChoiceProps {
   name: string;
   value?: string | undefined;
   options: readonly string[];
-  any?: string;
+  /** The choice of none; false: there is no such choice. */
+  any?: string | false;
 }
 
 /** A labelled list to choose from. */
@@ -76,7 +77,7 @@ export function Choice({ label, name, value = '', options, any = 'any' }: Choice
     <div class="field">
       <label for={`field-${name}`}>{label}</label>
       <select id={`field-${name}`} name={name}>
-        <option value="">{any}</option>
+        {any && <option value="">{any}</option>}
         {options.map((option) => (
           <option key={option} value={option} selected={option === value}>
             {option.replaceAll('_', ' ')}

@@ -79,7 +79,7 @@ export function sendBarePage(
   sendHtml(
     res,
     status,
-    <Document title={title} inside={false} charts={false}>
+    <Document title={title}>
       <main class="narrow">{children}</main>
     </Document>,
   );
@@ -92,7 +92,7 @@ function sendHtml(res: Response, status: number, document: Parameters<typeof ren
     .send(`<!doctype html>${renderToString(document)}`);
 }
 
-function Document(props: { title: string; inside: boolean; charts: boolean; children: ComponentChildren }) {
+function Document(props: { title: string; inside?: boolean; charts?: boolean; children: ComponentChildren }) {
   return (
     <html lang="en">
       <head>
