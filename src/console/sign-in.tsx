@@ -78,13 +78,10 @@ function sendForm(req: Request, res: Response, status: number, fault?: string): 
 
 /** The path of a page of the console; for anything else, its first page. */
 function ownPath(next: unknown): string {
-  if (typeof next !== 'string') return '/console';
-  try {
-    const { origin, pathname, search } = new URL(next, 'http://own.invalid');
-    const isOwn = origin === 'http://own.invalid' && /^\/console(\/|$)/.test(pathname);
-    const isPage = !/^\/console\/(sign-in|sign-out|assets)/.test(pathname);
-    return isOwn && isPage ? pathname + search : '/console';
-  } catch {
-    return '/console';
-  }
+  const own = 'http://own.invalid';
+  if (typeof next !== 'string' || !URL.canParse(next, own)) return '/console';
+  const { origin, pathname, search } = new URL(next, own);
+  const isOwn = origin === own && /^\/console(\/|$)/.test(pathname);
+  const isPage = !/^\/console\/(sign-in|sign-out|assets)/.test(pathname);
+  return isOwn && isPage ? pathname + search : '/console';
 }

@@ -2,16 +2,7 @@ import type { Family } from '../../families/index.ts';
 import { redactEnvelope, redactRow } from '../redact.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { formatDuration } from '../ui/time.ts';
-import {
-  Facts,
-  formatCount,
-  IdLink,
-  Moment,
-  Nothing,
-  PersonalNote,
-  Status,
-  Verbatim,
-} from '../ui/values.tsx';
+import { Facts, formatCount, IdLink, Moment, PersonalNote, Status, Verbatim } from '../ui/values.tsx';
 import type { DeliveryDetails, RowAsText } from './read-delivery.ts';
 
 export interface DetailProps {
@@ -99,7 +90,6 @@ function RelatedLink({ delivery, family }: Pick<DetailProps, 'delivery' | 'famil
 function Row({ delivery, family, row, revealed }: DetailProps) {
   if (!family) return <p class="empty">This version of the service does not have this family.</p>;
   if (!row) return <p class="empty">The table {family.table} has no row for this delivery.</p>;
-  const shown = Object.entries(revealed ? row : redactRow(row, family));
   return (
     <>
       <p>
@@ -112,11 +102,7 @@ function Row({ delivery, family, row, revealed }: DetailProps) {
           </>
         )}
       </p>
-      <Facts
-        facts={Object.fromEntries(
-          shown.map(([name, value]) => [name, value === null || value === '' ? <Nothing /> : String(value)]),
-        )}
-      />
+      <Facts facts={revealed ? row : redactRow(row, family)} />
     </>
   );
 }

@@ -2,10 +2,11 @@ import type { Request, Response, Router } from 'express';
 import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
+import { id, readForm } from '../read-form.ts';
 import { sendPage } from '../ui/page.tsx';
 import { DeliveryDetail } from './detail-page.tsx';
 import { parseFilter } from './filter.ts';
-import { listDeliveries, type Place } from './list.ts';
+import { listDeliveries } from './list.ts';
 import { DeliveryList } from './list-page.tsx';
 import { readDelivery, readRow } from './read-delivery.ts';
 
@@ -13,8 +14,9 @@ import { readDelivery, readRow } from './read-delivery.ts';
 export function addDeliveries(router: Router, { families, timezone, log, db }: RouteDependencies): void {
   router.get('/deliveries', async (req, res) => {
     const parsed = parseFilter(req.query, families, timezone);
+    const { data: place } = readForm(req.query, { before: id, after: id });
     const isClear = Object.keys(parsed.faults).length === 0;
-    const listed = isClear ? await listDeliveries(db, families, parsed.data, placeOf(req)) : undefined;
+    const listed = isClear ? await listDeliveries(db, families, parsed.data, place) : undefined;
     const page = { title: 'Deliveries', section: 'deliveries', status: isClear ? 200 : 400 } as const;
     sendPage(res, page, <DeliveryList families={families} parsed={parsed} listed={listed} />);
   });
@@ -31,9 +33,4 @@ export function addDeliveries(router: Router, { families, timezone, log, db }: R
   };
   router.get('/deliveries/:id', (req, res) => show(req, res, false));
   router.post('/deliveries/:id/personal', (req, res) => show(req, res, true));
-}
-
-function placeOf({ query: { before, after } }: Request): Place {
-  if (typeof after === 'string' && uuid.test(after)) return { after };
-  return typeof before === 'string' && uuid.test(before) ? { before } : {};
 }

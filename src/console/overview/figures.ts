@@ -2,35 +2,28 @@ import { type Kysely, sql } from 'kysely';
 import type { Tables } from '../../store/tables.ts';
 import { businesses } from '../store.ts';
 
-/** A number of rows, counted up to a limit. */
-export interface Bounded {
-  count: number;
-  more: boolean;
+/** Rows are counted up to here: a number above means that there are more. */
+export const countLimit = 10_000;
+
+const countOf = (rows: ReturnType<typeof sql>) =>
+  sql`(select count(*)::int from (${rows} limit ${countLimit + 1}) as counted)`;
+
+export interface Backlog {
+  /** When the oldest waiting delivery was received; null: none waits. */
+  oldest: Date | null;
+  waiting: number;
+  failed: number;
+  quarantined: number;
 }
 
-const countLimit = 10_000;
-
-/** @param rows a query whose rows are to be counted */
-async function countUpTo(db: Kysely<Tables>, rows: ReturnType<typeof sql>): Promise<Bounded> {
-  const result = await sql<{ n: number }>`
-    select count(*)::int as n from (${rows} limit ${countLimit + 1}) as counted`.execute(db);
-  const { n } = result.rows[0]!;
-  return { count: Math.min(n, countLimit), more: n > countLimit };
-}
-
-export type Backlog = Awaited<ReturnType<typeof readBacklog>>;
-
-/** Deliveries that wait or failed, and rejected bodies; `oldest`: when the first that waits was received. */
-export async function readBacklog(db: Kysely<Tables>) {
-  const [oldest, waiting, failed, quarantined] = await Promise.all([
-    sql<{ at: Date | null }>`select min(received_at) as at from deliveries where status = 'received'`.execute(
-      db,
-    ),
-    countUpTo(db, sql`select 1 from deliveries where status = 'received'`),
-    countUpTo(db, sql`select 1 from deliveries where status = 'failed'`),
-    countUpTo(db, sql`select 1 from quarantine where replayed_at is null`),
-  ]);
-  return { oldest: oldest.rows[0]!.at, waiting, failed, quarantined };
+/** Deliveries that wait or failed, and rejected bodies. */
+export async function readBacklog(db: Kysely<Tables>): Promise<Backlog> {
+  const { rows } = await sql<Backlog>`
+    select (select min(received_at) from deliveries where status = 'received') as oldest,
+           ${countOf(sql`select 1 from deliveries where status = 'received'`)} as waiting,
+           ${countOf(sql`select 1 from deliveries where status = 'failed'`)} as failed,
+           ${countOf(sql`select 1 from quarantine where replayed_at is null`)} as quarantined`.execute(db);
+  return rows[0]!;
 }
 
 interface Hour {

@@ -7,7 +7,7 @@ import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { Ago, formatAmount, formatCount, Moment } from '../ui/values.tsx';
 import type { CachedResult } from './cached.ts';
-import type { Arrivals, Backlog, Bounded, Day, Silent } from './figures.ts';
+import { type Arrivals, type Backlog, countLimit, type Day, type Silent } from './figures.ts';
 
 export interface OverviewProps {
   readiness: Readiness;
@@ -46,14 +46,14 @@ export function Overview({ readiness, families, backlog, arrivals, days, silence
         >
           {backlog ? <Waiting {...backlog} /> : 'unknown'}
         </Tile>
-        <Counted name="Failed" href="/console/failed" found={backlog?.failed} />
-        <Counted name="In quarantine" href="/console/quarantine" found={backlog?.quarantined} />
+        <Counted name="Failed" href="/console/failed" count={backlog?.failed} />
+        <Counted name="In quarantine" href="/console/quarantine" count={backlog?.quarantined} />
         <Tile name="Processing time" good>
           {arrivals?.rowLagMs == null ? 'no data in the last hour' : formatDuration(arrivals.rowLagMs)}
         </Tile>
       </section>
       <Silences result={silences} />
-      {arrivals ? <Hours families={families} {...arrivals} /> : timedOut('Callbacks per hour')}
+      {arrivals ? <Hours families={families} arrivals={arrivals} /> : timedOut('Callbacks per hour')}
       {days ? <Days days={days} /> : timedOut('Receipts per day')}
       <h2>Health checks</h2>
       <Table
@@ -92,16 +92,16 @@ function Waiting({ oldest, waiting }: Backlog) {
   );
 }
 
-function Counted({ name, href, found }: { name: string; href: string; found: Bounded | undefined }) {
+function Counted({ name, href, count }: { name: string; href: string; count: number | undefined }) {
   return (
-    <Tile name={name} href={href} good={found?.count === 0}>
-      {found ? formatBounded(found) : 'unknown'}
+    <Tile name={name} href={href} good={count === 0}>
+      {count === undefined ? 'unknown' : formatBounded(count)}
     </Tile>
   );
 }
 
-const formatBounded = ({ count, more }: Bounded) =>
-  more ? `more than ${formatCount(count)}` : formatCount(count);
+const formatBounded = (count: number) =>
+  count > countLimit ? `more than ${formatCount(countLimit)}` : formatCount(count);
 
 function Silences({ result }: { result: CachedResult<Silent[]> }) {
   if (result === 'running') {
@@ -132,11 +132,8 @@ function Silences({ result }: { result: CachedResult<Silent[]> }) {
   );
 }
 
-function Hours({
-  families,
-  hours,
-  shown,
-}: Pick<Arrivals, 'hours' | 'shown'> & { families: readonly string[] }) {
+function Hours({ families, arrivals }: { families: readonly string[]; arrivals: Arrivals }) {
+  const { hours, shown } = arrivals;
   const { timezone } = useContext(VisitContext);
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', minute: '2-digit' });
   const count = (family: string, hour: Date) =>

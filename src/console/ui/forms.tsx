@@ -23,10 +23,10 @@ export function PostForm({ action, values = {}, children, class: name }: PostFor
 }
 
 /** A button that posts a form of hidden fields. */
-export function PostButton({ kind, ...form }: PostFormProps & { kind?: string | undefined }) {
+export function PostButton({ kind, children, ...form }: PostFormProps & { kind?: string }) {
   return (
     <PostForm {...form}>
-      <Submit kind={kind}>{form.children}</Submit>
+      <Submit kind={kind}>{children}</Submit>
     </PostForm>
   );
 }

@@ -29,7 +29,7 @@ export function Status({ status }: { status: string }) {
   return <span class={`status status-${status}`}>{status}</span>;
 }
 
-/** A list of names and values; those that are undefined are left out. */
+/** A list of names and values; those that are undefined are left out, empty ones are a dash. */
 export function Facts({ facts }: { facts: Record<string, ComponentChildren> }) {
   const given = Object.entries(facts).filter(([, value]) => value !== undefined);
   return (
@@ -37,7 +37,7 @@ export function Facts({ facts }: { facts: Record<string, ComponentChildren> }) {
       {given.map(([name, value]) => (
         <Fragment key={name}>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd>{value === null || value === '' ? <Nothing /> : value}</dd>
         </Fragment>
       ))}
     </dl>
