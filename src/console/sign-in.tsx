@@ -54,25 +54,22 @@ function sendForm(req: Request, res: Response, status: number, fault?: string): 
     res,
     status,
     'Sign in',
-    <>
-      <h1>Sign in</h1>
-      <form method="post" action="/console/sign-in" class="card">
-        <input type="hidden" name="next" value={ownPath(next)} />
-        <Field
-          label="Admin token"
-          name="token"
-          type="password"
-          autocomplete="current-password"
-          required
-          fault={fault}
-        />
-        <Submit>Sign in</Submit>
-        <p class="hint">
-          The value of <code>ADMIN_TOKEN</code>. If it is not set, the embedded database has a generated
-          token: see the file <code>admin-token</code> in <code>DATA_DIR</code>.
-        </p>
-      </form>
-    </>,
+    <form method="post" action="/console/sign-in" class="card">
+      <input type="hidden" name="next" value={ownPath(next)} />
+      <Field
+        label="Admin token"
+        name="token"
+        type="password"
+        autocomplete="current-password"
+        required
+        fault={fault}
+      />
+      <Submit>Sign in</Submit>
+      <p class="hint">
+        The value of <code>ADMIN_TOKEN</code>. If it is not set, the embedded database has a generated token:
+        see the file <code>admin-token</code> in <code>DATA_DIR</code>.
+      </p>
+    </form>,
   );
 }
 

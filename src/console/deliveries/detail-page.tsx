@@ -5,6 +5,8 @@ import { formatDuration } from '../ui/time.ts';
 import { Facts, formatCount, IdLink, Moment, PersonalNote, Status, Verbatim } from '../ui/values.tsx';
 import type { DeliveryDetails, RowAsText } from './read-delivery.ts';
 
+const preview = '/console/replay/preview';
+
 export interface DetailProps {
   delivery: DeliveryDetails;
   family: Family | undefined;
@@ -23,11 +25,7 @@ export function DeliveryDetail(props: DetailProps) {
       <DeliveryFacts delivery={delivery} />
       <div class="actions">
         {status !== 'received' && (
-          <PostButton
-            action="/console/replay/preview"
-            values={{ id, status }}
-            kind={status === 'failed' ? '' : 'second'}
-          >
+          <PostButton action={preview} values={{ id, status }} kind={status === 'failed' ? '' : 'second'}>
             Replay …
           </PostButton>
         )}
@@ -56,7 +54,7 @@ function DeliveryFacts({ delivery }: { delivery: DeliveryDetails }) {
       facts={{
         Delivery: <span class="id">{delivery.id}</span>,
         Status: <Status status={delivery.status} />,
-        Error: delivery.error ?? undefined,
+        Error: delivery.error || undefined,
         'Business, client': `${delivery.business_id}, ${delivery.client_id}`,
         'Event time': <Moment at={delivery.event_time} />,
         'First received': <Moment at={received_at} />,

@@ -32,18 +32,10 @@ interface Hour {
   callbacks: number;
 }
 
-export interface Arrivals {
-  hours: Hour[];
-  /** The hours that a chart shows, those without a callback included. */
-  shown: Date[];
-  /** When the last callback of that time was received. */
-  last: Date | null;
-  /** From receipt to row, on average, of what was applied in the last hour. */
-  rowLagMs: number | null;
-}
+export type Arrivals = Awaited<ReturnType<typeof readArrivals>>;
 
 /** Callbacks of the last 24 hours. */
-export async function readArrivals(db: Kysely<Tables>): Promise<Arrivals> {
+export async function readArrivals(db: Kysely<Tables>) {
   const [{ rows: hours }, { rows: shown }] = await Promise.all([
     sql<Hour & { last: Date; lag: number | null }>`
       select hour, family, count(*)::int as callbacks, max(received_at) as last,
@@ -60,8 +52,11 @@ export async function readArrivals(db: Kysely<Tables>): Promise<Arrivals> {
   const lags = hours.map(({ lag }) => lag).filter((lag) => lag !== null);
   return {
     hours,
+    /** The hours that a chart shows, those without a callback included. */
     shown: shown.map(({ hour }) => hour),
+    /** When the last callback of that time was received. */
     last: times.length > 0 ? new Date(Math.max(...times)) : null,
+    /** From receipt to row, on average, of what was applied in the last hour. */
     rowLagMs: lags.length > 0 ? Math.max(...lags) : null,
   };
 }

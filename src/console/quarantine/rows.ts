@@ -23,12 +23,10 @@ export async function readQuarantineGroups(db: Kysely<Tables>): Promise<Quaranti
   return rows;
 }
 
+type Columns = 'id' | 'reason' | 'received_at' | 'last_received_at' | 'count' | 'replayed_at';
+
 /** A body without its content. */
-export interface QuarantineLine
-  extends Pick<
-    QuarantineRow,
-    'id' | 'reason' | 'received_at' | 'last_received_at' | 'count' | 'replayed_at'
-  > {
+export interface QuarantineLine extends Pick<QuarantineRow, Columns> {
   family: string | null;
   business: string | null;
   bytes: number;

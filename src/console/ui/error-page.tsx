@@ -44,7 +44,7 @@ export function sendError(res: Response, error: unknown): number {
     return 500;
   }
   const { status, title, text = (error as Error).message } = kinds.find(({ matches }) => matches(error))!;
-  if (!res.locals.visit) sendBarePage(res, status, title, <h1>{title}</h1>);
+  if (!res.locals.visit) sendBarePage(res, status, title);
   else sendPage(res, { title, status }, <p>{text}</p>);
   return status;
 }

@@ -70,17 +70,15 @@ export function sendPage(res: Response, options: PageOptions, children: Componen
 }
 
 /** Sends a page to a user who has not signed in; it reveals nothing of the console. */
-export function sendBarePage(
-  res: Response,
-  status: number,
-  title: string,
-  children: ComponentChildren,
-): void {
+export function sendBarePage(res: Response, status: number, title: string, children?: ComponentChildren) {
   sendHtml(
     res,
     status,
     <Document title={title}>
-      <main class="narrow">{children}</main>
+      <main class="narrow">
+        <h1>{title}</h1>
+        {children}
+      </main>
     </Document>,
   );
 }
