@@ -5,7 +5,7 @@ import { parseLocal } from './ui/time.ts';
 
 export const text = z.string().max(500, 'Too long.');
 
-export const id = z.guid('An id must be a UUID.');
+export const guid = z.guid('An id must be a UUID.');
 
 export const oneOf = <const Value extends string>(values: readonly Value[]) =>
   z.enum(values, 'Unknown value.');

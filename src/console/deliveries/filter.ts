@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Family } from '../../families/index.ts';
 import { deliveryStatuses } from '../../store/tables.ts';
-import { familyFields, id, localTime, oneOf, parseForm, text } from '../read-form.ts';
+import { familyFields, guid, localTime, oneOf, parseForm, text } from '../read-form.ts';
 
 export type ParsedFilter = ReturnType<typeof parseFilter>;
 
@@ -12,7 +12,7 @@ export type DeliveryFilter = ParsedFilter['data'];
 export function parseFilter(query: Record<string, unknown>, families: readonly Family[], timezone: string) {
   const time = localTime(timezone);
   return parseForm(query, {
-    id,
+    id: guid,
     receipt: z.string().regex(/^\d{1,15}$/, 'A receipt id must be a whole number.'),
     ...familyFields(families),
     business: text,

@@ -2,7 +2,7 @@ import type { Request, Response, Router } from 'express';
 import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
-import { id, readForm } from '../read-form.ts';
+import { guid, readForm } from '../read-form.ts';
 import { sendPage } from '../ui/page.tsx';
 import { DeliveryDetail } from './detail-page.tsx';
 import { parseFilter } from './filter.ts';
@@ -14,7 +14,7 @@ import { readDelivery, readRow } from './read-delivery.ts';
 export function addDeliveries(router: Router, { families, timezone, log, db }: RouteDependencies): void {
   router.get('/deliveries', async (req, res) => {
     const parsed = parseFilter(req.query, families, timezone);
-    const { data: place } = readForm(req.query, { before: id, after: id });
+    const { data: place } = readForm(req.query, { before: guid, after: guid });
     const isClear = Object.keys(parsed.faults).length === 0;
     const listed = isClear ? await listDeliveries(db, families, parsed.data, place) : undefined;
     const page = { title: 'Deliveries', section: 'deliveries', status: isClear ? 200 : 400 } as const;

@@ -1,6 +1,6 @@
 import type { Family } from '../../families/index.ts';
 import { BadInput } from '../errors.ts';
-import { familyFields, id, localTime, oneOf, readForm, text } from '../read-form.ts';
+import { familyFields, guid, localTime, oneOf, readForm, text } from '../read-form.ts';
 
 /**
  * Reads which deliveries to replay out of a form.
@@ -13,7 +13,7 @@ export function readReplayForm(form: Record<string, unknown>, families: readonly
     status: oneOf(['failed', 'applied']),
     ...familyFields(families),
     businessId: text,
-    id,
+    id: guid,
     error: text,
     since: localTime(timezone),
     until: localTime(timezone),

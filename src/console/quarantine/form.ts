@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { quarantineReasons } from '../../store/tables.ts';
 import { BadInput } from '../errors.ts';
-import { id, localTime, oneOf, readForm, text } from '../read-form.ts';
+import { guid, localTime, oneOf, readForm, text } from '../read-form.ts';
 
 /**
  * Reads which bodies to replay or drop out of a form. An empty form selects all of them only where `all` says so.
@@ -11,7 +11,7 @@ import { id, localTime, oneOf, readForm, text } from '../read-form.ts';
  */
 export function readQuarantineForm(form: Record<string, unknown>, timezone: string) {
   const { data, entered } = readForm(form, {
-    id,
+    id: guid,
     reason: oneOf(quarantineReasons),
     faults: text,
     since: localTime(timezone),

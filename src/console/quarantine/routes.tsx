@@ -4,7 +4,7 @@ import { replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
-import { id, readForm, text } from '../read-form.ts';
+import { guid, readForm, text } from '../read-form.ts';
 import { sendPage } from '../ui/page.tsx';
 import { BodyPage } from './body-page.tsx';
 import { ConfirmDrop, ConfirmReplay, DropDone, ReplayDone } from './confirm-pages.tsx';
@@ -20,7 +20,7 @@ const back = true;
 /** Rejected bodies, and their replay or deletion: a preview first, then the action itself. */
 export function addQuarantine(router: Router, { intake, timezone, log, db }: RouteDependencies): void {
   router.get('/quarantine', async (req, res) => {
-    const { data, entered } = readForm(req.query, { reason: text, faults: text, before: id });
+    const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid });
     const [groups, { rows, more }] = await Promise.all([readQuarantineGroups(db), listBodies(db, data)]);
     const next = new URLSearchParams({ ...entered, before: rows.at(-1)?.id ?? '' });
     const older = more && `/console/quarantine?${next}`;

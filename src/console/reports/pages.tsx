@@ -106,22 +106,21 @@ function RangeForm({ report, columns, filter }: Pick<ReportProps, 'report' | 'co
 
 function Downloads({ report, columns, filter, revealed }: ReportProps) {
   const address = `/console/reports/${report.view}`;
-  const values = { ...filter };
   const hasPersonal = columns.some(({ personal }) => personal);
   return (
     <>
       <div class="actions">
         <form method="get" action={`${address}/csv`}>
-          <Hidden values={values} />
+          <Hidden values={filter} />
           <Submit kind="second">Download CSV</Submit>
         </form>
         {hasPersonal && !revealed && (
-          <PostButton action={`${address}/personal`} values={values} kind="second">
+          <PostButton action={`${address}/personal`} values={filter} kind="second">
             Show personal data
           </PostButton>
         )}
         {hasPersonal && (
-          <PostButton action={`${address}/csv`} values={values} kind="second">
+          <PostButton action={`${address}/csv`} values={filter} kind="second">
             Download CSV with personal data
           </PostButton>
         )}

@@ -31,8 +31,7 @@ export function Table<Row>({ label, columns, rows, empty, small }: TableProps<Ro
   if (rows.length === 0) return empty ? <p class="empty">{empty}</p> : null;
   return (
     <section class={small ? 'scroll small' : 'scroll'} aria-label={label} tabindex={0}>
-      <table>
-        <caption class="unseen">{label}</caption>
+      <table aria-label={label}>
         <thead>
           <tr>
             {columns.map(({ head, numeric, title }, column) => (
