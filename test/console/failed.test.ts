@@ -96,14 +96,17 @@ describe('failed deliveries', () => {
     expect(await database.rows('select net_amount from receipts')).toEqual([{ net_amount: '490.05' }]);
   });
 
-  it.each([{ family: 'dog' }, { id: 'x' }, { status: 'received' }, { since: 'yesterday' }])(
-    'an invalid form does nothing: %j',
-    async (fields) => {
-      await fail(receipts('bad'));
-      expect((await visitor.post('/replay', fields as unknown as Record<string, string>)).status).toBe(400);
-      expect(await statuses()).toEqual(['1 failed']);
-    },
-  );
+  it.each([
+    { family: 'dog' },
+    { id: 'x' },
+    { status: 'received' },
+    { since: 'yesterday' },
+    { since: '0001-01-01T00:00' },
+  ])('an invalid form does nothing: %j', async (fields) => {
+    await fail(receipts('bad'));
+    expect((await visitor.post('/replay', fields as unknown as Record<string, string>)).status).toBe(400);
+    expect(await statuses()).toEqual(['1 failed']);
+  });
 });
 
 describe('the quarantine', () => {
@@ -166,6 +169,7 @@ describe('the quarantine', () => {
       return [preview.status, before - (await left())];
     };
     expect(await drop({})).toEqual([400, 0]);
+    expect(await drop({ faults: ' ' })).toEqual([400, 0]);
     const [{ id }] = (await database.rows(`select id from quarantine where reason = 'not_json'`)) as [
       { id: string },
     ];
