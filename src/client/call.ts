@@ -46,9 +46,8 @@ export async function call<O extends Operation>(
   input: unknown,
   options: RegistrationOptions,
 ): Promise<z.output<O['response']>> {
-  const name = operation.name;
-  const request = parse(operation.request, input, { operation: name, transactionId: transactionOf(input) });
-  const context = { operation: name, transactionId: transactionOf(request) };
+  const context = { operation: operation.name, transactionId: transactionOf(input) };
+  const request = parse(operation.request, input, context);
   const headers = operation.registers ? parseHeaders(options, context) : {};
   let sent = false;
 
@@ -110,13 +109,9 @@ type Context = { readonly operation: string; readonly transactionId: string | un
 function toServiceError(error: unknown, context: Context, mayHaveReached: boolean): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof NoToken) return new Unauthorized(error.message, context);
-  if (error instanceof TimedOut) {
-    return new Unavailable(error.message, context, { reason: 'time-out', mayHaveReached });
-  }
-  if (error instanceof NoResponse) {
-    return new Unavailable(error.message, context, { reason: 'network', mayHaveReached });
-  }
-  throw error;
+  if (!(error instanceof TimedOut || error instanceof NoResponse)) throw error;
+  const reason = error instanceof TimedOut ? 'time-out' : 'network';
+  return new Unavailable(error.message, context, { reason, mayHaveReached });
 }
 
 function parse(schema: z.ZodType, input: unknown, context: Context): object {
@@ -135,7 +130,7 @@ function parseHeaders(options: RegistrationOptions, context: Context): Record<st
   return { ...parse(registrationHeaders, Object.fromEntries(given), context) };
 }
 
-function transactionOf(request: unknown): string | undefined {
-  const id = (request as { txn_id?: unknown } | null | undefined)?.txn_id;
+function transactionOf(input: unknown): string | undefined {
+  const id = (input as { txn_id?: unknown } | null | undefined)?.txn_id;
   return typeof id === 'string' ? id : undefined;
 }

@@ -5,6 +5,8 @@ export interface ErrorContext {
   readonly status?: number | undefined;
   /** The response body, redacted: at most 500 characters, without strings of the request and long numbers. */
   readonly body?: string | undefined;
+  /** From the Retry-After of the response, milliseconds. */
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** Base of the client's errors. None has a `cause`: a library's error may quote the response or the token. */
@@ -14,6 +16,7 @@ export abstract class ServiceError extends Error {
   readonly transactionId: string | undefined;
   readonly status: number | undefined;
   readonly body: string | undefined;
+  readonly retryAfterMs: number | undefined;
 
   constructor(message: string, context: ErrorContext) {
     super(`${context.operation}: ${message}`);
@@ -21,6 +24,7 @@ export abstract class ServiceError extends Error {
     this.transactionId = context.transactionId;
     this.status = context.status;
     this.body = context.body;
+    this.retryAfterMs = context.retryAfterMs;
   }
 }
 
@@ -43,13 +47,6 @@ export class Unauthorized extends ServiceError {
 /** The service rejected the request: a 4xx other than 401. */
 export class Rejected extends ServiceError {
   readonly name = 'Rejected';
-  /** From Retry-After, milliseconds. */
-  readonly retryAfterMs: number | undefined;
-
-  constructor(message: string, context: ErrorContext, retryAfterMs?: number) {
-    super(message, context);
-    this.retryAfterMs = retryAfterMs;
-  }
 }
 
 /** 5xx, time-out or network. */
@@ -58,17 +55,15 @@ export class Unavailable extends ServiceError {
   readonly reason: 'status' | 'time-out' | 'network';
   /** False: the request never reached the service, so its OTP is still valid. */
   readonly mayHaveReached: boolean;
-  readonly retryAfterMs: number | undefined;
 
   constructor(
     message: string,
     context: ErrorContext,
-    detail: Pick<Unavailable, 'reason' | 'mayHaveReached'> & { retryAfterMs?: number | undefined },
+    detail: Pick<Unavailable, 'reason' | 'mayHaveReached'>,
   ) {
     super(message, context);
     this.reason = detail.reason;
     this.mayHaveReached = detail.mayHaveReached;
-    this.retryAfterMs = detail.retryAfterMs;
   }
 }
 
