@@ -74,7 +74,8 @@ export async function sendRequest(
   }
 }
 
-function codeOf(error: unknown): string {
+/** The error's code or name, which quotes nothing. */
+export function codeOf(error: unknown): string {
   const { code, name } = error as { code?: string; name?: string };
   return code ?? name ?? 'unknown error';
 }

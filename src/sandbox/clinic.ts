@@ -1,18 +1,7 @@
 import type { Random } from './random.ts';
 
 /** A fictitious clinic. */
-export interface Clinic {
-  readonly businessId: string;
-  readonly clinicId: string;
-  readonly doctors: readonly string[];
-  nextReceipt: number;
-}
-
-export interface Patient {
-  readonly oid: string;
-  readonly name: string;
-  readonly mobile: string;
-}
+export type Clinic = ReturnType<typeof newClinic>;
 
 const firstNames = [
   'Asha',
@@ -38,7 +27,7 @@ export const personId = (random: Random) => random.pick(['1', '2', '6', '7']) + 
 /** An id of 24 hexadecimal digits, as clinics and clients have. */
 export const placeId = (random: Random) => random.text(24, hex);
 
-export function newClinic(random: Random, businessId?: string): Clinic {
+export function newClinic(random: Random, businessId?: string) {
   return {
     businessId: businessId ?? personId(random),
     clinicId: placeId(random),
@@ -47,7 +36,7 @@ export function newClinic(random: Random, businessId?: string): Clinic {
   };
 }
 
-export function newPatient(random: Random): Patient {
+export function newPatient(random: Random) {
   return {
     oid: personId(random),
     name: `${random.pick(firstNames)} ${random.pick(lastNames)}`.trim(),
