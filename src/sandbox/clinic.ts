@@ -3,20 +3,7 @@ import type { Random } from './random.ts';
 /** A fictitious clinic. */
 export type Clinic = ReturnType<typeof newClinic>;
 
-const firstNames = [
-  'Asha',
-  'Ravi',
-  'Meera',
-  'आशा',
-  'रवि',
-  'கவிதா',
-  'మీనా',
-  'অনিতা',
-  'عائشہ',
-  'ਗੁਰਪ੍ਰੀਤ',
-  'Zoë',
-  "D'Sa",
-];
+const firstNames = "Asha Ravi Meera आशा रवि கவிதா మీనా অনিতা عائشہ ਗੁਰਪ੍ਰੀਤ Zoë D'Sa".split(' ');
 const lastNames = ['Sample', 'Kumar', 'शर्मा', 'முருகன்', 'రెడ్డి', 'সেন', 'خان', 'ਸਿੰਘ', 'Müller-Rao', ''];
 const digits = '0123456789';
 const hex = '0123456789abcdef';

@@ -8,12 +8,10 @@ import {
   type SendFlags,
   wholeNumber,
 } from './send-options.ts';
+import type { SandboxOptions } from './server.ts';
 
-interface SandboxFlags extends SendFlags {
-  readonly host: string;
-  readonly port: number;
+interface SandboxFlags extends SendFlags, Pick<SandboxOptions, 'host' | 'port' | 'slowMs'> {
   readonly token?: string;
-  readonly slowMs: number;
   readonly sendTo?: string;
 }
 
