@@ -6,6 +6,7 @@ import { z } from 'zod';
 export const skipStates = ['abha_end', 'confirm_mobile_otp', 'abha_select', 'abha_create'] as const;
 export type SkipState = (typeof skipStates)[number];
 
+const text = z.string().nullish();
 const transactionId = z.string().min(1).describe('Transaction id from the previous response');
 const address = z
   .string()
@@ -32,28 +33,24 @@ export const profileRequest = z
 
 /** The profile of every registration response (section 2.5): any field may be null. */
 export const profile = z.looseObject({
-  abha_address: z.string().nullish().describe('Health address, form <name>@<domain>'),
+  abha_address: text.describe('Health address, form <name>@<domain>'),
   abha_addresses: z.array(z.string()).nullish().describe('Addresses available to the user'),
-  abha_number: z.string().nullish().describe('Digit groups separated by hyphens, pattern 2-4-4-4'),
-  address: z.string().nullish().describe('Street address'),
+  abha_number: text.describe('Digit groups separated by hyphens, pattern 2-4-4-4'),
+  address: text.describe('Street address'),
   day_of_birth: z.int().nullish(),
   month_of_birth: z.int().nullish(),
   year_of_birth: z.int().nullish(),
-  first_name: z.string().nullish(),
-  middle_name: z.string().nullish(),
-  last_name: z.string().nullish(),
-  gender: z.string().nullish().describe('Single-letter code'),
+  first_name: text,
+  middle_name: text,
+  last_name: text,
+  gender: text.describe('Single-letter code'),
   kyc_verified: z.unknown().optional().describe('Nullable; its type inside a profile is not shown'),
-  mobile: z.string().nullish(),
-  pincode: z.string().nullish().describe('Postal code'),
+  mobile: text,
+  pincode: text.describe('Postal code'),
 });
 
 /** One item of abha_profiles in the response to Verify OTP (section 2.5). */
-export const abhaProfile = z.looseObject({
-  abha_address: z.string().nullish(),
-  kyc_verified: z.string().nullish(),
-  name: z.string().nullish(),
-});
+export const abhaProfile = z.looseObject({ abha_address: text, kyc_verified: text, name: text });
 
 /** The service-identifier object (section 2.5); the field's real name is configured. */
 export const serviceIdentifier = z.looseObject({
@@ -62,11 +59,16 @@ export const serviceIdentifier = z.looseObject({
   uuid: z.unknown().optional().describe('Nullable; its type is not shown'),
 });
 
+const headerValue = z
+  .string()
+  .regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, 'must be printable ASCII without outer blanks')
+  .optional();
+
 /** The optional headers of the registration operations (section 4.1). */
 export const registrationHeaders = z.strictObject({
-  'X-Pt-Id': headerValue().describe("The service's user identifier (OID)"),
-  'X-Partner-Pt-Id': headerValue().describe('Partner user identifier'),
-  'X-Hip-Id': headerValue().describe('Partner HIP identifier'),
+  'X-Pt-Id': headerValue.describe("The service's user identifier (OID)"),
+  'X-Partner-Pt-Id': headerValue.describe('Partner user identifier'),
+  'X-Hip-Id': headerValue.describe('Partner HIP identifier'),
 });
 
 /** Request of Verify OTP (section 4.1). */
@@ -92,53 +94,43 @@ export const createAddressByAadhaarRequest = z.strictObject({
   txn_id: transactionId,
 });
 
-const fieldsOfEveryResponse = {
-  profile: profile.nullish(),
-  refresh_token: z.string().nullish().describe('Issued by the national health authority'),
-  token: z.string().nullish().describe('ABHA token'),
-};
-
 /** Response of Verify OTP (section 4.1), a union on skip_state. */
 export const verifyAadhaarOtpResponse = byState({
-  ...fieldsOfEveryResponse,
   abha_profiles: z.array(abhaProfile).nullish(),
-  hint: z.string().nullish().describe('Hint for the mobile number'),
-  txn_id: z.string().nullish().describe('Transaction id, required for the next call'),
+  hint: text.describe('Hint for the mobile number'),
+  txn_id: text.describe('Transaction id, required for the next call'),
 });
 
 /** Response of Create health address by mobile (section 4.2), a union on skip_state. */
 export const createAddressByMobileResponse = byState({
-  ...fieldsOfEveryResponse,
   success: z.boolean().nullish(),
 });
 
 /** Response of Create health address by Aadhaar (section 4.3), a union on skip_state. */
 export const createAddressByAadhaarResponse = byState({
-  ...fieldsOfEveryResponse,
-  hint: z.string().nullish().describe('Hint for the mobile number'),
-  txn_id: z.string().nullish().describe('Transaction id'),
+  hint: text.describe('Hint for the mobile number'),
+  txn_id: text.describe('Transaction id'),
 });
 
 function byState<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const fields = {
+    profile: profile.nullish(),
+    refresh_token: text.describe('Issued by the national health authority'),
+    token: text.describe('ABHA token'),
+    ...shape,
+  };
   return z.discriminatedUnion('skip_state', [
     z.looseObject({
-      ...shape,
+      ...fields,
       skip_state: z.literal('abha_end'),
       svc: serviceIdentifier.describe('Present when skip_state is abha_end'),
     }),
     z.looseObject({
-      ...shape,
+      ...fields,
       skip_state: z.enum(['confirm_mobile_otp', 'abha_select', 'abha_create']),
       svc: serviceIdentifier.nullish(),
     }),
   ]);
-}
-
-function headerValue() {
-  return z
-    .string()
-    .regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, 'must be printable ASCII without outer blanks')
-    .optional();
 }
 
 export type ProfileRequest = z.input<typeof profileRequest>;

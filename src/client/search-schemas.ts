@@ -1,33 +1,34 @@
 import { z } from 'zod';
 
-const anyObject = () => z.looseObject({}).nullish();
+const text = z.string().nullish();
+const anyObject = z.looseObject({}).nullish();
 
 /** A drug of the medical database (section 2.6). Any field may be missing or null, but has its documented type. */
 export const drug = z.looseObject({
-  id: z.string().nullish(),
-  name: z.string().nullish(),
-  manufacturer_name: z.string().nullish(),
-  product_type: z.string().nullish(),
-  generic_name: z.string().nullish(),
-  generic_id: z.string().nullish(),
-  common_name: z.string().nullish(),
+  id: text,
+  name: text,
+  manufacturer_name: text,
+  product_type: text,
+  generic_name: text,
+  generic_id: text,
+  common_name: text,
   soa: z.boolean().nullish(),
   drug_name_match: z.boolean().nullish(),
-  product_sku: z.string().nullish(),
-  action_class: anyObject(),
+  product_sku: text,
+  action_class: anyObject,
   include_suggestion: z.boolean().nullish(),
-  highlighted_fields: anyObject(),
+  highlighted_fields: anyObject,
   is_otc: z.boolean().nullish(),
 });
 
 /** A laboratory test of the medical database (section 2.6). */
 export const labTest = z.looseObject({
-  id: z.string().nullish(),
-  name: z.string().nullish(),
-  description: z.string().nullish(),
-  category: z.string().nullish(),
+  id: text,
+  name: text,
+  description: text,
+  category: text,
   price: z.number().nullish(),
-  preparation: z.string().nullish(),
+  preparation: text,
 });
 
 /** Query of the search (sections 4.4 and 8), with the documented defaults. */
