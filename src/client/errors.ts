@@ -1,21 +1,17 @@
-/** What every error of the client carries. `transactionId` is the txn_id of the request, where it had one. */
-export interface ErrorContext {
-  readonly operation: string;
-  readonly transactionId?: string | undefined;
-  readonly status?: number | undefined;
-  /** The response body, redacted: at most 500 characters, without strings of the request and long numbers. */
-  readonly body?: string | undefined;
-  /** From the Retry-After of the response, milliseconds. */
-  readonly retryAfterMs?: number | undefined;
-}
+/** What every error of the client carries. */
+export type ErrorContext = Pick<ServiceError, 'operation'> &
+  Partial<Pick<ServiceError, 'transactionId' | 'status' | 'body' | 'retryAfterMs'>>;
 
 /** Base of the client's errors. None has a `cause`: a library's error may quote the response or the token. */
 export abstract class ServiceError extends Error {
   abstract override readonly name: string;
   readonly operation: string;
+  /** The txn_id of the request, if it has one. */
   readonly transactionId: string | undefined;
   readonly status: number | undefined;
+  /** The response body, redacted: at most 500 characters, without strings of the request and long numbers. */
   readonly body: string | undefined;
+  /** From the Retry-After of the response, milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, context: ErrorContext) {

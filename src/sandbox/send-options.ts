@@ -69,7 +69,7 @@ export const wholeNumber = option('a whole number', (text) =>
   /^\d{1,15}$/.test(text) ? Number(text) : undefined,
 );
 
-const positiveWhole = option('a whole number above 0', (text) => wholeNumber(text) || undefined);
+const positiveWhole = option('more than 0', (text) => wholeNumber(text) || undefined);
 
 const positiveNumber = option('a number above 0', (text) =>
   Number(text) > 0 && Number.isFinite(Number(text)) ? Number(text) : undefined,
