@@ -19,13 +19,18 @@ const wrongOtp = '000000';
 export function registration(identifierField: string): Record<string, RequestHandler> {
   const ids = transactions();
 
+  /** `fields` returns what the response has besides the state and its tokens. */
   const operation =
-    <I extends Input>(schema: z.ZodType<I>, use: Use, respond: (input: I) => object): RequestHandler =>
+    <I extends Input>(
+      schema: z.ZodType<I>,
+      use: Use,
+      fields: (input: I, state: State) => object,
+    ): RequestHandler =>
     ({ body }, response) => {
       const { success, data: input, error } = schema.safeParse(body);
       if (!success) {
-        const fields = error.issues.map((i) => i.path.join('.') || 'body').join(', ');
-        return sendError(response, 422, 'invalid_request', `invalid: ${fields}`);
+        const invalid = error.issues.map((i) => i.path.join('.') || 'body').join(', ');
+        return sendError(response, 422, 'invalid_request', `invalid: ${invalid}`);
       }
       const reason = ids.rejectionReason(input.txn_id, use);
       if (reason) return sendError(response, 422, 'invalid_transaction', reason);
@@ -35,57 +40,47 @@ export function registration(identifierField: string): Record<string, RequestHan
         return sendError(response, 409, 'address_taken', 'the address is taken');
       }
       ids.consume(input.txn_id);
-      response.json(respond(input));
+      const state = stateOf(input);
+      const ends = state === 'abha_end';
+      const svc = { min_token: 'sandbox-min-token', oid: '123456789012345', uuid: null };
+      response.json({
+        skip_state: state,
+        ...(ends ? { [identifierField]: svc } : {}),
+        token: ends ? 'sandbox-abha-token' : null,
+        refresh_token: ends ? 'sandbox-refresh-token' : null,
+        ...fields(input, state),
+      });
     };
-
-  /** The fields of every response. */
-  function outcome(state: State, address: string, known: object) {
-    const ends = state === 'abha_end';
-    const svc = { min_token: 'sandbox-min-token', oid: '123456789012345', uuid: null };
-    return {
-      skip_state: state,
-      ...(ends ? { [identifierField]: svc } : {}),
-      token: ends ? 'sandbox-abha-token' : null,
-      refresh_token: ends ? 'sandbox-refresh-token' : null,
-      profile: profileOf(address, known),
-    };
-  }
 
   const nextId = (state: State) => (state === 'abha_end' ? '' : ids.issue('create-by-aadhaar'));
 
   return {
-    '/abdm/na/v1/registration/aadhaar/verify': operation(verifyRequest, 'begin', ({ otp, mobile }) => {
-      const state = stateOfOtp[otp] ?? 'abha_create';
-      const abha_address = 'asha.sample@sbx';
-      return {
-        ...outcome(state, abha_address, { mobile }),
-        abha_profiles: [{ abha_address, kyc_verified: 'VERIFIED', name: 'Asha Sample' }],
-        hint: `******${mobile.slice(-4)}`,
-        txn_id: nextId(state),
-      };
-    }),
-    '/abdm/na/v1/registration/mobile/create-phr': operation(
-      createByMobileRequest,
-      'begin',
-      ({ abha_address: address, profile }) => ({
-        ...outcome(stateOfAddress(address), address, profile),
-        success: true,
-      }),
-    ),
+    '/abdm/na/v1/registration/aadhaar/verify': operation(verifyRequest, 'begin', ({ mobile }, state) => ({
+      abha_profiles: [{ abha_address: 'asha.sample@sbx', kyc_verified: 'VERIFIED', name: 'Asha Sample' }],
+      hint: `******${mobile.slice(-4)}`,
+      profile: profileOf('asha.sample@sbx', { mobile }),
+      txn_id: nextId(state),
+    })),
+    '/abdm/na/v1/registration/mobile/create-phr': operation(createByMobileRequest, 'begin', (input) => ({
+      profile: profileOf(input.abha_address, input.profile),
+      success: true,
+    })),
     '/abdm/na/v1/registration/aadhaar/create-phr': operation(
       createByAadhaarRequest,
       'create-by-aadhaar',
-      ({ abha_address: address }) => {
-        const state = stateOfAddress(address);
-        const known = { first_name: 'Asha' };
-        return { ...outcome(state, address, known), hint: '******3210', txn_id: nextId(state) };
-      },
+      ({ abha_address }, state) => ({
+        hint: '******3210',
+        profile: profileOf(abha_address, { first_name: 'Asha' }),
+        txn_id: nextId(state),
+      }),
     ),
   };
 }
 
-function stateOfAddress(address: string): State {
-  const named = /^state-([a-z_]+)/.exec(address)?.[1];
+/** The state that the OTP or the address selects (docs/sandbox.md). */
+function stateOf({ otp, abha_address = '' }: Input): State {
+  if (otp !== undefined) return stateOfOtp[otp] ?? 'abha_create';
+  const named = /^state-([a-z_]+)/.exec(abha_address)?.[1];
   return Object.values(stateOfOtp).find((state) => state === named) ?? 'abha_end';
 }
 
