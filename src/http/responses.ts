@@ -24,7 +24,7 @@ interface Details {
 type ErrorType<E extends Error> = abstract new (...args: never[]) => E;
 
 function row<E extends Error>(status: ErrorStatus, types: ErrorType<E>[], details?: (error: E) => Details) {
-  return { status, types, details: details as ((error: Error) => Details) | undefined };
+  return types.map((type) => ({ type, status, details: details as ((error: Error) => Details) | undefined }));
 }
 const withHeader = (name: string, value: string) => () => ({ headers: { [name]: value } });
 
@@ -43,7 +43,7 @@ const table = [
   row(422, [Rejection], ({ errors }) => ({ errors })),
   row(429, [TooManyRequests], ({ retryAfterS }) => ({ headers: { 'Retry-After': String(retryAfterS) } })),
   row(503, [Busy, Unavailable], withHeader('Retry-After', '5')),
-];
+].flat();
 
 /** Sends a JSON response. */
 export function sendJson(res: ServerResponse, status: number, body: object): void {
@@ -56,7 +56,7 @@ export function sendJson(res: ServerResponse, status: number, body: object): voi
  * @returns the status
  */
 export function sendProblem(res: ServerResponse, error: unknown): ErrorStatus {
-  const known = table.find(({ types }) => types.some((type) => error instanceof type));
+  const known = table.find(({ type }) => error instanceof type);
   const status = known?.status ?? 500;
   if (res.headersSent) return status;
   const { headers = {}, errors } = known?.details?.(error as Error) ?? {};
