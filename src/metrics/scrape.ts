@@ -15,11 +15,6 @@ export interface Stores {
   log: Log;
 }
 
-export interface Scrape {
-  contentType: string;
-  text: string;
-}
-
 const timeoutMs = 2_500;
 const jobStates = ['waiting', 'active', 'delayed', 'failed'] as const;
 
@@ -29,7 +24,7 @@ const jobStates = ['waiting', 'active', 'delayed', 'failed'] as const;
  *
  * @param cacheMs how long the stores' statistics are cached
  */
-export function createScrape(metrics: Metrics, stores: Stores, cacheMs: number): () => Promise<Scrape> {
+export function createScrape(metrics: Metrics, stores: Stores, cacheMs: number) {
   let refreshed = Number.NEGATIVE_INFINITY;
   let refreshing: Promise<void> | undefined;
   return async () => {
