@@ -21,7 +21,7 @@ const isLimited = (limit: ReturnType<typeof rateLimit>, source = 'a') => {
 };
 
 it.each([
-  ['ahead and set right again', 10, 0],
+  ['ahead and then corrected', 10, 0],
   ['back and set right again', -10, 0],
   ['ahead', 0, 10],
   ['back', 0, -10],

@@ -27,7 +27,7 @@ it.each([
   'delete from notes',
   'truncate notes',
   'drop table notes',
-  'with gone as (delete from notes returning *) select * from gone',
+  'with deleted as (delete from notes returning *) select * from deleted',
   `select nextval('numbers')`,
   `select setval('numbers', 9)`,
   `do $$ begin delete from notes; end $$`,
