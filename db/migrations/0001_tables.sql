@@ -42,7 +42,7 @@ $$;
 revoke execute on function reporting.write_zone from public;
 select reporting.write_zone('Asia/Kolkata');
 
-comment on function reporting.write_zone is 'Writes the functions that hold the time zone; indexes on days must be rebuilt after it';
+comment on function reporting.write_zone is 'Writes the functions that contain the time zone; indexes on days must be rebuilt after it';
 comment on function reporting.timezone   is 'The time zone of days and hours (REPORT_TIMEZONE)';
 comment on function reporting.day        is 'The day of a moment, in the time zone of the reports';
 comment on function reporting.hour       is 'The beginning of the hour of a moment, in the time zone of the reports';
@@ -277,7 +277,7 @@ create table schema_drift (
 );
 comment on table  schema_drift                  is 'Differences between callbacks and the documented interface';
 comment on column schema_drift.field            is 'The field, as a JSON pointer into the callback';
-comment on column schema_drift.kind             is 'unknown: not documented; missing: documented but absent; value: a short text never seen before; other: all others, beyond the limit of rows per event';
+comment on column schema_drift.kind             is 'unknown: not documented; missing: documented but absent; value: a new short text; other: all others, beyond the limit of rows per event';
 comment on column schema_drift.value            is 'The new value; only for the few fields that contain no personal data';
 comment on column schema_drift.count            is 'Number of callbacks; a crash of a receiver may lose the counts of the last seconds';
 comment on column schema_drift.example_delivery is 'A delivery with this difference';

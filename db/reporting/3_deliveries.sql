@@ -74,7 +74,7 @@ comment on function reporting.business_in    is 'The business id in a body; null
 comment on column reporting.deliveries.delivery_id      is 'The delivery; a resend has the same id';
 comment on column reporting.deliveries.family           is 'receipt, consent_form or review_request';
 comment on column reporting.deliveries.event            is 'The event, such as receipt.created';
-comment on column reporting.deliveries.business_id      is 'The business id of the service';
+comment on column reporting.deliveries.business_id      is 'The business, by its id in the service';
 comment on column reporting.deliveries.client_id        is 'The client of the service that sent it';
 comment on column reporting.deliveries.receipt_id       is 'The receipt id; null in other families';
 comment on column reporting.deliveries.event_time       is 'When the event happened';
@@ -98,9 +98,9 @@ comment on column reporting.quarantine.replayed_at    is 'When it was replayed; 
 
 comment on column reporting.schema_drift.event            is 'The event of the callbacks';
 comment on column reporting.schema_drift.field            is 'The field, as a JSON pointer into the callback';
-comment on column reporting.schema_drift.kind             is 'unknown: not documented; missing: documented but absent; value: a short text never seen before; other: all others, beyond the limit of rows per event';
-comment on column reporting.schema_drift.value            is 'The new value, of kind value';
-comment on column reporting.schema_drift.count            is 'Number of callbacks; of kind other, number of differences';
+comment on column reporting.schema_drift.kind             is 'unknown: not documented; missing: documented but absent; value: a new short text; other: all others, beyond the limit of rows per event';
+comment on column reporting.schema_drift.value            is 'The new value, if kind is value';
+comment on column reporting.schema_drift.count            is 'Number of callbacks; if kind is other, number of differences';
 comment on column reporting.schema_drift.first_seen       is 'When it was first seen';
 comment on column reporting.schema_drift.last_seen        is 'When it was last seen';
 comment on column reporting.schema_drift.example_delivery is 'A delivery with this difference';

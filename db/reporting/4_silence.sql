@@ -1,6 +1,6 @@
 -- Clinics are closed at night and on Sundays, so a gap is compared with the same period of the week in the four
 -- weeks before the last callback: as many callbacks are expected now as were received then. If five are expected
--- and none is received, the probability that this is chance is below 1 %.
+-- and none is received, the probability of that by chance is below 1 %.
 create or replace view reporting.silence as
 with recursive businesses as (
   -- Jumps from one business to the next in the index (a loose index scan) instead of reading every delivery.
@@ -57,7 +57,7 @@ cross join lateral (
 ) expected;
 
 comment on view reporting.silence is 'Time since the last callback of each business and family, and whether it is out of the ordinary; without those that have sent nothing for 90 days';
-comment on column reporting.silence.business_id         is 'The business id of the service';
+comment on column reporting.silence.business_id         is 'The business, by its id in the service';
 comment on column reporting.silence.family              is 'receipt, consent_form or review_request';
 comment on column reporting.silence.last_received_at    is 'When the last callback was first received';
 comment on column reporting.silence.usual_gap           is 'The median gap between callbacks in the 28 days before the last one';

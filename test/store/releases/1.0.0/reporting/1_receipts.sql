@@ -174,7 +174,7 @@ comment on function reporting.receipts_as_of   is 'The rows of all_receipts at a
 comment on function reporting.change_time      is 'Orders versions of a receipt that have the same event time: by the time of the change; without one, a deletion is last and any other event first';
 comment on function reporting.rank             is 'The position of an event in the life cycle of a receipt';
 
-comment on column reporting.all_receipts.business_id                is 'The business id of the service';
+comment on column reporting.all_receipts.business_id                is 'The business, by its id in the service';
 comment on column reporting.all_receipts.receipt_id                 is 'The receipt; unique within its business';
 comment on column reporting.all_receipts.receipt_number             is 'The number printed on the receipt; null if the service sends none';
 comment on column reporting.all_receipts.day                        is 'The day on which the receipt was issued';
