@@ -45,7 +45,7 @@ it.each([
 });
 
 it.each(['commit', 'set default_transaction_read_only = off', 'begin'])(
-  'sql keeps no state between statements: %s',
+  'sql keeps no state for the next command: %s',
   async (statement) => {
     await run(['sql', statement]);
     expect((await run(['sql', 'delete from notes'])).output).toContain('--write');

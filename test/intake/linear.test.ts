@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/** The receiver's work on a body, apart from storing it. */
+/** Processes a body as the receiver does, without storing it. */
 function handle(body: Buffer): string {
   try {
     const envelope = parseCallback(body, schema, Date.now());

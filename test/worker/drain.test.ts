@@ -36,7 +36,7 @@ afterAll(async () => {
   await Promise.all([redis.stop(), database.close()]);
 });
 
-/** The stream of a process that has this database URL and, once PostgreSQL was available, this database id. */
+/** The stream of a process with this database URL and, once it has connected to PostgreSQL, this database id. */
 async function openStream(databaseUrl: string, databaseId: Promise<string> = never) {
   const client = connectRedis(redis.url, 'producer');
   clients.push(client);
