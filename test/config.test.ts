@@ -15,7 +15,7 @@ const problems = (env: Record<string, string>): string[] => {
   }
 };
 
-it('an empty environment is the documented default', () => {
+it('an empty environment gives the documented defaults', () => {
   expect(parseConfig({}, families)).toMatchObject({
     host: '127.0.0.1',
     port: 8080,
@@ -142,7 +142,7 @@ it('the tables of the README list every variable of .env.example with its defaul
   expect(listed.toSorted()).toEqual(Object.entries(documented()).toSorted());
 });
 
-/** The variables of .env.example with the values that stand there. */
+/** The variables of .env.example and their values. */
 function documented(): Record<string, string> {
   const lines = readFileSync('.env.example', 'utf8').split('\n');
   const pairs = lines.map((line) => /^#?([A-Z_]+)=(.*)$/.exec(line)).filter((match) => match !== null);

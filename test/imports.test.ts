@@ -15,12 +15,12 @@ const common = [
   ],
 ];
 
-/** They import nothing of the rest: a mistake of the service must not be mirrored in what tests it. */
+/** These import nothing else of src: code that tests the service must not repeat its mistakes. */
 const standalone = ['client', 'sandbox'];
 
 /**
- * What each folder of src, and each file of the composition, may import besides `common`; `../` is what lies beside
- * src. Imports point one way, composition → edges → middle → foundation: a line names only what stands above it, and
+ * What each folder of src, and each file of the composition, may import besides `common`; `../` is outside of
+ * src. Imports point one way, composition → edges → middle → foundation: a line names only lines above it, and
  * no edge names another. The files of one folder may always import each other.
  */
 const allowed: Record<string, string[]> = {
@@ -100,22 +100,22 @@ function findForbidden(imports: Imports): string[] {
   }).flat();
 }
 
-/** The first circle of files that import each other, types included. */
-function findCircle(imports: Imports): string[] | undefined {
+/** The first cycle of files that import each other, types included. */
+function findCycle(imports: Imports): string[] | undefined {
   const done = new Set<string>();
   const follow = (file: string, trail: string[]): string[] | undefined => {
     if (trail.includes(file)) return [...trail.slice(trail.indexOf(file)), file];
     if (done.has(file)) return undefined;
     for (const target of imports.get(file) ?? []) {
-      const circle = follow(target, [...trail, file]);
-      if (circle) return circle;
+      const cycle = follow(target, [...trail, file]);
+      if (cycle) return cycle;
     }
     done.add(file);
     return undefined;
   };
   for (const file of imports.keys()) {
-    const circle = follow(file, []);
-    if (circle) return circle;
+    const cycle = follow(file, []);
+    if (cycle) return cycle;
   }
   return undefined;
 }
@@ -141,7 +141,7 @@ it('the table allows no import that src does not have', () => {
   expect(known).toEqual([...new Set(paths.map(partOf))].toSorted());
 });
 
-it('a line of the table names only what stands above it', () => {
+it('a line of the table names only lines above it', () => {
   const order = Object.keys(allowed);
   for (const [part, list] of Object.entries(allowed)) {
     const below = list.filter(
@@ -151,8 +151,8 @@ it('a line of the table names only what stands above it', () => {
   }
 });
 
-it('no files of src import each other in a circle', () => {
-  expect(findCircle(src)).toBeUndefined();
+it('there is no import cycle in src', () => {
+  expect(findCycle(src)).toBeUndefined();
 });
 
 it.each([
@@ -172,18 +172,13 @@ it.each([
   ]);
 });
 
-it('finds a circle, a folder without a line, and an import from outside src', () => {
-  const circle: [string, string][] = [
+it('finds a cycle, a folder without a line, and an import from outside src', () => {
+  const cycle: [string, string][] = [
     ['http/a.ts', `import type { B } from './b.ts';`],
     ['http/b.ts', `const { c } = await import('./access/c.ts');`],
     ['http/access/c.ts', `import { a } from '../a.ts';`],
   ];
-  expect(findCircle(parseImports(circle))).toEqual([
-    'http/a.ts',
-    'http/b.ts',
-    'http/access/c.ts',
-    'http/a.ts',
-  ]);
+  expect(findCycle(parseImports(cycle))).toEqual(['http/a.ts', 'http/b.ts', 'http/access/c.ts', 'http/a.ts']);
   expect(findForbidden(parseImports([['new/a.ts', '']]))).toHaveLength(1);
   expect(findForbidden(parseImports([['client/a.ts', `import '../../test/b.ts';`]]))).toHaveLength(1);
 });

@@ -18,7 +18,7 @@ function start() {
   return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
-it('a process ends although nobody reads its log any more', async () => {
+it('a process ends even if nothing reads its log any more', async () => {
   const child = start();
   try {
     await once(child.stdout, 'data');

@@ -1,6 +1,6 @@
 import { addMessage, type MessageGroup } from '../src/message-groups.ts';
 
-it('equal messages are counted together with the first id, and at most 20 different ones are kept', () => {
+it('equal messages are one group with a count and the first id, and there are at most 20 groups', () => {
   const groups: MessageGroup[] = [];
   for (let n = 0; n < 60; n += 1) addMessage(groups, `message ${n % 30}`, `id ${n}`);
   expect(groups).toHaveLength(20);

@@ -43,7 +43,7 @@ it('prints the three addresses and a curl command that the service accepts', asy
   expect(await service.end('SIGTERM')).toBe(0);
 });
 
-it('sql prints rows, and migrate brings an empty database up to date once', async () => {
+it('sql prints rows, and migrate creates the tables of an empty database once', async () => {
   const fresh = await createEmptyDatabase();
   const run = async (...args: string[]) => {
     const command = spawnReceiver(args, { DATABASE_URL: fresh.url });

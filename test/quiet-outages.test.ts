@@ -64,7 +64,7 @@ const jobs = async () => {
   return keys.filter((key) => /:\d+$|:swept-/.test(key)).length;
 };
 
-/** Sends callbacks for a time: the log is checked for this whole time. */
+/** Sends callbacks for some time, during which the log is checked. */
 async function sendFor(milliseconds: number): Promise<void> {
   const end = performance.now() + milliseconds;
   while (performance.now() < end) {

@@ -21,8 +21,8 @@ const isLimited = (limit: ReturnType<typeof rateLimit>, source = 'a') => {
 };
 
 it.each([
-  ['ahead and set right again', 10, 0],
-  ['back and set right again', -10, 0],
+  ['ahead and then corrected', 10, 0],
+  ['back and then corrected', -10, 0],
   ['ahead', 0, 10],
   ['back', 0, -10],
 ])('a limit ends after its period even if the clock is stepped %s', async (_, first, then) => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { isUnguessable } from '../src/unguessable.ts';
 
-// The bytes of a generator of its own: fast-check prefers small numbers, of which nothing random can be made.
+// Hashes of fast-check's values, which are often small numbers and not random.
 const bytes = (count: number) =>
   fc.integer().map((seed) => createHash('sha256').update(`token ${seed}`).digest().subarray(0, count));
 
@@ -20,9 +20,9 @@ it.each<[string, number, (random: Buffer) => string]>([
   ['a UUID of version 4', 16, uuidOf],
   ['32 characters of base64url', 24, (random) => random.toString('base64url')],
   ['22 characters of base64url', 16, (random) => random.toString('base64url')],
-])('%s made by chance cannot be guessed, alone or beside words', (_, count, write) => {
+])('%s made at random cannot be guessed, alone or beside words', (_, count, write) => {
   fc.assert(
-    // A few of a hundred thousand texts of base64url look like names: always the same seeds, so always the same.
+    // Of a hundred thousand base64url texts a few look like names: a fixed seed gives the same result in each run.
     fc.property(bytes(count), (random) => {
       const token = write(random);
       for (const path of [`/${token}`, `/hooks/receipts-${token}`, `/hooks/${token}/receipts`]) {

@@ -80,7 +80,7 @@ function valueIn(goal: Goal, rounds: Rounds, index: number): number | undefined 
   return missing ? undefined : value;
 }
 
-// Stands for a contender that was not measured: every property exists.
+// The placeholder of a contender that was not measured: every property exists.
 const absent: Measurement = new Proxy(() => {}, { get: () => absent }) as never;
 
 const wanted = ({ least, most }: Goal) => (least === undefined ? `at most ${most}` : `at least ${least}`);

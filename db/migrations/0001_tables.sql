@@ -1,14 +1,14 @@
--- The tables, with what belongs to them: indexes, constraints, triggers, and the functions that these are built on.
+-- The tables with their indexes, constraints and triggers, and the functions that these use.
 -- The views are in db/reporting.
 
 create schema if not exists reporting;
-comment on schema reporting is 'Views for reports: plain names, each explained. The tables behind them may change';
+comment on schema reporting is 'Views for reports, with plain names and a comment on each. The tables behind them may change';
 
 ---------------------------------------------------------------------------------------------------- Times and days
 
--- Times come as whole numbers of an undocumented unit: above 1e11 they are milliseconds, else seconds.
--- Seconds and milliseconds are added separately because a double does not hold the sum in microseconds.
--- Not strict, so that PostgreSQL inlines it. Null stays null all the same.
+-- Callbacks contain times as whole numbers of an undocumented unit: above 1e11 they are milliseconds, else seconds.
+-- Seconds and milliseconds are added separately because a double cannot represent the sum in microseconds.
+-- Not strict, so that PostgreSQL inlines it. Null still results in null.
 create function service_time(value numeric) returns timestamptz
   language sql stable parallel safe
   return case
@@ -17,10 +17,10 @@ create function service_time(value numeric) returns timestamptz
   end;
 comment on function service_time is 'A time of the service (seconds, or milliseconds above 1e11) as timestamptz';
 
--- The time zone of days and hours is written into functions rather than kept in a table, because an index needs
--- functions that read nothing, and because the planner inlines these, so that a condition on a view's day
--- reaches the index. They are immutable as long as nobody but the service replaces them: it rebuilds the
--- indexes on days afterwards.
+-- The time zone of days and hours is a constant in these functions, not a row of a table: an index needs
+-- functions that read no table, and the planner inlines these, so that a condition on a view's day uses the
+-- index. They are immutable as long as only the service replaces them: it rebuilds the indexes on days
+-- afterwards.
 create function reporting.write_zone(zone text) returns void
   language plpgsql
 as $$
@@ -42,17 +42,17 @@ $$;
 revoke execute on function reporting.write_zone from public;
 select reporting.write_zone('Asia/Kolkata');
 
-comment on function reporting.write_zone is 'Writes the functions that hold the time zone; indexes on days must be rebuilt after it';
+comment on function reporting.write_zone is 'Writes the functions that contain the time zone; indexes on days must be rebuilt after it';
 comment on function reporting.timezone   is 'The time zone of days and hours (REPORT_TIMEZONE)';
 comment on function reporting.day        is 'The day of a moment, in the time zone of the reports';
 comment on function reporting.hour       is 'The beginning of the hour of a moment, in the time zone of the reports';
-comment on function reporting.today      is 'The present day, in the time zone of the reports';
+comment on function reporting.today      is 'The current day, in the time zone of the reports';
 
--- Rebuilding happens outside of a transaction, one index after the other, so that callbacks are accepted meanwhile.
+-- Indexes are rebuilt one by one and outside of a transaction, so that callbacks are accepted meanwhile.
 create table stale_day_indexes (
   name text primary key
 );
-comment on table stale_day_indexes is 'Indexes on days of a former time zone of the reports; the service rebuilds them when it starts';
+comment on table stale_day_indexes is 'Indexes on days of a previous time zone of the reports; the service rebuilds them when it starts';
 
 --------------------------------------------------------------------------------------------------------- Deliveries
 
@@ -71,35 +71,35 @@ create table deliveries (
   last_received_at timestamptz not null default now(),
   applied_at       timestamptz
 );
-comment on table  deliveries                is 'Every callback that was acknowledged, once';
-comment on column deliveries.id             is 'Made of the event time and the content, so that a repetition has the same id';
+comment on table  deliveries                is 'Every acknowledged callback, once';
+comment on column deliveries.id             is 'Derived from the event time and the content, so that a resend has the same id';
 comment on column deliveries.envelope       is 'The callback as received';
-comment on column deliveries.status         is 'received: not in its table yet; applied: in its table; failed: its data broke the statement, see error';
-comment on column deliveries.delivery_count is 'How often it arrived';
+comment on column deliveries.status         is 'received: not applied to its table yet; applied: in its table; failed: its data caused an error, see error';
+comment on column deliveries.delivery_count is 'How often it was received';
 
 -- Finds pending deliveries without reading applied ones.
 create index deliveries_to_do on deliveries (status, received_at) where status <> 'applied';
 
--- A delivery enters this index when it is applied, once: an entry for its former state as well would double the
--- cost. It holds all that delivery_health and silence read, so that these need not read the table where vacuum
--- has been; the setting makes vacuum come often enough.
+-- A delivery enters this index once, when it is applied: a second entry for its previous status would double the
+-- cost. The index contains every column that delivery_health and silence read, so that these need no access to
+-- the table for vacuumed pages; the setting makes autovacuum run often enough.
 create index deliveries_of_business on deliveries (business_id, reporting.day(received_at), family)
   include (received_at, event_time, applied_at, delivery_count)
   where status = 'applied';
 alter table deliveries set (autovacuum_vacuum_insert_scale_factor = 0.01);
 
--- Deliveries are stored nearly in the order of their arrival: a few bytes for each 128 pages tell where a day is.
--- One range of values, because several (multi) slow down inserts.
+-- Deliveries are stored nearly in the order of arrival: a few bytes per 128 pages suffice to find a day.
+-- A single range of values, because several (multi) slow down inserts.
 create index deliveries_times on deliveries using brin (reporting.day(received_at), applied_at);
 
 create function reporting.receipt_id(envelope jsonb) returns bigint
   language sql immutable strict parallel safe
   return (envelope #> '{data,receipt_id}')::bigint;
-comment on function reporting.receipt_id is 'The receipt that a callback of the receipt family is about';
+comment on function reporting.receipt_id is 'The receipt id of a callback of the receipt family';
 
 ----------------------------------------------------------------------------------------------------------- Families
 
--- A table for each family: the documented fields under their own names, and the same columns around them.
+-- A table for each family: the documented fields under their own names, and the common columns.
 
 create table receipts (
   business_id                text        not null,
@@ -140,38 +140,38 @@ create table receipts (
 );
 comment on table  receipts             is 'The newest version of each receipt; a deleted one keeps its row, with deleted_at';
 comment on column receipts.extra       is 'Fields that the interface does not document';
-comment on column receipts.delivery_id is 'The delivery that made this row';
+comment on column receipts.delivery_id is 'The delivery that this row was written from';
 
 create index receipts_day on receipts (business_id, reporting.day(coalesce(created_at, event_time)));
 
--- Every version of each receipt, unpacked when it is applied: unpacking thousands in a report would take too long.
+-- Every version of each receipt, parsed when it is applied: parsing thousands in a report would take too long.
 -- A column that a later migration adds to receipts is added here by db/reporting.
 create table receipt_versions (
   like receipts including comments,
   received_at timestamptz not null,
   applied_at  timestamptz not null,
-  -- Begins with the number, which is compared faster than the text.
+  -- The number is first because it is compared faster than the text.
   primary key (receipt_id, business_id, delivery_id)
 );
 comment on table  receipt_versions             is 'Every version of each receipt; read it through reporting.receipt_history';
-comment on column receipt_versions.delivery_id is 'The delivery that brought this version';
-comment on column receipt_versions.received_at is 'When that delivery first arrived';
+comment on column receipt_versions.delivery_id is 'The delivery that contained this version';
+comment on column receipt_versions.received_at is 'When that delivery was first received';
 comment on column receipt_versions.applied_at  is 'When it was applied';
 
--- The second time is for receipts_as_of: PostgreSQL 18 skips from day to day in it.
+-- applied_at is for receipts_as_of: PostgreSQL 18 can use it with a skip scan over the days.
 create index receipt_versions_day on receipt_versions (business_id, reporting.day(received_at), applied_at);
 -- Versions are stored in the order in which they were applied.
 create index receipt_versions_applied on receipt_versions using brin (applied_at);
 
--- Versions are made of deliveries, so they are deleted with them.
+-- Versions are copies of deliveries' data, so they are deleted with them.
 create function forget_versions() returns trigger language plpgsql as $$
 begin
   if tg_op = 'TRUNCATE' then
     truncate public.receipt_versions;
   else
-    -- A delivery that was never applied may name no receipt.
+    -- A delivery that was never applied may have no valid receipt id.
     delete from public.receipt_versions v
-    using gone d
+    using deleted d
     where d.family = 'receipt' and d.applied_at is not null and v.receipt_id = reporting.receipt_id(d.envelope)
       and v.business_id = d.business_id and v.delivery_id = d.id;
   end if;
@@ -179,7 +179,7 @@ begin
 end
 $$;
 create trigger forget_versions after delete on deliveries
-  referencing old table as gone for each statement execute function forget_versions();
+  referencing old table as deleted for each statement execute function forget_versions();
 create trigger forget_all_versions after truncate on deliveries
   for each statement execute function forget_versions();
 
@@ -204,7 +204,7 @@ comment on column consent_forms.id          is 'The form';
 comment on column consent_forms.docid       is 'The doctor';
 comment on column consent_forms.owner       is 'The business';
 comment on column consent_forms.extra       is 'Fields that the interface does not document';
-comment on column consent_forms.delivery_id is 'The delivery that made this row';
+comment on column consent_forms.delivery_id is 'The delivery that this row was written from';
 
 create index consent_forms_day on consent_forms using brin (reporting.day(event_time) date_minmax_multi_ops);
 
@@ -224,7 +224,7 @@ create table review_requests (
 );
 comment on table  review_requests             is 'Each request to ask a patient for a review';
 comment on column review_requests.extra       is 'Fields that the interface does not document';
-comment on column review_requests.delivery_id is 'The delivery that made this row';
+comment on column review_requests.delivery_id is 'The delivery that this row was written from';
 
 create index review_requests_day on review_requests using brin (reporting.day(event_time) date_minmax_multi_ops);
 
@@ -243,24 +243,24 @@ create table quarantine (
   acknowledged     boolean     not null default false
 );
 comment on table  quarantine              is 'Rejected callbacks, once per content';
-comment on column quarantine.id           is 'Made of the path and the body, so that a repetition has the same id';
+comment on column quarantine.id           is 'Derived from the path and the body, so that a resend has the same id';
 comment on column quarantine.path         is 'The registered path that it was sent to';
 comment on column quarantine.reason       is 'Why it was rejected, such as not_json';
-comment on column quarantine.errors       is 'What is wrong with it: a list of {path, message}';
+comment on column quarantine.errors       is 'The errors, as a list of {path, message}';
 comment on column quarantine.body         is 'The bytes as received';
-comment on column quarantine.count        is 'How often it arrived';
+comment on column quarantine.count        is 'How often it was received';
 comment on column quarantine.replayed_at  is 'When it was replayed';
-comment on column quarantine.acknowledged is 'Whether it was answered 200 and PostgreSQL refused it afterwards: the sender has no copy to send again, so only a person deletes it';
+comment on column quarantine.acknowledged is 'Whether it was acknowledged with 200 and rejected by PostgreSQL afterwards: the sender does not resend it, so it is never deleted automatically';
 
--- When there are too many, the oldest are deleted first.
+-- Beyond the limit, the oldest are deleted first.
 create index quarantine_by_age on quarantine (last_received_at);
 
--- Paths may hold an unguessable part, so no view shows them.
+-- Paths may contain an unguessable part, so no view shows them.
 create table callback_paths (
   path   text primary key,
   family text not null
 );
-comment on table callback_paths is 'The family of each registered path, former paths included';
+comment on table callback_paths is 'The family of each registered path, previous paths included';
 
 ------------------------------------------------------------------------------------------------------- Schema drift
 
@@ -275,20 +275,20 @@ create table schema_drift (
   example_delivery uuid        not null,
   primary key (event, field, kind, value)
 );
-comment on table  schema_drift                  is 'Where callbacks differ from what the interface documents';
+comment on table  schema_drift                  is 'Differences between callbacks and the documented interface';
 comment on column schema_drift.field            is 'The field, as a JSON pointer into the callback';
-comment on column schema_drift.kind             is 'unknown: not documented; missing: documented but absent; value: a short text never seen before; other: further ones, beyond the limit of rows per event';
-comment on column schema_drift.value            is 'The new value, of the few fields whose values are no personal data';
-comment on column schema_drift.count            is 'How often; a crash of a receiver may lose the last seconds';
-comment on column schema_drift.example_delivery is 'A delivery that shows it';
+comment on column schema_drift.kind             is 'unknown: not documented; missing: documented but absent; value: a new short text; other: all others, beyond the limit of rows per event';
+comment on column schema_drift.value            is 'The new value; only for the few fields that contain no personal data';
+comment on column schema_drift.count            is 'Number of callbacks; a crash of a receiver may lose the counts of the last seconds';
+comment on column schema_drift.example_delivery is 'A delivery with this difference';
 
--- Senders invent fields without end. So each event has rows for the first hundred new ones, and one row, of kind
--- "other", that counts the rest.
+-- The number of unknown fields is unlimited. So each event has rows for the first hundred, and one row of kind
+-- "other" that counts the rest.
 create function record_schema_drift(notes jsonb) returns void
   language plpgsql
 as $$
 begin
-  -- One at a time, so that no row appears while they are counted.
+  -- One call at a time, so that no row is added while they are counted.
   perform pg_advisory_xact_lock(hashtext('record_schema_drift'));
   with note as (
     select n.*, s.event is null and n.kind in ('unknown', 'value') as is_new
@@ -317,7 +317,7 @@ begin
     example_delivery = excluded.example_delivery;
 end
 $$;
-comment on function record_schema_drift is 'Adds counts to schema_drift, whose rows are bounded';
+comment on function record_schema_drift is 'Adds counts to schema_drift, whose number of rows is limited';
 
 -------------------------------------------------------------------------------------------------- The service itself
 
@@ -326,7 +326,7 @@ create table database_identity (
 );
 create unique index database_identity_one_row on database_identity ((true));
 insert into database_identity default values;
-comment on table  database_identity    is 'Distinguishes this database from others that share a Redis with it; a copy of the database has the same';
+comment on table  database_identity    is 'Distinguishes this database from others that share its Redis; a copy of the database has the same id';
 comment on column database_identity.id is 'A part of the names of its keys in Redis';
 
 create table saved_grants (
@@ -334,4 +334,4 @@ create table saved_grants (
   column_name name,
   privileges  aclitem[] not null
 );
-comment on table saved_grants is 'Grants on views of the schema reporting that were dropped and are to be re-created; empty otherwise';
+comment on table saved_grants is 'Grants on dropped views of the schema reporting, until the views are re-created; empty otherwise';

@@ -14,4 +14,4 @@ begin
   end loop;
 end
 $$;
-comment on function copy_column_comments is 'Explains columns of views as the columns of the same names in another are explained';
+comment on function copy_column_comments is 'Copies the comments of a view''s columns to the columns of the same names in other views';

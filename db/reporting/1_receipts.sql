@@ -1,7 +1,7 @@
--- Receipts and their versions. What is shown of a receipt is listed once, for all views of receipts.
+-- Receipts and their versions. The common columns are listed once, for all views of receipts.
 
--- What orders the versions of a receipt within a second, as the worker has it: a deletion that lacks the time
--- of its change is the last of its second, anything else that lacks it the first.
+-- Orders the versions of a receipt that have the same event time, as the worker does: without the time of its
+-- change a deletion is the last of its second, and any other event the first.
 create or replace function reporting.change_time(event text, updated_at timestamptz) returns timestamptz
   language sql immutable parallel safe
   return case
@@ -9,14 +9,14 @@ create or replace function reporting.change_time(event text, updated_at timestam
     else coalesce(updated_at, '-infinity')
   end;
 
--- Of two events at the same time the later in a receipt's life is the newer, as the worker has it.
+-- Of two events at the same time, the later one in the life cycle is newer, as in the worker.
 create or replace function reporting.rank(event text) returns integer
   language sql immutable parallel safe
   return array_position(array['receipt.created', 'receipt.updated', 'receipt.deleted'], event);
 
 do $do$
 declare
-  -- A new column comes last: PostgreSQL replaces a view in place only where columns are added at its end.
+  -- Add new columns at the end: otherwise PostgreSQL cannot replace the view in place.
   shown constant text := $$
     receipt_number,
     coalesce(created_at, event_time) as issued_at,
@@ -94,8 +94,8 @@ begin
     from receipt_versions v
   $$, shown);
 
-  -- A row whose present version was not applied later was the same then. For the others the version of then is
-  -- looked up; those that have none had not come yet.
+  -- A row whose version was applied by the moment is returned as it is. For the others, the newest version
+  -- applied by that moment is looked up; a receipt without one had not been received yet.
   execute format($$
     create or replace function reporting.receipts_as_of(moment timestamptz) returns setof reporting.all_receipts
       language sql stable parallel safe
@@ -123,8 +123,8 @@ begin
       where v.applied_at > moment;
     end
   $$, (
-    -- The columns of all_receipts, out of receipt_history; the key out of r, so that a condition on the business
-    -- reaches an index.
+    -- The columns of all_receipts, from receipt_history; the key from r, so that a condition on the business
+    -- uses an index.
     select string_agg(
       case
         when attname in ('business_id', 'receipt_id') then 'r.' || attname
@@ -163,37 +163,37 @@ select
 from reporting.receipts
 where due_amount > 0;
 
-comment on view reporting.all_receipts         is 'Every receipt as its newest version says, deleted ones included';
-comment on view reporting.receipts             is 'Receipts as their newest versions say, without the deleted ones';
-comment on view reporting.deleted_receipts     is 'Receipts that were deleted, as they last were';
-comment on view reporting.outstanding_receipts is 'Receipts on which something is still to pay';
+comment on view reporting.all_receipts         is 'The newest version of each receipt, deleted ones included';
+comment on view reporting.receipts             is 'The newest version of each receipt, without deleted ones';
+comment on view reporting.deleted_receipts     is 'The newest version of each deleted receipt';
+comment on view reporting.outstanding_receipts is 'Receipts with an amount due';
 comment on view reporting.receipt_history      is 'Every version of each receipt, one row each; order by version';
-comment on view reporting.receipts_daily       is 'Receipts of a day added up, for each business, clinic and doctor';
+comment on view reporting.receipts_daily       is 'Totals of the receipts of a day, for each business, clinic and doctor';
 
-comment on function reporting.receipts_as_of   is 'The rows of receipts as of a moment: one for each receipt that had arrived, deleted ones included';
-comment on function reporting.change_time      is 'What orders versions of a receipt that have the same event time: the time of the change; where it is missing, a deletion comes last and anything else first';
-comment on function reporting.rank             is 'The place of an event in the life of a receipt';
+comment on function reporting.receipts_as_of   is 'The rows of all_receipts at a moment in the past: one for each receipt that was already applied, deleted ones included';
+comment on function reporting.change_time      is 'Orders versions of a receipt that have the same event time: by the time of the change; without one, a deletion is last and any other event first';
+comment on function reporting.rank             is 'The position of an event in the life cycle of a receipt';
 
-comment on column reporting.all_receipts.business_id                is 'The business, as the service names it';
+comment on column reporting.all_receipts.business_id                is 'The business, by its id in the service';
 comment on column reporting.all_receipts.receipt_id                 is 'The receipt; unique within its business';
-comment on column reporting.all_receipts.receipt_number             is 'The number printed on the receipt, where the service sends one';
+comment on column reporting.all_receipts.receipt_number             is 'The number printed on the receipt; null if the service sends none';
 comment on column reporting.all_receipts.day                        is 'The day on which the receipt was issued';
-comment on column reporting.all_receipts.issued_at                  is 'When the receipt was created; where the service does not say, the time of its last event';
+comment on column reporting.all_receipts.issued_at                  is 'When the receipt was created; if the service does not send that, the time of its last event';
 comment on column reporting.all_receipts.updated_at                 is 'When the service last changed the receipt, by its own clock';
-comment on column reporting.all_receipts.deleted_at                 is 'When it was deleted; null: it was not';
+comment on column reporting.all_receipts.deleted_at                 is 'When it was deleted; null: not deleted';
 comment on column reporting.all_receipts.clinic_id                  is 'The clinic';
 comment on column reporting.all_receipts.doctor_id                  is 'The doctor (doctor_oid)';
 comment on column reporting.all_receipts.patient_id                 is 'The patient (patient_oid)';
 comment on column reporting.all_receipts.name                       is 'The name on the receipt';
 comment on column reporting.all_receipts.mobile                     is 'The mobile number on the receipt';
-comment on column reporting.all_receipts.status                     is 'Its state, as the service names it (receipt_status), such as SUCCESS';
+comment on column reporting.all_receipts.status                     is 'The status that the service sends (receipt_status), such as SUCCESS';
 comment on column reporting.all_receipts.gross_amount               is 'Amount before discounts (receipt_amount), in rupees';
 comment on column reporting.all_receipts.item_discount_amount       is 'Discounts on single items (sku_discount_amount), in rupees';
 comment on column reporting.all_receipts.additional_discount_type   is 'How the additional discount was given, such as AMOUNT';
 comment on column reporting.all_receipts.additional_discount_value  is 'The additional discount as it was entered: an amount or a percentage, see its type';
 comment on column reporting.all_receipts.additional_discount_amount is 'The additional discount, in rupees';
 comment on column reporting.all_receipts.net_amount                 is 'Amount to pay after discounts, as the service computed it, in rupees';
-comment on column reporting.all_receipts.paid_amount                is 'Amount paid so far (amount_paid), in rupees; null where the service does not say';
+comment on column reporting.all_receipts.paid_amount                is 'Amount paid so far (amount_paid), in rupees; null if the service does not send it';
 comment on column reporting.all_receipts.due_amount                 is 'Amount still to pay (amount_due), in rupees';
 comment on column reporting.all_receipts.payment_id                 is 'The payment';
 comment on column reporting.all_receipts.payment_link               is 'Where it can be paid';
@@ -207,7 +207,7 @@ comment on column reporting.all_receipts.aid                        is 'An id th
 comment on column reporting.all_receipts.client_id                  is 'The client of the service that sent it';
 comment on column reporting.all_receipts.last_event                 is 'The event that made this row';
 comment on column reporting.all_receipts.event_time                 is 'When that event happened';
-comment on column reporting.all_receipts.delivery_id                is 'The delivery that made this row';
+comment on column reporting.all_receipts.delivery_id                is 'The delivery that this row was written from';
 
 select copy_column_comments('reporting.all_receipts', 'reporting.receipts', 'reporting.deleted_receipts',
                             'reporting.outstanding_receipts', 'reporting.receipts_daily', 'reporting.receipt_history');
@@ -216,24 +216,24 @@ comment on column reporting.deleted_receipts.deleted_at is 'When it was deleted'
 
 comment on column reporting.outstanding_receipts.days_outstanding is 'Days since it was issued';
 
-comment on column reporting.receipts_daily.clinic_id          is 'The clinic; null: the receipts name none';
-comment on column reporting.receipts_daily.doctor_id          is 'The doctor; null: the receipts name none';
+comment on column reporting.receipts_daily.clinic_id          is 'The clinic; null: receipts without a clinic';
+comment on column reporting.receipts_daily.doctor_id          is 'The doctor; null: receipts without a doctor';
 comment on column reporting.receipts_daily.day                is 'The day on which the receipts were issued';
-comment on column reporting.receipts_daily.receipts           is 'How many, without the deleted ones';
-comment on column reporting.receipts_daily.gross_amount       is 'Before discounts, in rupees';
-comment on column reporting.receipts_daily.discount_amount    is 'Discounts on items and additional ones, in rupees';
-comment on column reporting.receipts_daily.net_amount         is 'To pay after discounts, in rupees';
-comment on column reporting.receipts_daily.paid_amount        is 'Paid so far, in rupees';
-comment on column reporting.receipts_daily.due_amount         is 'Still to pay, in rupees';
-comment on column reporting.receipts_daily.deleted_receipts   is 'How many of the day’s receipts were deleted since; no other column counts them';
-comment on column reporting.receipts_daily.deleted_net_amount is 'What the deleted ones came to after discounts, in rupees';
+comment on column reporting.receipts_daily.receipts           is 'Number of receipts, without deleted ones';
+comment on column reporting.receipts_daily.gross_amount       is 'Amount before discounts, in rupees';
+comment on column reporting.receipts_daily.discount_amount    is 'Discounts on items plus additional discounts, in rupees';
+comment on column reporting.receipts_daily.net_amount         is 'Amount to pay after discounts, in rupees';
+comment on column reporting.receipts_daily.paid_amount        is 'Amount paid so far, in rupees';
+comment on column reporting.receipts_daily.due_amount         is 'Amount due, in rupees';
+comment on column reporting.receipts_daily.deleted_receipts   is 'Number of the day’s receipts that were deleted; the columns without "deleted" do not include them';
+comment on column reporting.receipts_daily.deleted_net_amount is 'Amount to pay of the deleted receipts after discounts, in rupees';
 
-comment on column reporting.receipt_history.version     is 'Its place among the versions of the receipt, from 1; the highest is the present one';
-comment on column reporting.receipt_history.event       is 'What happened: receipt.created, receipt.updated or receipt.deleted';
+comment on column reporting.receipt_history.version     is 'The number of the version, from 1; the highest is the current one';
+comment on column reporting.receipt_history.event       is 'The event: receipt.created, receipt.updated or receipt.deleted';
 comment on column reporting.receipt_history.event_time  is 'When it happened';
-comment on column reporting.receipt_history.day         is 'The day on which the callback arrived';
-comment on column reporting.receipt_history.received_at is 'When the callback first arrived';
+comment on column reporting.receipt_history.day         is 'The day on which the callback was received';
+comment on column reporting.receipt_history.received_at is 'When the callback was first received';
 comment on column reporting.receipt_history.applied_at  is 'When it was applied to the table';
-comment on column reporting.receipt_history.issued_at   is 'When the receipt was created; where the version does not say, the time of its event';
-comment on column reporting.receipt_history.deleted_at  is 'When this version deleted the receipt; null: it did not';
-comment on column reporting.receipt_history.delivery_id is 'The delivery that brought this version';
+comment on column reporting.receipt_history.issued_at   is 'When the receipt was created; if the version does not contain that, the time of its event';
+comment on column reporting.receipt_history.deleted_at  is 'When this version deleted the receipt; null: it is no deletion';
+comment on column reporting.receipt_history.delivery_id is 'The delivery that contained this version';

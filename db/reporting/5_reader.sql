@@ -1,4 +1,4 @@
--- Roles belong to the whole server: the service of another database may have made this one, or be making it now.
+-- Roles belong to the whole server: the service of another database may have created this one, or be creating it now.
 do $$
 begin
   if not exists (select from pg_roles where rolname = 'reporting_reader') then
@@ -13,7 +13,7 @@ exception
 end
 $$;
 
--- Once, and not whenever views changed: what somebody has revoked stays revoked.
+-- Granted once and not after each change of the views: a revoked privilege stays revoked.
 do $$
 begin
   if exists (select from pg_roles where rolname = 'reporting_reader')

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
-import { RefusedInput, ServiceError, Unauthorized, Unavailable } from './errors.ts';
+import { type ErrorContext, RefusedInput, ServiceError, Unauthorized, Unavailable } from './errors.ts';
 import type { Operation } from './operations.ts';
 import { readResponse } from './read-response.ts';
 import { secretsOf } from './redact.ts';
 import { registrationHeaders } from './registration-schemas.ts';
 import { pauseBeforeRetry, type RetryPolicy } from './retry.ts';
 import { NoResponse, sendRequest } from './send-request.ts';
-import { getToken, NoToken, type TokenSource } from './token-source.ts';
+import { getToken, type TokenSource } from './token-source.ts';
 import { TimedOut, withTimeout } from './with-timeout.ts';
 
 /** What all calls of one client share. */
@@ -46,20 +46,13 @@ export async function call<O extends Operation>(
   input: unknown,
   options: RegistrationOptions,
 ): Promise<z.output<O['response']>> {
-  const name = operation.name;
-  const request = parse(operation.request, input, { operation: name, transactionId: transactionOf(input) });
-  const context = { operation: name, transactionId: transactionOf(request) };
+  const context = { operation: operation.name, transactionId: transactionOf(input) };
+  const request = parse(operation.request, input, context);
   const headers = operation.registers ? parseHeaders(options, context) : {};
   let sent = false;
 
   async function attempt(outer: AbortSignal, rejected?: RejectedToken): Promise<z.output<O['response']>> {
-    const token = await getToken(connection.token, outer, rejected?.token).catch((error: unknown) => {
-      if (!rejected || !(error instanceof NoToken)) throw error;
-      throw new Unauthorized(`the service responded with 401, and ${error.message}`, {
-        ...context,
-        status: 401,
-      });
-    });
+    const token = await getToken(connection.token, outer, context, rejected?.token);
     if (rejected && token === rejected.token) throw rejected.error;
     const { dispatcher, baseUrl, timeoutMs, serviceIdentifierField } = connection;
     const sentBefore = sent;
@@ -105,28 +98,22 @@ export async function call<O extends Operation>(
 }
 
 type RejectedToken = { readonly token: string; readonly error: Unauthorized };
-type Context = { readonly operation: string; readonly transactionId: string | undefined };
 
-function toServiceError(error: unknown, context: Context, mayHaveReached: boolean): ServiceError {
+function toServiceError(error: unknown, context: ErrorContext, mayHaveReached: boolean): ServiceError {
   if (error instanceof ServiceError) return error;
-  if (error instanceof NoToken) return new Unauthorized(error.message, context);
-  if (error instanceof TimedOut) {
-    return new Unavailable(error.message, context, { reason: 'time-out', mayHaveReached });
-  }
-  if (error instanceof NoResponse) {
-    return new Unavailable(error.message, context, { reason: 'network', mayHaveReached });
-  }
-  throw error;
+  if (!(error instanceof TimedOut || error instanceof NoResponse)) throw error;
+  const reason = error instanceof TimedOut ? 'time-out' : 'network';
+  return new Unavailable(error.message, context, { reason, mayHaveReached });
 }
 
-function parse(schema: z.ZodType, input: unknown, context: Context): object {
+function parse(schema: z.ZodType, input: unknown, context: ErrorContext): object {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data as object;
   const issues = parsed.error.issues.map((i) => ({ path: i.path.join('.') || 'input', message: i.message }));
   throw new RefusedInput(issues, context);
 }
 
-function parseHeaders(options: RegistrationOptions, context: Context): Record<string, string> {
+function parseHeaders(options: RegistrationOptions, context: ErrorContext): Record<string, string> {
   const given = Object.entries({
     'X-Pt-Id': options.ptId,
     'X-Partner-Pt-Id': options.partnerPtId,
@@ -135,7 +122,7 @@ function parseHeaders(options: RegistrationOptions, context: Context): Record<st
   return { ...parse(registrationHeaders, Object.fromEntries(given), context) };
 }
 
-function transactionOf(request: unknown): string | undefined {
-  const id = (request as { txn_id?: unknown } | null | undefined)?.txn_id;
+function transactionOf(input: unknown): string | undefined {
+  const id = (input as { txn_id?: unknown } | null | undefined)?.txn_id;
   return typeof id === 'string' ? id : undefined;
 }

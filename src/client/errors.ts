@@ -1,19 +1,18 @@
-/** What every error of the client carries. `transactionId` is the txn_id of the request, where it had one. */
-export interface ErrorContext {
-  readonly operation: string;
-  readonly transactionId?: string | undefined;
-  readonly status?: number | undefined;
-  /** The response body, redacted: at most 500 characters, without strings of the request and long numbers. */
-  readonly body?: string | undefined;
-}
+/** What every error of the client carries. */
+export type ErrorContext = Pick<ServiceError, 'operation'> &
+  Partial<Pick<ServiceError, 'transactionId' | 'status' | 'body' | 'retryAfterMs'>>;
 
 /** Base of the client's errors. None has a `cause`: a library's error may quote the response or the token. */
 export abstract class ServiceError extends Error {
   abstract override readonly name: string;
   readonly operation: string;
+  /** The txn_id of the request, if it has one. */
   readonly transactionId: string | undefined;
   readonly status: number | undefined;
+  /** The response body, redacted: at most 500 characters, without strings of the request and long numbers. */
   readonly body: string | undefined;
+  /** From the Retry-After of the response, milliseconds. */
+  readonly retryAfterMs: number | undefined;
 
   constructor(message: string, context: ErrorContext) {
     super(`${context.operation}: ${message}`);
@@ -21,6 +20,7 @@ export abstract class ServiceError extends Error {
     this.transactionId = context.transactionId;
     this.status = context.status;
     this.body = context.body;
+    this.retryAfterMs = context.retryAfterMs;
   }
 }
 
@@ -43,13 +43,6 @@ export class Unauthorized extends ServiceError {
 /** The service rejected the request: a 4xx other than 401. */
 export class Rejected extends ServiceError {
   readonly name = 'Rejected';
-  /** From Retry-After, milliseconds. */
-  readonly retryAfterMs: number | undefined;
-
-  constructor(message: string, context: ErrorContext, retryAfterMs?: number) {
-    super(message, context);
-    this.retryAfterMs = retryAfterMs;
-  }
 }
 
 /** 5xx, time-out or network. */
@@ -58,17 +51,15 @@ export class Unavailable extends ServiceError {
   readonly reason: 'status' | 'time-out' | 'network';
   /** False: the request never reached the service, so its OTP is still valid. */
   readonly mayHaveReached: boolean;
-  readonly retryAfterMs: number | undefined;
 
   constructor(
     message: string,
     context: ErrorContext,
-    detail: Pick<Unavailable, 'reason' | 'mayHaveReached'> & { retryAfterMs?: number | undefined },
+    detail: Pick<Unavailable, 'reason' | 'mayHaveReached'>,
   ) {
     super(message, context);
     this.reason = detail.reason;
     this.mayHaveReached = detail.mayHaveReached;
-    this.retryAfterMs = detail.retryAfterMs;
   }
 }
 

@@ -8,23 +8,14 @@ export interface NextStep {
   readonly statement: string;
 }
 
-const onlyNamed = {
-  serviceIdentifier: 'not stated',
-  statement:
-    'The interface names this state and states nothing else about it; which call follows is not shown.',
-} as const;
-
-const steps: Record<SkipState, Omit<NextStep, 'state'>> = {
-  abha_end: {
-    serviceIdentifier: 'present',
-    statement: 'The service identifier (svc) is present. The interface states nothing else about this state.',
-  },
-  confirm_mobile_otp: onlyNamed,
-  abha_select: onlyNamed,
-  abha_create: onlyNamed,
-};
-
 /** What section 3 states about a response's skip_state. Transitions are not in the interface. */
-export function nextStep(response: { readonly skip_state: SkipState }): NextStep {
-  return { state: response.skip_state, ...steps[response.skip_state] };
+export function nextStep({ skip_state: state }: { readonly skip_state: SkipState }): NextStep {
+  if (state === 'abha_end') {
+    const statement =
+      'The service identifier (svc) is present. The interface states nothing else about this state.';
+    return { state, serviceIdentifier: 'present', statement };
+  }
+  const statement =
+    'The interface names this state and states nothing else about it; which call follows is not shown.';
+  return { state, serviceIdentifier: 'not stated', statement };
 }

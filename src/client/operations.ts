@@ -1,17 +1,6 @@
 import type { z } from 'zod';
-import {
-  abhaProfile,
-  createAddressByAadhaarRequest,
-  createAddressByAadhaarResponse,
-  createAddressByMobileRequest,
-  createAddressByMobileResponse,
-  profile,
-  profileRequest,
-  serviceIdentifier,
-  verifyAadhaarOtpRequest,
-  verifyAadhaarOtpResponse,
-} from './registration-schemas.ts';
-import { drug, labTest, searchRequest, searchResponse } from './search-schemas.ts';
+import * as registration from './registration-schemas.ts';
+import * as search from './search-schemas.ts';
 
 /** One operation of section 4. */
 export interface Operation<Request extends z.ZodType = z.ZodType, Response extends z.ZodType = z.ZodType> {
@@ -29,41 +18,41 @@ export interface Operation<Request extends z.ZodType = z.ZodType, Response exten
   readonly registers: boolean;
 }
 
-const registration = { method: 'POST', repeatable: false, registers: true } as const;
+const registers = { method: 'POST', repeatable: false, registers: true } as const;
 
 /** The four operations, sections 4.1 to 4.4. */
 export const operations = {
   verifyAadhaarOtp: {
-    ...registration,
+    ...registers,
     name: 'verifyAadhaarOtp',
     summary: 'Verify OTP',
     path: 'abdm/na/v1/registration/aadhaar/verify',
-    request: verifyAadhaarOtpRequest,
-    response: verifyAadhaarOtpResponse,
+    request: registration.verifyAadhaarOtpRequest,
+    response: registration.verifyAadhaarOtpResponse,
   },
   createAddressByMobile: {
-    ...registration,
+    ...registers,
     name: 'createAddressByMobile',
     summary: 'Create health address by mobile',
     path: 'abdm/na/v1/registration/mobile/create-phr',
-    request: createAddressByMobileRequest,
-    response: createAddressByMobileResponse,
+    request: registration.createAddressByMobileRequest,
+    response: registration.createAddressByMobileResponse,
   },
   createAddressByAadhaar: {
-    ...registration,
+    ...registers,
     name: 'createAddressByAadhaar',
     summary: 'Create health address by Aadhaar',
     path: 'abdm/na/v1/registration/aadhaar/create-phr',
-    request: createAddressByAadhaarRequest,
-    response: createAddressByAadhaarResponse,
+    request: registration.createAddressByAadhaarRequest,
+    response: registration.createAddressByAadhaarResponse,
   },
   searchDrugsAndLabs: {
     name: 'searchDrugsAndLabs',
     summary: 'Search drugs and laboratory tests',
     method: 'GET',
     path: 'medical-db/v1/drugs-and-labs',
-    request: searchRequest,
-    response: searchResponse,
+    request: search.searchRequest,
+    response: search.searchResponse,
     repeatable: true,
     registers: false,
   },
@@ -73,10 +62,10 @@ export type OperationName = keyof typeof operations;
 
 /** The schemas that the requests and responses are made of, by the names of section 2. */
 export const resources = {
-  ProfileToRegister: profileRequest,
-  Profile: profile,
-  AbhaProfile: abhaProfile,
-  ServiceIdentifier: serviceIdentifier,
-  Drug: drug,
-  LabTest: labTest,
+  ProfileToRegister: registration.profileRequest,
+  Profile: registration.profile,
+  AbhaProfile: registration.abhaProfile,
+  ServiceIdentifier: registration.serviceIdentifier,
+  Drug: search.drug,
+  LabTest: search.labTest,
 };

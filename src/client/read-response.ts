@@ -18,14 +18,16 @@ export function readResponse(
   const { status, text } = response;
   // A successful registration returns tokens and a person's profile, which no pattern recognises.
   const redactable = text !== undefined && !(operation.registers && status < 300);
-  const context = { ...request, status, body: redactable ? redact(text, secrets) : undefined };
+  const context = {
+    ...request,
+    status,
+    body: redactable ? redact(text, secrets) : undefined,
+    retryAfterMs: retryAfterMs(response.headers['retry-after']),
+  };
   const message = `the service responded with ${status}`;
   if (status === 401) throw new Unauthorized(message, context);
-  const waitMs = retryAfterMs(response.headers['retry-after']);
-  if (status >= 400 && status < 500) throw new Rejected(message, context, waitMs);
-  if (status >= 500) {
-    throw new Unavailable(message, context, { reason: 'status', mayHaveReached: true, retryAfterMs: waitMs });
-  }
+  if (status >= 400 && status < 500) throw new Rejected(message, context);
+  if (status >= 500) throw new Unavailable(message, context, { reason: 'status', mayHaveReached: true });
   if (status < 200 || status > 299) throw new UnreadableResponse(`${message}, not followed`, context);
   if (text === undefined) throw new UnreadableResponse(`incomplete body (${response.failure})`, context);
 

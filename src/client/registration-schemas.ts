@@ -6,6 +6,7 @@ import { z } from 'zod';
 export const skipStates = ['abha_end', 'confirm_mobile_otp', 'abha_select', 'abha_create'] as const;
 export type SkipState = (typeof skipStates)[number];
 
+const text = z.string().nullish();
 const transactionId = z.string().min(1).describe('Transaction id from the previous response');
 const address = z
   .string()
@@ -15,145 +16,121 @@ const address = z
 /** The profile that mobile creation sends (sections 2.5 and 4.2); which fields are required is not shown. */
 export const profileRequest = z
   .strictObject({
-    address: z.string().optional().describe('Street address'),
-    day_of_birth: z.int().optional(),
-    month_of_birth: z.int().optional(),
-    year_of_birth: z.int().optional(),
-    first_name: z.string().optional(),
-    middle_name: z.string().optional(),
-    last_name: z.string().optional(),
+    address: z.string().describe('Street address'),
+    day_of_birth: z.int(),
+    month_of_birth: z.int(),
+    year_of_birth: z.int(),
+    first_name: z.string(),
+    middle_name: z.string(),
+    last_name: z.string(),
     gender: z
       .string()
       .regex(/^\p{L}$/u, 'must be a single letter')
-      .optional()
       .describe('Single-letter code; the allowed codes are not shown'),
-    pincode: z.string().optional().describe('Postal code'),
+    pincode: z.string().describe('Postal code'),
   })
-  .meta({ title: 'Profile to register' });
+  .partial();
 
 /** The profile of every registration response (section 2.5): any field may be null. */
-export const profile = z
-  .looseObject({
-    abha_address: z.string().nullish().describe('Health address, form <name>@<domain>'),
-    abha_addresses: z.array(z.string()).nullish().describe('Addresses available to the user'),
-    abha_number: z.string().nullish().describe('Digit groups separated by hyphens, pattern 2-4-4-4'),
-    address: z.string().nullish().describe('Street address'),
-    day_of_birth: z.int().nullish(),
-    month_of_birth: z.int().nullish(),
-    year_of_birth: z.int().nullish(),
-    first_name: z.string().nullish(),
-    middle_name: z.string().nullish(),
-    last_name: z.string().nullish(),
-    gender: z.string().nullish().describe('Single-letter code'),
-    kyc_verified: z.unknown().optional().describe('Nullable; its type inside a profile is not shown'),
-    mobile: z.string().nullish(),
-    pincode: z.string().nullish().describe('Postal code'),
-  })
-  .meta({ title: 'Profile' });
+export const profile = z.looseObject({
+  abha_address: text.describe('Health address, form <name>@<domain>'),
+  abha_addresses: z.array(z.string()).nullish().describe('Addresses available to the user'),
+  abha_number: text.describe('Digit groups separated by hyphens, pattern 2-4-4-4'),
+  address: text.describe('Street address'),
+  day_of_birth: z.int().nullish(),
+  month_of_birth: z.int().nullish(),
+  year_of_birth: z.int().nullish(),
+  first_name: text,
+  middle_name: text,
+  last_name: text,
+  gender: text.describe('Single-letter code'),
+  kyc_verified: z.unknown().optional().describe('Nullable; its type inside a profile is not shown'),
+  mobile: text,
+  pincode: text.describe('Postal code'),
+});
 
 /** One item of abha_profiles in the response to Verify OTP (section 2.5). */
-export const abhaProfile = z
-  .looseObject({
-    abha_address: z.string().nullish(),
-    kyc_verified: z.string().nullish(),
-    name: z.string().nullish(),
-  })
-  .meta({ title: 'ABHA profile' });
+export const abhaProfile = z.looseObject({ abha_address: text, kyc_verified: text, name: text });
 
 /** The service-identifier object (section 2.5); the field's real name is configured. */
-export const serviceIdentifier = z
-  .looseObject({
-    min_token: z.string(),
-    oid: z.unknown().optional().describe('Nullable; its type is not shown'),
-    uuid: z.unknown().optional().describe('Nullable; its type is not shown'),
-  })
-  .meta({ title: 'Service identifier' });
+export const serviceIdentifier = z.looseObject({
+  min_token: z.string(),
+  oid: z.unknown().optional().describe('Nullable; its type is not shown'),
+  uuid: z.unknown().optional().describe('Nullable; its type is not shown'),
+});
+
+const headerValue = z
+  .string()
+  .regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, 'must be printable ASCII without outer blanks')
+  .optional();
 
 /** The optional headers of the registration operations (section 4.1). */
-export const registrationHeaders = z
-  .strictObject({
-    'X-Pt-Id': headerValue().describe("The service's user identifier (OID)"),
-    'X-Partner-Pt-Id': headerValue().describe('Partner user identifier'),
-    'X-Hip-Id': headerValue().describe('Partner HIP identifier'),
-  })
-  .meta({ title: 'Registration headers' });
+export const registrationHeaders = z.strictObject({
+  'X-Pt-Id': headerValue.describe("The service's user identifier (OID)"),
+  'X-Partner-Pt-Id': headerValue.describe('Partner user identifier'),
+  'X-Hip-Id': headerValue.describe('Partner HIP identifier'),
+});
 
 /** Request of Verify OTP (section 4.1). */
-export const verifyAadhaarOtpRequest = z
-  .strictObject({
-    mobile: z
-      .string()
-      .regex(/^[0-9]{10}$/, 'must be a 10-digit mobile number')
-      .describe('10-digit mobile number for the new ABHA; may differ from the one linked to the Aadhaar'),
-    otp: z.string().min(1).describe('OTP received on the mobile number'),
-    txn_id: transactionId,
-  })
-  .meta({ title: 'Verify OTP request' });
+export const verifyAadhaarOtpRequest = z.strictObject({
+  mobile: z
+    .string()
+    .regex(/^[0-9]{10}$/, 'must be a 10-digit mobile number')
+    .describe('10-digit mobile number for the new ABHA; may differ from the one linked to the Aadhaar'),
+  otp: z.string().min(1).describe('OTP received on the mobile number'),
+  txn_id: transactionId,
+});
 
 /** Request of Create health address by mobile (section 4.2). */
-export const createAddressByMobileRequest = z
-  .strictObject({
-    abha_address: address.describe('Address to create'),
-    profile: profileRequest,
-    txn_id: transactionId,
-  })
-  .meta({ title: 'Create health address by mobile request' });
+export const createAddressByMobileRequest = z.strictObject({
+  abha_address: address.describe('Address to create'),
+  profile: profileRequest,
+  txn_id: transactionId,
+});
 
 /** Request of Create health address by Aadhaar (section 4.3). */
-export const createAddressByAadhaarRequest = z
-  .strictObject({
-    abha_address: address.describe('Address to go with the ABHA number'),
-    txn_id: transactionId,
-  })
-  .meta({ title: 'Create health address by Aadhaar request' });
-
-const fieldsOfEveryResponse = {
-  profile: profile.nullish(),
-  refresh_token: z.string().nullish().describe('Issued by the national health authority'),
-  token: z.string().nullish().describe('ABHA token'),
-};
+export const createAddressByAadhaarRequest = z.strictObject({
+  abha_address: address.describe('Address to go with the ABHA number'),
+  txn_id: transactionId,
+});
 
 /** Response of Verify OTP (section 4.1), a union on skip_state. */
 export const verifyAadhaarOtpResponse = byState({
-  ...fieldsOfEveryResponse,
   abha_profiles: z.array(abhaProfile).nullish(),
-  hint: z.string().nullish().describe('Hint for the mobile number'),
-  txn_id: z.string().nullish().describe('Transaction id, required for the next call'),
-}).meta({ title: 'Verify OTP response' });
+  hint: text.describe('Hint for the mobile number'),
+  txn_id: text.describe('Transaction id, required for the next call'),
+});
 
 /** Response of Create health address by mobile (section 4.2), a union on skip_state. */
 export const createAddressByMobileResponse = byState({
-  ...fieldsOfEveryResponse,
   success: z.boolean().nullish(),
-}).meta({ title: 'Create health address by mobile response' });
+});
 
 /** Response of Create health address by Aadhaar (section 4.3), a union on skip_state. */
 export const createAddressByAadhaarResponse = byState({
-  ...fieldsOfEveryResponse,
-  hint: z.string().nullish().describe('Hint for the mobile number'),
-  txn_id: z.string().nullish().describe('Transaction id'),
-}).meta({ title: 'Create health address by Aadhaar response' });
+  hint: text.describe('Hint for the mobile number'),
+  txn_id: text.describe('Transaction id'),
+});
 
 function byState<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const fields = {
+    profile: profile.nullish(),
+    refresh_token: text.describe('Issued by the national health authority'),
+    token: text.describe('ABHA token'),
+    ...shape,
+  };
   return z.discriminatedUnion('skip_state', [
     z.looseObject({
-      ...shape,
+      ...fields,
       skip_state: z.literal('abha_end'),
       svc: serviceIdentifier.describe('Present when skip_state is abha_end'),
     }),
     z.looseObject({
-      ...shape,
+      ...fields,
       skip_state: z.enum(['confirm_mobile_otp', 'abha_select', 'abha_create']),
       svc: serviceIdentifier.nullish(),
     }),
   ]);
-}
-
-function headerValue() {
-  return z
-    .string()
-    .regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, 'must be printable ASCII without outer blanks')
-    .optional();
 }
 
 export type ProfileRequest = z.input<typeof profileRequest>;

@@ -1,4 +1,4 @@
-import { Rejected, type ServiceError, Unavailable } from './errors.ts';
+import { type ServiceError, Unavailable } from './errors.ts';
 import type { Operation } from './operations.ts';
 
 /** When a failed attempt is retried. */
@@ -23,10 +23,8 @@ export function pauseBeforeRetry(
   policy: RetryPolicy,
 ): number | undefined {
   if (attempt >= policy.maxAttempts || !isRetryable(error, operation)) return undefined;
-  const retryAfter =
-    error instanceof Rejected || error instanceof Unavailable ? error.retryAfterMs : undefined;
   const bound = Math.min(policy.firstPauseMs * 2 ** (attempt - 1), policy.longestPauseMs);
-  return (retryAfter ?? 0) + Math.random() * bound;
+  return (error.retryAfterMs ?? 0) + Math.random() * bound;
 }
 
 function isRetryable(error: ServiceError, operation: Operation): boolean {

@@ -1,52 +1,45 @@
 import { z } from 'zod';
 
-const anyObject = () => z.looseObject({}).nullish();
+const text = z.string().nullish();
+const anyObject = z.looseObject({}).nullish();
 
 /** A drug of the medical database (section 2.6). Any field may be missing or null, but has its documented type. */
-export const drug = z
-  .looseObject({
-    id: z.string().nullish(),
-    name: z.string().nullish(),
-    manufacturer_name: z.string().nullish(),
-    product_type: z.string().nullish(),
-    generic_name: z.string().nullish(),
-    generic_id: z.string().nullish(),
-    common_name: z.string().nullish(),
-    soa: z.boolean().nullish(),
-    drug_name_match: z.boolean().nullish(),
-    product_sku: z.string().nullish(),
-    action_class: anyObject(),
-    include_suggestion: z.boolean().nullish(),
-    highlighted_fields: anyObject(),
-    is_otc: z.boolean().nullish(),
-  })
-  .meta({ title: 'Drug' });
+export const drug = z.looseObject({
+  id: text,
+  name: text,
+  manufacturer_name: text,
+  product_type: text,
+  generic_name: text,
+  generic_id: text,
+  common_name: text,
+  soa: z.boolean().nullish(),
+  drug_name_match: z.boolean().nullish(),
+  product_sku: text,
+  action_class: anyObject,
+  include_suggestion: z.boolean().nullish(),
+  highlighted_fields: anyObject,
+  is_otc: z.boolean().nullish(),
+});
 
 /** A laboratory test of the medical database (section 2.6). */
-export const labTest = z
-  .looseObject({
-    id: z.string().nullish(),
-    name: z.string().nullish(),
-    description: z.string().nullish(),
-    category: z.string().nullish(),
-    price: z.number().nullish(),
-    preparation: z.string().nullish(),
-  })
-  .meta({ title: 'LabTest' });
+export const labTest = z.looseObject({
+  id: text,
+  name: text,
+  description: text,
+  category: text,
+  price: z.number().nullish(),
+  preparation: text,
+});
 
 /** Query of the search (sections 4.4 and 8), with the documented defaults. */
-export const searchRequest = z
-  .strictObject({
-    q: z.string().min(1).describe('Search query'),
-    limit: z.int().min(1).max(100).default(10).describe('Maximum number of results'),
-    s_type: z.enum(['drug', 'lab']).default('drug'),
-  })
-  .meta({ title: 'Search query' });
+export const searchRequest = z.strictObject({
+  q: z.string().min(1).describe('Search query'),
+  limit: z.int().min(1).max(100).default(10).describe('Maximum number of results'),
+  s_type: z.enum(['drug', 'lab']).default('drug'),
+});
 
 /** Response of the search (section 4.4): both arrays are required; which one is filled is not shown. */
-export const searchResponse = z
-  .looseObject({ drugs: z.array(drug), lab_tests: z.array(labTest) })
-  .meta({ title: 'Search response' });
+export const searchResponse = z.looseObject({ drugs: z.array(drug), lab_tests: z.array(labTest) });
 
 export type Drug = z.output<typeof drug>;
 export type LabTest = z.output<typeof labTest>;

@@ -6,9 +6,9 @@ import type { Operation } from './operations.ts';
 export interface HttpResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  readonly text: string | undefined;
+  readonly text?: string;
   /** Why there is no text: the library's error code. */
-  readonly failure: string | undefined;
+  readonly failure?: string;
 }
 
 /** No response came. `mayHaveReached` is false only where not even a connection was made. */
@@ -47,34 +47,29 @@ export async function sendRequest(
   const url = new URL(operation.path, baseUrl);
   const hasBody = operation.method === 'POST';
   if (!hasBody) url.search = new URLSearchParams(Object.entries(request)).toString();
+  const type = 'application/json';
+  let start: Pick<HttpResponse, 'status' | 'headers'> | undefined;
   try {
     const response = await dispatcher.request({
       origin: url.origin,
       path: url.pathname + url.search,
       method: operation.method,
-      headers: {
-        ...headers,
-        accept: 'application/json',
-        ...(hasBody ? { 'content-type': 'application/json' } : {}),
-      },
+      headers: { ...headers, accept: type, 'content-type': hasBody ? type : undefined },
       body: hasBody ? JSON.stringify(request) : null,
       signal,
     });
-    const { statusCode: status, headers: received } = response;
-    try {
-      return { status, headers: received, text: await response.body.text(), failure: undefined };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { status, headers: received, text: undefined, failure: codeOf(error) };
-    }
+    start = { status: response.statusCode, headers: response.headers };
+    return { ...start, text: await response.body.text() };
   } catch (error) {
     signal.throwIfAborted();
-    const code = codeOf(error);
-    throw new NoResponse(code, !connectErrors.has(code));
+    const failure = codeOf(error);
+    if (start) return { ...start, failure };
+    throw new NoResponse(failure, !connectErrors.has(failure));
   }
 }
 
-function codeOf(error: unknown): string {
+/** The error's code or name, which quotes nothing. */
+export function codeOf(error: unknown): string {
   const { code, name } = error as { code?: string; name?: string };
   return code ?? name ?? 'unknown error';
 }

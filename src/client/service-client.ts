@@ -1,17 +1,9 @@
 import { Agent } from 'undici';
+import type { z } from 'zod';
 import { type CallOptions, type Connection, call, type RegistrationOptions } from './call.ts';
 import type { ServiceError } from './errors.ts';
-import { operations } from './operations.ts';
-import type {
-  CreateAddressByAadhaarRequest,
-  CreateAddressByAadhaarResponse,
-  CreateAddressByMobileRequest,
-  CreateAddressByMobileResponse,
-  VerifyAadhaarOtpRequest,
-  VerifyAadhaarOtpResponse,
-} from './registration-schemas.ts';
+import { type OperationName, operations } from './operations.ts';
 import { defaultRetryPolicy, type RetryPolicy } from './retry.ts';
-import type { SearchRequest, SearchResponse } from './search-schemas.ts';
 import type { TokenSource } from './token-source.ts';
 
 export interface ServiceClientOptions {
@@ -33,31 +25,31 @@ export interface ServiceClientOptions {
   readonly onRetry?: (error: ServiceError, pauseMs: number) => void;
 }
 
+type Call<Name extends OperationName, Options = RegistrationOptions> = (
+  request: z.input<(typeof operations)[Name]['request']>,
+  options?: Options,
+) => Promise<z.output<(typeof operations)[Name]['response']>>;
+
 /** The operations of section 4. Each raises a ServiceError, or the reason of an aborted signal. */
 export interface ServiceClient {
   /** Section 4.1. Not retried once it may have reached the service: an OTP works once. */
-  verifyAadhaarOtp(
-    request: VerifyAadhaarOtpRequest,
-    options?: RegistrationOptions,
-  ): Promise<VerifyAadhaarOtpResponse>;
+  verifyAadhaarOtp: Call<'verifyAadhaarOtp'>;
   /** Section 4.2. Not retried once it may have reached the service. */
-  createAddressByMobile(
-    request: CreateAddressByMobileRequest,
-    options?: RegistrationOptions,
-  ): Promise<CreateAddressByMobileResponse>;
+  createAddressByMobile: Call<'createAddressByMobile'>;
   /** Section 4.3. Not retried once it may have reached the service. */
-  createAddressByAadhaar(
-    request: CreateAddressByAadhaarRequest,
-    options?: RegistrationOptions,
-  ): Promise<CreateAddressByAadhaarResponse>;
+  createAddressByAadhaar: Call<'createAddressByAadhaar'>;
   /** Section 4.4. Retried after network errors, time-outs, 429 (respecting Retry-After) and 5xx. */
-  searchDrugsAndLabs(request: SearchRequest, options?: CallOptions): Promise<SearchResponse>;
+  searchDrugsAndLabs: Call<'searchDrugsAndLabs', CallOptions>;
   /** Closes the connections once the pending calls have ended. */
   close(): Promise<void>;
 }
 
 /** A client of the service. Raises TypeError for an invalid base address or number. */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
+  const baseUrl = parseBaseUrl(options.baseUrl);
+  if (!baseUrl) {
+    throw new TypeError('baseUrl must be an http(s) address without credentials, query or fragment');
+  }
   const timeoutMs = positive('timeoutMs', options.timeoutMs ?? 10_000);
   const connection: Connection = {
     dispatcher: new Agent({
@@ -68,7 +60,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       headersTimeout: 0,
       bodyTimeout: 0,
     }),
-    baseUrl: parseBaseUrl(options.baseUrl),
+    baseUrl,
     token: options.token,
     serviceIdentifierField: options.serviceIdentifierField ?? 'svc',
     timeoutMs,
@@ -76,22 +68,25 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     retry: { ...defaultRetryPolicy, ...options.retry },
     onRetry: options.onRetry,
   };
+  const callTo =
+    <Name extends OperationName>(name: Name): Call<Name> =>
+    (request, o = {}) =>
+      call(connection, operations[name], request, o);
   return {
-    verifyAadhaarOtp: (request, o = {}) => call(connection, operations.verifyAadhaarOtp, request, o),
-    createAddressByMobile: (request, o = {}) =>
-      call(connection, operations.createAddressByMobile, request, o),
-    createAddressByAadhaar: (request, o = {}) =>
-      call(connection, operations.createAddressByAadhaar, request, o),
-    searchDrugsAndLabs: (request, o = {}) => call(connection, operations.searchDrugsAndLabs, request, o),
+    verifyAadhaarOtp: callTo('verifyAadhaarOtp'),
+    createAddressByMobile: callTo('createAddressByMobile'),
+    createAddressByAadhaar: callTo('createAddressByAadhaar'),
+    searchDrugsAndLabs: callTo('searchDrugsAndLabs'),
     close: () => connection.dispatcher.close(),
   };
 }
 
-/** The base address with a path that ends in a slash. Raises TypeError, without quoting the input. */
-export function parseBaseUrl(input: string | URL): URL {
-  const url = URL.canParse(String(input)) ? new URL(input) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
-    throw new TypeError('baseUrl must be an http(s) address without credentials, query or fragment');
+/** The base address with a path that ends in a slash; undefined if it is not valid. */
+export function parseBaseUrl(input: string | URL): URL | undefined {
+  if (!URL.canParse(String(input))) return undefined;
+  const url = new URL(input);
+  if (!/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+    return undefined;
   }
   // Without it, resolving a path would replace the prefix's last segment.
   if (!url.pathname.endsWith('/')) url.pathname += '/';

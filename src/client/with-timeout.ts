@@ -1,9 +1,5 @@
 export class TimedOut extends Error {
   override readonly name = 'TimedOut';
-
-  constructor(timeoutMs: number) {
-    super(`timed out after ${timeoutMs} ms`);
-  }
 }
 
 /**
@@ -21,7 +17,8 @@ export async function withTimeout<T>(
   const { signal } = controller;
   const forward = () => controller.abort(outer?.reason);
   outer?.addEventListener('abort', forward, { once: true });
-  const timer = setTimeout(() => controller.abort(new TimedOut(timeoutMs)), timeoutMs);
+  const timedOut = () => controller.abort(new TimedOut(`timed out after ${timeoutMs} ms`));
+  const timer = setTimeout(timedOut, timeoutMs);
   try {
     const aborted = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });

@@ -1,4 +1,4 @@
-import express, { type ErrorRequestHandler, type Express } from 'express';
+import express, { type ErrorRequestHandler } from 'express';
 import { serveAsset } from './assets.ts';
 import { addDeliveries } from './deliveries/routes.tsx';
 import type { ConsoleDependencies } from './dependencies.ts';
@@ -15,15 +15,10 @@ import { requireSession, signIn, signOut } from './sign-in.tsx';
 import { openStore } from './store.ts';
 import { sendError } from './ui/error-page.tsx';
 
-export interface OpenConsole {
-  app: Express;
-  close: () => Promise<void>;
-}
-
 /** All pages below /console. */
-export function openConsole(dependencies: ConsoleDependencies): OpenConsole {
+export function openConsole(dependencies: ConsoleDependencies) {
   const { adminToken, verifyToken, log, timezone, trustProxy, databaseUrl } = dependencies;
-  const store = openStore(databaseUrl, timezone, log);
+  const { close, ...store } = openStore(databaseUrl, timezone, log);
   const guard = { sessions: createSessions(adminToken), verifyToken, timezone, log };
 
   const app = express();
@@ -39,12 +34,9 @@ export function openConsole(dependencies: ConsoleDependencies): OpenConsole {
   }
   app.use(readForm, requireFormToken);
   app.post('/sign-out', signOut);
-  addOverview(app, dependencies, store);
-  addDeliveries(app, dependencies, store);
-  addFailed(app, dependencies, store);
-  addQuarantine(app, dependencies, store);
-  addReports(app, dependencies, store);
-  addQueue(app, dependencies);
+  for (const addRoutes of [addOverview, addDeliveries, addFailed, addQuarantine, addReports, addQueue]) {
+    addRoutes(app, { ...dependencies, ...store });
+  }
 
   app.use(() => {
     throw new NotFound('There is no such page.');
@@ -53,5 +45,5 @@ export function openConsole(dependencies: ConsoleDependencies): OpenConsole {
     if (sendError(res, error) === 500) log.error({ err: error }, 'a console page failed');
   };
   app.use(onError);
-  return { app, close: store.close };
+  return { app, close };
 }

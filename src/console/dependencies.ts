@@ -5,6 +5,7 @@ import type { Log } from '../log.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import type { Readiness } from '../readiness.ts';
 import type { DownloadLimits } from './reports/csv.ts';
+import type { ConsoleStore } from './store.ts';
 
 /** What the console needs; the composition root provides it. */
 export interface ConsoleDependencies {
@@ -27,3 +28,6 @@ export interface ConsoleDependencies {
   queue: Pick<DeliveryQueue, 'bullmq' | 'store'>;
   log: Log;
 }
+
+/** What the routes of each page get. */
+export type RouteDependencies = ConsoleDependencies & Omit<ConsoleStore, 'close'>;

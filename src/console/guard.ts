@@ -1,10 +1,7 @@
-import type { Request, RequestHandler } from 'express';
+import type { RequestHandler } from 'express';
 import { isSameSecret } from '../secret.ts';
 import { Forbidden } from './errors.ts';
-import type { Session } from './session.ts';
-
-/** The session of a request that has passed the sign-in. */
-export const sessionOf = (req: Request): Session => req.res!.locals.session as Session;
+import type { Visit } from './ui/context.ts';
 
 /**
  * Rejects cross-site posts, by the `Sec-Fetch-Site` or `Origin` header of the browser.
@@ -15,9 +12,11 @@ export const requireSameSite: RequestHandler = (req, _res, next) => {
   if (req.method === 'GET' || req.method === 'HEAD') return next();
   const site = req.headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin') throw new Forbidden();
-  const { origin } = req.headers;
-  if (site === undefined && origin !== undefined && hostOf(origin) !== req.headers.host)
-    throw new Forbidden();
+  const { origin, host } = req.headers;
+  if (site === undefined && origin !== undefined) {
+    // The origin "null" of a page without one cannot be parsed.
+    if (!URL.canParse(origin) || new URL(origin).host !== host) throw new Forbidden();
+  }
   next();
 };
 
@@ -26,17 +25,10 @@ export const requireSameSite: RequestHandler = (req, _res, next) => {
  *
  * @throws Forbidden
  */
-export const requireFormToken: RequestHandler = (req, _res, next) => {
+export const requireFormToken: RequestHandler = (req, res, next) => {
   if (req.method === 'GET' || req.method === 'HEAD') return next();
   const given: unknown = req.body?.csrf;
-  if (typeof given !== 'string' || !isSameSecret(given, sessionOf(req).csrf)) throw new Forbidden();
+  const { csrf } = res.locals.visit as Visit;
+  if (typeof given !== 'string' || !isSameSecret(given, csrf)) throw new Forbidden();
   next();
 };
-
-function hostOf(origin: string): string | undefined {
-  try {
-    return new URL(origin).host;
-  } catch {
-    return undefined; // "null", from a page without an origin
-  }
-}

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import type { OpenConsole } from './app.ts';
+import type { openConsole } from './app.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 
 export type { ConsoleDependencies } from './dependencies.ts';
@@ -12,7 +12,7 @@ export interface Console {
 
 /** The pages for administrators, loaded with the first request. */
 export function createConsole(dependencies: ConsoleDependencies): Console {
-  let opening: Promise<OpenConsole> | undefined;
+  let opening: Promise<ReturnType<typeof openConsole>> | undefined;
   return {
     handle: async (req, res, next) => {
       opening ??= import('./app.ts').then(({ openConsole }) => openConsole(dependencies));

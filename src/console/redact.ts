@@ -8,11 +8,12 @@ export function isPublicField(families: readonly Family[], name: string): boolea
   return found.length > 0 && found.every(({ fields }) => fields[name]!.personal === false);
 }
 
-const redact = (value: unknown) => (value === null || value === '' ? value : hidden);
-
-function redactAll(values: Record<string, unknown>, isShown: (name: string) => boolean) {
-  const entries = Object.entries(values);
-  return Object.fromEntries(entries.map(([name, value]) => [name, isShown(name) ? value : redact(value)]));
+function redactAll<Value>(values: Record<string, Value>, isShown: (name: string) => boolean) {
+  const entries = Object.entries(values).map(([name, value]) => {
+    const isEmpty = value === null || value === '';
+    return [name, isEmpty || isShown(name) ? value : hidden] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
 /** A callback without personal data. Undocumented fields are redacted too. */
@@ -25,6 +26,6 @@ export function redactEnvelope(envelope: Record<string, unknown>, family: Family
 }
 
 /** A row of a family's table without personal data. */
-export function redactRow(row: Record<string, unknown>, family: Family): Record<string, unknown> {
+export function redactRow<Value>(row: Record<string, Value>, family: Family): Record<string, Value | string> {
   return redactAll(row, (name) => publicColumns.has(name) || isPublicField([family], name));
 }

@@ -2,7 +2,8 @@ import type { Request, RequestHandler, Response } from 'express';
 import { TooManyRequests } from '../rate-limit.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 import { cookieName, readCookie, type Sessions, sessionS } from './session.ts';
-import { Submit } from './ui/forms.tsx';
+import type { Visit } from './ui/context.ts';
+import { Field, Submit } from './ui/forms.tsx';
 import { sendBarePage } from './ui/page.tsx';
 
 export interface SignInDependencies extends Pick<ConsoleDependencies, 'verifyToken' | 'timezone' | 'log'> {
@@ -17,8 +18,7 @@ export function requireSession({ sessions, timezone }: SignInDependencies): Requ
   return (req, res, next) => {
     const session = sessions.read(readCookie(req.headers.cookie));
     if (!session) return sendForm(req, res, 401);
-    res.locals.session = session;
-    res.locals.visit = { timezone, csrf: session.csrf };
+    res.locals.visit = { timezone, csrf: session.csrf } satisfies Visit;
     next();
   };
 }
@@ -54,45 +54,31 @@ function sendForm(req: Request, res: Response, status: number, fault?: string): 
     res,
     status,
     'Sign in',
-    <>
-      <h1>Sign in</h1>
-      <form method="post" action="/console/sign-in" class="card">
-        <input type="hidden" name="next" value={ownPath(next)} />
-        <div class="field">
-          <label for="token">Admin token</label>
-          <input
-            id="token"
-            name="token"
-            type="password"
-            autocomplete="current-password"
-            required
-            {...(fault ? { 'aria-invalid': true, 'aria-describedby': 'token-fault' } : {})}
-          />
-          {fault && (
-            <p class="fault" id="token-fault" role="alert">
-              {fault}
-            </p>
-          )}
-        </div>
-        <Submit>Sign in</Submit>
-        <p class="hint">
-          The value of <code>ADMIN_TOKEN</code>. If it is not set, the embedded database has a generated
-          token: see the file <code>admin-token</code> in <code>DATA_DIR</code>.
-        </p>
-      </form>
-    </>,
+    <form method="post" action="/console/sign-in" class="card">
+      <input type="hidden" name="next" value={ownPath(next)} />
+      <Field
+        label="Admin token"
+        name="token"
+        type="password"
+        autocomplete="current-password"
+        required
+        fault={fault}
+      />
+      <Submit>Sign in</Submit>
+      <p class="hint">
+        The value of <code>ADMIN_TOKEN</code>. If it is not set, the embedded database has a generated token:
+        see the file <code>admin-token</code> in <code>DATA_DIR</code>.
+      </p>
+    </form>,
   );
 }
 
 /** The path of a page of the console; for anything else, its first page. */
 function ownPath(next: unknown): string {
-  if (typeof next !== 'string') return '/console';
-  try {
-    const { origin, pathname, search } = new URL(next, 'http://own.invalid');
-    const isOwn = origin === 'http://own.invalid' && /^\/console(\/|$)/.test(pathname);
-    const isPage = !/^\/console\/(sign-in|sign-out|assets)/.test(pathname);
-    return isOwn && isPage ? pathname + search : '/console';
-  } catch {
-    return '/console';
-  }
+  const own = 'http://own.invalid';
+  if (typeof next !== 'string' || !URL.canParse(next, own)) return '/console';
+  const { origin, pathname, search } = new URL(next, own);
+  const isOwn = origin === own && /^\/console(\/|$)/.test(pathname);
+  const isPage = !/^\/console\/(sign-in|sign-out|assets)/.test(pathname);
+  return isOwn && isPage ? pathname + search : '/console';
 }

@@ -1,13 +1,12 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Log } from '../log.ts';
 import { type Database, openDatabase } from '../store/database.ts';
-import type { Tables } from '../store/tables.ts';
 
 export interface ConsoleStore {
   /** For pages: no statement takes longer than a few seconds. */
-  pages: Database;
+  db: Database['db'];
   /** For downloads, which may take minutes. */
-  downloads: Database;
+  downloadPool: Database['pool'];
   close: () => Promise<void>;
 }
 
@@ -26,35 +25,19 @@ export function openStore(url: string, timezone: string, log: Log): ConsoleStore
   const pages = open('receiver console', pageTimeoutMs);
   const downloads = open('receiver download', downloadTimeoutMs);
   return {
-    pages,
-    downloads,
+    db: pages.db,
+    downloadPool: downloads.pool,
     close: async () => {
       await Promise.all([pages.close(), downloads.close()]);
     },
   };
 }
 
-const codes = { timedOut: '57014' };
+const queryCanceled = '57014';
 
 /** Whether a statement was cancelled by its timeout. */
 export const isTimeout = (error: unknown): boolean =>
-  (error as { code?: string } | null)?.code === codes.timedOut;
-
-/** A number of rows, counted up to a limit. */
-export interface Bounded {
-  count: number;
-  more: boolean;
-}
-
-export const countLimit = 10_000;
-
-/** @param rows a query whose rows are to be counted */
-export async function countUpTo(db: Kysely<Tables>, rows: ReturnType<typeof sql>): Promise<Bounded> {
-  const result = await sql<{ n: number }>`
-    select count(*)::int as n from (${rows} limit ${countLimit + 1}) as counted`.execute(db);
-  const { n } = result.rows[0]!;
-  return { count: Math.min(n, countLimit), more: n > countLimit };
-}
+  (error as { code?: string } | null)?.code === queryCanceled;
 
 /**
  * Every business that has sent something, found by a loose index scan instead of one over all rows.

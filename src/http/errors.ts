@@ -6,17 +6,17 @@ class RequestError extends Error {
   }
 }
 
-export class SignatureMissing extends RequestError {
-  constructor() {
-    super('The callback is not signed.');
-  }
-}
+/** The base of an error that has always the same message. */
+const requestError = (message: string) =>
+  class extends RequestError {
+    constructor() {
+      super(message);
+    }
+  };
 
-export class SignatureWrong extends RequestError {
-  constructor() {
-    super('The signature does not match the body under any key.');
-  }
-}
+export class SignatureMissing extends requestError('The callback is not signed.') {}
+
+export class SignatureWrong extends requestError('The signature does not match the body under any key.') {}
 
 export class SignatureStale extends RequestError {
   constructor(toleranceS: number) {
@@ -26,31 +26,15 @@ export class SignatureStale extends RequestError {
   }
 }
 
-export class AddressNotAllowed extends RequestError {
-  constructor() {
-    super('This address is not on the list of allowed addresses.');
-  }
-}
+export class AddressNotAllowed extends requestError(
+  'This address is not on the list of allowed addresses.',
+) {}
 
-export class NotAdmin extends RequestError {
-  constructor() {
-    super('Send the header Authorization: Bearer <admin token>.');
-  }
-}
+export class NotAdmin extends requestError('Send the header Authorization: Bearer <admin token>.') {}
 
-export class NotFound extends RequestError {
-  constructor() {
-    super('Nothing is served at this path.');
-  }
-}
+export class NotFound extends requestError('Nothing is served at this path.') {}
 
-export class MethodNotAllowed extends RequestError {
-  readonly allow: string;
-  constructor(allow: string) {
-    super(`This path accepts ${allow} only.`);
-    this.allow = allow;
-  }
-}
+export class MethodNotAllowed extends requestError('This path accepts POST only.') {}
 
 export class UnsupportedMedia extends RequestError {}
 
@@ -60,16 +44,9 @@ export class BodyTooLarge extends RequestError {
   }
 }
 
-/** Too many large bodies are in progress. */
-export class Busy extends RequestError {
-  constructor() {
-    super('Too many large bodies are in progress now.');
-  }
-}
+export class Busy extends requestError('Too many large bodies are in progress now.') {}
 
-/** The sender closed the connection during its request; no response is possible. */
-export class RequestAborted extends RequestError {
-  constructor() {
-    super('The sender closed the connection before its request was complete.');
-  }
-}
+/** No response is possible. */
+export class RequestAborted extends requestError(
+  'The sender closed the connection before its request was complete.',
+) {}

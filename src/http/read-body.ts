@@ -3,7 +3,7 @@ import { BodyTooLarge, MethodNotAllowed, RequestAborted, UnsupportedMedia } from
 
 /** @throws MethodNotAllowed unless the request is a POST */
 export function requirePost(req: IncomingMessage): void {
-  if (req.method !== 'POST') throw new MethodNotAllowed('POST');
+  if (req.method !== 'POST') throw new MethodNotAllowed();
 }
 
 /** @throws UnsupportedMedia unless the body is plain JSON (service-interface section 4.5) */

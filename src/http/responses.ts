@@ -16,45 +16,34 @@ import {
   UnsupportedMedia,
 } from './errors.ts';
 
-interface Problem {
-  status: ErrorStatus;
+interface Details {
   headers?: Record<string, string>;
   errors?: readonly FieldError[];
 }
 
-type Row<E extends Error> = [type: abstract new (...args: never[]) => E, problem: (error: E) => Problem];
-const row = <E extends Error>(...cells: Row<E>) => cells as unknown as Row<Error>;
+type ErrorType<E extends Error> = abstract new (...args: never[]) => E;
 
-const unauthorized = (scheme: string) => (): Problem => ({
-  status: 401,
-  headers: { 'WWW-Authenticate': scheme },
-});
-const forbidden = (): Problem => ({ status: 403 });
-const unavailable = (): Problem => ({ status: 503, headers: { 'Retry-After': '5' } });
+function row<E extends Error>(status: ErrorStatus, types: ErrorType<E>[], details?: (error: E) => Details) {
+  return types.map((type) => ({ type, status, details: details as ((error: Error) => Details) | undefined }));
+}
+const withHeader = (name: string, value: string) => () => ({ headers: { [name]: value } });
 
 /** The only place that decides which error is which response. */
 const table = [
-  row(NotJson, () => ({ status: 400 })),
-  row(SignatureMissing, unauthorized('Signature')),
-  row(SignatureWrong, unauthorized('Signature')),
-  row(SignatureStale, unauthorized('Signature')),
-  row(NotAdmin, unauthorized('Bearer')),
-  row(AddressNotAllowed, forbidden),
-  row(TenantNotAllowed, forbidden),
-  row(NotFound, () => ({ status: 404 })),
-  row(MethodNotAllowed, ({ allow }) => ({ status: 405, headers: { Allow: allow } })),
+  row(400, [NotJson]),
+  row(401, [SignatureMissing, SignatureWrong, SignatureStale], withHeader('WWW-Authenticate', 'Signature')),
+  row(401, [NotAdmin], withHeader('WWW-Authenticate', 'Bearer')),
+  row(403, [AddressNotAllowed, TenantNotAllowed]),
+  row(404, [NotFound]),
+  row(405, [MethodNotAllowed], withHeader('Allow', 'POST')),
   // The rest of the body is not read, so the connection cannot be used again.
-  row(BodyTooLarge, () => ({ status: 413, headers: { Connection: 'close' } })),
-  row(UnsupportedMedia, () => ({ status: 415 })),
-  row(DataRefused, () => ({ status: 422, errors: [] })),
-  row(Rejection, ({ errors }) => ({ status: 422, errors })),
-  row(TooManyRequests, ({ retryAfterS }) => ({
-    status: 429,
-    headers: { 'Retry-After': String(retryAfterS) },
-  })),
-  row(Busy, unavailable),
-  row(Unavailable, unavailable),
-];
+  row(413, [BodyTooLarge], withHeader('Connection', 'close')),
+  row(415, [UnsupportedMedia]),
+  row(422, [DataRefused], () => ({ errors: [] })),
+  row(422, [Rejection], ({ errors }) => ({ errors })),
+  row(429, [TooManyRequests], ({ retryAfterS }) => ({ headers: { 'Retry-After': String(retryAfterS) } })),
+  row(503, [Busy, Unavailable], withHeader('Retry-After', '5')),
+].flat();
 
 /** Sends a JSON response. */
 export function sendJson(res: ServerResponse, status: number, body: object): void {
@@ -67,11 +56,12 @@ export function sendJson(res: ServerResponse, status: number, body: object): voi
  * @returns the status
  */
 export function sendProblem(res: ServerResponse, error: unknown): ErrorStatus {
-  const known = table.find(([type]) => error instanceof type);
-  const { status, headers, errors }: Problem = known ? known[1](error as Error) : { status: 500 };
+  const known = table.find(({ type }) => error instanceof type);
+  const status = known?.status ?? 500;
   if (res.headersSent) return status;
-  for (const [name, value] of Object.entries(headers ?? {})) res.setHeader(name, value);
-  const detail = known ? (error as Error).message : undefined;
+  const { headers = {}, errors } = known?.details?.(error as Error) ?? {};
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+  const detail = known && (error as Error).message;
   send(res, status, problemType, { ...problemOf(status), detail, errors });
   return status;
 }

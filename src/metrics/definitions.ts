@@ -1,3 +1,4 @@
+import type { CounterConfiguration, GaugeConfiguration, HistogramConfiguration } from 'prom-client';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { callbackStatuses } from '../http-statuses.ts';
 
@@ -17,102 +18,101 @@ export function defineMetrics(familyNames: readonly string[]) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
-  const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
-    new Counter({ name, help, labelNames, registers });
-  const gauge = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
-    new Gauge({ name, help, labelNames, registers });
-  const histogram = <L extends string>(name: string, help: string, buckets: number[], labelNames: L[] = []) =>
-    new Histogram({ name, help, buckets, labelNames, registers });
+  const counter = <L extends string>(config: CounterConfiguration<L>) =>
+    new Counter({ ...config, registers });
+  const gauge = <L extends string>(config: GaugeConfiguration<L>) => new Gauge({ ...config, registers });
+  const histogram = <L extends string>(config: HistogramConfiguration<L>) =>
+    new Histogram({ ...config, registers });
   const metrics = {
     registry,
-    requests: counter(
-      'receiver_requests_total',
-      'Requests by family and response status (aborted: the sender closed the connection early; family none: not a registered path). Unless the status is 200, the sender has to resend: see the log for the reason',
-      ['family', 'status'],
-    ),
-    requestSeconds: histogram(
-      'receiver_request_duration_seconds',
-      'Time from the headers of a callback to its response. If status 200 becomes slower, compare receiver_commit_duration_seconds: the rest is this process',
-      seconds,
-      ['status'],
-    ),
-    duplicates: counter(
-      'receiver_duplicates_total',
-      'Callbacks that were received before. If there are many, the sender does not get the responses in time, or sends everything twice',
-      ['family'],
-    ),
-    eventAge: histogram(
-      'receiver_event_age_seconds',
-      'Time from the event to its arrival, of new deliveries. If it grows while responses are fast, the sender is late, or resends after an outage',
-      longSeconds,
-    ),
-    commitBatchSize: histogram(
-      'receiver_commit_batch_size',
-      'Deliveries per commit, by store (redis: the fallback while PostgreSQL is unavailable). Large batches mean that the store is the bottleneck',
-      [1, 2, 5, 10, 20, 50, 100, 200, 500],
-      ['store'],
-    ),
-    commitSeconds: histogram(
-      'receiver_commit_duration_seconds',
-      'Duration of a commit. If it grows, check the disk and the load of the store',
-      seconds,
-      ['store'],
-    ),
-    circuitOpen: gauge(
-      'receiver_circuit_open',
-      '1 while the process considers a store unavailable. postgresql: deliveries are stored in Redis, or rejected with 503',
-      ['store'],
-    ),
-    storeUp: gauge(
-      'receiver_store_up',
-      '0 if a store did not respond to this scrape in time; the metrics that are read from it are then missing',
-      ['store'],
-    ),
-    queueJobs: gauge(
-      'receiver_queue_jobs',
-      'Jobs of the queue by state. If waiting grows, start more workers; above a limit no jobs are added, and the sweep adds them later',
-      ['state'],
-    ),
-    fallbackDeliveries: gauge(
-      'receiver_fallback_deliveries',
-      'Deliveries stored only in Redis, because PostgreSQL was unavailable. If it does not fall once PostgreSQL is available: is a worker running? Do not wipe Redis until it is 0',
-    ),
-    unappliedDeliveries: gauge(
-      'receiver_unapplied_deliveries',
-      `Deliveries that are not applied, counted up to ${maxCounted}. received: waiting for a worker; failed: see deliveries.error, then receiver replay`,
-      ['status'],
-    ),
-    oldestPendingAge: gauge(
-      'receiver_oldest_pending_delivery_age_seconds',
-      'How long the oldest delivery has been waiting for a worker. Above a minute: are the workers running, and is the queue available?',
-    ),
-    quarantine: gauge(
-      'receiver_quarantine_rows',
-      'Bodies in quarantine, by reason. If it grows, the sender may have changed something: see receiver quarantine list',
-      ['reason'],
-    ),
-    applySeconds: histogram(
-      'receiver_apply_duration_seconds',
-      'Time that a job of this worker took to apply its deliveries. If it grows, check the locks and the load of PostgreSQL',
-      seconds,
-    ),
-    applyDelay: histogram(
-      'receiver_apply_delay_seconds',
-      'Time from the arrival of a job’s oldest delivery until it is applied, in this worker. If it grows, start more workers',
-      longSeconds,
-    ),
-    applied: counter(
-      'receiver_deliveries_applied_total',
-      'Deliveries that this worker applied to their tables',
-    ),
-    failed: counter(
-      'receiver_deliveries_failed_total',
-      'Deliveries of this worker whose data the database rejected. See deliveries.error, then receiver replay',
-    ),
-    retries: counter(
-      'receiver_job_retries_total',
-      'Retries of this worker’s jobs after an outage, or while a table cannot be written. See the log for the reason',
-    ),
+    requests: counter({
+      name: 'receiver_requests_total',
+      help: 'Requests by family and response status (aborted: the sender closed the connection early; family none: not a registered path). Unless the status is 200, the sender has to resend: see the log for the reason',
+      labelNames: ['family', 'status'],
+    }),
+    requestSeconds: histogram({
+      name: 'receiver_request_duration_seconds',
+      help: 'Time from the headers of a callback to its response. If status 200 becomes slower, compare receiver_commit_duration_seconds: the rest is this process',
+      labelNames: ['status'],
+      buckets: seconds,
+    }),
+    duplicates: counter({
+      name: 'receiver_duplicates_total',
+      help: 'Callbacks that were received before. If there are many, the sender does not get the responses in time, or sends everything twice',
+      labelNames: ['family'],
+    }),
+    eventAge: histogram({
+      name: 'receiver_event_age_seconds',
+      help: 'Time from the event to its arrival, of new deliveries. If it grows while responses are fast, the sender is late, or resends after an outage',
+      buckets: longSeconds,
+    }),
+    commitBatchSize: histogram({
+      name: 'receiver_commit_batch_size',
+      help: 'Deliveries per commit, by store (redis: the fallback while PostgreSQL is unavailable). Large batches mean that the store is the bottleneck',
+      labelNames: ['store'],
+      buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
+    }),
+    commitSeconds: histogram({
+      name: 'receiver_commit_duration_seconds',
+      help: 'Duration of a commit. If it grows, check the disk and the load of the store',
+      labelNames: ['store'],
+      buckets: seconds,
+    }),
+    circuitOpen: gauge({
+      name: 'receiver_circuit_open',
+      help: '1 while the process considers a store unavailable. postgresql: deliveries are stored in Redis, or rejected with 503',
+      labelNames: ['store'],
+    }),
+    storeUp: gauge({
+      name: 'receiver_store_up',
+      help: '0 if a store did not respond to this scrape in time; the metrics that are read from it are then missing',
+      labelNames: ['store'],
+    }),
+    queueJobs: gauge({
+      name: 'receiver_queue_jobs',
+      help: 'Jobs of the queue by state. If waiting grows, start more workers; above a limit no jobs are added, and the sweep adds them later',
+      labelNames: ['state'],
+    }),
+    fallbackDeliveries: gauge({
+      name: 'receiver_fallback_deliveries',
+      help: 'Deliveries stored only in Redis, because PostgreSQL was unavailable. If it does not fall once PostgreSQL is available: is a worker running? Do not wipe Redis until it is 0',
+    }),
+    unappliedDeliveries: gauge({
+      name: 'receiver_unapplied_deliveries',
+      help: `Deliveries that are not applied, counted up to ${maxCounted}. received: waiting for a worker; failed: see deliveries.error, then receiver replay`,
+      labelNames: ['status'],
+    }),
+    oldestPendingAge: gauge({
+      name: 'receiver_oldest_pending_delivery_age_seconds',
+      help: 'How long the oldest delivery has been waiting for a worker. Above a minute: are the workers running, and is the queue available?',
+    }),
+    quarantine: gauge({
+      name: 'receiver_quarantine_rows',
+      help: 'Bodies in quarantine, by reason. If it grows, the sender may have changed something: see receiver quarantine list',
+      labelNames: ['reason'],
+    }),
+    applySeconds: histogram({
+      name: 'receiver_apply_duration_seconds',
+      help: 'Time that a job of this worker took to apply its deliveries. If it grows, check the locks and the load of PostgreSQL',
+      buckets: seconds,
+    }),
+    applyDelay: histogram({
+      name: 'receiver_apply_delay_seconds',
+      help: 'Time from the arrival of a job’s oldest delivery until it is applied, in this worker. If it grows, start more workers',
+      buckets: longSeconds,
+    }),
+    applied: counter({
+      name: 'receiver_deliveries_applied_total',
+      help: 'Deliveries that this worker applied to their tables',
+    }),
+    failed: counter({
+      name: 'receiver_deliveries_failed_total',
+      help: 'Deliveries of this worker whose data the database rejected. See deliveries.error, then receiver replay',
+    }),
+    retries: counter({
+      name: 'receiver_job_retries_total',
+      help: 'Retries of this worker’s jobs after an outage, or while a table cannot be written. See the log for the reason',
+    }),
   };
   // A rate ignores the first sample of a new series, so an alert would miss the first error.
   for (const family of familyNames) {

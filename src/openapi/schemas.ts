@@ -14,9 +14,9 @@ export function schemas(families: readonly Family[], service: ServiceInterface):
     add(callbackOf(family), envelopeSchema([family]));
     add(dataOf(family), family.data);
   }
-  for (const operation of Object.values(service.operations)) {
-    if (operation.method === 'POST') add(requestOf(operation.name), operation.request);
-    add(responseOf(operation.name), operation.response);
+  for (const { name, summary, method, request, response } of Object.values(service.operations)) {
+    if (method === 'POST') add(requestOf(name), request.meta({ title: `${summary} request` }));
+    add(responseOf(name), response.meta({ title: `${summary} response` }));
   }
   for (const [name, schema] of Object.entries(service.resources)) add(name, schema);
 

@@ -8,6 +8,7 @@ export type JobState = (typeof jobStates)[number];
 /** The most jobs that `listJobs` returns. */
 export const listLimit = 100;
 
+/** What is shown of a job. */
 export type ListedJob = Awaited<ReturnType<typeof listJobs>>[number];
 
 // Jobs of other programs may contain anything.
@@ -16,7 +17,6 @@ const jobData = z.object({ ids: z.array(z.guid()) }).catch({ ids: [] });
 /**
  * The newest jobs in a state, at most `listLimit`.
  *
- * @returns `attempts`: the number of starts by a worker; `deliveries`: the ids of the deliveries that a job applies
  * @throws the store's error
  */
 export async function listJobs(queue: JobQueue, state: JobState) {
@@ -24,7 +24,9 @@ export async function listJobs(queue: JobQueue, state: JobState) {
   return jobs.map(({ id = '', timestamp, attemptsStarted, data }) => ({
     id,
     added: new Date(timestamp),
+    /** How often a worker has started it. */
     attempts: attemptsStarted,
+    /** Ids of the deliveries that it applies. */
     deliveries: jobData.parse(data).ids,
   }));
 }

@@ -1,33 +1,9 @@
 import type { Random } from './random.ts';
 
 /** A fictitious clinic. */
-export interface Clinic {
-  readonly businessId: string;
-  readonly clinicId: string;
-  readonly doctors: readonly string[];
-  nextReceipt: number;
-}
+export type Clinic = ReturnType<typeof newClinic>;
 
-export interface Patient {
-  readonly oid: string;
-  readonly name: string;
-  readonly mobile: string;
-}
-
-const firstNames = [
-  'Asha',
-  'Ravi',
-  'Meera',
-  'आशा',
-  'रवि',
-  'கவிதா',
-  'మీనా',
-  'অনিতা',
-  'عائشہ',
-  'ਗੁਰਪ੍ਰੀਤ',
-  'Zoë',
-  "D'Sa",
-];
+const firstNames = "Asha Ravi Meera आशा रवि கவிதா మీనా অনিতা عائشہ ਗੁਰਪ੍ਰੀਤ Zoë D'Sa".split(' ');
 const lastNames = ['Sample', 'Kumar', 'शर्मा', 'முருகன்', 'రెడ్డి', 'সেন', 'خان', 'ਸਿੰਘ', 'Müller-Rao', ''];
 const digits = '0123456789';
 const hex = '0123456789abcdef';
@@ -38,7 +14,7 @@ export const personId = (random: Random) => random.pick(['1', '2', '6', '7']) + 
 /** An id of 24 hexadecimal digits, as clinics and clients have. */
 export const placeId = (random: Random) => random.text(24, hex);
 
-export function newClinic(random: Random, businessId?: string): Clinic {
+export function newClinic(random: Random, businessId?: string) {
   return {
     businessId: businessId ?? personId(random),
     clinicId: placeId(random),
@@ -47,7 +23,7 @@ export function newClinic(random: Random, businessId?: string): Clinic {
   };
 }
 
-export function newPatient(random: Random): Patient {
+export function newPatient(random: Random) {
   return {
     oid: personId(random),
     name: `${random.pick(firstNames)} ${random.pick(lastNames)}`.trim(),

@@ -1,20 +1,17 @@
+import { once } from 'node:events';
 import type { Command } from 'commander';
 import {
   addSendOptions,
+  type Env,
   httpAddress,
   receiverAddress,
-  registeredUrls,
   type SendFlags,
   wholeNumber,
 } from './send-options.ts';
+import type { SandboxOptions } from './server.ts';
 
-type Env = Record<string, string | undefined>;
-
-interface SandboxFlags extends Omit<SendFlags, 'url'> {
-  readonly host: string;
-  readonly port: number;
+interface SandboxFlags extends SendFlags, Pick<SandboxOptions, 'host' | 'port' | 'slowMs'> {
   readonly token?: string;
-  readonly slowMs: number;
   readonly sendTo?: string;
 }
 
@@ -28,12 +25,13 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
     .command('send')
     .description('send sample callbacks to a receiver, and print a summary')
     .option('--url <address>', "the receiver's base address", httpAddress, receiverAddress(env));
-  addSendOptions(sending, { count: 100 }).action(async ({ url, ...flags }: SendFlags, command: Command) => {
-    await untilEnd(async (signal) => {
-      const summary = await run(command, flags, url, env, signal);
+  addSendOptions(sending, { count: 100 }).action((flags: SendFlags & { url: string }, command: Command) =>
+    untilEnd(async (signal) => {
+      const { send } = await import('./send.ts');
+      const summary = await send(command, flags, flags.url, env, signal);
       if (summary.unacknowledged > 0) process.exitCode = 1;
-    });
-  });
+    }),
+  );
 
   const serving = program
     .command('sandbox')
@@ -44,73 +42,40 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
     .option('--slow-ms <number>', 'delay of a slow response, milliseconds', wholeNumber, 3_000)
     .option('--send-to <address>', 'the base address of a receiver to send callbacks to', httpAddress);
   // A few clinics on a busy day.
-  addSendOptions(serving, { rate: 1 }).action(async (flags: SandboxFlags, command: Command) => {
-    const { host, port, slowMs, sendTo } = flags;
-    const serviceIdentifierField = env.SERVICE_IDENTIFIER_FIELD || 'svc';
-    await untilEnd(async (signal) => {
+  addSendOptions(serving, { rate: 1 }).action((flags: SandboxFlags, command: Command) =>
+    untilEnd(async (signal) => {
       const { sandboxToken, startSandbox } = await import('./server.ts');
+      const { host, port, sendTo } = flags;
       const token = flags.token || sandboxToken;
-      const options = { host, port, slowMs, tokens: [token], serviceIdentifierField };
-      const sandbox = await startSandbox(options).catch((error: Error & { code?: string }) => {
-        // 69: EX_UNAVAILABLE
-        command.error(`sandbox: cannot listen on ${host}:${port} (${error.code})`, { exitCode: 69 });
-      });
-      print(command, `export SERVICE_BASE_URL=${sandbox.url} SERVICE_TOKEN=${token}`);
+      const serviceIdentifierField = env.SERVICE_IDENTIFIER_FIELD || 'svc';
+      const sandbox = await startSandbox({ ...flags, tokens: [token], serviceIdentifierField }).catch(
+        (error: NodeJS.ErrnoException) => {
+          // 69: EX_UNAVAILABLE
+          command.error(`sandbox: cannot listen on ${host}:${port} (${error.code})`, { exitCode: 69 });
+        },
+      );
+      command.configureOutput().writeOut?.(`export SERVICE_BASE_URL=${sandbox.url} SERVICE_TOKEN=${token}\n`);
       try {
-        if (sendTo) await run(command, flags, sendTo, env, signal);
-        await aborted(signal);
+        if (sendTo) {
+          const { send } = await import('./send.ts');
+          await send(command, flags, sendTo, env, signal);
+        }
+        if (!signal.aborted) await once(signal, 'abort');
       } finally {
         await sandbox.close();
       }
-    });
-  });
-}
-
-async function run(
-  command: Command,
-  flags: Omit<SendFlags, 'url'>,
-  base: string,
-  env: Env,
-  signal: AbortSignal,
-) {
-  const { send } = await import('./send.ts');
-  return send({
-    flags,
-    urls: registeredUrls(base, env),
-    signingKey: flags.sign ?? (env.SIGNING_KEYS?.split(',')[0]?.trim() || undefined),
-    signatureHeader: env.SIGNATURE_HEADER || undefined,
-    signal,
-    progress: process.stderr,
-    print: (text) => print(command, text),
-  }).catch((error: Error & { code?: string; path?: string }) => {
-    // 73: EX_CANTCREAT
-    if (error.path !== undefined && error.path === flags.ledger) {
-      command.error(`${command.name()}: cannot write the ledger ${error.path} (${error.code})`, {
-        exitCode: 73,
-      });
-    }
-    throw error;
-  });
+    }),
+  );
 }
 
 async function untilInterrupted(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const controller = new AbortController();
   const abort = () => controller.abort();
   // Once: a second interrupt ends the process at once.
-  const signals = ['SIGINT', 'SIGTERM'] as const;
-  for (const signal of signals) process.once(signal, abort);
+  process.once('SIGINT', abort).once('SIGTERM', abort);
   try {
     await work(controller.signal);
   } finally {
-    for (const signal of signals) process.off(signal, abort);
+    process.off('SIGINT', abort).off('SIGTERM', abort);
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-}
-
-function print(command: Command, text: string): void {
-  command.configureOutput().writeOut?.(`${text}\n`);
 }

@@ -28,17 +28,8 @@ for (const status of [400, 401, 403, 404, 409, 422, 429, 500, 502, 503, 504]) {
   };
 }
 
-const byMobile: Record<string, string> = {
-  '001': 'slow',
-  '002': 'hang',
-  '003': 'garbage',
-  '004': 'redirect',
-  '005': 'huge',
-  '006': 'reset',
-  '007': 'stall',
-  '008': 'echo',
-  '009': 'html',
-};
+/** The faults of the mobiles 9000000001, 9000000002, and so on. */
+const byMobile = ['slow', 'hang', 'garbage', 'redirect', 'huge', 'reset', 'stall', 'echo', 'html'];
 
 /**
  * Injects the fault that a magic value of the request names: a mobile 9000000NNN, or an abha_address or search query that
@@ -64,7 +55,7 @@ export function faultInjector(slowMs: number) {
 function faultNamed(request: Request): string | undefined {
   const { mobile, abha_address } = (request.body ?? {}) as Record<string, unknown>;
   const ending = /^9000000(\d{3})$/.exec(String(mobile))?.[1];
-  if (ending !== undefined) return byMobile[ending] ?? ending;
+  if (ending !== undefined) return byMobile[Number(ending) - 1] ?? ending;
   for (const text of [abha_address, request.query.q]) {
     const named = /^fault-([a-z0-9-]+)/.exec(String(text))?.[1];
     if (named !== undefined) return named;

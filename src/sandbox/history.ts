@@ -83,8 +83,7 @@ export function* history(options: HistoryOptions): Generator<Callback, never> {
     const current = open[place]!;
     const step = current.scenario.next(now);
     if (step.done) {
-      open[place] = open.at(-1)!;
-      open.pop();
+      removeAt(open, place);
       continue;
     }
     const { event, data } = step.value;
@@ -97,6 +96,14 @@ export function* history(options: HistoryOptions): Generator<Callback, never> {
     };
     yield callbackOf(number++, current.family, envelope);
   }
+}
+
+/** Removes an item; the last one takes its place. */
+export function removeAt<T>(items: T[], place: number): T {
+  const removed = items[place]!;
+  items[place] = items.at(-1)!;
+  items.pop();
+  return removed;
 }
 
 export function callbackOf(number: number, family: Family, envelope: Envelope): Callback {

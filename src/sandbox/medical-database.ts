@@ -51,16 +51,14 @@ const labTests = tests.map(([name, category, price, preparation], i) => ({
 export function searchMedicalDatabase(query: { q: string; limit: number; s_type: 'drug' | 'lab' }) {
   const wanted = query.q.toLowerCase();
   const has = (...texts: string[]) => texts.some((text) => text.toLowerCase().includes(wanted));
-  const found = query.s_type === 'drug' ? drugs.filter((d) => has(d.name, d.generic_name)) : [];
+  const drugsFound = drugs.filter((d) => query.s_type === 'drug' && has(d.name, d.generic_name));
+  const labTestsFound = labTests.filter((t) => query.s_type === 'lab' && has(t.name, t.category));
   return {
-    drugs: found.slice(0, query.limit).map((d) => ({
+    drugs: drugsFound.slice(0, query.limit).map((d) => ({
       ...d,
       drug_name_match: has(d.name),
       highlighted_fields: { generic_name: d.generic_name.replace(/\w+/, '<em>$&</em>') },
     })),
-    lab_tests: (query.s_type === 'lab' ? labTests.filter((t) => has(t.name, t.category)) : []).slice(
-      0,
-      query.limit,
-    ),
+    lab_tests: labTestsFound.slice(0, query.limit),
   };
 }

@@ -18,19 +18,19 @@ export interface Attempt {
   /** 1 for the first. */
   readonly attempt: number;
   /** Undefined if there was no response. */
-  readonly status: number | undefined;
+  readonly status?: number | undefined;
   /** The status as text, or the code of the error (ECONNREFUSED, UND_ERR_HEADERS_TIMEOUT, ...). */
   readonly outcome: string;
   /** Whether the response was a 2xx. */
   readonly acknowledged: boolean;
   /** The delivery's id, from the response. */
-  readonly id: string | undefined;
+  readonly id?: string | undefined;
   /** `accepted` or `duplicate`, from the response. */
-  readonly state: string | undefined;
+  readonly state?: string | undefined;
   /** From sending to the end of the response, milliseconds. */
   readonly latencyMs: number;
   /** From Retry-After, milliseconds. */
-  readonly retryAfterMs: number | undefined;
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** Sends one callback once. A failure is an Attempt too; nothing is raised. */
@@ -45,7 +45,7 @@ export async function post(
   const headers: Record<string, string> = { 'content-type': 'application/json' };
   if (signingKey !== undefined) headers[signatureHeader] = signatureOf(signingKey, callback.body);
   const began = performance.now();
-  const common = { callback, attempt };
+  const latencyMs = () => performance.now() - began;
   try {
     const response = await dispatcher.request({
       origin: url.origin,
@@ -54,44 +54,33 @@ export async function post(
       headers,
       body: callback.body,
     });
-    const text = await response.body.text();
+    const { id, status: state } = parseObject(await response.body.text());
     const status = response.statusCode;
     return {
-      ...common,
+      callback,
+      attempt,
       status,
       outcome: String(status),
       acknowledged: status >= 200 && status < 300,
-      ...idAndState(text),
-      latencyMs: performance.now() - began,
+      id: typeof id === 'string' ? id : undefined,
+      state: state === 'accepted' || state === 'duplicate' ? state : undefined,
+      latencyMs: latencyMs(),
       retryAfterMs: readRetryAfter(response.headers['retry-after']),
     };
   } catch (error) {
     const { code, name } = error as { code?: string; name?: string };
-    return {
-      ...common,
-      status: undefined,
-      outcome: code ?? name ?? 'unknown error',
-      acknowledged: false,
-      id: undefined,
-      state: undefined,
-      latencyMs: performance.now() - began,
-      retryAfterMs: undefined,
-    };
+    const outcome = code ?? name ?? 'unknown error';
+    return { callback, attempt, outcome, acknowledged: false, latencyMs: latencyMs() };
   }
 }
 
-function idAndState(text: string): Pick<Attempt, 'id' | 'state'> {
-  let body: { id?: unknown; status?: unknown } | null;
+/** Other receivers may respond with any text. */
+function parseObject(text: string): { id?: unknown; status?: unknown } {
   try {
-    body = JSON.parse(text);
+    return JSON.parse(text) ?? {};
   } catch {
-    // Other receivers may respond with any text.
-    body = null;
+    return {};
   }
-  return {
-    id: typeof body?.id === 'string' ? body.id : undefined,
-    state: body?.status === 'accepted' || body?.status === 'duplicate' ? body.status : undefined,
-  };
 }
 
 function readRetryAfter(header: string | string[] | undefined): number | undefined {

@@ -1,39 +1,33 @@
 import { Presets, SingleBar } from 'cli-progress';
 import type { Summary } from './tally.ts';
 
-const intervalMs = 5_000;
-
 /** Shows progress: a bar on a terminal if the length is known, else a line every five seconds. */
 export function startProgress(out: NodeJS.WriteStream, count: number | undefined) {
-  if (out.isTTY && count !== undefined) {
-    const format = '{bar} {value}/{total} · {outcomes}';
-    const bar = new SingleBar({ format, stream: out, hideCursor: true }, Presets.shades_classic);
-    bar.start(count, 0, { outcomes: '' });
-    let lastDrawn = 0;
-    return {
-      update: (soFar: () => Summary) => {
-        // The bar is drawn ten times a second; summaries in between would be wasted.
-        const now = performance.now();
-        if (now - lastDrawn < 100) return;
-        lastDrawn = now;
-        const summary = soFar();
-        bar.update(summary.callbacks, { outcomes: outcomesOf(summary) });
-      },
-      stop: (last: Summary) => {
-        bar.update(last.callbacks, { outcomes: outcomesOf(last) });
-        bar.stop();
-      },
-    };
+  const format = '{bar} {value}/{total} · {outcomes}';
+  const bar =
+    out.isTTY && count !== undefined
+      ? new SingleBar({ format, stream: out, hideCursor: true }, Presets.shades_classic)
+      : undefined;
+  bar?.start(count!, 0, { outcomes: '' });
+  // The bar is drawn ten times a second; summaries in between would be wasted.
+  const intervalMs = bar ? 100 : 5_000;
+  let lastShown = performance.now();
+
+  function show(summary: Summary): void {
+    const outcomes = outcomesOf(summary);
+    if (bar) bar.update(summary.callbacks, { outcomes });
+    else out.write(`${summary.callbacks} callbacks · ${outcomes}\n`);
   }
-  let lastPrinted = performance.now();
   return {
-    update: (soFar: () => Summary) => {
-      if (performance.now() - lastPrinted < intervalMs) return;
-      lastPrinted = performance.now();
-      const summary = soFar();
-      out.write(`${summary.callbacks} callbacks · ${outcomesOf(summary)}\n`);
+    update(soFar: () => Summary): void {
+      if (performance.now() - lastShown < intervalMs) return;
+      lastShown = performance.now();
+      show(soFar());
     },
-    stop: (_last: Summary) => {},
+    stop(last: Summary): void {
+      if (bar) show(last);
+      bar?.stop();
+    },
   };
 }
 

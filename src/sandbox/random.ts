@@ -2,25 +2,20 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
 /** Seeded random values. */
-export interface Random {
-  /** An integer from `low` to `high`, both included. */
-  between(low: number, high: number): number;
-  /** True with this probability, 0 to 1. */
-  chance(probability: number): boolean;
-  pick<T>(items: readonly T[]): T;
-  /** A string of `length` characters of the alphabet. */
-  text(length: number, alphabet: string): string;
-}
+export type Random = ReturnType<typeof seededRandom>;
 
 /** The same seed gives the same values; each salt gives an independent sequence. */
-export function seededRandom(seed: number, salt = 0): Random {
+export function seededRandom(seed: number, salt = 0) {
   const generator = xoroshiro128plus((seed ^ Math.imul(salt, 0x9e3779b1)) | 0);
+  /** An integer from `low` to `high`, both included. */
   const between = (low: number, high: number) => uniformInt(generator, low, high);
   return {
     between,
-    chance: (probability) => between(0, 0x3fffffff) < probability * 0x40000000,
-    pick: (items) => items[between(0, items.length - 1)] as (typeof items)[number],
-    text: (length, alphabet) => {
+    /** True with this probability, 0 to 1. */
+    chance: (probability: number) => between(0, 0x3fffffff) < probability * 0x40000000,
+    pick: <T>(items: readonly T[]) => items[between(0, items.length - 1)]!,
+    /** A string of `length` characters of the alphabet. */
+    text(length: number, alphabet: string): string {
       let text = '';
       for (let i = 0; i < length; i++) text += alphabet[between(0, alphabet.length - 1)];
       return text;

@@ -50,12 +50,16 @@ export function* receiptScenario(random: Random, clinic: Clinic, createdAt: numb
     // Real receipts have undocumented fields too.
     ...(random.chance(0.3) ? { invoice_series: random.pick(['A', 'B']) } : {}),
   };
-  let now = yield { event: 'receipt.created', data: { ...receipt } };
+  const version = (event: string, changes: object): ScenarioEvent => {
+    Object.assign(receipt, changes);
+    return { event, data: { ...receipt } };
+  };
+  let now = yield version('receipt.created', {});
 
   while (paid < net && random.chance(0.8)) {
     paid = random.chance(0.5) ? net : paid + random.between(1, net - paid);
     const reference = random.text(12, 'ABCDEFGHJKMNPQRSTUVWXYZ23456789');
-    Object.assign(receipt, {
+    now = yield version('receipt.updated', {
       updated_at: now,
       amount_paid: inRupees(paid),
       amount_due: inRupees(net - paid),
@@ -63,18 +67,15 @@ export function* receiptScenario(random: Random, clinic: Clinic, createdAt: numb
       payment_link: `https://pay.example/${reference}`,
       ref_trx_id: random.chance(0.5) ? `trx_${reference}` : '',
     });
-    now = yield { event: 'receipt.updated', data: { ...receipt } };
   }
   if (random.chance(0.3)) {
-    Object.assign(receipt, { updated_at: now, remarks: `Corrected ${random.between(1, 99)}` });
-    now = yield { event: 'receipt.updated', data: { ...receipt } };
+    const remarks = `Corrected ${random.between(1, 99)}`;
+    now = yield version('receipt.updated', { updated_at: now, remarks });
   }
   if (!random.chance(0.15)) return;
-  Object.assign(receipt, { updated_at: now, archive: 1 });
-  now = yield { event: 'receipt.deleted', data: { ...receipt } };
+  now = yield version('receipt.deleted', { updated_at: now, archive: 1 });
   if (!random.chance(0.1)) return;
-  Object.assign(receipt, { updated_at: now, archive: 0, remarks: 'Restored' });
-  yield { event: 'receipt.updated', data: { ...receipt } };
+  yield version('receipt.updated', { updated_at: now, archive: 0, remarks: 'Restored' });
 }
 
 /** A medical certificate (section 2.3): created, sometimes updated. */

@@ -1,22 +1,15 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Family } from './history.ts';
+import type { SendOptions } from './sender.ts';
+import type { CallbacksOptions } from './variations.ts';
 
-type Env = Record<string, string | undefined>;
+export type Env = Record<string, string | undefined>;
 
 /** The options of sending, as parsed by commander. */
-export interface SendFlags {
-  readonly url: string;
-  readonly count?: number;
-  readonly rate?: number;
-  readonly connections: number;
-  readonly seed?: number;
-  readonly start?: number;
-  readonly duplicates: number;
-  readonly invalid: number;
-  readonly shuffle?: true;
+export interface SendFlags
+  extends Partial<CallbacksOptions>,
+    Pick<SendOptions, 'connections' | 'rate' | 'resendOnFailure' | 'maxAttempts'> {
   readonly sign?: string;
-  readonly resendOnFailure?: true;
-  readonly maxAttempts: number;
   readonly ledger?: string;
 }
 
@@ -59,39 +52,33 @@ export function registeredUrls(base: string, env: Env): Record<Family, string> {
   };
 }
 
-/** Parses an http(s) address for commander. */
-export function httpAddress(text: string): string {
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
-  throw new InvalidArgumentError('It must be an http(s) address.');
+/** Parses an option's value for commander: `read` returns undefined or NaN for an invalid one. */
+function option<T>(what: string, read: (text: string) => T | undefined) {
+  return (text: string): T => {
+    const value = read(text);
+    if (value !== undefined && !Number.isNaN(value)) return value;
+    throw new InvalidArgumentError(`It must be ${what}.`);
+  };
 }
 
-/** Parses a whole number from 0 for commander. */
-export function wholeNumber(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
-  return Number(text);
-}
+export const httpAddress = option('an http(s) address', (text) =>
+  URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) ? text : undefined,
+);
 
-function positiveWhole(text: string): number {
-  const value = wholeNumber(text);
-  if (value === 0) throw new InvalidArgumentError('It must be more than 0.');
-  return value;
-}
+export const wholeNumber = option('a whole number', (text) =>
+  /^\d{1,15}$/.test(text) ? Number(text) : undefined,
+);
 
-function positiveNumber(text: string): number {
-  const value = Number(text);
-  if (value > 0 && Number.isFinite(value)) return value;
-  throw new InvalidArgumentError('It must be a number above 0.');
-}
+const positiveWhole = option('more than 0', (text) => wholeNumber(text) || undefined);
 
-function share(text: string): number {
+const positiveNumber = option('a number above 0', (text) =>
+  Number(text) > 0 && Number.isFinite(Number(text)) ? Number(text) : undefined,
+);
+
+const share = option('a share such as 5%, at most 90%', (text) => {
   const value = text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : Number(text);
   // With 100% of duplicates there would be no originals.
-  if (text !== '' && value >= 0 && value <= 0.9) return value;
-  throw new InvalidArgumentError('It must be a share such as 5%, at most 90%.');
-}
+  return text !== '' && value >= 0 && value <= 0.9 ? value : undefined;
+});
 
-function moment(text: string): number {
-  const time = Date.parse(text);
-  if (Number.isNaN(time)) throw new InvalidArgumentError('It must be a time such as 2025-01-06T09:00+05:30.');
-  return time;
-}
+const moment = option('a time such as 2025-01-06T09:00+05:30', Date.parse);

@@ -1,50 +1,46 @@
-import type { Family } from './history.ts';
-import { type Ledger, openLedger } from './ledger.ts';
+import type { Command } from 'commander';
+import { openLedger } from './ledger.ts';
 import { outcomesOf, startProgress } from './progress.ts';
-import type { SendFlags } from './send-options.ts';
+import { type Env, registeredUrls, type SendFlags } from './send-options.ts';
 import { sendCallbacks } from './sender.ts';
 import type { Summary } from './tally.ts';
 import { callbacks } from './variations.ts';
 
-export interface SendRun {
-  readonly flags: Omit<SendFlags, 'url'>;
-  readonly urls: Record<Family, string>;
-  readonly signingKey: string | undefined;
-  readonly signatureHeader: string | undefined;
-  readonly signal: AbortSignal;
-  /** Where progress is printed. */
-  readonly progress: NodeJS.WriteStream;
-  readonly print: (text: string) => void;
-}
-
-/** Sends a history and prints a summary. Raises the error of node:fs if the ledger cannot be written. */
-export async function send(run: SendRun): Promise<Summary> {
-  const { flags, urls, signingKey, signatureHeader, signal, print } = run;
-  const seed = flags.seed ?? Math.floor(Math.random() * 2 ** 31);
-  const start = flags.start ?? yesterdayMorning(Date.now());
-  const count = flags.count === 0 ? undefined : flags.count;
-  const { duplicates, invalid, shuffle = false, rate, connections, maxAttempts } = flags;
-  const sequence = callbacks({ seed, start, duplicates, invalid, shuffle, ...(count ? { count } : {}) });
-
-  const ledger: Ledger | undefined = flags.ledger === undefined ? undefined : await openLedger(flags.ledger);
-  const progress = startProgress(run.progress, count);
+/**
+ * Sends a history to the receiver at `base`, and prints a summary. Ends the command with exit code 73 if the ledger cannot
+ * be opened.
+ */
+export async function send(
+  command: Command,
+  flags: SendFlags,
+  base: string,
+  env: Env,
+  signal: AbortSignal,
+): Promise<Summary> {
+  const { seed = Math.floor(Math.random() * 2 ** 31), start = yesterdayMorning(Date.now()) } = flags;
+  const count = flags.count || undefined;
+  const cannotWrite = (error: NodeJS.ErrnoException) => {
+    // 73: EX_CANTCREAT
+    command.error(`${command.name()}: cannot write the ledger ${error.path} (${error.code})`, {
+      exitCode: 73,
+    });
+  };
+  const ledger = flags.ledger === undefined ? undefined : await openLedger(flags.ledger).catch(cannotWrite);
+  const progress = startProgress(process.stderr, count);
   try {
-    const summary = await sendCallbacks(sequence, {
-      urls,
-      signingKey,
-      signatureHeader,
-      connections,
-      rate,
-      resendOnFailure: flags.resendOnFailure ?? false,
-      maxAttempts,
+    const summary = await sendCallbacks(callbacks({ ...flags, seed, start, count }), {
+      ...flags,
+      urls: registeredUrls(base, env),
+      signingKey: flags.sign ?? (env.SIGNING_KEYS?.split(',')[0]?.trim() || undefined),
+      signatureHeader: env.SIGNATURE_HEADER || undefined,
       signal,
-      onAttempt: async (attempt, soFar) => {
+      onAttempt: (attempt, soFar) => {
         progress.update(soFar);
-        await ledger?.record(attempt);
+        ledger?.record(attempt);
       },
     });
     progress.stop(summary);
-    print(report(summary, seed, start));
+    command.configureOutput().writeOut?.(report(summary, seed, start));
     return summary;
   } finally {
     await ledger?.close();
@@ -58,7 +54,7 @@ function report(summary: Summary, seed: number, start: number): string {
     `sent     ${sent} callbacks in ${seconds.toFixed(1)} s (${perSecond}/s), ${acknowledged} acknowledged, ${resends} resent`,
     `outcomes ${outcomesOf(summary) || 'none'}`,
     `latency  p50 ${latencyMs.p50} ms · p95 ${latencyMs.p95} ms · p99 ${latencyMs.p99} ms · max ${latencyMs.max} ms`,
-    `repeat   --seed ${seed} --start ${new Date(start).toISOString()}`,
+    `repeat   --seed ${seed} --start ${new Date(start).toISOString()}\n`,
   ].join('\n');
 }
 

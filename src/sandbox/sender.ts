@@ -41,15 +41,20 @@ export async function sendCallbacks(callbacks: Iterable<Callback>, options: Send
   const tally = startTally();
   const turn = paced(options.rate);
   const sequence = callbacks[Symbol.iterator]();
-  let failed = false;
+  let ended = false;
 
   async function work(): Promise<void> {
-    while (!failed && !signal?.aborted) {
-      await turn(signal);
-      if (signal?.aborted) return;
-      const next = sequence.next();
-      if (next.done) return;
-      tally.finished(await deliver(next.value));
+    try {
+      while (!ended && !signal?.aborted) {
+        await turn(signal);
+        if (signal?.aborted) return;
+        const next = sequence.next();
+        if (next.done) return;
+        tally.finished(await deliver(next.value));
+      }
+    } finally {
+      // What ends one connection's work ends that of all: the signal, the sequence or an error.
+      ended = true;
     }
   }
 
@@ -66,14 +71,7 @@ export async function sendCallbacks(callbacks: Iterable<Callback>, options: Send
   }
 
   try {
-    await Promise.all(
-      Array.from({ length: connections }, () =>
-        work().catch((error: unknown) => {
-          failed = true;
-          throw error;
-        }),
-      ),
-    );
+    await Promise.all(Array.from({ length: connections }, work));
     return tally.summary();
   } finally {
     sequence.return?.();

@@ -52,16 +52,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const app = express().disable('x-powered-by');
   app.use(express.json());
   app.use((request, response, next) => {
-    requests.push(toReceived(request));
+    const { method, path, query, headers, body } = request;
+    requests.push({ method, path, query, headers, body, clientPort: request.socket.remotePort });
     if (requests.length > maxRequests) requests.shift();
     const token = /^Bearer (.+)$/i.exec(request.get('authorization') ?? '')?.[1];
     if (token !== undefined && tokens.has(token)) return next();
-    sendError(
-      response.set('WWW-Authenticate', 'Bearer'),
-      401,
-      'unauthorized',
-      'a valid bearer token is required',
-    );
+    response.set('WWW-Authenticate', 'Bearer');
+    sendError(response, 401, 'unauthorized', 'a valid bearer token is required');
   });
   app.use(async (request, response, next) => {
     if (!(await inject(request, response))) next();
@@ -97,9 +94,4 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       await closed;
     },
   };
-}
-
-function toReceived(request: Request): ReceivedRequest {
-  const { method, path, query, headers, body } = request;
-  return { method, path, query, headers, body, clientPort: request.socket.remotePort };
 }

@@ -1,4 +1,4 @@
-import { type Callback, callbackOf, type HistoryOptions, history } from './history.ts';
+import { type Callback, callbackOf, type HistoryOptions, history, removeAt } from './history.ts';
 import { mutations } from './mutations.ts';
 import { type Random, seededRandom } from './random.ts';
 
@@ -7,7 +7,7 @@ const duplicateWindow = 200;
 
 export interface CallbacksOptions extends HistoryOptions {
   /** Number of callbacks, duplicates and invalid ones included. Default: endless. */
-  readonly count?: number;
+  readonly count?: number | undefined;
   /** Share of deliberate duplicates, 0 to 1. */
   readonly duplicates?: number;
   /** Share of invalid callbacks, 0 to 1; mutations.ts has the ways in which they are invalid. */
@@ -22,24 +22,21 @@ export interface CallbacksOptions extends HistoryOptions {
  */
 export function* callbacks(options: CallbacksOptions): Generator<Callback, void> {
   const random = seededRandom(options.seed, 1);
-  let sequence: Iterable<Callback> = withFaults(history(options), options, random);
-  if (options.count !== undefined) sequence = first(options.count, sequence);
+  const sequence = first(options.count ?? Number.POSITIVE_INFINITY, withFaults(options, random));
   yield* options.shuffle ? shuffled(sequence, random) : sequence;
 }
 
-function* withFaults(source: Iterable<Callback>, options: CallbacksOptions, random: Random) {
+function* withFaults(options: CallbacksOptions, random: Random) {
   const { duplicates = 0, invalid = 0 } = options;
   const recent: Callback[] = [];
-  for (const callback of source) {
+  for (const callback of history(options)) {
     while (recent.length > 0 && random.chance(duplicates)) yield duplicateOf(random.pick(recent), random);
     if (random.chance(invalid)) {
       yield random.pick(mutations)(callback);
       continue;
     }
-    if (duplicates > 0) {
-      if (recent.length < duplicateWindow) recent.push(callback);
-      else recent[random.between(0, duplicateWindow - 1)] = callback;
-    }
+    if (duplicates > 0 && recent.length < duplicateWindow) recent.push(callback);
+    else if (duplicates > 0) recent[random.between(0, duplicateWindow - 1)] = callback;
     yield callback;
   }
 }
@@ -63,18 +60,8 @@ function* first(count: number, source: Iterable<Callback>) {
 function* shuffled(source: Iterable<Callback>, random: Random) {
   const waiting: Callback[] = [];
   for (const callback of source) {
-    if (waiting.length < shuffleWindow) {
-      waiting.push(callback);
-      continue;
-    }
-    const place = random.between(0, shuffleWindow - 1);
-    yield waiting[place]!;
-    waiting[place] = callback;
+    waiting.push(callback);
+    if (waiting.length > shuffleWindow) yield removeAt(waiting, random.between(0, shuffleWindow - 1));
   }
-  while (waiting.length > 0) {
-    const place = random.between(0, waiting.length - 1);
-    yield waiting[place]!;
-    waiting[place] = waiting.at(-1)!;
-    waiting.pop();
-  }
+  while (waiting.length > 0) yield removeAt(waiting, random.between(0, waiting.length - 1));
 }

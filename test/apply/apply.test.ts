@@ -41,7 +41,7 @@ async function contents() {
 }
 
 it('deliveries in any order, with any duplicates, in any batches, result in the same rows: the newest versions', async () => {
-  const shuffledWithRepetitions = history.chain((callbacks) =>
+  const shuffledWithDuplicates = history.chain((callbacks) =>
     fc.record({
       callbacks: fc.constant(callbacks),
       arrivals: fc.array(fc.nat(callbacks.length - 1), { maxLength: 10 }).chain((again) =>
@@ -54,7 +54,7 @@ it('deliveries in any order, with any duplicates, in any batches, result in the 
     }),
   );
   await fc.assert(
-    fc.asyncProperty(shuffledWithRepetitions, async ({ callbacks, arrivals, commit, job }) => {
+    fc.asyncProperty(shuffledWithDuplicates, async ({ callbacks, arrivals, commit, job }) => {
       await clear();
       for (const callback of callbacks) {
         await applyDeliveries(database.db, families, await insert([callback as never]));
@@ -281,7 +281,7 @@ it('only the delivery with faulty data fails, with a reason that contains none o
 it('a delivery that another worker has applied meanwhile does not become failed', async () => {
   await database.pool.query('alter table receipts add constraint none_yet check (receipt_id < 0)');
   const [id] = await insert([receiptCallback()]);
-  // The other worker is done between the failed statement and the update to `failed`.
+  // The other worker finishes between the failed statement and the update to `failed`.
   const execute = database.db.executeQuery.bind(database.db);
   const statement = jest.spyOn(database.db, 'executeQuery').mockImplementationOnce(async (query) => {
     try {

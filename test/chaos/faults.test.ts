@@ -33,7 +33,8 @@ describe.each(backends)(`on %s (seed ${seed})`, (backend) => {
     await deployment.stop();
   });
 
-  const promise = 'no acknowledged delivery is lost, none is applied twice, none is invented';
+  const promise =
+    'no acknowledged delivery is lost, none is invented, and each row is the newest version of its record';
   const expectNoLoss = async (fault: Fault, target: Deployment, injections = options.injections) => {
     const outcome = await runFault(target, fault, { ...options, injections, seed: seed + outcomes.length });
     outcomes.push(outcome);

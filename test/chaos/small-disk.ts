@@ -41,8 +41,8 @@ export function mayMount(): boolean {
 
 /** Fills the disk of a folder; the returned function frees the space. */
 export async function fillDisk(folder: string): Promise<() => Promise<void>> {
-  const ballast = join(folder, 'ballast');
-  const file = await open(ballast, 'w');
+  const filler = join(folder, 'filler');
+  const file = await open(filler, 'w');
   const block = Buffer.alloc(1024 ** 2);
   const { bavail, bsize } = statfsSync(folder);
   try {
@@ -52,5 +52,5 @@ export async function fillDisk(folder: string): Promise<() => Promise<void>> {
   } finally {
     await file.close();
   }
-  return () => rm(ballast, { force: true });
+  return () => rm(filler, { force: true });
 }

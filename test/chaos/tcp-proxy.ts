@@ -4,7 +4,7 @@ import { freePort } from '../../src/store/embedded/free-port.ts';
 
 export interface TcpProxy {
   port: number;
-  /** Ends every connection with a reset; new ones are let through. */
+  /** Ends every connection with a reset, and accepts new ones. */
   reset: () => void;
   /** Ends every connection with a reset, and refuses new ones until `restore`. */
   cut: () => void;

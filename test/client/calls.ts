@@ -17,7 +17,7 @@ export function faultyCalls(client: ServiceClient, fault: string, mobile: string
   };
 }
 
-/** The error that a call ends with; a call that succeeds is a failure here. */
+/** The error of a call; the test fails if the call succeeds. */
 export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   const succeeded = Symbol('succeeded');
   const outcome = await promise.then(

@@ -104,7 +104,7 @@ describe('settings', () => {
     }
   });
 
-  it('takes the documented defaults', () => {
+  it('has the documented defaults', () => {
     const given = { SERVICE_BASE_URL: 'http://127.0.0.1', SERVICE_TOKEN_FILE: '/run/token' };
     expect(parseSettings(given)).toEqual({
       baseUrl: 'http://127.0.0.1',
@@ -163,7 +163,7 @@ describe('register', () => {
     expect(sandbox.requests.at(-1)?.headers).toMatchObject({ 'x-hip-id': 'hip-1' });
   });
 
-  it('leaves it to the user which call follows a state', async () => {
+  it('lets the user choose the call that follows a state', async () => {
     const { asked } = await walk('aadhaar', ['start-walk-2', '9876543210', '222222', '']);
     expect(asked.at(-1)).toMatch(/empty: stop/);
   });
@@ -187,7 +187,7 @@ describe('register', () => {
     expect(shown.printed.match(tokens)).toHaveLength(3);
   });
 
-  it('reads answers from a pipe, however they arrive, and fails when they end', async () => {
+  it('reads answers from a pipe, several in one chunk, and fails at its end', async () => {
     const input = new PassThrough();
     const prompt = openPrompt(input, new PassThrough());
     input.end('first\n  second \n');

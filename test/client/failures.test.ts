@@ -35,7 +35,7 @@ describe.each(operations)('%s', (operation) => {
     ['redirects', 'redirect', '9000000004', 'UnreadableResponse', { status: 302 }],
     ['responds with 10 MB', 'huge', '9000000005', 'UnreadableResponse', { status: 200, body: undefined }],
     ['hangs', 'hang', '9000000002', 'Unavailable', { reason: 'time-out', mayHaveReached: true }],
-    ['stops amid its response', 'stall', '9000000007', 'Unavailable', { reason: 'time-out' }],
+    ['stops in the middle of its response', 'stall', '9000000007', 'Unavailable', { reason: 'time-out' }],
     [
       'drops the connection',
       'reset',
@@ -53,7 +53,7 @@ describe.each(operations)('%s', (operation) => {
   ])(
     'when the service %s, the call fails with the right typed error',
     async (_, fault, mobile, name, detail) => {
-      // Only where no response comes is the time-out short: a busy machine may respond slowly.
+      // The timeout is short only where no response is sent: a busy machine may respond slowly.
       const caller = ['hang', 'stall'].includes(fault) ? impatient : client;
       const error = (await failureOf(faultyCalls(caller, fault, mobile)[operation]())) as ServiceError;
       expect(error).toMatchObject({ name, operation, ...detail });
@@ -63,40 +63,40 @@ describe.each(operations)('%s', (operation) => {
   );
 
   it('when the service is unreachable, says that the request did not reach it', async () => {
-    const gone = await startSandbox();
-    await gone.close();
-    const lonely = createServiceClient({ baseUrl: gone.url, token: sandboxToken, ...quick });
-    expect(await failureOf(faultyCalls(lonely, 'hang', '9000000002')[operation]())).toMatchObject({
+    const stopped = await startSandbox();
+    await stopped.close();
+    const unreachable = createServiceClient({ baseUrl: stopped.url, token: sandboxToken, ...quick });
+    expect(await failureOf(faultyCalls(unreachable, 'hang', '9000000002')[operation]())).toMatchObject({
       name: 'Unavailable',
       operation,
       reason: 'network',
       mayHaveReached: false,
       message: expect.stringContaining('ECONNREFUSED'),
     });
-    await lonely.close();
+    await unreachable.close();
   });
 });
 
-it('sends no token where a redirect points', async () => {
+it('sends no token to the target of a redirect', async () => {
   const before = sandbox.requests.length;
   await failureOf(client.searchDrugsAndLabs({ q: 'fault-redirect' }));
   expect(sandbox.requests.slice(before).map((r) => r.path)).toEqual(['/medical-db/v1/drugs-and-labs']);
 });
 
 it('stops reading a response that is too large', async () => {
-  const stuffing = Buffer.alloc(64 * 1024, 'x');
+  const chunk = Buffer.alloc(64 * 1024, 'x');
   let written = 0;
   const endless = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', () => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"');
-      const pour = () => {
+      const write = () => {
         while (!socket.destroyed) {
-          written += stuffing.length;
-          if (!socket.write(stuffing)) return void socket.once('drain', pour);
+          written += chunk.length;
+          if (!socket.write(chunk)) return void socket.once('drain', write);
         }
       };
-      pour();
+      write();
     });
   }).listen(0, '127.0.0.1');
   await once(endless, 'listening');
@@ -111,7 +111,7 @@ it('stops reading a response that is too large', async () => {
     name: 'UnreadableResponse',
     message: expect.stringContaining('UND_ERR_RES_EXCEEDED_MAX_SIZE'),
   });
-  // The sockets' own buffers come on top of the limit.
+  // The sockets' own buffers are additional to the limit.
   expect(written).toBeLessThan(20 * 1024 * 1024);
   await bounded.close();
   endless.close();
@@ -140,7 +140,7 @@ it('names the field missing at abha_end, and still returns the received JSON', a
   await misconfigured.close();
 });
 
-it("ends at once with the signal's reason when the caller gives up", async () => {
+it("ends at once with the signal's reason when the caller aborts", async () => {
   const controller = new AbortController();
   const before = sandbox.requests.length;
   const call = client.searchDrugsAndLabs({ q: 'fault-hang' }, { signal: controller.signal });
@@ -153,7 +153,7 @@ it("ends at once with the signal's reason when the caller gives up", async () =>
   expect(sandbox.requests.length - before).toBeLessThanOrEqual(1);
 });
 
-it('ends within its time-out even if the token source never settles', async () => {
+it('ends within its timeout even if the token source never settles', async () => {
   const waiting = createServiceClient({
     baseUrl: sandbox.url,
     token: () => new Promise<string>(() => {}),

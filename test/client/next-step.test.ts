@@ -16,7 +16,7 @@ it.each(skipStates.filter((state) => state !== 'abha_end'))('invents nothing abo
   });
 });
 
-it('looks at the state alone', () => {
+it('depends on the state only', () => {
   const response = { skip_state: 'abha_select', svc: { min_token: 'm' }, txn_id: 't' } as const;
   expect(nextStep(response)).toEqual(nextStep({ skip_state: 'abha_select' }));
 });

@@ -81,7 +81,7 @@ describe('Verify OTP (section 4.1)', () => {
     ['222222', 'confirm_mobile_otp'],
     ['333333', 'abha_select'],
     ['444444', 'abha_create'],
-  ] as const)('with OTP %s reaches %s; svc is there at the end only', async (otp, state) => {
+  ] as const)('with OTP %s reaches %s; svc is present at the end only', async (otp, state) => {
     const response = await client.verifyAadhaarOtp({ mobile, otp, txn_id: newTransaction() });
     expect(response.skip_state).toBe(state);
     expect('svc' in response).toBe(state === 'abha_end');
@@ -140,7 +140,7 @@ describe('Create health address by mobile (section 4.2)', () => {
 });
 
 describe('Create health address by Aadhaar (section 4.3)', () => {
-  it('goes on with the transaction id of Verify OTP, in order and once', async () => {
+  it('accepts the transaction id of Verify OTP, once', async () => {
     const verified = await client.verifyAadhaarOtp({ mobile, otp: '444444', txn_id: newTransaction() });
     const request = { abha_address: 'asha@sbx', txn_id: verified.txn_id! };
     const response = await client.createAddressByAadhaar(request, { ptId: 'pt-1' });
@@ -166,7 +166,7 @@ describe('Create health address by Aadhaar (section 4.3)', () => {
   });
 
   it.each(['confirm_mobile_otp', 'abha_select', 'abha_create'])(
-    'can return %s, and its transaction id leads on',
+    'can return %s, and the next call accepts its transaction id',
     async (state) => {
       const verified = await client.verifyAadhaarOtp({ mobile, otp: '444444', txn_id: newTransaction() });
       const first = await client.createAddressByAadhaar({
@@ -190,7 +190,7 @@ describe('Create health address by Aadhaar (section 4.3)', () => {
 });
 
 describe('Search drugs and laboratory tests (section 4.4)', () => {
-  it('asks for 10 drugs by default', async () => {
+  it('requests 10 drugs by default', async () => {
     const found = await client.searchDrugsAndLabs({ q: 'a' });
     expect(sandbox.requests.at(-1)).toMatchObject({
       method: 'GET',

@@ -100,7 +100,7 @@ it.each([
   rmSync(folder, { recursive: true });
 });
 
-it('leaves nothing in a bundle that does not use it', async () => {
+it('adds no code to a bundle that does not use it', async () => {
   const contents = `import { createServiceClient, nextStep } from '${name}'; console.log(1);`;
   const stdin = { contents, resolveDir: app };
   const { outputFiles } = await build({ stdin, bundle: true, platform: 'node', format: 'esm', write: false });
@@ -135,7 +135,7 @@ it.each([
   expect(stdout).toBe('');
 });
 
-it('holds what its README links to', () => {
+it('contains every file that its README links to', () => {
   expect(files).toContain('README.md');
   expect(linksOf('src/client').filter((link) => !files.includes(link))).toEqual([]);
 });
@@ -154,7 +154,7 @@ it('the package of the receiver exports the client, and the sandbox for tests of
   expect(stdout).toBe('3\n2\n');
 });
 
-it('the package of the receiver holds what its README links to', async () => {
+it('the package of the receiver contains every file that its README links to', async () => {
   const packed = await packedFiles('.', '--ignore-scripts');
   const links = linksOf('.');
   expect(links).toContain('CONTRIBUTING.md');

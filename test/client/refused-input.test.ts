@@ -15,11 +15,11 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const verify = { mobile: '9876543210', otp: '654321', txn_id: 'start-refused' };
-const create = { abha_address: 'asha@sbx', txn_id: 'start-refused' };
+const verify = { mobile: '9876543210', otp: '654321', txn_id: 'start-invalid' };
+const create = { abha_address: 'asha@sbx', txn_id: 'start-invalid' };
 
-// Input as plain JavaScript could pass it: the types reject most of it.
-const refused: [string, (c: ServiceClient) => Promise<unknown>, string][] = [
+// Input that plain JavaScript can pass; the types reject most of it.
+const invalidInputs: [string, (c: ServiceClient) => Promise<unknown>, string][] = [
   ['a mobile of 9 digits', (c) => c.verifyAadhaarOtp({ ...verify, mobile: '987654321' }), 'mobile'],
   [
     'a mobile with its country code',
@@ -66,7 +66,7 @@ const refused: [string, (c: ServiceClient) => Promise<unknown>, string][] = [
   ['nothing at all', (c) => c.searchDrugsAndLabs(undefined as never), 'input'],
 ];
 
-it.each(refused)('rejects %s before anything is sent', async (_, call, path) => {
+it.each(invalidInputs)('rejects %s before anything is sent', async (_, call, path) => {
   const before = sandbox.requests.length;
   const error = await failureOf(call(client));
   expect(error).toBeInstanceOf(RefusedInput);
@@ -89,13 +89,13 @@ it('accepts every limit from 1 to 100, and no other number', async () => {
 });
 
 it('names what is wrong without quoting the input', async () => {
-  const input = { mobile: '98765x3210', otp: '', txn_id: 'start-refused' };
+  const input = { mobile: '98765x3210', otp: '', txn_id: 'start-invalid' };
   const error = (await failureOf(client.verifyAadhaarOtp(input))) as RefusedInput;
   expect(error.message).toBe(
     'verifyAadhaarOtp: invalid input, not sent: mobile: must be a 10-digit mobile number; ' +
       'otp: Too small: expected string to have >=1 characters',
   );
-  expect(error.transactionId).toBe('start-refused');
+  expect(error.transactionId).toBe('start-invalid');
 });
 
 it.each([

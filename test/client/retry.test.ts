@@ -41,7 +41,7 @@ it.each(['500', '502', '503', '504', 'reset'])('retries a search after %s, and s
   expect(pauses).toHaveLength(1);
 });
 
-it('retries a search after a time-out', async () => {
+it('retries a search after a timeout', async () => {
   await impatient.searchDrugsAndLabs({ q: 'fault-once-hang' });
   expect(pauses).toHaveLength(1);
 });
@@ -83,16 +83,16 @@ describe.each(registrations)('%s', (operation) => {
   });
 });
 
-it('retries a registration where no connection was made: its OTP is still valid', async () => {
-  const gone = await startSandbox();
-  await gone.close();
-  const port = Number(new URL(gone.url).port);
-  let back: Sandbox | undefined;
+it('retries a registration if the connection failed: its OTP is still valid', async () => {
+  const stopped = await startSandbox();
+  await stopped.close();
+  const port = Number(new URL(stopped.url).port);
+  let restarted: Sandbox | undefined;
   const persistent = createServiceClient({
-    baseUrl: gone.url,
+    baseUrl: stopped.url,
     token: async () => {
-      // The service comes back between the first attempt and the second.
-      if (pauses.length > 0) back ??= await startSandbox({ port });
+      // The service becomes available between the first and the second attempt.
+      if (pauses.length > 0) restarted ??= await startSandbox({ port });
       return sandboxToken;
     },
     retry: { firstPauseMs: 10 },
@@ -100,9 +100,9 @@ it('retries a registration where no connection was made: its OTP is still valid'
   });
   const call = persistent.verifyAadhaarOtp({ mobile: '9876543210', otp: '111111', txn_id: 'start-back' });
   expect((await call).skip_state).toBe('abha_end');
-  expect(back?.requests).toHaveLength(1);
+  expect(restarted?.requests).toHaveLength(1);
   await persistent.close();
-  await back?.close();
+  await restarted?.close();
 });
 
 it('reports each failure to onRetry, and in the end the last one', async () => {

@@ -89,7 +89,7 @@ const unusable: [string, TokenSource, string][] = [
 ];
 
 it.each(unusable)(
-  'sends nothing where the token source %s, and quotes nothing of it',
+  'sends nothing if the token source %s, and quotes nothing of it',
   async (_, token, says) => {
     const client = clientWith(token);
     const error = (await failureOf(client.searchDrugsAndLabs({ q: 'a' }))) as Error;

@@ -12,7 +12,7 @@ import { nextStep, operations } from '../../src/client/index.ts';
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 const holds = <_ extends true>() => {};
 
-// The compiler keeps these promises; jest only runs the lines.
+// The compiler checks these types; jest only runs the lines.
 it('has the service identifier in the type at abha_end, and as optional elsewhere', () => {
   function atEnd(response: VerifyAadhaarOtpResponse | CreateAddressByMobileResponse) {
     if (response.skip_state === 'abha_end') return response.svc.min_token;

@@ -27,12 +27,12 @@ afterEach(() => {
   env = {};
 });
 
-const strayed = consentFormCallback();
+const wrongFamily = consentFormCallback();
 const broken = { ...receiptCallback(), client_id: undefined };
 
 async function rejectThree() {
   expect((await post(service.url + paths.receipt, '{"cut')).status).toBe(400);
-  expect((await post(service.url + paths.receipt, strayed)).status).toBe(422);
+  expect((await post(service.url + paths.receipt, wrongFamily)).status).toBe(422);
   expect((await post(service.url + paths.receipt, broken)).status).toBe(422);
 }
 
@@ -61,15 +61,17 @@ it('replay accepts callbacks that are valid now, whatever their path was, and no
   await until(
     async () => (await database.rows(`select 1 from deliveries where status = 'applied'`)).length === 1,
   );
-  expect(await database.rows('select id from deliveries')).toEqual([{ id: deliveryOf(strayed as never).id }]);
+  expect(await database.rows('select id from deliveries')).toEqual([
+    { id: deliveryOf(wrongFamily as never).id },
+  ]);
   expect(await database.rows('select 1 from quarantine where replayed_at is not null')).toHaveLength(1);
   expect(await run('replay')).toContain('0 accepted, 0 of them duplicates, 2 rejected');
 });
 
 it('replay records schema drift, and a dry run does not', async () => {
   await database.pool.query('truncate schema_drift');
-  const odd = consentFormCallback({ data: { never_seen: 1 } });
-  expect((await post(service.url + paths.receipt, odd)).status).toBe(422);
+  const unknownField = consentFormCallback({ data: { never_seen: 1 } });
+  expect((await post(service.url + paths.receipt, unknownField)).status).toBe(422);
   const drift = `select event, kind from schema_drift where field = '/data/never_seen'`;
   expect(await run('replay', '--dry-run')).toContain('1 accepted');
   expect(await database.rows(drift)).toEqual([]);

@@ -27,7 +27,7 @@ it.each([
   'delete from notes',
   'truncate notes',
   'drop table notes',
-  'with gone as (delete from notes returning *) select * from gone',
+  'with deleted as (delete from notes returning *) select * from deleted',
   `select nextval('numbers')`,
   `select setval('numbers', 9)`,
   `do $$ begin delete from notes; end $$`,
@@ -45,7 +45,7 @@ it.each([
 });
 
 it.each(['commit', 'set default_transaction_read_only = off', 'begin'])(
-  'sql keeps no state between statements: %s',
+  'sql keeps no state for the next command: %s',
   async (statement) => {
     await run(['sql', statement]);
     expect((await run(['sql', 'delete from notes'])).output).toContain('--write');

@@ -23,7 +23,7 @@ let context: BrowserContext;
 let page: Page;
 /** Requested addresses, and errors that the browser reported. */
 const requested: string[] = [];
-const complaints: string[] = [];
+const browserErrors: string[] = [];
 /** Paths where the tests provoke a status other than 200. */
 const provoked = ['/favicon.ico', '/console', '/console/deliveries', '/console/nothing'];
 
@@ -44,10 +44,10 @@ async function open(options: Parameters<Browser['newContext']>[0] = {}): Promise
   opened.on('console', (message) => {
     const { url } = message.location();
     if (message.type() === 'error' && !provoked.includes(new URL(url || service.url).pathname)) {
-      complaints.push(`${message.text()} at ${url}`);
+      browserErrors.push(`${message.text()} at ${url}`);
     }
   });
-  opened.on('weberror', (error) => complaints.push(error.error().message));
+  opened.on('weberror', (error) => browserErrors.push(error.error().message));
   await opened.addInitScript({ path: axePath });
   return opened;
 }
@@ -139,7 +139,7 @@ it('a report is filtered and downloaded', async () => {
   expect(lines.length).toBe((expected!.n as number) + 1);
 });
 
-it('a state of the queue leads to its jobs, and a job to its delivery', async () => {
+it('a state of the queue links to its jobs, and a job to its delivery', async () => {
   await go('/queue');
   await page.getByRole('link', { name: 'delayed' }).click();
   await heading('Jobs: delayed');
@@ -227,5 +227,5 @@ it('no page requested anything of another host, and the browser reported no erro
   const elsewhere = requested.filter((address) => new URL(address).origin !== service.url);
   expect(requested.length).toBeGreaterThan(100);
   expect(elsewhere).toEqual([]);
-  expect(complaints).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });

@@ -4,7 +4,7 @@ import type { DeliveryFilter } from '../../src/console/deliveries/filter.ts';
 import { listDeliveries, type Place, pageQuery } from '../../src/console/deliveries/list.ts';
 import { formatDuration, formatMoment, parseLocal } from '../../src/console/ui/time.ts';
 import { families } from '../../src/families/index.ts';
-import { apply, clear, takeIn } from '../reporting/reporting.ts';
+import { apply, clear, insertCallbacks } from '../reporting/reporting.ts';
 import {
   consentFormCallback,
   deliveryOf,
@@ -32,10 +32,10 @@ async function walk(filter: object, size: number, direction: 'before' | 'after')
   }
 }
 
-it('pages in either direction hold every delivery that matches once, the newest first', async () => {
+it('pages in either direction contain every matching delivery once, newest first', async () => {
   const one = <Value>(name: string, ...values: Value[]) =>
     fc.constantFrom(...values).map((value) => ({ [name]: value }));
-  // Two at most: more leave hardly any deliveries to page through.
+  // Two at most: with more, hardly any delivery matches.
   const filters = fc
     .array(
       fc.oneof(
@@ -121,7 +121,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** How many rows the scans of a plan looked at. */
+/** The number of rows that the scans of a plan read. */
 function rowsRead(node: PlanNode): number {
   const below = (node.Plans ?? []).reduce((sum, plan) => sum + rowsRead(plan), 0);
   if (!node['Node Type'].includes('Scan')) return below;
@@ -177,7 +177,7 @@ describe('the page of a delivery', () => {
 
   it('shows its duplicates, and which delivery its row comes from', async () => {
     await apply(database, [callback]);
-    await takeIn(database, [callback]);
+    await insertCallbacks(database, [callback]);
     const page = await visitor.read(`/deliveries/${id}`);
     expect(page).toContain('This delivery is the row’s current version.');
     expect(page).toContain('1, the last one at <time');
@@ -229,7 +229,7 @@ describe('times', () => {
           .toLocaleString('sv-SE', { timeZone: zone })
           .replace(' ', 'T');
         const at = parseLocal(reading, zone)!;
-        // An hour that a clock shows twice may be either.
+        // An hour that is repeated when clocks are set back may be either.
         expect(at.toLocaleString('sv-SE', { timeZone: zone }).replace(' ', 'T')).toBe(reading);
       }),
     );

@@ -1,6 +1,6 @@
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
-import { clear, takeIn } from '../reporting/reporting.ts';
+import { clear, insertCallbacks } from '../reporting/reporting.ts';
 import { consentFormCallback, paths, receiptCallback } from '../support/callbacks.ts';
 import { post } from '../support/service.ts';
 import { useConsole } from './use-console.ts';
@@ -14,7 +14,7 @@ const receipts = (...remarks: string[]) =>
 /** Deliveries that fail because of a constraint. */
 async function fail(callbacks: object[]): Promise<string[]> {
   await database.pool.query(`alter table receipts add constraint plain check (remarks not like 'bad%')`);
-  const ids = await takeIn(database, callbacks);
+  const ids = await insertCallbacks(database, callbacks);
   await applyDeliveries(database.db, families, ids);
   await database.pool.query('alter table receipts drop constraint plain');
   return ids;
@@ -57,7 +57,7 @@ describe('failed deliveries', () => {
     expect(await visitor.read('/failed')).toContain('No failed deliveries.');
   });
 
-  it('one that fails again stays failed, with its new error', async () => {
+  it('a delivery that fails again stays failed, with its new error', async () => {
     const [id] = await fail(receipts('bad'));
     await database.pool.query(`alter table receipts add constraint stricter check (remarks = '')`);
     const preview = await textOf(visitor.post('/replay/preview', { id: id! }));
@@ -68,7 +68,7 @@ describe('failed deliveries', () => {
     expect(await statuses()).toEqual(['1 failed']);
   });
 
-  it('a replay of one, of a group or of a filter leaves the others', async () => {
+  it('a replay of one delivery, of a group or of a filter does not change the others', async () => {
     const [one] = await fail([
       ...receipts('bad', 'bad'),
       receiptCallback({ business_id: 'b2', data: { remarks: 'bad' } }),
@@ -96,14 +96,17 @@ describe('failed deliveries', () => {
     expect(await database.rows('select net_amount from receipts')).toEqual([{ net_amount: '490.05' }]);
   });
 
-  it.each([{ family: 'dog' }, { id: 'x' }, { status: 'received' }, { since: 'yesterday' }])(
-    'an invalid form does nothing: %j',
-    async (fields) => {
-      await fail(receipts('bad'));
-      expect((await visitor.post('/replay', fields as unknown as Record<string, string>)).status).toBe(400);
-      expect(await statuses()).toEqual(['1 failed']);
-    },
-  );
+  it.each([
+    { family: 'dog' },
+    { id: 'x' },
+    { status: 'received' },
+    { since: 'yesterday' },
+    { since: '0001-01-01T00:00' },
+  ])('an invalid form does nothing: %j', async (fields) => {
+    await fail(receipts('bad'));
+    expect((await visitor.post('/replay', fields as unknown as Record<string, string>)).status).toBe(400);
+    expect(await statuses()).toEqual(['1 failed']);
+  });
 });
 
 describe('the quarantine', () => {
@@ -111,14 +114,14 @@ describe('the quarantine', () => {
     const response = await post(service.url + path, body);
     expect(response.status).toBeGreaterThanOrEqual(400);
   };
-  /** Rejected then, but valid today, as after a fix. */
-  const fits = (receipt_id: number) =>
+  /** Inserts a body that was rejected and is valid today, as after a fix. */
+  const insertValid = (receipt_id: number) =>
     database.pool.query(
       `insert into quarantine (id, path, reason, errors, body)
        values (gen_random_uuid(), $1, 'invalid', '[{"path": "/data/new", "message": "was strange"}]', $2)`,
       [paths.receipt, JSON.stringify(receiptCallback({ data: { receipt_id } }))],
     );
-  const left = async () =>
+  const remaining = async () =>
     Number((await database.rows('select count(*) as n from quarantine where replayed_at is null'))[0]!.n);
 
   it('is grouped by error, and shows paths never and bodies only on demand', async () => {
@@ -137,35 +140,36 @@ describe('the quarantine', () => {
     expect(await textOf(visitor.post(`/quarantine/${id}/personal`))).toContain('CANARY2');
   });
 
-  it('what is valid today is accepted by a replay after its preview, and the rest stays', async () => {
-    await fits(1);
-    await fits(2);
+  it('a replay accepts, after its preview, the bodies that are valid today, and leaves the others', async () => {
+    await insertValid(1);
+    await insertValid(2);
     await reject({ ...receiptCallback(), event_time: 'x' });
     const fields = { reason: 'invalid', action: 'replay' };
     const preview = await textOf(visitor.post('/quarantine/preview', fields));
     expect([figure(preview, 'Would be accepted'), figure(preview, 'Would still be rejected')]).toEqual([
       2, 1,
     ]);
-    expect([await left(), await database.rows('select 1 from deliveries')]).toEqual([3, []]);
+    expect([await remaining(), await database.rows('select 1 from deliveries')]).toEqual([3, []]);
 
     const done = await textOf(visitor.post('/quarantine/replay', fields));
     expect([figure(done, 'Accepted'), figure(done, 'Still rejected')]).toEqual([2, 1]);
-    expect([await left(), (await database.rows('select 1 from deliveries')).length]).toEqual([1, 2]);
+    expect([await remaining(), (await database.rows('select 1 from deliveries')).length]).toEqual([1, 2]);
   });
 
   it('is dropped one by one, by group, or all on explicit request', async () => {
-    await fits(1);
+    await insertValid(1);
     await reject({ ...receiptCallback(), event_time: 'x' });
     await reject({ ...receiptCallback({ data: { receipt_id: 2 } }), event_time: 'x' });
     await reject('<html>');
     const drop = async (fields: Record<string, string>) => {
-      const before = await left();
+      const before = await remaining();
       const preview = await visitor.post('/quarantine/preview', { ...fields, action: 'drop' });
-      expect(await left()).toBe(before);
+      expect(await remaining()).toBe(before);
       await visitor.post('/quarantine/drop', fields);
-      return [preview.status, before - (await left())];
+      return [preview.status, before - (await remaining())];
     };
     expect(await drop({})).toEqual([400, 0]);
+    expect(await drop({ faults: ' ' })).toEqual([400, 0]);
     const [{ id }] = (await database.rows(`select id from quarantine where reason = 'not_json'`)) as [
       { id: string },
     ];
@@ -177,16 +181,16 @@ describe('the quarantine', () => {
     expect(await drop({ all: 'yes' })).toEqual([200, 1]);
   });
 
-  it('a drop does not delete what was received after its preview', async () => {
+  it('a drop does not delete bodies received after its preview', async () => {
     await reject('<html>');
     const preview = await textOf(visitor.post('/quarantine/preview', { reason: 'not_json', action: 'drop' }));
     const asOf = /name="asOf" value="(\d+)"/.exec(preview)![1]!;
     await database.pool.query(`update quarantine set last_received_at = now() + interval '1 second'`);
     await visitor.post('/quarantine/drop', { reason: 'not_json', asOf });
-    expect(await left()).toBe(1);
+    expect(await remaining()).toBe(1);
   });
 
-  it('pages hold every body once, last received first', async () => {
+  it('pages contain every body once, last received first', async () => {
     await database.pool.query(
       `insert into quarantine (id, path, reason, body, last_received_at)
        select gen_random_uuid(), 'p', 'not_json', 'x', now() - (n / 3) * interval '1 second' from generate_series(1, 130) as n`,

@@ -115,12 +115,12 @@ async function fillQuarantine(database: TestDatabase): Promise<void> {
   }
   for (let index = 0; index < 2; index += 1) {
     // Valid today.
-    const fits = { ...envelope(), data: { ...envelope().data, receipt_id: 900_001 + index } };
+    const valid = { ...envelope(), data: { ...envelope().data, receipt_id: 900_001 + index } };
     await quarantine.keep({
       path: paths.receipt,
       reason: 'invalid',
       errors: [{ path: '/data/receipt_id', message: 'is required' }],
-      body: body(fits),
+      body: body(valid),
     });
   }
   await quarantine.keep({

@@ -109,7 +109,7 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
     expect(await visitor.read('/queue/waiting')).toBe(before);
   });
 
-  it('there is no page for an unknown state', async () => {
+  it('responds with 404 to an unknown state', async () => {
     for (const state of ['board', 'wait', 'constructor']) {
       expect((await visitor.get(`/queue/${state}`)).status).toBe(404);
     }

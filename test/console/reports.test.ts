@@ -44,7 +44,7 @@ it('a stalled download is aborted, and its connection and transaction are releas
   for (const socket of stalled) socket.destroy();
 });
 
-/** Rows of CSV as RFC 4180 has it, written apart from the code that writes it. */
+/** Parses CSV as in RFC 4180, independently of the code that writes it. */
 function parseCsv(csv: string): string[][] {
   const rows: string[][] = [[]];
   const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/y;
@@ -59,7 +59,7 @@ function parseCsv(csv: string): string[][] {
 
 it('shows every view of the schema', async () => {
   const views = await database.rows(`select viewname as view from pg_views where schemaname = 'reporting'`);
-  // These two are parts of others.
+  // Other views are made of these two.
   const parts = ['applied_deliveries', 'activities'];
   expect(reports.map(({ view }) => view).sort()).toEqual(
     views
@@ -105,7 +105,7 @@ it.each(reports.map(({ view }) => view))(
   },
 );
 
-it('the days of a range are those of the reports’ time zone, both ends included', async () => {
+it('the days of a range are in the reports’ time zone, both ends included', async () => {
   const at = (moment: string) => Date.parse(moment);
   await apply(database, [
     receiptCallback({ data: { receipt_id: 1, created_at: at('2026-03-01T18:29:59Z') } }), // 1 March in India
@@ -197,14 +197,14 @@ describe('CSV', () => {
       fc.asyncProperty(fc.array(fc.record({ one: value, two: value }), { minLength: 1 }), async (rows) => {
         const read = parseCsv(await write(['one', 'two'], rows));
         const plain = (cell: string | null) => cell ?? '';
-        // A line that begins with a carriage return is marked as a text.
+        // A value that begins with a carriage return is marked as text.
         const marked = (cell: string | null) => (cell?.startsWith('\r') ? `'${cell}` : plain(cell));
         expect(read).toEqual([['one', 'two'], ...rows.map(({ one, two }) => [marked(one), marked(two)])]);
       }),
     );
   });
 
-  it('holds no formula', async () => {
+  it('contains no formula', async () => {
     const formulas = [
       '=1+1',
       '+911234',
@@ -223,7 +223,7 @@ describe('CSV', () => {
     expect(cells.map(([cell]) => cell)).toEqual(formulas.map((formula) => `'${formula}`));
   });
 
-  it('leaves numbers numbers', async () => {
+  it('does not mark numbers as text', async () => {
     const numbers = ['-12.50', '0', '12345678901234567890.01', '-0'];
     const [, ...cells] = parseCsv(
       await write(

@@ -187,15 +187,15 @@ it('no page can be framed, cached, or load anything of another site', async () =
 });
 
 describe('the OpenAPI document', () => {
-  const ask = (headers: Record<string, string>) => fetch(`${service.url}/openapi.json`, { headers });
+  const get = (headers: Record<string, string>) => fetch(`${service.url}/openapi.json`, { headers });
 
   it('needs the admin token', async () => {
     for (const headers of [{}, { Authorization: 'Bearer wrong' }, { cookie: visitor.cookie }]) {
-      const response = await ask(headers as Record<string, string>);
+      const response = await get(headers as Record<string, string>);
       expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
       expect(await response.json()).toMatchObject({ title: 'Unauthorized' });
     }
-    const response = await ask({ Authorization: `Bearer ${adminToken}` });
+    const response = await get({ Authorization: `Bearer ${adminToken}` });
     expect(await response.json()).toMatchObject({ openapi: '3.1.0' });
   });
 

@@ -20,10 +20,10 @@ interface ComposeFile {
 const { load } = createRequire(__filename)('js-yaml') as { load: (text: string) => ComposeFile };
 const { services } = load(readFileSync('compose.yaml', 'utf8'));
 
-/** Puts variables in as Compose does: ${A}, ${A:-default}, ${A:?error}, ${A:+other}, one within another. */
+/** Substitutes variables as Compose does: ${A}, ${A:-default}, ${A:?error}, ${A:+other}, also nested. */
 function interpolate(text: string, env: Environment): string {
   const inner = /\$\{([A-Z_]+)(?::([-?+])([^${}]*))?\}/;
-  const filled: string[] = []; // what was put in is not looked at again
+  const filled: string[] = []; // substituted values are not parsed again
   let result = text;
   for (let match = inner.exec(result); match; match = inner.exec(result)) {
     const [whole, name, operator, word = ''] = match as unknown as [string, string, string?, string?];
@@ -75,7 +75,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 it.each(['receiver', 'worker'])('every variable of .env.example reaches the %s', (service) => {
-  // Those of the image, the side of the port that is the host's, and a file that the container has not.
+  // Set by the image, a port of the host, and a file that the container does not have.
   const own = ['HOST', 'PORT', 'DATA_DIR', 'ROLE', 'SERVICE_TOKEN_FILE'];
   const passed = Object.entries(services[service]!.environment)
     .filter(([name, value]) => value.startsWith(`\${${name}:-`))
@@ -110,7 +110,7 @@ it('without the passwords nothing starts', () => {
   expect(() => environmentOf('receiver', { POSTGRES_PASSWORD: 'x' })).toThrow('REDIS_PASSWORD');
 });
 
-it('a password with any characters but those that docs/deployment.md names reaches both stores', () => {
+it('a password reaches both stores, whatever its characters, except those that docs/deployment.md excludes', () => {
   const password = fc.string({ minLength: 1 }).filter((text) => !/[?#%\s]/.test(text));
   fc.assert(
     fc.property(password, password, (POSTGRES_PASSWORD, REDIS_PASSWORD) => {

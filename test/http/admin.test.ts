@@ -25,11 +25,11 @@ function app() {
 }
 
 it('only requests with the admin token pass', async () => {
-  const ask = (authorization?: string) => {
-    const asked = request(app()).get('/openapi.json');
-    return authorization ? asked.set('Authorization', authorization) : asked;
+  const get = (authorization?: string) => {
+    const pending = request(app()).get('/openapi.json');
+    return authorization ? pending.set('Authorization', authorization) : pending;
   };
-  expect((await ask(`Bearer ${token}`)).body).toEqual({ openapi: '3.1.0' });
+  expect((await get(`Bearer ${token}`)).body).toEqual({ openapi: '3.1.0' });
   for (const wrong of [
     undefined,
     'Bearer',
@@ -38,7 +38,7 @@ it('only requests with the admin token pass', async () => {
     `Bearer ${token.slice(1)}`,
     token,
   ]) {
-    const response = await ask(wrong);
+    const response = await get(wrong);
     expect([wrong, response.status]).toEqual([wrong, 401]);
     expect(response.body).toEqual({
       type: 'about:blank',
@@ -50,15 +50,15 @@ it('only requests with the admin token pass', async () => {
 });
 
 it('too many wrong tokens get 429; the right token always passes, and a request without a token is not counted', async () => {
-  const tried = app();
+  const server = app();
   for (let time = 0; time < 10; time += 1) {
-    expect((await request(tried).get('/openapi.json')).status).toBe(401);
+    expect((await request(server).get('/openapi.json')).status).toBe(401);
   }
-  const ask = (given: string) => request(tried).get('/openapi.json').set('Authorization', `Bearer ${given}`);
-  expect((await ask(token)).status).toBe(200);
-  await until(async () => (await ask('guess')).status === 429);
-  expect((await ask(token)).status).toBe(200);
-  const rejected = await ask('guess');
+  const get = (given: string) => request(server).get('/openapi.json').set('Authorization', `Bearer ${given}`);
+  expect((await get(token)).status).toBe(200);
+  await until(async () => (await get('guess')).status === 429);
+  expect((await get(token)).status).toBe(200);
+  const rejected = await get('guess');
   expect(rejected.status).toBe(429);
   expect(Number(rejected.headers['retry-after'])).toBeGreaterThan(0);
 });

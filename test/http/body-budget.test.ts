@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 
 const options = { bytes: 100, smallBytes: 10, maxWaiting: 1_000, waitMs: 60_000 };
 
-it('never exceeds its bytes, and starts every body in the end, in any order of arrivals and releases', async () => {
+it('never exceeds its limit, and starts every body eventually, in any order of arrivals and releases', async () => {
   const sizes = fc.array(fc.integer({ min: 11, max: 150 }), { minLength: 1, maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(sizes, fc.infiniteStream(fc.nat()), async (all, picks) => {
@@ -37,7 +37,7 @@ it('never exceeds its bytes, and starts every body in the end, in any order of a
   );
 });
 
-it('a body that waits too long, behind too many, or may not wait raises Busy; a small body never waits', async () => {
+it('raises Busy if a body waits too long, too many wait, or it may not wait; a small body never waits', async () => {
   const budget = new BodyBudget({ ...options, maxWaiting: 1, waitMs: 50 });
   const release = await budget.enter(100, true);
   const waiting = budget.enter(50, true);
@@ -128,7 +128,7 @@ describe('of a receiver', () => {
     await until(() => first.responseStatus() === '200' && second.responseStatus() === '200');
   });
 
-  it('a body that gets no room in time is rejected with 503 and Retry-After, and the next one is accepted', async () => {
+  it('a body that waits too long for the budget is rejected with 503 and Retry-After, and the next one is accepted', async () => {
     await start(100);
     const first = await send(90_000);
     const second = await send(90_000);
@@ -141,7 +141,7 @@ describe('of a receiver', () => {
     await until(() => third.responseStatus() === '200');
   });
 
-  it('a connection closed while it waits, or in the middle of its body, releases its room', async () => {
+  it('a connection closed while it waits, or in the middle of its body, releases its share of the budget', async () => {
     await start(20_000);
     for (let time = 0; time < 3; time += 1) await send(90_000);
     for (const socket of sockets.splice(0)) socket.destroy();

@@ -91,11 +91,11 @@ it.each(['net_amount', 'added'])(
     const digits = '12345678901234567.123456789012345678901';
     const response = await send(paths.receipt, raw(name, digits));
     expect(response.status).toBe(200);
-    const [row] = await database.rows(`select envelope #>> $2 as kept from deliveries where id = $1`, [
+    const [row] = await database.rows(`select envelope #>> $2 as stored from deliveries where id = $1`, [
       response.body.id,
       ['data', name],
     ]);
-    expect(row).toEqual({ kept: digits });
+    expect(row).toEqual({ stored: digits });
   },
 );
 

@@ -90,7 +90,7 @@ it.each<[string, () => Promise<unknown>]>([
     () => sender(whole('/large').repeat(9)),
   ],
   [
-    'keeps sending bytes that begin no request',
+    'keeps sending bytes that are not the start of a request',
     async () => keepSending(await sender(whole('/small')), '\r\n'),
   ],
   [

@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/** The receiver's work on a body, apart from storing it. */
+/** Processes a body as the receiver does, without storing it. */
 function handle(body: Buffer): string {
   try {
     const envelope = parseCallback(body, schema, Date.now());
@@ -65,7 +65,7 @@ const repeat = (text: string | ((index: number) => string), size: number, separa
   return parts.join(separator);
 };
 const receipt = JSON.stringify(receiptCallback());
-// Members at the end win over those before them.
+// Later members override earlier ones of the same name.
 const inData = (members: string) => `${receipt.slice(0, -2)},${members}}}`;
 const digit = (index: number) => String(1 + ((index * 7) % 9));
 
@@ -79,7 +79,7 @@ it.each<[string, (size: number) => string]>([
   ['digits of an exponent', (size) => inData(`"n":1e${repeat(digit, size)}`)],
   ['zeros of an exponent', (size) => inData(`"n":1e-${repeat('0', size)}5`)],
   ['numbers', (size) => inData(`"n":[${repeat('0,', size)}0]`)],
-  ['numbers that a double does not hold', (size) => inData(`"n":[${repeat('9007199254740993,', size)}0]`)],
+  ['numbers that a double cannot represent', (size) => inData(`"n":[${repeat('9007199254740993,', size)}0]`)],
   ['numbers with an exponent', (size) => inData(`"n":[${repeat('1e5,', size)}0]`)],
   ['numbers that must not be stored', (size) => inData(`"n":[${repeat('1e400,', size)}0]`)],
   ['numbers in a text', (size) => inData(`"n":"${repeat(':1e5,', size)}"`)],

@@ -26,7 +26,7 @@ it('inserts that timed out do not accumulate behind a locked table', async () =>
     await owner.query('begin; lock table deliveries');
     const counts: number[] = [];
     const sent: Promise<Response>[] = [];
-    // A waiting insert takes about a second, so about five follow each other.
+    // A waiting insert takes about a second, so about five are made one after the other.
     for (const end = Date.now() + 5_000; Date.now() < end; await pause(100)) {
       const callback = receiptCallback({ data: { receipt_id: 100 + sent.length } });
       sent.push(post(target, callback));

@@ -130,7 +130,7 @@ it('eviction continues after the clock was ahead for a moment', async () => {
   });
 });
 
-it('the id of a body is the same in every version: a resent one is counted in the row that exists', async () => {
+it('the id of a body never changes between versions', async () => {
   await open().keep(rejected('{}'));
   expect(await database.rows('select id from quarantine')).toEqual([
     { id: 'c162d10a-249e-880c-9eb5-dc1e5adc5650' },

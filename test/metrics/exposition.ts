@@ -18,7 +18,7 @@ const suffixes: Record<string, string[]> = {
 };
 
 /**
- * Reads the text format of Prometheus, strictly.
+ * Parses the text format of Prometheus, strictly.
  *
  * @throws Error with the line that is not valid
  */

@@ -1,7 +1,7 @@
 import { applyReportPaths } from '../../src/reporting/paths.ts';
 import { consentFormCallback, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { apply, clear, seconds, takeIn } from './reporting.ts';
+import { apply, clear, insertCallbacks, seconds } from './reporting.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ const event_time = seconds('2024-03-01T10:29:00Z');
 const receipt = (receipt_id: number, business_id = 'b1') =>
   receiptCallback({ event_time, business_id, data: { receipt_id } });
 
-/** Sets when deliveries arrived and were applied, and what became of them. */
+/** Sets when deliveries were received, and other columns. */
 async function arrive(ids: string[], received: string, values: string = 'applied_at = applied_at') {
   await database.pool.query(`update deliveries set received_at = $2, ${values} where id = any($1)`, [
     ids,
@@ -32,8 +32,8 @@ async function quarantine(path: string, body: Buffer, received: string, replayed
 
 async function fillOneHour() {
   const [first, second, third] = await apply(database, [receipt(1), receipt(2), receipt(3)]);
-  await takeIn(database, [receipt(1), receipt(1)]);
-  const [failed, waiting, later] = await takeIn(database, [receipt(4), receipt(5), receipt(6)]);
+  await insertCallbacks(database, [receipt(1), receipt(1)]);
+  const [failed, waiting, later] = await insertCallbacks(database, [receipt(4), receipt(5), receipt(6)]);
   await arrive([first!], '2024-03-01T10:30:00Z', `applied_at = '2024-03-01T10:30:01.5Z'`);
   await arrive([second!], '2024-03-01T10:31:00.250Z', `applied_at = '2024-03-01T10:31:01.250Z'`);
   await arrive([third!], '2024-03-01T11:29:59Z', `applied_at = '2024-03-01T11:30:00Z'`);
@@ -46,7 +46,7 @@ const columns = `family, hour, received, applied, failed, waiting, quarantined, 
   arrival_lag_average_seconds as arrival, arrival_lag_longest_seconds as worst_arrival,
   row_lag_average_seconds as row, row_lag_longest_seconds as worst_row`;
 
-it('delivery_health counts what arrived in an hour, what became of it, and how long that took', async () => {
+it('delivery_health counts the callbacks of an hour by status, and shows their delays', async () => {
   await fillOneHour();
   expect(
     await database.rows(`select ${columns} from reporting.delivery_health where business_id = 'b1'`),
@@ -71,7 +71,7 @@ it('delivery_health counts what arrived in an hour, what became of it, and how l
   ]);
 });
 
-it('delivery_health tells the businesses apart', async () => {
+it('delivery_health counts each business separately', async () => {
   await fillOneHour();
   await apply(database, [receipt(7, 'b2')]);
   expect(
@@ -84,7 +84,7 @@ it('delivery_health tells the businesses apart', async () => {
   ]);
 });
 
-it('what lies in quarantine counts for the family of its path, until it is replayed', async () => {
+it('a quarantined body counts for the family of its path until it is replayed', async () => {
   await applyReportPaths(database.db, { receipt: '/r-secret', consent_form: '/c-secret' });
   const hour = '2024-03-01T10:31:00Z';
   await quarantine('/r-secret', Buffer.from('{"business_id" : "b1", "data": 1}'), hour);
@@ -112,7 +112,7 @@ it('what lies in quarantine counts for the family of its path, until it is repla
   ]);
 });
 
-it('quarantine shows no path, for that may be a secret, and knows a former path', async () => {
+it('the view quarantine shows the family of a path, also of a previous one, and never the path, which may be secret', async () => {
   await applyReportPaths(database.db, { receipt: '/former' });
   await applyReportPaths(database.db, { receipt: '/present' });
   await quarantine('/former', Buffer.from('{"business_id":"b7"}'), '2024-03-01T10:31:00Z');
@@ -121,9 +121,9 @@ it('quarantine shows no path, for that may be a secret, and knows a former path'
   expect(JSON.stringify(rows)).not.toContain('former');
 });
 
-it('deliveries shows each callback without what it says', async () => {
-  const [id] = await takeIn(database, [receipt(1)]);
-  await takeIn(database, [receipt(1)]);
+it('the view deliveries shows each callback without its content', async () => {
+  const [id] = await insertCallbacks(database, [receipt(1)]);
+  await insertCallbacks(database, [receipt(1)]);
   const rows = await database.rows('select * from reporting.deliveries');
   expect(rows).toMatchObject([{ delivery_id: id, status: 'received', duplicates: 1, applied_at: null }]);
   expect(JSON.stringify(rows)).not.toContain('+9199');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { history, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { apply, clear, takeIn } from './reporting.ts';
+import { apply, clear, insertCallbacks } from './reporting.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -38,7 +38,7 @@ it('receipt_history numbers the versions of a receipt in their order, whatever t
   ]);
 });
 
-it('a deletion that does not say when it was is the last version of its second', async () => {
+it('a deletion without updated_at is the last version of its second', async () => {
   const at = 1_700_000_000;
   await apply(database, [version('deleted', at, { updated_at: null })]);
   const between = await now();
@@ -58,8 +58,8 @@ it('a deletion that does not say when it was is the last version of its second',
   ]);
 });
 
-it('receipt_history leaves out what is not applied, so that no data can break it', async () => {
-  const [id] = await takeIn(database, [version('created', 1_700_000_000, { archive: 1e30 })]);
+it('receipt_history contains applied versions only, so that faulty data cannot break it', async () => {
+  const [id] = await insertCallbacks(database, [version('created', 1_700_000_000, { archive: 1e30 })]);
   await database.pool.query(`update deliveries set status = 'failed' where id = $1`, [id]);
   await apply(database, [version('updated', 1_700_000_001, {})]);
   expect(await database.rows('select version, event from reporting.receipt_history')).toEqual([
@@ -67,7 +67,7 @@ it('receipt_history leaves out what is not applied, so that no data can break it
   ]);
 });
 
-it('receipts_as_of shows the row of then: before, between and after two versions', async () => {
+it('receipts_as_of returns the row at a moment: before, between and after two versions', async () => {
   const before = await now();
   await apply(database, [version('created', 1_700_000_000, { net_amount: 1.1 })]);
   const between = await now();
@@ -82,17 +82,17 @@ it('receipts_as_of shows the row of then: before, between and after two versions
   expect(await asOf(await now())).toEqual([{ receipt_id: '1', net_amount: '2.2', live: false }]);
 });
 
-it('receipts_as_of shows what the table held at each moment of any history', async () => {
+it('receipts_as_of returns the rows that the table had at each moment, for any history', async () => {
   await fc.assert(
     fc.asyncProperty(history, async (callbacks) => {
       await clear(database);
-      const held: { moment: unknown; rows: unknown }[] = [];
+      const snapshots: { moment: unknown; rows: unknown }[] = [];
       for (let at = 0; at < callbacks.length; at += 4) {
         await apply(database, callbacks.slice(at, at + 4));
         const rows = await database.rows('select * from reporting.all_receipts r order by r::text');
-        held.push({ moment: await now(), rows });
+        snapshots.push({ moment: await now(), rows });
       }
-      for (const { moment, rows } of held) {
+      for (const { moment, rows } of snapshots) {
         const then = 'select * from reporting.receipts_as_of($1) r order by r::text';
         expect(await database.rows(then, [moment])).toEqual(rows);
       }
@@ -101,7 +101,7 @@ it('receipts_as_of shows what the table held at each moment of any history', asy
   );
 });
 
-it('receipt_history ends with the row of the table, for any history', async () => {
+it('the last version in receipt_history is the row of the table, for any history', async () => {
   await fc.assert(
     fc.asyncProperty(history, async (callbacks) => {
       await clear(database);

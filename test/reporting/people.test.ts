@@ -46,7 +46,7 @@ const counts = (receipts: string, net: string, due: string, forms: string, revie
 });
 const summed = 'receipts, net_amount, due_amount, consent_forms, review_requests';
 
-it('doctors_daily counts what each doctor did in a day', async () => {
+it('doctors_daily has totals for each doctor and day', async () => {
   expect(
     await database.rows(`select doctor_id, day::text, ${summed} from reporting.doctors_daily order by 2, 1`),
   ).toEqual([
@@ -56,7 +56,7 @@ it('doctors_daily counts what each doctor did in a day', async () => {
   ]);
 });
 
-it('clinics_daily counts what each clinic did, and beside no clinic what names none', async () => {
+it('clinics_daily has totals for each clinic and day; records without a clinic count under null', async () => {
   expect(
     await database.rows(`select clinic_id, day::text, ${summed} from reporting.clinics_daily order by 2, 1`),
   ).toEqual([
@@ -67,7 +67,7 @@ it('clinics_daily counts what each clinic did, and beside no clinic what names n
   ]);
 });
 
-it('consent_forms shows each form as it last was, on the day of its last event', async () => {
+it('consent_forms shows the newest version of each form, on the day of its last event', async () => {
   expect(
     await database.rows(
       'select form_id, day::text, doctor_id, pdf_url, last_event from reporting.consent_forms order by 1',
@@ -90,7 +90,7 @@ it('consent_forms shows each form as it last was, on the day of its last event',
   ]);
 });
 
-it('review_requests shows each request with the day it was made', async () => {
+it('review_requests shows each request with its day', async () => {
   expect(
     await database.rows(
       'select patient_id, day::text, clinic_id, appointment_id from reporting.review_requests order by 1',

@@ -32,7 +32,7 @@ const relations = (schema: string) =>
     [schema],
   );
 
-it('the reader reads every view and function of the reports', async () => {
+it('the role reporting_reader can read every view and function of the reports', async () => {
   const views = await relations('reporting');
   expect(views.length).toBeGreaterThan(10);
   for (const { name } of views) await asReader(`select * from ${name}`);
@@ -41,7 +41,7 @@ it('the reader reads every view and function of the reports', async () => {
   expect(await asReader(`select reporting.today() = reporting.day(now()) as same`)).toEqual([{ same: true }]);
 });
 
-it('the reader reads no table', async () => {
+it('the role reporting_reader cannot read any table', async () => {
   const tables = await relations('public');
   expect(tables.map(({ name }) => name)).toContain('public.receipts');
   for (const { name } of tables) {
@@ -49,7 +49,7 @@ it('the reader reads no table', async () => {
   }
 });
 
-it('the reader changes nothing', async () => {
+it('the role reporting_reader cannot change anything', async () => {
   for (const statement of [
     'delete from reporting.receipts',
     `update reporting.receipts set name = ''`,
@@ -61,7 +61,7 @@ it('the reader changes nothing', async () => {
   }
 });
 
-it('a user who may not create roles migrates all the same', async () => {
+it('a user without permission to create roles can migrate', async () => {
   const own = await createEmptyDatabase();
   const suffix = randomBytes(4).toString('hex');
   const [user, reader] = [`owner_${suffix}`, `reader_${suffix}`];
@@ -72,7 +72,7 @@ it('a user who may not create roles migrates all the same', async () => {
   const limited = openDatabase(url.href, createLog('silent'), { connections: 2, name: 'test' });
   try {
     expect(await migrate(limited.db)).toContain('reporting');
-    // Another test may have made the role, so that the service did not have to try: here nobody has.
+    // Another test may have created the role already; this one does not exist.
     const file = join(import.meta.dirname, '../../db/reporting/5_reader.sql');
     await limited.pool.query(readFileSync(file, 'utf8').replaceAll('reporting_reader', reader));
     expect(await own.rows('select from pg_roles where rolname = $1', [reader])).toEqual([]);

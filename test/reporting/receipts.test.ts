@@ -9,14 +9,14 @@ beforeAll(async () => {
 afterAll(() => database.close());
 beforeEach(() => clear(database));
 
-// Midnight in India is at 18:30 in Greenwich.
+// Midnight in India is 18:30 UTC.
 const firstDay = seconds('2024-03-01T18:29:59Z');
 const nextDay = seconds('2024-03-01T18:30:00Z');
 
 const receipt = (receipt_id: number, data: object, event = 'receipt.created', event_time = nextDay) =>
   receiptCallback({ event, event_time, data: { receipt_id, created_at: firstDay, ...data } } as never);
 
-it('receipts holds those that are not deleted, deleted_receipts the others', async () => {
+it('receipts contains the receipts that are not deleted, deleted_receipts the deleted ones', async () => {
   await apply(database, [
     receipt(1, { net_amount: 10.5, name: 'Asha', doctor_oid: 'd1', amount_paid: null }),
     receipt(2, { net_amount: 7 }),
@@ -41,12 +41,12 @@ it('receipts holds those that are not deleted, deleted_receipts the others', asy
   expect(await database.rows('select receipt_id from reporting.all_receipts order by 1')).toHaveLength(2);
 });
 
-it('a receipt that does not say when it was created counts for the day of its event', async () => {
+it('a receipt without created_at counts for the day of its event', async () => {
   await apply(database, [receipt(1, { created_at: null })]);
   expect(await database.rows('select day::text from reporting.receipts')).toEqual([{ day: '2024-03-02' }]);
 });
 
-it('receipts_daily adds up each business, clinic, doctor and day, exactly, and counts deleted ones apart', async () => {
+it('receipts_daily has exact totals for each clinic, doctor and day, and counts deleted receipts separately', async () => {
   const amounts = (gross: number, item: number | null, additional: number, paid: number, due: number) => ({
     receipt_amount: gross,
     sku_discount_amount: item,
@@ -115,7 +115,7 @@ it('receipts_daily adds up each business, clinic, doctor and day, exactly, and c
   ]);
 });
 
-it('outstanding_receipts holds what is due, since how many days, and nothing that is paid or deleted', async () => {
+it('outstanding_receipts contains receipts with an amount due, with their age in days, and no paid or deleted ones', async () => {
   const threeDaysAgo = Math.floor(Date.now() / 1000) - 3 * 86_400;
   await apply(database, [
     receipt(1, { amount_due: 0.01, created_at: threeDaysAgo }),

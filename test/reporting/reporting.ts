@@ -6,16 +6,16 @@ import type { TestDatabase } from '../support/database.ts';
 
 type Callback = Parameters<typeof deliveryOf>[0];
 
-/** Takes callbacks in without applying them; returns their ids. */
-export async function takeIn(database: TestDatabase, callbacks: object[]): Promise<string[]> {
+/** Inserts callbacks as deliveries, without applying them; returns their ids. */
+export async function insertCallbacks(database: TestDatabase, callbacks: object[]): Promise<string[]> {
   const deliveries = callbacks.map((callback) => deliveryOf(callback as Callback));
   await insertDeliveries(database.pool, deliveries);
   return deliveries.map(({ id }) => id);
 }
 
-/** Takes callbacks in and applies them; returns their ids. */
+/** Inserts callbacks as deliveries and applies them; returns their ids. */
 export async function apply(database: TestDatabase, callbacks: object[]): Promise<string[]> {
-  const ids = await takeIn(database, callbacks);
+  const ids = await insertCallbacks(database, callbacks);
   await applyDeliveries(database.db, families, ids);
   return ids;
 }
@@ -24,5 +24,5 @@ export async function clear(database: TestDatabase): Promise<void> {
   await database.pool.query('truncate deliveries, receipts, consent_forms, review_requests, quarantine');
 }
 
-/** A moment as callbacks write it, in seconds. */
+/** A time as callbacks contain it, in seconds. */
 export const seconds = (moment: string) => Date.parse(moment) / 1000;

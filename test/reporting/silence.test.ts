@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 beforeEach(() => clear(database));
 
-/** Callbacks of a business that arrived so many hours ago. */
+/** Inserts deliveries of a business that were received these numbers of hours ago. */
 async function arrivals(business: string, hoursAgo: number[], status = 'applied') {
   await database.pool.query(
     `insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, received_at,
@@ -38,7 +38,7 @@ it('an hourly sender that has been silent for ten hours is out of the ordinary',
   ]);
 });
 
-it('a gap that the same stretch of the week always has is ordinary', async () => {
+it('a gap that occurs in the same period of every week is not out of the ordinary', async () => {
   const closedAtThisTime = range(10, 35 * 24, 1).filter((hour) => hour % (7 * 24) >= 10);
   await arrivals('b1', closedAtThisTime);
   expect(await silence()).toEqual([
@@ -46,7 +46,7 @@ it('a gap that the same stretch of the week always has is ordinary', async () =>
   ]);
 });
 
-it('a rare sender is given the time in which five should have come', async () => {
+it('an infrequent sender is out of the ordinary once five callbacks were expected, not before', async () => {
   await arrivals('b1', range(30, 40 * 24, 24));
   await arrivals('b2', range(150, 40 * 24, 24));
   expect(await silence()).toMatchObject([
@@ -55,26 +55,26 @@ it('a rare sender is given the time in which five should have come', async () =>
   ]);
 });
 
-it('after more than a week of silence all of the weeks before count', async () => {
+it('after more than a week of silence the average of all the weeks before counts', async () => {
   await arrivals('b1', range(240, 240 + 28 * 24, 24));
   expect(await silence()).toMatchObject([
     { business_id: 'b1', present: '240.0', expected: '10.4', odd: true },
   ]);
 });
 
-it('of a sender of less than two weeks the one whole week counts', async () => {
+it('for a sender with less than two weeks of callbacks its one whole week counts', async () => {
   await arrivals('b1', range(10.5, 10.5 + 13.9 * 24, 1));
   expect(await silence()).toMatchObject([{ business_id: 'b1', expected: '10.0', odd: true }]);
 });
 
-it('a sender of less than a week has no usual yet', async () => {
+it('for a sender with less than a week of callbacks nothing is expected yet', async () => {
   await arrivals('b1', [20, 30, 50]);
   expect(await silence()).toEqual([
     { business_id: 'b1', usual: '10.0', longest: '20.0', present: '20.0', expected: null, odd: null },
   ]);
 });
 
-it('what has not been applied yet breaks the silence as well', async () => {
+it('a delivery that is pending or failed ends the silence as well', async () => {
   await arrivals('b1', range(10.5, 28 * 24, 1));
   await arrivals('b1', [0.5], 'received');
   await arrivals('b2', [1], 'failed');
@@ -84,7 +84,7 @@ it('what has not been applied yet breaks the silence as well', async () => {
   ]);
 });
 
-it('every business and family that has sent within 90 days is listed, each by itself', async () => {
+it('every business and family that has sent within 90 days has its own row', async () => {
   await arrivals('b1', [5]);
   await arrivals('b2', [1_000, 1_001]);
   await arrivals('b3', [91 * 24]);

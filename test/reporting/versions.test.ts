@@ -3,7 +3,7 @@ import { applyDeliveries } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
 import { consentFormCallback, history, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { apply, clear, takeIn } from './reporting.ts';
+import { apply, clear, insertCallbacks } from './reporting.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ beforeEach(() => clear(database));
 
 const versions = () => database.rows('select * from receipt_versions v order by v::text');
 
-it('a version is kept of every delivery of a receipt, once, in any order and when it is applied again', async () => {
+it('each delivery of a receipt is stored as one version, in any order, even if it is applied again', async () => {
   await fc.assert(
     fc.asyncProperty(history, fc.array(fc.nat(), { maxLength: 8 }), async (callbacks, again) => {
       await clear(database);
@@ -37,14 +37,14 @@ it('a version is kept of every delivery of a receipt, once, in any order and whe
   );
 });
 
-it('a replay adds the versions that are missing', async () => {
+it('a replay adds missing versions', async () => {
   const ids = await apply(database, [
     receiptCallback({ data: { more: { deep: [1.5] }, client_id: 'not the envelope’s' } as never }),
     receiptCallback({ event: 'receipt.deleted', event_time: 1_700_000_009, data: { receipt_url: null } }),
     receiptCallback({ event_time: 1_700_000_001, data: { receipt_id: 2, created_at: null, archive: null } }),
     consentFormCallback(),
   ]);
-  await takeIn(database, [receiptCallback({ data: { receipt_id: 3 } })]);
+  await insertCallbacks(database, [receiptCallback({ data: { receipt_id: 3 } })]);
   const kept = await versions();
   expect(kept).toHaveLength(3);
   await database.pool.query('delete from receipt_versions where receipt_id <> 2');
@@ -52,17 +52,17 @@ it('a replay adds the versions that are missing', async () => {
   expect(await versions()).toEqual(kept);
 });
 
-it('versions go with the deliveries that they are made of', async () => {
+it('deleting deliveries deletes their versions', async () => {
   const [first] = await apply(database, [
     receiptCallback(),
     receiptCallback({ event: 'receipt.updated', event_time: 1_700_000_009 }),
   ]);
-  await takeIn(database, [receiptCallback({ data: { receipt_id: 5 } })]);
+  await insertCallbacks(database, [receiptCallback({ data: { receipt_id: 5 } })]);
   await database.pool.query(
     `update deliveries set status = 'failed', envelope = '{"data": {"receipt_id": 1e30}}' where status = 'received'`,
   );
 
-  // Among many, versions are looked up by the number of the receipt, which what failed may not have.
+  // Among many rows, versions are found by receipt id, which a failed delivery may not have.
   await database.pool.query(
     `insert into receipt_versions (receipt_id, business_id, delivery_id, client_id, last_event, event_time, extra,
                                    received_at, applied_at)

@@ -22,26 +22,26 @@ it('a day begins at midnight in India until another zone is set', async () => {
   expect(await day('2024-03-02T05:00:00Z')).toEqual([{ day: '2024-03-02' }]);
 });
 
-it('an hour begins with an hour of the zone, and both hours of a clock set back are hours', async () => {
+it('an hour begins with an hour of the zone, and an hour that is repeated when clocks are set back counts as two', async () => {
   expect(await hour('2024-03-01T12:45:00Z')).toEqual([{ hour: new Date('2024-03-01T12:30:00Z') }]);
   await applyReportTimezone(database.db, 'Europe/Berlin');
   expect(await hour('2024-10-27T00:45:00Z')).toEqual([{ hour: new Date('2024-10-27T00:00:00Z') }]);
   expect(await hour('2024-10-27T01:45:00Z')).toEqual([{ hour: new Date('2024-10-27T01:00:00Z') }]);
 });
 
-it('says whether it changed the zone', async () => {
+it('returns whether the zone was changed', async () => {
   expect(await applyReportTimezone(database.db, 'Asia/Kolkata')).toBe(false);
   expect(await applyReportTimezone(database.db, 'UTC')).toBe(true);
   expect(await applyReportTimezone(database.db, 'UTC')).toBe(false);
   expect(await database.rows('select reporting.timezone() as zone')).toEqual([{ zone: 'UTC' }]);
 });
 
-it('refuses a zone that does not exist, and keeps the one before', async () => {
+it('a zone that does not exist is rejected, and the previous one stays', async () => {
   await expect(applyReportTimezone(database.db, "Mars/O'Neill")).rejects.toMatchObject({ code: '22023' });
   expect(await database.rows('select reporting.timezone() as zone')).toEqual([{ zone: 'Asia/Kolkata' }]);
 });
 
-it('finds the rows of a day by the index after the zone has changed, in sessions that knew the old one', async () => {
+it('after a change of the zone the index finds the rows of a day, also in sessions opened before it', async () => {
   const created_at = seconds('2024-03-01T20:00:00Z');
   await apply(database, [receiptCallback({ data: { created_at } })]);
   const found = async (client: { query: (text: string) => Promise<{ rows: unknown[] }> }) =>
@@ -61,7 +61,7 @@ it('finds the rows of a day by the index after the zone has changed, in sessions
   }
 });
 
-it('builds every index on days anew', async () => {
+it('a change of the zone rebuilds every index on days', async () => {
   const indexes = () =>
     database.rows(
       `select c.relname as name, c.relfilenode as file from pg_index i join pg_class c on c.oid = i.indexrelid
@@ -81,7 +81,7 @@ it('builds every index on days anew', async () => {
   expect(after.filter(({ file }, index) => file === before[index]!.file)).toEqual([]);
 });
 
-it('two processes that set zones at once leave one of them, with its days', async () => {
+it('if two processes set zones at once, one of the zones remains, with its days', async () => {
   await Promise.all(['UTC', 'Asia/Tokyo', 'UTC'].map((zone) => applyReportTimezone(database.db, zone)));
   const [row] = await database.rows(
     `select reporting.timezone() as zone,
@@ -90,16 +90,16 @@ it('two processes that set zones at once leave one of them, with its days', asyn
   expect(row).toEqual({ zone: expect.stringMatching(/UTC|Asia\/Tokyo/), agrees: true });
 });
 
-it('finishes what an interrupted change of the zone left undone', async () => {
+it('an interrupted change of the zone is completed by the next one', async () => {
   const file = () => database.rows(`select relfilenode from pg_class where relname = 'receipts_day'`);
-  await database.pool.query(`insert into stale_day_indexes values ('receipts_day'), ('gone')`);
+  await database.pool.query(`insert into stale_day_indexes values ('receipts_day'), ('dropped')`);
   const before = await file();
   expect(await applyReportTimezone(database.db, 'Asia/Kolkata')).toBe(false);
   expect(await file()).not.toEqual(before);
   expect(await database.rows('select * from stale_day_indexes')).toEqual([]);
 });
 
-it('refuses a zone that PostgreSQL reads otherwise than Node, or does not know', async () => {
+it('a zone that PostgreSQL does not know, or interprets differently from Node, is rejected', async () => {
   for (const zone of ['Asia/Kolkata', 'UTC', 'Europe/Berlin', 'America/St_Johns', 'Australia/Lord_Howe']) {
     await checkTimezone(database.db, zone);
   }

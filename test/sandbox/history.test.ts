@@ -46,7 +46,7 @@ it('is for the given businesses and client', () => {
   expect(new Set(sequence.map((c) => c.envelope.client_id))).toEqual(new Set(['client']));
 });
 
-it('goes forward in time from its start, in opening hours only', () => {
+it('is in order of time from its start, in opening hours only', () => {
   const start = Date.UTC(2025, 5, 1, 22);
   const times = take(3_000, { seed: 3, start }).map(({ envelope, family }) =>
     family === 'review_request' ? envelope.event_time : envelope.event_time * 1000,

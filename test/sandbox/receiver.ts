@@ -8,7 +8,7 @@ export interface Got {
   readonly body: Buffer;
 }
 
-/** A receiver whose responses the test decides; it keeps the requests. */
+/** A receiver whose responses the test defines; it records the requests. */
 export async function startReceiver(respond: (got: Got, response: ServerResponse, count: number) => void) {
   const got: Got[] = [];
   let open = 0;

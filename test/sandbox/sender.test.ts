@@ -153,7 +153,7 @@ it('stops waiting as soon as the signal aborts', async () => {
   expect(summary).toMatchObject({ callbacks: 1, unacknowledged: 1 });
 });
 
-it('passes on what the listener raises, and stops', async () => {
+it('raises the error of the listener, and stops', async () => {
   receiver = await startReceiver(accept);
   const full = sendCallbacks(callbacks({ seed: 9 }), {
     urls: receiver.urls,
@@ -164,7 +164,7 @@ it('passes on what the listener raises, and stops', async () => {
   await expect(full).rejects.toThrow('disk full');
 });
 
-it('waits for the turn that its rate gives it', async () => {
+it('sends no faster than its rate', async () => {
   const controller = new AbortController();
   receiver = await startReceiver((got, response, count) => {
     accept(got, response, count);
@@ -178,7 +178,7 @@ it('waits for the turn that its rate gives it', async () => {
   expect(summary.callbacks).toBe(1);
 });
 
-it('spaces its turns evenly, and catches up no more than a second of them', () => {
+it('sends at even intervals, and catches up at most one second of them', () => {
   expect(nextTurn(1_000, 1_000, 50)).toBe(1_020);
   expect(nextTurn(1_000, 1_900, 50)).toBe(1_020);
   expect(nextTurn(1_000, 90_000, 50)).toBe(89_000);

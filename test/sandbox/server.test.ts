@@ -58,7 +58,7 @@ it.each(['', '?q=', '?q=a&limit=0', '?q=a&limit=101', '?q=a&limit=x', '?q=a&s_ty
   },
 );
 
-it('responds with 404 to unknown paths, and with 400 to what is not JSON', async () => {
+it('responds with 404 to unknown paths, and with 400 to a body that is not JSON', async () => {
   expect((await post('/elsewhere', {})).status).toBe(404);
   expect((await post(verify, '{"mobile":')).status).toBe(400);
 });

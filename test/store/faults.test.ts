@@ -14,9 +14,9 @@ beforeAll(async () => {
   await database.pool.query(`
     create table things (small smallint, word text check (word <> 'bad'), json jsonb, id int primary key);
     create index on things (word);
-    create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
-    create table refusing (n int);
-    create trigger refuse before insert on refusing for each row execute function refuse()`);
+    create function reject_insert() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
+    create table rejecting (n int);
+    create trigger reject_insert before insert on rejecting for each row execute function reject_insert()`);
 });
 afterAll(() => database.close());
 
@@ -176,7 +176,7 @@ it.each<[unavailable: boolean, name: string, error: object]>([
   [false, 'an untrusted certificate', { code: 'SELF_SIGNED_CERT_IN_CHAIN' }],
   [false, 'a wrong password', Object.assign(new pg.DatabaseError('', 0, 'error'), { code: '28P01' })],
 ])(
-  'an outage that may end by itself is told from one that may not: %s for %s',
+  'an outage that may end by itself is distinguished from others: %s for %s',
   (unavailable, _name, error) => {
     expect([isUnavailable(error), isOutage(error)]).toEqual([unavailable, true]);
   },
@@ -184,7 +184,7 @@ it.each<[unavailable: boolean, name: string, error: object]>([
 
 describe('an error that one delivery causes is no outage:', () => {
   it.each<[code: string, name: string, queries: Query[]]>([
-    ['P0001', 'a trigger that rejects it', ['insert into refusing values (1)']],
+    ['P0001', 'a trigger that rejects it', ['insert into rejecting values (1)']],
     ['23514', 'a check constraint', [`insert into things (word, id) values ('bad', 1)`]],
     ['23502', 'a not-null constraint', ['insert into things (word) values (null)']],
     ['22003', 'a number out of range', ['insert into things (small, id) values (40000, 1)']],

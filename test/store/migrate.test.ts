@@ -22,7 +22,7 @@ it('processes that migrate at once run each migration once', async () => {
   expect(await migrate(database.db)).toEqual([]);
 });
 
-it('a migration that fails changes nothing and is named; those before it are done', async () => {
+it('a failed migration changes nothing and is named in the error; the migrations before it stay', async () => {
   const other = await createEmptyDatabase();
   const migrations = {
     'migrations/9001_first.sql': 'create table first ();',
@@ -45,7 +45,7 @@ it('a migration that fails changes nothing and is named; those before it are don
   }
 });
 
-/** Callbacks that are sent, one after the other, while something waits for a reader: their statuses. */
+/** Starts a change of the schema, which waits for an open reader, and sends callbacks meanwhile. */
 async function whileAReaderIsOpen(
   other: TestDatabase,
   change: (log: { warn: (fields: object, message: string) => void }) => Promise<unknown>,
@@ -74,7 +74,7 @@ async function whileAReaderIsOpen(
   }
 }
 
-describe('callbacks are taken in', () => {
+describe('callbacks are accepted', () => {
   let other: TestDatabase;
   beforeEach(async () => {
     other = await createDatabase();
@@ -94,7 +94,7 @@ describe('callbacks are taken in', () => {
     });
   });
 
-  it('while views that changed wait for a report, which is named in the log', async () => {
+  it('while changed views wait for a report, which is named in the log', async () => {
     await withSchema({ 'reporting/9_more.sql': 'create view reporting.more as select;' }, async (folder) => {
       const { statuses, waited, said, pid, result } = await whileAReaderIsOpen(other, (log) =>
         migrate(other.db, log as never, folder),
@@ -139,7 +139,7 @@ create index concurrently deliveries_new on deliveries (event_time)
   });
 });
 
-it('a statement of a migration without a transaction that failed is run again', async () => {
+it('a failed migration without a transaction is run again', async () => {
   const other = await createDatabase();
   const file = (text: string) => ({ 'migrations/9003_again.sql': `-- no transaction\n${text}` });
   try {
@@ -154,7 +154,7 @@ it('a statement of a migration without a transaction that failed is run again', 
   }
 });
 
-it('a process waits for another that changes the schema, and says so', async () => {
+it('a process waits for another that changes the schema, and logs that', async () => {
   const other = await createDatabase();
   const said: string[] = [];
   const first = await other.pool.connect();
@@ -174,7 +174,7 @@ it('a process waits for another that changes the schema, and says so', async () 
   }
 });
 
-describe('a database is left alone', () => {
+describe('a start fails, and changes nothing, on a database', () => {
   it('that a newer version has migrated', async () => {
     const other = await createDatabase();
     try {
@@ -190,7 +190,7 @@ describe('a database is left alone', () => {
     }
   });
 
-  it('that a version before 1.0.0 made, with a message that says what to do', async () => {
+  it('that a version before 1.0.0 created, with a message that says what to do', async () => {
     const other = await createEmptyDatabase();
     try {
       await other.pool.query('create table kysely_migration (name text)');

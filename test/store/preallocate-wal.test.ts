@@ -16,8 +16,8 @@ from pg_ls_waldir() where name ~ '^[0-9A-F]{24}$'`;
 
 it.each([
   ['a new database', 4],
-  ['a database that had fewer', 6],
-])('%s gets log files in advance, up to min_wal_size', async (_, wanted) => {
+  ['a database with fewer', 6],
+])('WAL files are preallocated up to min_wal_size: %s', async (_, wanted) => {
   const settings = [`min_wal_size=${wanted * 16}MB`, 'fsync=off'];
   const server = await startEmbeddedPostgres(folder, createLog('silent'), settings);
   try {

@@ -18,7 +18,7 @@ afterEach(async () => {
   await database.close();
 });
 
-/** A file of db/reporting with another text in one place. */
+/** A file of db/reporting in which a text is replaced. */
 function changed(file: string, from: string, to: string): Record<string, string> {
   const text = readFileSync(join(ownSchema, 'reporting', file), 'utf8');
   expect(text).toContain(from);
@@ -73,7 +73,7 @@ it('views that gain columns are replaced in place: grants, revocations and the v
   });
 });
 
-it('views that lose columns keep their grants and revocations; an older version puts the columns back', async () => {
+it('views that lose columns keep their grants and revocations; an older version restores the columns', async () => {
   await database.pool.query(`
     grant select on reporting.outstanding_receipts to ${user} with grant option;
     grant select (name, pdf_url) on reporting.receipts to ${user};
@@ -92,7 +92,7 @@ it('views that lose columns keep their grants and revocations; an older version 
   expect(await readCatalogue(database)).toEqual(before);
 });
 
-it('a view that somebody else’s depends on is not dropped: the error names that, and nothing changes', async () => {
+it('a view that another user’s view depends on is not dropped: the error names that view, and nothing changes', async () => {
   await database.pool.query('create view dues as select pdf_url from reporting.outstanding_receipts');
   const before = await readCatalogue(database);
   await withSchema(withoutPdf, async (folder) => {

@@ -46,20 +46,20 @@ it('a standby has the rows of its primary, and accepts writes once it is promote
 
 it('a service on a standby does not start, and says why', async () => {
   const start = () => spawnReceiver(['start'], { PORT: '0', DATABASE_URL: standby.url });
-  const expectRefusedStart = async () => {
+  const expectFailedStart = async () => {
     const service = start();
     expect(await service.end()).toBe(1);
     expect(service.output()).not.toContain('"msg":"ready"');
     expect(service.output()).toContain('The server of DATABASE_URL takes no writes');
   };
-  await expectRefusedStart();
-  // The same where there is nothing to migrate.
+  await expectFailedStart();
+  // The same when there is nothing to migrate.
   await (await startTestService({ databaseUrl: primary.url, role: 'receiver' })).stop();
   const [row] = await primary.rows('select pg_current_wal_lsn()::text as lsn');
   await until(
     async () => (await standby.rows(`select pg_last_wal_replay_lsn() >= '${row!.lsn}' as there`))[0]!.there,
   );
-  await expectRefusedStart();
+  await expectFailedStart();
 });
 
 it('a synchronous standby has every acknowledged delivery when the primary is lost', async () => {
@@ -87,13 +87,13 @@ it('no delivery is acknowledged that a synchronous standby does not have', async
     const counts: number[] = [];
     const waiting = `select count(*)::int as n from pg_stat_activity
                      where application_name = 'receiver inbox' and wait_event = 'SyncRep'`;
-    // A commit times out after a second, so about five follow one another.
+    // A commit times out after a second, so about five are made one after the other.
     for (let id = 2, end = Date.now() + 5_000; Date.now() < end; id += 1) {
       statuses.add(await send(service.url, id));
       counts.push((await primary.rows(waiting))[0]!.n as number);
     }
     expect([...statuses]).toEqual([503]);
-    // The given-up commits do not accumulate.
+    // Timed-out commits do not accumulate.
     expect(Math.max(...counts)).toBeLessThanOrEqual(2);
     await standby.restart();
     await until(async () => (await send(service.url, 4)) === 200);

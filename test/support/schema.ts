@@ -6,7 +6,7 @@ import type { TestDatabase } from './database.ts';
 export const ownSchema = join(import.meta.dirname, '../../db');
 
 /**
- * A copy of db/ in which some files have another text, for as long as something runs.
+ * Runs a function with a copy of db/ in which some files are replaced.
  *
  * @param files by their paths within db/, such as `migrations/0002_more.sql`
  */
@@ -21,7 +21,7 @@ export async function withSchema(files: Record<string, string>, run: (folder: st
   }
 }
 
-/** What a database's catalogue says of the schemas public and reporting: a line for each thing, sorted. */
+/** The catalogue of the schemas public and reporting: a line for each object, sorted. */
 export async function readCatalogue(database: TestDatabase): Promise<string[]> {
   const rows = await database.rows(`
     with schemas as (select oid, nspname from pg_namespace where nspname in ('public', 'reporting')),

@@ -125,7 +125,7 @@ async function startServer(
     kill: async () => {
       process.kill(readLockFile(cluster.database)!.pid, 'SIGKILL');
       await server.exited;
-      // Its sessions end by themselves, and hold the files until then.
+      // Its sessions end by themselves, and use the files until they do.
       await until(async () => !(await acceptsConnections(url)));
     },
     restart,

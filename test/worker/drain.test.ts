@@ -36,7 +36,7 @@ afterAll(async () => {
   await Promise.all([redis.stop(), database.close()]);
 });
 
-/** The stream of a process that has this database URL and, once PostgreSQL was available, this database id. */
+/** The stream of a process with this database URL and, once it has connected to PostgreSQL, this database id. */
 async function openStream(databaseUrl: string, databaseId: Promise<string> = never) {
   const client = connectRedis(redis.url, 'producer');
   clients.push(client);
@@ -92,7 +92,7 @@ it('while PostgreSQL cannot store deliveries, none is removed from Redis', async
   expect(await stored()).toEqual(idsOf(deliveries));
 });
 
-it('an acknowledged delivery that PostgreSQL refuses is quarantined and never evicted; the others are stored', async () => {
+it('an acknowledged delivery that PostgreSQL rejects is quarantined and never evicted; the others are stored', async () => {
   const fallback = await openStream(database.url, Promise.resolve(randomUUID()));
   const deliveries = numbered(20);
   const bad = deliveries[7]!;
@@ -126,7 +126,7 @@ it('deliveries of another database are not drained, even with the same Redis and
   expect(await foreign.count()).toBe(5);
 });
 
-it('deliveries from before a process knew its database are drained by any process of that database, whatever its address', async () => {
+it('deliveries stored before a process knew the id of its database are drained by any process of that database, whatever its URL', async () => {
   const deliveries = numbered(4);
   let resolveId: (id: string) => void = () => {};
   const id = randomUUID();
@@ -142,7 +142,7 @@ it('deliveries from before a process knew its database are drained by any proces
   expect(await stored()).toEqual(idsOf(deliveries));
 });
 
-it('while one address leads to two databases, no delivery is stored or drained under that address', async () => {
+it('while two databases use one URL, no delivery is stored or drained under that URL', async () => {
   const address = 'postgresql://postgres:5432/receiver';
   const client = redis.client();
   const unknown = await openStream(address);
@@ -156,7 +156,7 @@ it('while one address leads to two databases, no delivery is stored or drained u
   expect(await one!.count()).toBe(1);
 });
 
-it('a database that took over the address of another drains the deliveries of that address', async () => {
+it('a database that took over the URL of another drains the deliveries of that URL', async () => {
   const deliveries = numbered(3);
   const client = redis.client();
   const [now] = await client.time();
@@ -165,10 +165,10 @@ it('a database that took over the address of another drains the deliveries of th
   const worker = await openStream(database.url, Promise.resolve(randomUUID()));
   await until(async () => (await client.zcard('{receiver}:databases')) === 1);
   const [entry] = await client.zrange('{receiver}:databases', '0', '0');
-  const former = `${entry!.split(' ')[0]} ${randomUUID()}`;
-  await client.zadd('{receiver}:databases', Number(now) - 10, former);
+  const previous = `${entry!.split(' ')[0]} ${randomUUID()}`;
+  await client.zadd('{receiver}:databases', Number(now) - 10, previous);
   expect(await createDrain(worker).step()).toBe(0);
-  await client.zadd('{receiver}:databases', Number(now) - 1_000, former);
+  await client.zadd('{receiver}:databases', Number(now) - 1_000, previous);
   expect(await createDrain(worker).step()).toBe(3);
   expect(await stored()).toEqual(idsOf(deliveries));
 });

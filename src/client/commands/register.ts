@@ -28,48 +28,36 @@ const numberFields = ['day_of_birth', 'month_of_birth', 'year_of_birth'] as cons
  * what the interface states about its skip_state. Asks again after invalid or rejected input.
  */
 export async function register(registration: Registration): Promise<void> {
-  const route = registration.route ?? (await askRoute(registration));
-  await (route === 'mobile' ? registerByMobile(registration) : registerByAadhaar(registration));
-}
-
-async function registerByAadhaar(registration: Registration): Promise<void> {
-  const { client, ask, tell, headers } = registration;
-  const startedWith = await ask('Transaction id from the previous response');
-  let response: VerifyAadhaarOtpResponse | CreateAddressByAadhaarResponse = await untilAccepted(
-    tell,
-    async () =>
-      client.verifyAadhaarOtp(
-        { txn_id: startedWith, mobile: await ask('Mobile number, 10 digits'), otp: await ask('OTP') },
-        headers,
-      ),
-  );
-  show(registration, response);
-  // The interface does not show which call follows a state, so the user decides.
-  while (response.skip_state !== 'abha_end') {
-    const txn_id = response.txn_id || (await ask('Transaction id from the previous response'));
-    const next = await untilAccepted(tell, async () => {
-      const abha_address = await ask('Health address to create by Aadhaar, <name>@<domain> (empty: stop)');
-      return abha_address === ''
-        ? undefined
-        : client.createAddressByAadhaar({ abha_address, txn_id }, headers);
+  const { client, ask, headers } = registration;
+  const route = registration.route ?? (await askRoute(ask));
+  const askTransaction = () => ask('Transaction id from the previous response');
+  const startedWith = await askTransaction();
+  if (route === 'mobile') {
+    await untilAccepted(registration, async () => {
+      const abha_address = await ask('Health address to create, <name>@<domain>');
+      const profile = await askProfile(ask);
+      return client.createAddressByMobile({ abha_address, profile, txn_id: startedWith }, headers);
     });
-    if (!next) return;
-    response = next;
-    show(registration, response);
+    return;
+  }
+  let response: VerifyAadhaarOtpResponse | CreateAddressByAadhaarResponse | undefined = await untilAccepted(
+    registration,
+    async () => {
+      const mobile = await ask('Mobile number, 10 digits');
+      return client.verifyAadhaarOtp({ mobile, otp: await ask('OTP'), txn_id: startedWith }, headers);
+    },
+  );
+  // The interface does not show which call follows a state, so the user decides.
+  while (response && response.skip_state !== 'abha_end') {
+    const txn_id: string = response.txn_id || (await askTransaction());
+    response = await untilAccepted(registration, async () => {
+      const abha_address = await ask('Health address to create by Aadhaar, <name>@<domain> (empty: stop)');
+      return abha_address ? client.createAddressByAadhaar({ abha_address, txn_id }, headers) : undefined;
+    });
   }
 }
 
-async function registerByMobile(registration: Registration): Promise<void> {
-  const { client, ask, tell, headers } = registration;
-  const txn_id = await ask('Transaction id from the previous response');
-  const response = await untilAccepted(tell, async () => {
-    const abha_address = await ask('Health address to create, <name>@<domain>');
-    return client.createAddressByMobile({ abha_address, profile: await askProfile(ask), txn_id }, headers);
-  });
-  show(registration, response);
-}
-
-async function askRoute({ ask }: Registration): Promise<string> {
+async function askRoute(ask: Registration['ask']): Promise<string> {
   for (;;) {
     const answer = await ask('Register by (aadhaar or mobile)');
     if (answer === 'aadhaar' || answer === 'mobile') return answer;
@@ -87,13 +75,19 @@ async function askProfile(ask: Registration['ask']): Promise<ProfileRequest> {
   return profile;
 }
 
-async function untilAccepted<T>(tell: Registration['tell'], step: () => Promise<T>): Promise<T> {
+/** Repeats a step until its input is accepted, and prints the response. */
+async function untilAccepted<T extends Response | undefined>(
+  registration: Registration,
+  step: () => Promise<T>,
+): Promise<T> {
   for (;;) {
     try {
-      return await step();
+      const response = await step();
+      if (response) show(registration, response);
+      return response;
     } catch (error) {
       if (!(error instanceof RefusedInput || error instanceof Rejected)) throw error;
-      tell(`${error.message}${error.body ? ` · ${error.body}` : ''}\nTry again:`);
+      registration.tell(`${error.message}${error.body ? ` · ${error.body}` : ''}\nTry again:`);
     }
   }
 }

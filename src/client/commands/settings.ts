@@ -16,7 +16,7 @@ export function parseSettings(env: Record<string, string | undefined>): ServiceC
   const { SERVICE_BASE_URL: baseUrl = '', SERVICE_TOKEN: token, SERVICE_TOKEN_FILE: file } = env;
   const timeout = milliseconds.safeParse(env.SERVICE_TIMEOUT_MS || 10_000);
   const faults = [
-    isAddress(baseUrl) ? '' : "SERVICE_BASE_URL to the service's http(s) address, without credentials",
+    parseBaseUrl(baseUrl) ? '' : "SERVICE_BASE_URL to the service's http(s) address, without credentials",
     token || file ? '' : 'SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file with the token',
     timeout.success ? '' : 'SERVICE_TIMEOUT_MS to a number of milliseconds',
   ].filter(Boolean);
@@ -27,13 +27,4 @@ export function parseSettings(env: Record<string, string | undefined>): ServiceC
     timeoutMs: timeout.data as number,
     serviceIdentifierField: env.SERVICE_IDENTIFIER_FIELD || 'svc',
   };
-}
-
-function isAddress(text: string): boolean {
-  try {
-    parseBaseUrl(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

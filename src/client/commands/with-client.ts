@@ -1,12 +1,5 @@
 import type { Command } from 'commander';
-import {
-  RefusedInput,
-  Rejected,
-  ServiceError,
-  Unauthorized,
-  Unavailable,
-  UnreadableResponse,
-} from '../errors.ts';
+import * as errors from '../errors.ts';
 import { createServiceClient, type ServiceClient } from '../service-client.ts';
 import { InputEnded } from './prompt.ts';
 import { MissingSettings, parseSettings } from './settings.ts';
@@ -14,12 +7,12 @@ import { MissingSettings, parseSettings } from './settings.ts';
 const exitCodes: [abstract new (...args: never[]) => Error, number][] = [
   // sysexits.h
   [MissingSettings, 78],
-  [RefusedInput, 64],
-  [Rejected, 65],
+  [errors.RefusedInput, 64],
+  [errors.Rejected, 65],
   [InputEnded, 65],
-  [Unavailable, 69],
-  [UnreadableResponse, 76],
-  [Unauthorized, 77],
+  [errors.Unavailable, 69],
+  [errors.UnreadableResponse, 76],
+  [errors.Unauthorized, 77],
 ];
 
 /** Runs a command with the client that `env` configures; each kind of error has its own exit code. */
@@ -35,7 +28,8 @@ export async function withClient(
   } catch (error) {
     const exitCode = exitCodes.find(([type]) => error instanceof type)?.[1];
     if (exitCode === undefined) throw error;
-    const body = error instanceof ServiceError && error.body ? ` · ${error.body.replaceAll('\n', ' ')}` : '';
+    const body =
+      error instanceof errors.ServiceError && error.body ? ` · ${error.body.replaceAll('\n', ' ')}` : '';
     command.error(`${command.name()}: ${(error as Error).message}${body}`, { exitCode });
   } finally {
     await client?.close();

@@ -1,95 +1,79 @@
-import { Fragment } from 'preact';
 import type { Family } from '../../families/index.ts';
 import { redactEnvelope, redactRow } from '../redact.ts';
-import { PostForm, Submit } from '../ui/forms.tsx';
+import { PostButton } from '../ui/forms.tsx';
 import { formatDuration } from '../ui/time.ts';
-import { DeliveryLink, formatCount, Moment, Status, Verbatim } from '../ui/values.tsx';
-import type { DeliveryDetails } from './read-delivery.ts';
+import { Facts, formatCount, IdLink, Moment, PersonalNote, Status, Verbatim } from '../ui/values.tsx';
+import type { DeliveryDetails, RowAsText } from './read-delivery.ts';
+
+const preview = '/console/replay/preview';
 
 export interface DetailProps {
   delivery: DeliveryDetails;
   family: Family | undefined;
-  row: Record<string, string | null> | undefined;
+  row: RowAsText | undefined;
   /** Whether personal data is shown. */
   revealed: boolean;
 }
 
-export function DeliveryDetail({ delivery, family, row, revealed }: DetailProps) {
-  const address = `/console/deliveries/${delivery.id}`;
-  const envelope = revealed
-    ? delivery.text
-    : JSON.stringify(redactEnvelope(delivery.envelope, family), null, 4);
+export function DeliveryDetail(props: DetailProps) {
+  const { delivery, family, revealed } = props;
+  const { id, status, text } = delivery;
+  const address = `/console/deliveries/${id}`;
+  const envelope = revealed ? text : JSON.stringify(redactEnvelope(delivery.envelope, family), null, 4);
   return (
     <>
-      <Facts delivery={delivery} />
+      <DeliveryFacts delivery={delivery} />
       <div class="actions">
-        {delivery.status !== 'received' && (
-          <PostForm action="/console/replay/preview" values={{ id: delivery.id, status: delivery.status }}>
-            <Submit kind={delivery.status === 'failed' ? '' : 'second'}>Replay …</Submit>
-          </PostForm>
+        {status !== 'received' && (
+          <PostButton action={preview} values={{ id, status }} kind={status === 'failed' ? '' : 'second'}>
+            Replay …
+          </PostButton>
         )}
         {!revealed && (
-          <PostForm action={`${address}/personal`}>
-            <Submit kind="second">Show personal data</Submit>
-          </PostForm>
+          <PostButton action={`${address}/personal`} kind="second">
+            Show personal data
+          </PostButton>
         )}
         <RelatedLink delivery={delivery} family={family} />
       </div>
-      {revealed ? (
-        <p class="note">
-          This page shows personal data; showing it was logged. <a href={address}>Hide it</a>
-        </p>
-      ) : (
-        <p class="note">Personal data is hidden. Showing it is logged.</p>
-      )}
+      <PersonalNote revealed={revealed} hiddenAt={address}>
+        Personal data is hidden. Showing it is logged.
+      </PersonalNote>
       <h2>Callback</h2>
       <Verbatim label="The callback as received" text={envelope} />
       <h2>Table row</h2>
-      <Row delivery={delivery} family={family} row={row} revealed={revealed} />
+      <Row {...props} />
     </>
   );
 }
 
-function Facts({ delivery }: { delivery: DeliveryDetails }) {
-  const { received_at, applied_at, last_received_at, delivery_count, error } = delivery;
+function DeliveryFacts({ delivery }: { delivery: DeliveryDetails }) {
+  const { received_at, applied_at, delivery_count } = delivery;
   return (
-    <dl class="card">
-      <dt>Delivery</dt>
-      <dd class="id">{delivery.id}</dd>
-      <dt>Status</dt>
-      <dd>
-        <Status status={delivery.status} />
-      </dd>
-      {error && <dt>Error</dt>}
-      {error && <dd>{error}</dd>}
-      <dt>Business, client</dt>
-      <dd>
-        {delivery.business_id}, {delivery.client_id}
-      </dd>
-      <dt>Event time</dt>
-      <dd>
-        <Moment at={delivery.event_time} />
-      </dd>
-      <dt>First received</dt>
-      <dd>
-        <Moment at={received_at} />
-      </dd>
-      <dt>Applied</dt>
-      <dd>
-        <Moment at={applied_at} />
-        {applied_at && `, ${formatDuration(applied_at.getTime() - received_at.getTime())} later`}
-      </dd>
-      <dt>Duplicates</dt>
-      <dd>
-        {delivery_count === 1 ? (
-          'none'
-        ) : (
+    <Facts
+      facts={{
+        Delivery: <span class="id">{delivery.id}</span>,
+        Status: <Status status={delivery.status} />,
+        Error: delivery.error || undefined,
+        'Business, client': `${delivery.business_id}, ${delivery.client_id}`,
+        'Event time': <Moment at={delivery.event_time} />,
+        'First received': <Moment at={received_at} />,
+        Applied: (
           <>
-            {formatCount(delivery_count - 1)}, the last one at <Moment at={last_received_at} />
+            <Moment at={applied_at} />
+            {applied_at && `, ${formatDuration(applied_at.getTime() - received_at.getTime())} later`}
           </>
-        )}
-      </dd>
-    </dl>
+        ),
+        Duplicates:
+          delivery_count === 1 ? (
+            'none'
+          ) : (
+            <>
+              {formatCount(delivery_count - 1)}, the last one at <Moment at={delivery.last_received_at} />
+            </>
+          ),
+      }}
+    />
   );
 }
 
@@ -104,28 +88,19 @@ function RelatedLink({ delivery, family }: Pick<DetailProps, 'delivery' | 'famil
 function Row({ delivery, family, row, revealed }: DetailProps) {
   if (!family) return <p class="empty">This version of the service does not have this family.</p>;
   if (!row) return <p class="empty">The table {family.table} has no row for this delivery.</p>;
-  const shown = revealed ? row : redactRow(row, family);
-  const isOwn = row.delivery_id === delivery.id;
   return (
     <>
       <p>
         Table <code>{family.table}</code>.{' '}
-        {isOwn ? (
+        {row.delivery_id === delivery.id ? (
           'This delivery is the row’s current version.'
         ) : (
           <>
-            The row’s current version is delivery <DeliveryLink id={row.delivery_id ?? ''} />
+            The row’s current version is delivery <IdLink to="deliveries" id={row.delivery_id ?? ''} />
           </>
         )}
       </p>
-      <dl class="card">
-        {Object.entries(shown).map(([name, value]) => (
-          <Fragment key={name}>
-            <dt>{name}</dt>
-            <dd>{value === null || value === '' ? <span class="nothing">–</span> : String(value)}</dd>
-          </Fragment>
-        ))}
-      </dl>
+      <Facts facts={revealed ? row : redactRow(row, family)} />
     </>
   );
 }

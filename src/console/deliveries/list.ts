@@ -1,19 +1,13 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
-import type { DeliveryStatus, Tables } from '../../store/tables.ts';
+import type { Tables } from '../../store/tables.ts';
 import type { DeliveryFilter } from './filter.ts';
 
-export interface DeliveryLine {
-  id: string;
-  event: string;
-  family: string;
-  business_id: string;
+type Columns = 'id' | 'event' | 'business_id' | 'event_time' | 'received_at' | 'status' | 'delivery_count';
+
+export interface DeliveryLine extends Pick<Selectable<Tables['deliveries']>, Columns> {
   /** The id of the callback's receipt or form, where its family has one. */
   record: string | null;
-  event_time: Date;
-  received_at: Date;
-  status: DeliveryStatus;
-  delivery_count: number;
 }
 
 /** Where a page begins: the last delivery of the page before, in either direction. */
@@ -59,8 +53,7 @@ export function pageQuery(
   const order = after ? sql`id asc` : sql`id desc`;
   const place = after ? sql`id > ${after}::uuid` : before ? sql`id < ${before}::uuid` : sql`true`;
   const part = (applied: boolean) => sql`(
-    select id, event, family, business_id, ${recordOf(families)} as record, event_time, received_at, status,
-           delivery_count
+    select id, event, business_id, ${recordOf(families)} as record, event_time, received_at, status, delivery_count
     from deliveries
     where ${sql.join([place, ...conditions(filter, applied)], sql` and `)}
     order by ${order} limit ${limit})`;
@@ -73,37 +66,28 @@ export function pageQuery(
 }
 
 function recordOf(families: readonly Family[]): RawBuilder<unknown> {
-  const names = new Set(
-    families.map(({ identifiedBy }) => identifiedBy).filter((name) => name !== undefined),
-  );
+  const names = new Set(families.flatMap(({ identifiedBy = [] }) => identifiedBy));
   return sql`coalesce(${sql.join([null, ...names].map((name) => sql`envelope #>> array['data', ${name}::text]`))})`;
 }
 
 function conditions(filter: DeliveryFilter, applied: boolean): RawBuilder<unknown>[] {
-  const { id, receipt, family, event, business, status, error, from, until, receivedFrom, receivedUntil } =
-    filter;
-  const all: RawBuilder<unknown>[] = [applied ? sql`status = 'applied'` : sql`status <> 'applied'`];
-  if (id) all.push(sql`id = ${id}::uuid`);
-  if (family) all.push(sql`family = ${family}`);
-  if (event) all.push(sql`event = ${event}`);
-  if (business) all.push(sql`business_id = ${business}`);
-  if (status) all.push(sql`status = ${status}`);
-  if (error) all.push(sql`error = ${error}`);
-  if (from) all.push(sql`id >= ${idAt(from)}::uuid`);
-  if (until) all.push(sql`id < ${idAt(until)}::uuid`);
-  // The index of received_at holds days.
-  if (receivedFrom) {
-    all.push(
-      sql`reporting.day(received_at) >= reporting.day(${receivedFrom}) and received_at >= ${receivedFrom}`,
-    );
-  }
-  if (receivedUntil) {
-    all.push(
-      sql`reporting.day(received_at) <= reporting.day(${receivedUntil}) and received_at < ${receivedUntil}`,
-    );
-  }
-  if (receipt) all.push(ofReceipt(receipt, applied));
-  return all;
+  const { id, receipt, family, event, business, status, error, from, until } = filter;
+  const { receivedFrom: first, receivedUntil: end } = filter;
+  return [
+    applied ? sql`status = 'applied'` : sql`status <> 'applied'`,
+    id && sql`id = ${id}::uuid`,
+    family && sql`family = ${family}`,
+    event && sql`event = ${event}`,
+    business && sql`business_id = ${business}`,
+    status && sql`status = ${status}`,
+    error && sql`error = ${error}`,
+    from && sql`id >= ${idAt(from)}::uuid`,
+    until && sql`id < ${idAt(until)}::uuid`,
+    // The index of received_at holds days.
+    first && sql`reporting.day(received_at) >= reporting.day(${first}) and received_at >= ${first}`,
+    end && sql`reporting.day(received_at) <= reporting.day(${end}) and received_at < ${end}`,
+    receipt && ofReceipt(receipt, applied),
+  ].filter((condition) => typeof condition === 'object');
 }
 
 function ofReceipt(receipt: string, applied: boolean): RawBuilder<unknown> {

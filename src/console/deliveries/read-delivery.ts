@@ -1,24 +1,14 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type Selectable, sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
-import type { DeliveryStatus, Tables } from '../../store/tables.ts';
+import type { Tables } from '../../store/tables.ts';
 
-export interface DeliveryDetails {
-  id: string;
-  event: string;
-  family: string;
-  client_id: string;
-  business_id: string;
-  event_time: Date;
-  envelope: Record<string, unknown>;
+export interface DeliveryDetails extends Selectable<Tables['deliveries']> {
   /** The envelope as PostgreSQL writes it: numbers with all their digits. */
   text: string;
-  status: DeliveryStatus;
-  error: string | null;
-  delivery_count: number;
-  received_at: Date;
-  last_received_at: Date;
-  applied_at: Date | null;
 }
+
+/** A row of a family's table, every value as text. */
+export type RowAsText = Record<string, string | null>;
 
 export async function readDelivery(db: Kysely<Tables>, id: string): Promise<DeliveryDetails | undefined> {
   const { rows } = await sql<DeliveryDetails>`
@@ -26,18 +16,18 @@ export async function readDelivery(db: Kysely<Tables>, id: string): Promise<Deli
   return rows[0];
 }
 
-/** The row of a delivery's record, every value as text; undefined if there is none. */
+/** The row of a delivery's record; undefined if there is none. */
 export async function readRow(
   db: Kysely<Tables>,
   family: Family,
   delivery: DeliveryDetails,
-): Promise<Record<string, string | null> | undefined> {
+): Promise<RowAsText | undefined> {
   const { identifiedBy } = family;
   const data = delivery.envelope.data as Record<string, unknown>;
   const key = identifiedBy
     ? sql`business_id = ${delivery.business_id} and ${sql.ref(identifiedBy)} = ${String(data[identifiedBy])}`
     : sql`delivery_id = ${delivery.id}::uuid`;
-  const { rows } = await sql<{ row: Record<string, string | null> }>`
+  const { rows } = await sql<{ row: RowAsText }>`
     select (select json_object_agg(key, value) from json_each_text(to_json(existing))) as row
     from ${sql.table(family.table)} as existing where ${key}`.execute(db);
   return rows[0]?.row;

@@ -1,27 +1,22 @@
 import type { Request, Response, Router } from 'express';
 import { uuid } from '../../uuid.ts';
-import type { ConsoleDependencies } from '../dependencies.ts';
+import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
-import type { ConsoleStore } from '../store.ts';
+import { guid, readForm } from '../read-form.ts';
 import { sendPage } from '../ui/page.tsx';
 import { DeliveryDetail } from './detail-page.tsx';
 import { parseFilter } from './filter.ts';
-import { listDeliveries, type Place } from './list.ts';
+import { listDeliveries } from './list.ts';
 import { DeliveryList } from './list-page.tsx';
 import { readDelivery, readRow } from './read-delivery.ts';
 
 /** A list of deliveries with filters, and a page for each delivery. */
-export function addDeliveries(
-  router: Router,
-  { families, timezone, log }: ConsoleDependencies,
-  store: ConsoleStore,
-): void {
-  const { db } = store.pages;
-
+export function addDeliveries(router: Router, { families, timezone, log, db }: RouteDependencies): void {
   router.get('/deliveries', async (req, res) => {
     const parsed = parseFilter(req.query, families, timezone);
+    const { data: place } = readForm(req.query, { before: guid, after: guid });
     const isClear = Object.keys(parsed.faults).length === 0;
-    const listed = isClear ? await listDeliveries(db, families, parsed.filter, placeOf(req)) : undefined;
+    const listed = isClear ? await listDeliveries(db, families, parsed.data, place) : undefined;
     const page = { title: 'Deliveries', section: 'deliveries', status: isClear ? 200 : 400 } as const;
     sendPage(res, page, <DeliveryList families={families} parsed={parsed} listed={listed} />);
   });
@@ -33,21 +28,9 @@ export function addDeliveries(
     const family = families.find(({ name }) => name === delivery.family);
     const row = family && (await readRow(db, family, delivery));
     if (revealed) log.info({ delivery: delivery.id }, 'the console showed the personal data of a delivery');
-    sendPage(
-      res,
-      {
-        title: delivery.event,
-        section: 'deliveries',
-        trail: [{ name: 'Deliveries', href: '/console/deliveries' }],
-      },
-      <DeliveryDetail delivery={delivery} family={family} row={row} revealed={revealed} />,
-    );
+    const page = { title: delivery.event, section: 'deliveries', back: true } as const;
+    sendPage(res, page, <DeliveryDetail {...{ delivery, family, row, revealed }} />);
   };
   router.get('/deliveries/:id', (req, res) => show(req, res, false));
   router.post('/deliveries/:id/personal', (req, res) => show(req, res, true));
-}
-
-function placeOf({ query: { before, after } }: Request): Place {
-  if (typeof after === 'string' && uuid.test(after)) return { after };
-  return typeof before === 'string' && uuid.test(before) ? { before } : {};
 }

@@ -1,8 +1,9 @@
 import type { ReplayOutcome } from '../../apply/replay.ts';
 import type { Family } from '../../families/index.ts';
-import { Choice, Field, PostForm, Submit } from '../ui/forms.tsx';
+import { Choice, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
+import { Outcome } from '../ui/outcome.tsx';
 import { Table } from '../ui/table.tsx';
-import { DeliveryLink, formatCount, Moment } from '../ui/values.tsx';
+import { formatCount, IdLink, Moment } from '../ui/values.tsx';
 import type { FailedGroup } from './groups.ts';
 
 const preview = '/console/replay/preview';
@@ -37,9 +38,9 @@ export function FailedPage({
           {
             head: 'Actions',
             cell: ({ family, event, error }) => (
-              <PostForm action={preview} values={{ family, event, error }}>
-                <Submit kind="small second">Replay …</Submit>
-              </PostForm>
+              <PostButton action={preview} values={{ family, event, error }} kind="small second">
+                Replay …
+              </PostButton>
             ),
           },
         ]}
@@ -75,15 +76,16 @@ function ReplayForm({ families }: { families: readonly Family[] }) {
   );
 }
 
-interface ConfirmProps {
+interface ReplayProps {
   /** `matching`: how many deliveries match the filter. */
   outcome: ReplayOutcome & { matching: number };
-  values: Record<string, string | undefined>;
+  /** The form's fields, to be sent again. */
+  values: Record<string, string>;
 }
 
 /** What a replay would do. */
-export function ConfirmReplay({ outcome, values }: ConfirmProps) {
-  const { matching, applied, changed, failed } = outcome;
+export function ConfirmReplay({ outcome, values }: ReplayProps) {
+  const { matching, applied, changed, failed, errors } = outcome;
   const tried = applied + failed;
   return (
     <>
@@ -93,14 +95,21 @@ export function ConfirmReplay({ outcome, values }: ConfirmProps) {
         {matching > tried && tried > 0 && `; one replay covers the first ${formatCount(tried)}`}. The replay
         was run and rolled back; nothing has changed:
       </p>
-      <Result outcome={outcome} would />
+      <Outcome
+        figures={{
+          'Would be applied': applied,
+          'Rows that would change': changed,
+          'Would fail again': failed,
+        }}
+        messages={errors}
+        label="Errors of those that fail again"
+        section="deliveries"
+      />
       <div class="actions">
         {tried > 0 && (
-          <PostForm action="/console/replay" values={values}>
-            <Submit>
-              Replay {formatCount(tried)} {tried === 1 ? 'delivery' : 'deliveries'}
-            </Submit>
-          </PostForm>
+          <PostButton action="/console/replay" values={values}>
+            Replay {formatCount(tried)} {tried === 1 ? 'delivery' : 'deliveries'}
+          </PostButton>
         )}
         <a href="/console/failed">Cancel</a>
       </div>
@@ -112,52 +121,30 @@ export function ConfirmReplay({ outcome, values }: ConfirmProps) {
 }
 
 /** What a replay did. */
-export function ReplayDone({ outcome, values }: ConfirmProps) {
-  const left = outcome.matching - outcome.applied - outcome.failed;
+export function ReplayDone({ outcome, values }: ReplayProps) {
+  const { matching, applied, changed, failed, errors } = outcome;
+  const left = matching - applied - failed;
   return (
     <>
-      <Result outcome={outcome} />
+      <Outcome
+        figures={{ Applied: applied, 'Rows changed': changed, 'Failed again': failed }}
+        messages={errors}
+        label="Errors of those that fail again"
+        section="deliveries"
+      />
       <div class="actions">
         {left > 0 && (
-          <PostForm action={preview} values={values}>
-            <Submit>Replay the other {formatCount(left)} …</Submit>
-          </PostForm>
+          <PostButton action={preview} values={values}>
+            Replay the other {formatCount(left)} …
+          </PostButton>
         )}
         {values.id && (
           <span>
-            Delivery <DeliveryLink id={values.id} />
+            Delivery <IdLink to="deliveries" id={values.id} />
           </span>
         )}
         <a href="/console/failed">Back to failed deliveries</a>
       </div>
-    </>
-  );
-}
-
-function Result({ outcome, would = false }: { outcome: ReplayOutcome; would?: boolean }) {
-  const { applied, changed, failed, errors } = outcome;
-  return (
-    <>
-      <dl class="card">
-        <dt>{would ? 'Would be applied' : 'Applied'}</dt>
-        <dd>{formatCount(applied)}</dd>
-        <dt>{would ? 'Rows that would change' : 'Rows changed'}</dt>
-        <dd>{formatCount(changed)}</dd>
-        <dt>{would ? 'Would fail again' : 'Failed again'}</dt>
-        <dd>{formatCount(failed)}</dd>
-      </dl>
-      {errors.length > 0 && (
-        <Table
-          label="Errors of those that fail again"
-          rows={errors}
-          empty=""
-          columns={[
-            { head: 'Error', cell: ({ message }) => message, wide: true },
-            { head: 'Deliveries', cell: ({ count }) => formatCount(count), numeric: true },
-            { head: 'Example', cell: ({ example }) => <DeliveryLink id={example} /> },
-          ]}
-        />
-      )}
     </>
   );
 }
@@ -169,7 +156,7 @@ const labels: Record<string, string> = {
   until: 'received before',
 };
 
-function FilterLine({ values }: { values: Record<string, string | undefined> }) {
+function FilterLine({ values }: Pick<ReplayProps, 'values'>) {
   const given = Object.entries(values).map(([name, value]) => `${labels[name] ?? name} ${value}`);
   return <p>Filter: {given.join(', ') || 'all failed deliveries'}.</p>;
 }

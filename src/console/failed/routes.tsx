@@ -1,7 +1,6 @@
 import type { Router } from 'express';
 import { countDeliveries, type ReplayFilter, replayDeliveries } from '../../apply/replay.ts';
-import type { ConsoleDependencies } from '../dependencies.ts';
-import type { ConsoleStore } from '../store.ts';
+import type { RouteDependencies } from '../dependencies.ts';
 import { sendPage } from '../ui/page.tsx';
 import { readReplayForm } from './form.ts';
 import { readFailedGroups } from './groups.ts';
@@ -9,17 +8,17 @@ import { ConfirmReplay, FailedPage, ReplayDone } from './pages.tsx';
 
 /** A page has to be sent before the browser, or a proxy in between, gives up. */
 const limit = 2_000;
-const back = [{ name: 'Failed', href: '/console/failed' }];
+const section = 'failed';
 
 /** Failed deliveries, and their replay: a preview first, then the replay itself. */
-export function addFailed(router: Router, dependencies: ConsoleDependencies, store: ConsoleStore): void {
-  const { families, timezone, log } = dependencies;
-  const { db } = store.pages;
-
+export function addFailed(router: Router, { families, timezone, log, db }: RouteDependencies): void {
   router.get('/failed', async (_req, res) => {
     const groups = await readFailedGroups(db);
-    const page = { title: 'Failed deliveries', section: 'failed' } as const;
-    sendPage(res, page, <FailedPage groups={groups} families={families} />);
+    sendPage(
+      res,
+      { title: 'Failed deliveries', section },
+      <FailedPage groups={groups} families={families} />,
+    );
   });
 
   const replay = async (filter: ReplayFilter, dryRun: boolean) => ({
@@ -28,18 +27,18 @@ export function addFailed(router: Router, dependencies: ConsoleDependencies, sto
   });
 
   router.post('/replay/preview', async (req, res) => {
-    const { filter, values } = readReplayForm(req.body, families, timezone);
+    const { filter, entered } = readReplayForm(req.body, families, timezone);
     const outcome = await replay(filter, true);
-    const page = { title: 'Preview replay', section: 'failed', trail: back } as const;
-    sendPage(res, page, <ConfirmReplay outcome={outcome} values={values} />);
+    const page = { title: 'Preview replay', section, back: true } as const;
+    sendPage(res, page, <ConfirmReplay outcome={outcome} values={entered} />);
   });
 
   router.post('/replay', async (req, res) => {
-    const { filter, values } = readReplayForm(req.body, families, timezone);
+    const { filter, entered } = readReplayForm(req.body, families, timezone);
     const outcome = await replay(filter, false);
     const { applied, changed, failed } = outcome;
     log.info({ applied, changed, failed, delivery: filter.id }, 'the console replayed deliveries');
-    const page = { title: 'Replayed', section: 'failed', trail: back } as const;
-    sendPage(res, page, <ReplayDone outcome={outcome} values={values} />);
+    const page = { title: 'Replayed', section, back: true } as const;
+    sendPage(res, page, <ReplayDone outcome={outcome} values={entered} />);
   });
 }

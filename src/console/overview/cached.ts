@@ -1,3 +1,5 @@
+import { withTimeout } from '../../with-timeout.ts';
+
 export type CachedResult<T> = { value: T; at: Date } | 'running' | 'failed';
 
 const timeoutMs = 3_000;
@@ -24,14 +26,6 @@ export function cached<T>(query: () => Promise<T>): () => Promise<CachedResult<T
   return async () => {
     if (last && performance.now() - lastMs < keepMs) return last;
     running ??= start();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<CachedResult<T>>((resolve) => {
-      timer = setTimeout(() => resolve(last ?? 'running'), timeoutMs);
-    });
-    try {
-      return await Promise.race([running, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    return withTimeout(timeoutMs, running).catch(() => last ?? 'running');
   };
 }

@@ -1,67 +1,64 @@
 import { type Kysely, sql } from 'kysely';
 import type { Tables } from '../../store/tables.ts';
-import { type Bounded, businesses, countUpTo } from '../store.ts';
+import { businesses } from '../store.ts';
+
+/** Rows are counted up to here: a number above means that there are more. */
+export const countLimit = 10_000;
+
+const countOf = (rows: ReturnType<typeof sql>) =>
+  sql`(select count(*)::int from (${rows} limit ${countLimit + 1}) as counted)`;
 
 export interface Backlog {
   /** When the oldest waiting delivery was received; null: none waits. */
   oldest: Date | null;
-  waiting: Bounded;
-  failed: Bounded;
-  quarantined: Bounded;
+  waiting: number;
+  failed: number;
+  quarantined: number;
 }
 
 /** Deliveries that wait or failed, and rejected bodies. */
 export async function readBacklog(db: Kysely<Tables>): Promise<Backlog> {
-  const [oldest, waiting, failed, quarantined] = await Promise.all([
-    sql<{ at: Date | null }>`select min(received_at) as at from deliveries where status = 'received'`.execute(
-      db,
-    ),
-    countUpTo(db, sql`select 1 from deliveries where status = 'received'`),
-    countUpTo(db, sql`select 1 from deliveries where status = 'failed'`),
-    countUpTo(db, sql`select 1 from quarantine where replayed_at is null`),
-  ]);
-  return { oldest: oldest.rows[0]!.at, waiting, failed, quarantined };
+  const { rows } = await sql<Backlog>`
+    select (select min(received_at) from deliveries where status = 'received') as oldest,
+           ${countOf(sql`select 1 from deliveries where status = 'received'`)} as waiting,
+           ${countOf(sql`select 1 from deliveries where status = 'failed'`)} as failed,
+           ${countOf(sql`select 1 from quarantine where replayed_at is null`)} as quarantined`.execute(db);
+  return rows[0]!;
 }
 
-export interface Hour {
+interface Hour {
   hour: Date;
   family: string;
   callbacks: number;
 }
 
-export interface Arrivals {
-  hours: Hour[];
-  /** When the last callback of that time was received. */
-  last: Date | null;
-  /** From receipt to row, on average, of what was applied in the last hour. */
-  rowLagMs: number | null;
-}
+export type Arrivals = Awaited<ReturnType<typeof readArrivals>>;
 
 /** Callbacks of the last 24 hours. */
-export async function readArrivals(db: Kysely<Tables>): Promise<Arrivals> {
-  const { rows } = await sql<Hour & { last: Date; lag: number | null }>`
-    select hour, family, count(*)::int as callbacks, max(received_at) as last,
-           (extract(epoch from avg(applied_at - received_at)
-                                 filter (where received_at > now() - interval '1 hour')) * 1000)::float as lag
-    from reporting.deliveries
-    where day >= reporting.today() - 1 and hour > now() - interval '24 hours'
-    group by hour, family
-    order by hour, family`.execute(db);
-  const lags = rows.map(({ lag }) => lag).filter((lag) => lag !== null);
+export async function readArrivals(db: Kysely<Tables>) {
+  const [{ rows: hours }, { rows: shown }] = await Promise.all([
+    sql<Hour & { last: Date; lag: number | null }>`
+      select hour, family, count(*)::int as callbacks, max(received_at) as last,
+             (extract(epoch from avg(applied_at - received_at)
+                                   filter (where received_at > now() - interval '1 hour')) * 1000)::float as lag
+      from reporting.deliveries
+      where day >= reporting.today() - 1 and hour > now() - interval '24 hours'
+      group by hour, family`.execute(db),
+    sql<{ hour: Date }>`
+      select reporting.hour(now()) - n * interval '1 hour' as hour from generate_series(23, 0, -1) as n
+      `.execute(db),
+  ]);
+  const times = hours.map(({ last }) => last.getTime());
+  const lags = hours.map(({ lag }) => lag).filter((lag) => lag !== null);
   return {
-    hours: rows,
-    last: rows.reduce<Date | null>((last, row) => (!last || row.last > last ? row.last : last), null),
+    hours,
+    /** The hours that a chart shows, those without a callback included. */
+    shown: shown.map(({ hour }) => hour),
+    /** When the last callback of that time was received. */
+    last: times.length > 0 ? new Date(Math.max(...times)) : null,
+    /** From receipt to row, on average, of what was applied in the last hour. */
     rowLagMs: lags.length > 0 ? Math.max(...lags) : null,
   };
-}
-
-/** The hours of the last 24 that a chart shows, those without a callback included. */
-export async function readHours(db: Kysely<Tables>): Promise<Date[]> {
-  const { rows } = await sql<{ hour: Date }>`
-    select reporting.hour(now()) - n * interval '1 hour' as hour from generate_series(23, 0, -1) as n`.execute(
-    db,
-  );
-  return rows.map(({ hour }) => hour);
 }
 
 export interface Day {

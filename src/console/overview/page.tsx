@@ -1,21 +1,20 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Readiness } from '../../readiness.ts';
-import type { Bounded } from '../store.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { Ago, formatAmount, formatCount, Moment } from '../ui/values.tsx';
 import type { CachedResult } from './cached.ts';
-import type { Arrivals, Backlog, Day, Silent } from './figures.ts';
+import { type Arrivals, type Backlog, countLimit, type Day, type Silent } from './figures.ts';
 
 export interface OverviewProps {
   readiness: Readiness;
   families: readonly string[];
   /** Undefined where the query timed out. */
   backlog: Backlog | undefined;
-  arrivals: (Arrivals & { shown: readonly Date[] }) | undefined;
+  arrivals: Arrivals | undefined;
   days: readonly Day[] | undefined;
   silences: CachedResult<Silent[]>;
 }
@@ -24,7 +23,8 @@ const timedOut = (what: string) => (
   <p class="empty">{what}: the query timed out. Reload the page to try again.</p>
 );
 // The receiver is behind once a delivery waits longer.
-const slowMs = 60_000;
+const lateMs = 60_000;
+const isLate = (oldest: Date | null) => oldest !== null && Date.now() - oldest.getTime() > lateMs;
 
 export function Overview({ readiness, families, backlog, arrivals, days, silences }: OverviewProps) {
   return (
@@ -39,9 +39,15 @@ export function Overview({ readiness, families, backlog, arrivals, days, silence
             'none in the last 24 hours'
           )}
         </Tile>
-        <Waiting backlog={backlog} />
-        <Counted name="Failed" href="/console/failed" found={backlog?.failed} />
-        <Counted name="In quarantine" href="/console/quarantine" found={backlog?.quarantined} />
+        <Tile
+          name="Waiting"
+          href="/console/deliveries?status=received"
+          good={backlog !== undefined && !isLate(backlog.oldest)}
+        >
+          {backlog ? <Waiting {...backlog} /> : 'unknown'}
+        </Tile>
+        <Counted name="Failed" href="/console/failed" count={backlog?.failed} />
+        <Counted name="In quarantine" href="/console/quarantine" count={backlog?.quarantined} />
         <Tile name="Processing time" good>
           {arrivals?.rowLagMs == null ? 'no data in the last hour' : formatDuration(arrivals.rowLagMs)}
         </Tile>
@@ -77,32 +83,25 @@ function Tile(props: { name: string; good: boolean; href?: string; children: Com
   );
 }
 
-function Waiting({ backlog }: { backlog: Backlog | undefined }) {
-  if (!backlog?.oldest) {
-    return (
-      <Tile name="Waiting" good={backlog !== undefined} href="/console/deliveries?status=received">
-        {backlog ? 'none' : 'unknown'}
-      </Tile>
-    );
-  }
-  const isSlow = Date.now() - backlog.oldest.getTime() > slowMs;
+function Waiting({ oldest, waiting }: Backlog) {
+  if (!oldest) return 'none';
   return (
-    <Tile name="Waiting" good={!isSlow} href="/console/deliveries?status=received">
-      {formatBounded(backlog.waiting)}, the oldest for <Ago at={backlog.oldest} />
+    <>
+      {formatBounded(waiting)}, the oldest for <Ago at={oldest} />
+    </>
+  );
+}
+
+function Counted({ name, href, count }: { name: string; href: string; count: number | undefined }) {
+  return (
+    <Tile name={name} href={href} good={count === 0}>
+      {count === undefined ? 'unknown' : formatBounded(count)}
     </Tile>
   );
 }
 
-function Counted({ name, href, found }: { name: string; href: string; found: Bounded | undefined }) {
-  return (
-    <Tile name={name} href={href} good={found?.count === 0}>
-      {found ? formatBounded(found) : 'unknown'}
-    </Tile>
-  );
-}
-
-const formatBounded = ({ count, more }: Bounded) =>
-  more ? `more than ${formatCount(count)}` : formatCount(count);
+const formatBounded = (count: number) =>
+  count > countLimit ? `more than ${formatCount(countLimit)}` : formatCount(count);
 
 function Silences({ result }: { result: CachedResult<Silent[]> }) {
   if (result === 'running') {
@@ -116,7 +115,6 @@ function Silences({ result }: { result: CachedResult<Silent[]> }) {
       <Table
         label="Unusually silent businesses"
         rows={result.value}
-        empty=""
         columns={[
           {
             head: 'Business',
@@ -134,9 +132,8 @@ function Silences({ result }: { result: CachedResult<Silent[]> }) {
   );
 }
 
-type HoursProps = { families: readonly string[]; arrivals: Arrivals & { shown: readonly Date[] } };
-
-function Hours({ families, arrivals: { hours, shown } }: HoursProps) {
+function Hours({ families, arrivals }: { families: readonly string[]; arrivals: Arrivals }) {
+  const { hours, shown } = arrivals;
   const { timezone } = useContext(VisitContext);
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', minute: '2-digit' });
   const count = (family: string, hour: Date) =>
@@ -144,7 +141,6 @@ function Hours({ families, arrivals: { hours, shown } }: HoursProps) {
   return (
     <Chart
       title="Callbacks per hour by family, last 24 hours"
-      kind="bar"
       stacked
       labels={shown.map((hour) => clock.format(hour))}
       series={families.map((family) => ({

@@ -1,44 +1,25 @@
 import type { Router } from 'express';
-import type { ConsoleDependencies } from '../dependencies.ts';
-import { type ConsoleStore, isTimeout } from '../store.ts';
+import type { RouteDependencies } from '../dependencies.ts';
+import { isTimeout } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { cached } from './cached.ts';
-import { readArrivals, readBacklog, readDays, readHours, readSilences } from './figures.ts';
+import { readArrivals, readBacklog, readDays, readSilences } from './figures.ts';
 import { Overview } from './page.tsx';
 
 /** The first page: last callbacks, backlog, failures, health. */
-export function addOverview(
-  router: Router,
-  { families, readiness }: ConsoleDependencies,
-  store: ConsoleStore,
-): void {
-  const { db } = store.pages;
-  const silences = cached(() => readSilences(db));
-  const arrivals = async () => {
-    const [found, shown] = await Promise.all([readArrivals(db), readHours(db)]);
-    return { ...found, shown };
-  };
+export function addOverview(router: Router, { families, readiness, db }: RouteDependencies): void {
+  const names = families.map(({ name }) => name);
+  const readSilent = cached(() => readSilences(db));
   router.get('/', async (_req, res) => {
-    const [ready, backlog, arrived, days, silent] = await Promise.all([
+    const [checks, backlog, arrivals, days, silences] = await Promise.all([
       readiness(),
       unlessTimeout(readBacklog(db)),
-      unlessTimeout(arrivals()),
+      unlessTimeout(readArrivals(db)),
       unlessTimeout(readDays(db)),
-      silences(),
+      readSilent(),
     ]);
-    const page = { title: 'Overview', section: 'overview', charts: true } as const;
-    sendPage(
-      res,
-      page,
-      <Overview
-        readiness={ready}
-        families={families.map(({ name }) => name)}
-        backlog={backlog}
-        arrivals={arrived}
-        days={days}
-        silences={silent}
-      />,
-    );
+    const figures = { readiness: checks, families: names, backlog, arrivals, days, silences };
+    sendPage(res, { title: 'Overview', section: 'overview', charts: true }, <Overview {...figures} />);
   });
 }
 

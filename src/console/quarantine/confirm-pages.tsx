@@ -1,10 +1,9 @@
 import type { QuarantineOutcome } from '../../intake/replay-quarantine.ts';
-import { PostForm, Submit } from '../ui/forms.tsx';
-import { Table } from '../ui/table.tsx';
+import { PostButton } from '../ui/forms.tsx';
+import { Outcome } from '../ui/outcome.tsx';
 import { formatCount } from '../ui/values.tsx';
-import { BodyLink } from './pages.tsx';
 
-type Values = Record<string, string | undefined>;
+type Values = Record<string, string>;
 
 const bodies = (count: number) => `${formatCount(count)} ${count === 1 ? 'body' : 'bodies'}`;
 const cancel = <a href="/console/quarantine">Cancel</a>;
@@ -14,15 +13,16 @@ const back = (
   </p>
 );
 
-/** What a replay would do; `matching`: how many bodies match the filter. */
-export function ConfirmReplay({
-  outcome,
-  values,
-}: {
+interface ReplayProps {
+  /** `matching`: how many bodies match the filter. */
   outcome: QuarantineOutcome & { matching: number };
+  /** The form's fields, to be sent again. */
   values: Values;
-}) {
-  const { matching, accepted, rejected } = outcome;
+}
+
+/** What a replay would do. */
+export function ConfirmReplay({ outcome, values }: ReplayProps) {
+  const { matching, accepted, rejected, reasons } = outcome;
   const tried = accepted + rejected;
   return (
     <>
@@ -31,12 +31,17 @@ export function ConfirmReplay({
         {matching > tried && `; one replay covers the first ${formatCount(tried)}`}. Validated with the
         current schemas; nothing was stored:
       </p>
-      <Result outcome={outcome} would />
+      <Outcome
+        figures={{ 'Would be accepted': accepted, 'Would still be rejected': rejected }}
+        messages={reasons}
+        label="Why some are still rejected"
+        section="quarantine"
+      />
       <div class="actions">
         {accepted > 0 && (
-          <PostForm action="/console/quarantine/replay" values={values}>
-            <Submit>Replay {bodies(accepted)}</Submit>
-          </PostForm>
+          <PostButton action="/console/quarantine/replay" values={values}>
+            Replay {bodies(accepted)}
+          </PostButton>
         )}
         {cancel}
       </div>
@@ -44,40 +49,19 @@ export function ConfirmReplay({
   );
 }
 
-export function ReplayDone({ outcome }: { outcome: QuarantineOutcome }) {
-  return (
-    <>
-      <Result outcome={outcome} />
-      <p>The worker applies the accepted deliveries.</p>
-      {back}
-    </>
-  );
-}
-
-function Result({ outcome, would = false }: { outcome: QuarantineOutcome; would?: boolean }) {
+/** What a replay did. */
+export function ReplayDone({ outcome }: Pick<ReplayProps, 'outcome'>) {
   const { accepted, duplicates, rejected, reasons } = outcome;
   return (
     <>
-      <dl class="card">
-        <dt>{would ? 'Would be accepted' : 'Accepted'}</dt>
-        <dd>{formatCount(accepted)}</dd>
-        {!would && <dt>Of these, duplicates</dt>}
-        {!would && <dd>{formatCount(duplicates)}</dd>}
-        <dt>{would ? 'Would still be rejected' : 'Still rejected'}</dt>
-        <dd>{formatCount(rejected)}</dd>
-      </dl>
-      {reasons.length > 0 && (
-        <Table
-          label="Why some are still rejected"
-          rows={reasons}
-          empty=""
-          columns={[
-            { head: 'Error', cell: ({ message }) => message, wide: true },
-            { head: 'Bodies', cell: ({ count }) => formatCount(count), numeric: true },
-            { head: 'Example', cell: ({ example }) => <BodyLink id={example} /> },
-          ]}
-        />
-      )}
+      <Outcome
+        figures={{ Accepted: accepted, 'Of these, duplicates': duplicates, 'Still rejected': rejected }}
+        messages={reasons}
+        label="Why some are still rejected"
+        section="quarantine"
+      />
+      <p>The worker applies the accepted deliveries.</p>
+      {back}
     </>
   );
 }
@@ -89,9 +73,9 @@ export function ConfirmDrop({ count, values }: { count: number; values: Values }
       <p>{bodies(count)} would be deleted permanently. Unless the sender resends them, their data is lost.</p>
       <div class="actions">
         {count > 0 && (
-          <PostForm action="/console/quarantine/drop" values={values}>
-            <Submit kind="danger">Drop {bodies(count)}</Submit>
-          </PostForm>
+          <PostButton action="/console/quarantine/drop" values={values} kind="danger">
+            Drop {bodies(count)}
+          </PostButton>
         )}
         {cancel}
       </div>

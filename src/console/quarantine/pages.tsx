@@ -1,24 +1,16 @@
 import { quarantineReasons } from '../../store/tables.ts';
-import { Choice, Field, PostForm, Submit } from '../ui/forms.tsx';
-import { Table } from '../ui/table.tsx';
+import { Choice, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
+import { PageLinks, Table } from '../ui/table.tsx';
 import { formatCount, formatTimes, Moment, Nothing } from '../ui/values.tsx';
 import type { QuarantineGroup, QuarantineLine } from './rows.ts';
 
 const preview = '/console/quarantine/preview';
 
-export function BodyLink({ id }: { id: string }) {
-  return (
-    <a class="id" href={`/console/quarantine/${id}`}>
-      {id}
-    </a>
-  );
-}
-
 interface QuarantineProps {
   groups: readonly QuarantineGroup[];
   lines: readonly QuarantineLine[];
   /** The address of the next page. */
-  older: string | undefined;
+  older: string | false;
   /** Whether the lines are those of one group. */
   isNarrowed: boolean;
 }
@@ -39,11 +31,7 @@ export function QuarantinePage({ groups, lines, older, isNarrowed }: QuarantineP
         </p>
       )}
       <Lines lines={lines} />
-      {older && (
-        <nav class="pages" aria-label="Pages">
-          <a href={older}>Older →</a>
-        </nav>
-      )}
+      <PageLinks older={older} />
     </>
   );
 }
@@ -90,16 +78,16 @@ function Groups({ groups }: { groups: readonly QuarantineGroup[] }) {
 }
 
 /** The actions on quarantined bodies; each leads to a preview. */
-export function Actions({ values, small }: { values: Record<string, string | undefined>; small?: boolean }) {
+export function Actions({ values, small }: { values: Record<string, string>; small?: boolean }) {
   const size = small ? 'small ' : '';
   return (
     <>
-      <PostForm action={preview} values={{ ...values, action: 'replay' }}>
-        <Submit kind={`${size}second`}>Replay …</Submit>
-      </PostForm>
-      <PostForm action={preview} values={{ ...values, action: 'drop' }}>
-        <Submit kind={`${size}danger`}>Drop …</Submit>
-      </PostForm>
+      <PostButton action={preview} values={{ ...values, action: 'replay' }} kind={`${size}second`}>
+        Replay …
+      </PostButton>
+      <PostButton action={preview} values={{ ...values, action: 'drop' }} kind={`${size}danger`}>
+        Drop …
+      </PostButton>
     </>
   );
 }
@@ -110,13 +98,7 @@ function ByFilter() {
       <summary>Replay or drop by filter</summary>
       <PostForm action={preview}>
         <div class="fields">
-          <div class="field">
-            <label for="field-action">Action</label>
-            <select id="field-action" name="action">
-              <option value="replay">replay</option>
-              <option value="drop">drop</option>
-            </select>
-          </div>
+          <Choice label="Action" name="action" options={['replay', 'drop']} any={false} />
           <Choice label="Reason" name="reason" options={quarantineReasons} />
           <Field label="Last received from" name="since" type="datetime-local" />
           <Field label="Last received before" name="until" type="datetime-local" />
@@ -148,7 +130,7 @@ function Lines({ lines }: { lines: readonly QuarantineLine[] }) {
         { head: 'Expected family', cell: ({ family }) => family?.replaceAll('_', ' ') ?? <Nothing /> },
         { head: 'Business', cell: ({ business }) => business ?? <Nothing /> },
         { head: 'Reason', cell: ({ reason }) => reason.replaceAll('_', ' ') },
-        { head: 'Received', cell: ({ times }) => formatTimes(times), numeric: true },
+        { head: 'Received', cell: ({ count }) => formatTimes(count), numeric: true },
         { head: 'Bytes', cell: ({ bytes }) => formatCount(bytes), numeric: true },
       ]}
     />

@@ -2,9 +2,9 @@ import type { Request, Response, Router } from 'express';
 import { countQuarantine, dropQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
 import { replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { uuid } from '../../uuid.ts';
-import type { ConsoleDependencies } from '../dependencies.ts';
+import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
-import type { ConsoleStore } from '../store.ts';
+import { guid, readForm, text } from '../read-form.ts';
 import { sendPage } from '../ui/page.tsx';
 import { BodyPage } from './body-page.tsx';
 import { ConfirmDrop, ConfirmReplay, DropDone, ReplayDone } from './confirm-pages.tsx';
@@ -15,32 +15,18 @@ import { listBodies, readBody, readQuarantineGroups } from './rows.ts';
 /** A page has to be sent before the browser, or a proxy in between, gives up. */
 const limit = 1_000;
 const section = 'quarantine';
-const trail = [{ name: 'Quarantine', href: '/console/quarantine' }];
+const back = true;
 
 /** Rejected bodies, and their replay or deletion: a preview first, then the action itself. */
-export function addQuarantine(router: Router, dependencies: ConsoleDependencies, store: ConsoleStore): void {
-  const { intake, timezone, log } = dependencies;
-  const { db } = store.pages;
-
+export function addQuarantine(router: Router, { intake, timezone, log, db }: RouteDependencies): void {
   router.get('/quarantine', async (req, res) => {
-    const text = (name: string) => (typeof req.query[name] === 'string' ? req.query[name] : undefined);
-    const [reason, key, before] = [text('reason'), text('faults'), text('before')];
-    const place = before && uuid.test(before) ? before : undefined;
-    const [groups, { rows, more }] = await Promise.all([
-      readQuarantineGroups(db),
-      listBodies(db, { reason, key, before: place }),
-    ]);
-    const query = {
-      ...(reason ? { reason } : {}),
-      ...(key ? { faults: key } : {}),
-      before: rows.at(-1)?.id ?? '',
-    };
-    const older = more ? `/console/quarantine?${new URLSearchParams(query)}` : undefined;
-    sendPage(
-      res,
-      { title: 'Quarantine', section },
-      <QuarantinePage groups={groups} lines={rows} older={older} isNarrowed={Boolean(reason ?? key)} />,
-    );
+    const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid });
+    const [groups, { rows, more }] = await Promise.all([readQuarantineGroups(db), listBodies(db, data)]);
+    const next = new URLSearchParams({ ...entered, before: rows.at(-1)?.id ?? '' });
+    const older = more && `/console/quarantine?${next}`;
+    const isNarrowed = Boolean(data.reason ?? data.faults);
+    const page = <QuarantinePage groups={groups} lines={rows} older={older} isNarrowed={isNarrowed} />;
+    sendPage(res, { title: 'Quarantine', section }, page);
   });
 
   const replay = async (filter: QuarantineFilter, dryRun: boolean) => ({
@@ -49,15 +35,15 @@ export function addQuarantine(router: Router, dependencies: ConsoleDependencies,
   });
 
   router.post('/quarantine/preview', async (req, res) => {
-    const { filter, values } = readQuarantineForm(req.body, timezone);
+    const { filter, entered } = readQuarantineForm(req.body, timezone);
     if (req.body.action === 'drop') {
       const asOf = String(Date.now());
       const count = await countQuarantine(db, filter);
-      const page = { title: 'Preview drop', section, trail } as const;
-      sendPage(res, page, <ConfirmDrop count={count} values={{ ...values, asOf }} />);
+      const page = { title: 'Preview drop', section, back } as const;
+      sendPage(res, page, <ConfirmDrop count={count} values={{ ...entered, asOf }} />);
     } else {
-      const page = { title: 'Preview replay', section, trail } as const;
-      sendPage(res, page, <ConfirmReplay outcome={await replay(filter, true)} values={values} />);
+      const page = { title: 'Preview replay', section, back } as const;
+      sendPage(res, page, <ConfirmReplay outcome={await replay(filter, true)} values={entered} />);
     }
   });
 
@@ -66,14 +52,14 @@ export function addQuarantine(router: Router, dependencies: ConsoleDependencies,
     const outcome = await replay(filter, false);
     const { accepted, rejected } = outcome;
     log.info({ accepted, rejected, quarantine: filter.id }, 'the console replayed bodies of the quarantine');
-    sendPage(res, { title: 'Replayed', section, trail }, <ReplayDone outcome={outcome} />);
+    sendPage(res, { title: 'Replayed', section, back }, <ReplayDone outcome={outcome} />);
   });
 
   router.post('/quarantine/drop', async (req, res) => {
     const { filter } = readQuarantineForm(req.body, timezone);
     const count = await dropQuarantine(db, filter);
     log.warn({ count, quarantine: filter.id }, 'the console dropped bodies of the quarantine');
-    sendPage(res, { title: 'Dropped', section, trail }, <DropDone count={count} />);
+    sendPage(res, { title: 'Dropped', section, back }, <DropDone count={count} />);
   });
 
   const show = async (req: Request, res: Response, revealed: boolean) => {
@@ -81,7 +67,7 @@ export function addQuarantine(router: Router, dependencies: ConsoleDependencies,
     const body = uuid.test(id) ? await readBody(db, id) : undefined;
     if (!body) throw new NotFound('There is no such body in the quarantine.');
     if (revealed) log.info({ quarantine: body.id }, 'the console showed a body of the quarantine');
-    const page = { title: `Rejected: ${body.reason.replaceAll('_', ' ')}`, section, trail } as const;
+    const page = { title: `Rejected: ${body.reason.replaceAll('_', ' ')}`, section, back } as const;
     sendPage(res, page, <BodyPage body={body} revealed={revealed} />);
   };
   router.get('/quarantine/:id', (req, res) => show(req, res, false));

@@ -1,14 +1,12 @@
 import { type Kysely, sql } from 'kysely';
-import { faultsKey } from '../../intake/quarantine-rows.ts';
+import { faultsKey, type QuarantineRow } from '../../intake/quarantine-rows.ts';
 import type { Tables } from '../../store/tables.ts';
-
-type Faults = { path: string; message: string }[];
 
 export interface QuarantineGroup {
   reason: string;
   /** A hash of the errors, see `faultsKey`. */
   key: string;
-  faults: Faults;
+  faults: QuarantineRow['errors'];
   bodies: number;
   times: number;
   last: Date;
@@ -25,42 +23,33 @@ export async function readQuarantineGroups(db: Kysely<Tables>): Promise<Quaranti
   return rows;
 }
 
-export interface QuarantineLine {
-  id: string;
+type Columns = 'id' | 'reason' | 'received_at' | 'last_received_at' | 'count' | 'replayed_at';
+
+/** A body without its content. */
+export interface QuarantineLine extends Pick<QuarantineRow, Columns> {
   family: string | null;
   business: string | null;
-  reason: string;
-  received_at: Date;
-  last_received_at: Date;
-  times: number;
   bytes: number;
-  replayed_at: Date | null;
 }
 
 const columns = sql`
   q.id, p.family, reporting.business_in(q.body) as business, q.reason, q.received_at, q.last_received_at,
-  q.count as times, length(q.body) as bytes, q.replayed_at`;
+  q.count, length(q.body) as bytes, q.replayed_at`;
+
+const place = sql`select last_received_at, id from quarantine`;
 
 /** Bodies without their content, last received first. */
 export async function listBodies(
   db: Kysely<Tables>,
-  {
-    reason,
-    key,
-    before,
-  }: { reason?: string | undefined; key?: string | undefined; before?: string | undefined },
+  { reason, faults, before }: { [field in 'reason' | 'faults' | 'before']?: string | undefined },
   size = 50,
 ): Promise<{ rows: QuarantineLine[]; more: boolean }> {
   const conditions = [
     sql`q.replayed_at is null`,
-    ...(reason ? [sql`q.reason = ${reason}`] : []),
-    ...(key ? [sql`${faultsKey} = ${key}`] : []),
-    ...(before
-      ? [
-          sql`(q.last_received_at, q.id) < (select b.last_received_at, b.id from quarantine b where b.id = ${before}::uuid)`,
-        ]
-      : []),
-  ];
+    reason && sql`q.reason = ${reason}`,
+    faults && sql`${faultsKey} = ${faults}`,
+    before && sql`(q.last_received_at, q.id) < (${place} where id = ${before}::uuid)`,
+  ].filter((condition) => typeof condition === 'object');
   const { rows } = await sql<QuarantineLine>`
     select ${columns} from quarantine q left join callback_paths p using (path)
     where ${sql.join(conditions, sql` and `)}
@@ -68,14 +57,11 @@ export async function listBodies(
   return { rows: rows.slice(0, size), more: rows.length > size };
 }
 
-export interface QuarantinedBody extends QuarantineLine {
-  faults: Faults;
-  body: Buffer;
-}
+export type QuarantinedBody = QuarantineLine & Pick<QuarantineRow, 'errors' | 'body'>;
 
 export async function readBody(db: Kysely<Tables>, id: string): Promise<QuarantinedBody | undefined> {
   const { rows } = await sql<QuarantinedBody>`
-    select ${columns}, q.errors as faults, q.body
+    select ${columns}, q.errors, q.body
     from quarantine q left join callback_paths p using (path) where q.id = ${id}::uuid`.execute(db);
   return rows[0];
 }

@@ -1,17 +1,16 @@
 import { type JobState, jobStates, type ListedJob, listLimit } from '../../queue/list-jobs.ts';
 import { Table } from '../ui/table.tsx';
-import { DeliveryLink, formatCount, Moment, Nothing } from '../ui/values.tsx';
+import { formatCount, IdLink, Moment, Nothing } from '../ui/values.tsx';
 
 export function JobCounts({ counts }: { counts: Record<string, number> }) {
   return (
     <Table
       label="Jobs by state"
       small
-      rows={jobStates.map((state) => ({ state, count: counts[state] ?? 0 }))}
-      empty=""
+      rows={jobStates}
       columns={[
-        { head: 'State', cell: ({ state }) => <a href={`/console/queue/${state}`}>{state}</a> },
-        { head: 'Jobs', cell: ({ count }) => formatCount(count), numeric: true },
+        { head: 'State', cell: (state) => <a href={`/console/queue/${state}`}>{state}</a> },
+        { head: 'Jobs', cell: (state) => formatCount(counts[state] ?? 0), numeric: true },
       ]}
     />
   );
@@ -32,7 +31,7 @@ export function JobList({ state, jobs }: { state: JobState; jobs: readonly Liste
           { head: 'Deliveries', cell: ({ deliveries }) => formatCount(deliveries.length), numeric: true },
           {
             head: 'First delivery',
-            cell: ({ deliveries: [first] }) => (first ? <DeliveryLink id={first} /> : <Nothing />),
+            cell: ({ deliveries: [first] }) => (first ? <IdLink to="deliveries" id={first} /> : <Nothing />),
           },
         ]}
       />

@@ -2,21 +2,31 @@ import type { Router } from 'express';
 import type { JobQueue } from '../../queue/backend.ts';
 import { jobStates, listJobs } from '../../queue/list-jobs.ts';
 import { withTimeout } from '../../with-timeout.ts';
-import type { ConsoleDependencies } from '../dependencies.ts';
+import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
 import { sendPage } from '../ui/page.tsx';
 import { JobCounts, JobList } from './pages.tsx';
 
 const timeoutMs = 2_000;
+const section = 'queue';
 const unavailable = <p class="empty">The queue is unavailable.</p>;
 
 /** The queue, read-only: the number of jobs by state, and the jobs of a state. */
-export function addQueue(router: Router, { queue }: Pick<ConsoleDependencies, 'queue'>): void {
+export function addQueue(router: Router, { queue }: RouteDependencies): void {
+  /** @returns undefined if the queue fails or does not respond in time */
+  async function tryRead<T>(read: (bullmq: JobQueue) => Promise<T>): Promise<T | undefined> {
+    try {
+      return await withTimeout(timeoutMs, read(queue.bullmq()));
+    } catch {
+      return undefined;
+    }
+  }
+
   router.get('/queue', async (_req, res) => {
-    const counts = await readQueue(queue, (opened) => opened.getJobCounts(...jobStates));
+    const counts = await tryRead((bullmq) => bullmq.getJobCounts(...jobStates));
     sendPage(
       res,
-      { title: 'Queue', section: 'queue' },
+      { title: 'Queue', section },
       <>
         <p>
           {`BullMQ on ${queue.store === 'redis' ? 'Redis' : 'PostgreSQL'}. `}A job contains delivery ids only;
@@ -30,20 +40,8 @@ export function addQueue(router: Router, { queue }: Pick<ConsoleDependencies, 'q
   router.get('/queue/:state', async (req, res) => {
     const state = jobStates.find((name) => name === req.params.state);
     if (!state) throw new NotFound('There is no such job state.');
-    const jobs = await readQueue(queue, (opened) => listJobs(opened, state));
-    sendPage(
-      res,
-      { title: `Jobs: ${state}`, section: 'queue', trail: [{ name: 'Queue', href: '/console/queue' }] },
-      jobs ? <JobList state={state} jobs={jobs} /> : unavailable,
-    );
+    const jobs = await tryRead((bullmq) => listJobs(bullmq, state));
+    const page = { title: `Jobs: ${state}`, section, back: true } as const;
+    sendPage(res, page, jobs ? <JobList state={state} jobs={jobs} /> : unavailable);
   });
-}
-
-/** @returns undefined if the queue fails or does not respond in time */
-async function readQueue<T>(queue: ConsoleDependencies['queue'], read: (opened: JobQueue) => Promise<T>) {
-  try {
-    return await withTimeout(timeoutMs, read(queue.bullmq()));
-  } catch {
-    return undefined;
-  }
 }

@@ -1,8 +1,9 @@
-import { Chart } from '../ui/chart.tsx';
-import { Field, Hidden, PostForm, Submit } from '../ui/forms.tsx';
+import { Chart, type ChartFigures } from '../ui/chart.tsx';
+import { Field, Hidden, PostButton, Submit } from '../ui/forms.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { formatAmount, formatCount, Nothing } from '../ui/values.tsx';
-import type { ChartFigures, ReportColumn, ReportFilter } from './query.ts';
+import { formatAmount, formatCount, IdLink, Nothing, PersonalNote } from '../ui/values.tsx';
+import type { ReportFilter } from './form.ts';
+import { filtersOf, type ReportColumn } from './query.ts';
 import { type Report, reports } from './reports.ts';
 
 export const shownRows = 200;
@@ -28,38 +29,33 @@ export function ReportList() {
 export interface ReportProps {
   report: Report;
   columns: readonly ReportColumn[];
+  /** Those that are shown: without personal data, unless it is revealed. */
+  shown: readonly ReportColumn[];
   filter: ReportFilter;
   rows: readonly Record<string, string | null>[];
   figures: ChartFigures | undefined;
-  /** Whether columns with personal data are shown. */
   revealed: boolean;
 }
 
 export function ReportPage(props: ReportProps) {
-  const { report, columns, filter, rows, figures, revealed } = props;
-  const shown = rows.slice(0, shownRows);
+  const { report, columns, shown, filter, rows, figures } = props;
+  const { title, about, chart } = report;
   return (
     <>
-      <p>{report.about}</p>
-      <RangeForm report={report} filter={filter} />
-      {figures && report.chart && (
-        <Chart
-          title={report.chart.title}
-          kind={report.chart.kind}
-          stacked={report.chart.stacked ?? false}
-          {...figures}
-          format={report.chart.amounts ? formatAmount : formatCount}
-        />
+      <p>{about}</p>
+      <RangeForm report={report} columns={columns} filter={filter} />
+      {figures && chart && (
+        <Chart {...chart} {...figures} format={chart.amounts ? formatAmount : formatCount} />
       )}
       <Downloads {...props} />
       {rows.length > shownRows && (
         <p class="note">Only the first {shownRows} rows are shown; the download contains all.</p>
       )}
       <Table
-        label={report.title}
-        rows={shown}
+        label={title}
+        rows={rows.slice(0, shownRows)}
         empty="No matching rows."
-        columns={columns.filter(({ personal }) => revealed || !personal).map(asColumn)}
+        columns={shown.map(asColumn)}
       />
       <Legend columns={columns} />
     </>
@@ -77,11 +73,7 @@ function asColumn({ name, type, comment }: ReportColumn): Column<Record<string, 
       const value = row[name];
       if (value === null || value === undefined || value === '') return <Nothing />;
       if (name === 'delivery_id' || name === 'example_delivery') {
-        return (
-          <a class="id" href={`/console/deliveries/${value}`}>
-            {value}
-          </a>
-        );
+        return <IdLink to="deliveries" id={value} />;
       }
       return type === 'numeric' || /amount/.test(name) ? formatNumber(value) : value;
     },
@@ -94,14 +86,14 @@ const grouped = new Intl.NumberFormat('en-IN', { maximumFractionDigits: 20 });
 const formatNumber = (value: string) =>
   Number.isFinite(Number(value)) ? grouped.format(value as never) : value;
 
-function RangeForm({ report, filter }: { report: Report; filter: ReportFilter }) {
-  const { dated, business, clinic } = report;
-  if (!dated && !business && !clinic) return null;
+function RangeForm({ report, columns, filter }: Pick<ReportProps, 'report' | 'columns' | 'filter'>) {
+  const { days, business, clinic } = filtersOf(columns);
+  if (!days && !business && !clinic) return null;
   return (
     <form method="get" action={`/console/reports/${report.view}`} class="card">
       <div class="fields">
-        {dated && <Field label="From" name="from" type="date" value={filter.from} />}
-        {dated && <Field label="To" name="to" type="date" value={filter.to} />}
+        {days && <Field label="From" name="from" type="date" value={filter.from} />}
+        {days && <Field label="To" name="to" type="date" value={filter.to} />}
         {business && <Field label="Business" name="business" value={filter.business} />}
         {clinic && <Field label="Clinic" name="clinic" value={filter.clinic} />}
       </div>
@@ -114,32 +106,29 @@ function RangeForm({ report, filter }: { report: Report; filter: ReportFilter })
 
 function Downloads({ report, columns, filter, revealed }: ReportProps) {
   const address = `/console/reports/${report.view}`;
-  const values = { ...filter };
   const hasPersonal = columns.some(({ personal }) => personal);
   return (
     <>
       <div class="actions">
         <form method="get" action={`${address}/csv`}>
-          <Hidden values={values} />
+          <Hidden values={filter} />
           <Submit kind="second">Download CSV</Submit>
         </form>
         {hasPersonal && !revealed && (
-          <PostForm action={`${address}/personal`} values={values}>
-            <Submit kind="second">Show personal data</Submit>
-          </PostForm>
+          <PostButton action={`${address}/personal`} values={filter} kind="second">
+            Show personal data
+          </PostButton>
         )}
         {hasPersonal && (
-          <PostForm action={`${address}/csv`} values={values}>
-            <Submit kind="second">Download CSV with personal data</Submit>
-          </PostForm>
+          <PostButton action={`${address}/csv`} values={filter} kind="second">
+            Download CSV with personal data
+          </PostButton>
         )}
       </div>
       {hasPersonal && (
-        <p class="note">
-          {revealed
-            ? 'This page shows personal data; showing it was logged.'
-            : 'Columns with personal data are hidden. Showing or downloading them is logged.'}
-        </p>
+        <PersonalNote revealed={revealed}>
+          Columns with personal data are hidden. Showing or downloading them is logged.
+        </PersonalNote>
       )}
     </>
   );
@@ -154,7 +143,6 @@ function Legend({ columns }: { columns: readonly ReportColumn[] }) {
       <Table
         label="What the columns mean"
         rows={explained}
-        empty=""
         columns={[
           { head: 'Column', cell: ({ name }) => <code>{name}</code> },
           { head: 'Meaning', cell: ({ comment }) => comment, wide: true },

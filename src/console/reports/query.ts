@@ -3,6 +3,8 @@ import { type Family, publicColumns } from '../../families/index.ts';
 import type { Tables } from '../../store/tables.ts';
 import { isPublicField } from '../redact.ts';
 import { businesses } from '../store.ts';
+import type { ChartFigures } from '../ui/chart.tsx';
+import type { ReportFilter } from './form.ts';
 import type { Report, ReportChart } from './reports.ts';
 
 export interface ReportColumn {
@@ -12,14 +14,6 @@ export interface ReportColumn {
   comment: string | null;
   /** Whether it may hold personal data. */
   personal: boolean;
-}
-
-/** Which rows of a report; the days `from` and `to` are both included. */
-export interface ReportFilter {
-  from: string;
-  to: string;
-  business?: string | undefined;
-  clinic?: string | undefined;
 }
 
 // Of the views alone: columns that are no field of a family by this name, and cannot identify a patient.
@@ -48,63 +42,63 @@ export async function readColumns(
   return rows.map((column) => ({ ...column, personal: isPersonal(families, column.name, column.type) }));
 }
 
-/** The query for the rows of a report, every value cast to text. */
-export function rowsOf(
-  report: Report,
+/** A report can be filtered by the day, the business and the clinic, where it has these columns. */
+export function filtersOf(columns: readonly ReportColumn[]) {
+  const has = (name: string) => columns.some((column) => column.name === name);
+  return { days: has('day'), business: has('business_id'), clinic: has('clinic_id') };
+}
+
+/** The rows of a report that match a filter, as the part of a query that begins with `from`. */
+export function fromView(report: Report, columns: readonly ReportColumn[], filter: ReportFilter) {
+  const { from, to, business, clinic } = filter;
+  const filters = filtersOf(columns);
+  const conditions = [
+    filters.days && sql`day >= ${from}::date and day <= ${to}::date`,
+    filters.business && business && sql`business_id = ${business}`,
+    filters.clinic && clinic && sql`clinic_id = ${clinic}`,
+    report.leadsWithBusiness && !business && sql`business_id = any(array${businesses})`,
+  ].filter((condition) => typeof condition === 'object');
+  return sql`from ${sql.table(`reporting.${report.view}`)}
+    where ${sql.join([sql`true`, ...conditions], sql` and `)}`;
+}
+
+/**
+ * The query for the rows of a report, every value cast to text.
+ *
+ * @param rows see `fromView`
+ */
+export function queryRows(
+  { order }: Report,
   columns: readonly ReportColumn[],
-  filter: ReportFilter,
+  rows: RawBuilder<unknown>,
   limit?: number,
 ) {
-  const values = columns.map(({ name }) => sql`${sql.ref(name)}::text`);
-  const rows = sql`select ${sql.join(columns.map(({ name }) => sql.ref(name)))} ${fromView(report, filter)}`;
-  const ordered = sql`${rows} order by ${sql.raw(report.order)} ${limit === undefined ? sql`` : sql`limit ${limit}`}`;
-  return sql<Record<string, string | null>>`select ${sql.join(
-    values.map((value, index) => sql`${value} as ${sql.ref(columns[index]!.name)}`),
-  )} from (${ordered}) as rows`;
+  const names = columns.map(({ name }) => sql.ref(name));
+  const texts = names.map((name) => sql`${name}::text as ${name}`);
+  return sql<Record<string, string | null>>`select ${sql.join(texts)} from (
+    select ${sql.join(names)} ${rows}
+    order by ${sql.raw(order)} ${limit === undefined ? sql`` : sql`limit ${limit}`}) as rows`;
 }
 
-export interface ChartFigures {
-  labels: string[];
-  series: { name: string; values: (string | null)[] }[];
-}
-
-/** The figures of a report's chart. */
+/**
+ * The figures of a report's chart.
+ *
+ * @param rows see `fromView`
+ */
 export async function readChart(
   db: Kysely<Tables>,
-  report: Report,
-  chart: ReportChart,
-  filter: ReportFilter,
+  { by = 'day::text', series = { count: 'count(*)' }, largest }: ReportChart,
+  rows: RawBuilder<unknown>,
 ): Promise<ChartFigures> {
-  const names = Object.keys(chart.series);
-  const figures = names.map((name) => sql`(${sql.raw(chart.series[name]!)})::text as ${sql.ref(name)}`);
-  const order = chart.largest
-    ? sql`order by ${sql.raw(Object.values(chart.series)[0]!)} desc nulls last limit ${chart.largest}`
+  const names = Object.keys(series);
+  const figures = names.map((name) => sql`(${sql.raw(series[name]!)})::text as ${sql.ref(name)}`);
+  const order = largest
+    ? sql`order by ${sql.raw(Object.values(series)[0]!)} desc nulls last limit ${largest}`
     : sql`order by 1`;
-  const { rows } = await sql<Record<string, string | null>>`
-    select ${sql.raw(chart.by)} as label, ${sql.join(figures)} ${fromView(report, filter)}
-    group by 1 ${order}`.execute(db);
+  const { rows: groups } = await sql<Record<string, string | null>>`
+    select ${sql.raw(by)} as label, ${sql.join(figures)} ${rows} group by 1 ${order}`.execute(db);
   return {
-    labels: rows.map(({ label }) => label ?? ''),
-    series: names.map((name) => ({ name, values: rows.map((row) => row[name] ?? null) })),
+    labels: groups.map(({ label }) => label ?? ''),
+    series: names.map((name) => ({ name, values: groups.map((group) => group[name] ?? null) })),
   };
 }
-
-/** Without a business, the condition lists all of them: the indexes begin with it. */
-function fromView({ view, dated, business, clinic }: Report, filter: ReportFilter): RawBuilder<unknown> {
-  const conditions = [
-    ...(dated ? [sql`day >= ${filter.from}::date and day <= ${filter.to}::date`] : []),
-    ...(business && filter.business ? [sql`business_id = ${filter.business}`] : []),
-    ...(clinic && filter.clinic ? [sql`clinic_id = ${filter.clinic}`] : []),
-    ...(leadsWithBusiness.has(view) && !filter.business ? [sql`business_id = any(array${businesses})`] : []),
-  ];
-  const where = conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``;
-  return sql`from ${sql.table(`reporting.${view}`)} ${where}`;
-}
-
-const leadsWithBusiness = new Set([
-  'receipts_daily',
-  'outstanding_receipts',
-  'receipts',
-  'deleted_receipts',
-  'all_receipts',
-]);

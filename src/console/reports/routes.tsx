@@ -1,62 +1,54 @@
 import type { Request, Response, Router } from 'express';
-import type { ConsoleDependencies } from '../dependencies.ts';
+import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
-import type { ConsoleStore } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { sendCsv } from './csv.ts';
 import { readReportForm } from './form.ts';
 import { ReportList, ReportPage, shownRows } from './pages.tsx';
-import { readChart, readColumns, rowsOf } from './query.ts';
+import { filtersOf, fromView, queryRows, readChart, readColumns } from './query.ts';
 import { reports } from './reports.ts';
 
 const section = 'reports';
 
 /** The reporting views as tables, charts and downloads. */
-export function addReports(router: Router, dependencies: ConsoleDependencies, store: ConsoleStore): void {
-  const { families, timezone, downloads, log } = dependencies;
-  const { db } = store.pages;
+export function addReports(router: Router, dependencies: RouteDependencies): void {
+  const { families, timezone, downloads, log, db, downloadPool } = dependencies;
 
   router.get('/reports', (_req, res) => sendPage(res, { title: 'Reports', section }, <ReportList />));
 
-  const show = async (req: Request, res: Response, revealed: boolean) => {
-    const report = reportOf(req);
+  /** The report, the columns and the rows that a request names; columns with personal data only if `revealed`. */
+  const parse = async (req: Request, revealed: boolean) => {
+    const report = reports.find(({ view }) => view === req.params.view);
+    if (!report) throw new NotFound('There is no such report.');
     const filter = readReportForm(revealed ? req.body : req.query, timezone);
     const columns = await readColumns(db, report, families);
     const shown = columns.filter(({ personal }) => revealed || !personal);
+    return { report, filter, columns, shown, from: fromView(report, columns, filter) };
+  };
+
+  const show = async (req: Request, res: Response, revealed: boolean) => {
+    const { report, filter, columns, shown, from } = await parse(req, revealed);
     const [{ rows }, figures] = await Promise.all([
-      rowsOf(report, shown, filter, shownRows + 1).execute(db),
-      report.chart && readChart(db, report, report.chart, filter),
+      queryRows(report, shown, from, shownRows + 1).execute(db),
+      report.chart && readChart(db, report.chart, from),
     ]);
     if (revealed)
       log.info({ report: report.view, ...filter }, 'the console showed personal data of a report');
-    const trail = [{ name: 'Reports', href: '/console/reports' }];
-    sendPage(
-      res,
-      { title: report.title, section, trail, charts: figures !== undefined },
-      <ReportPage {...{ report, columns, filter, rows, figures, revealed }} />,
-    );
+    const page = { title: report.title, section, back: true, charts: figures !== undefined } as const;
+    sendPage(res, page, <ReportPage {...{ report, columns, shown, filter, rows, figures, revealed }} />);
   };
   router.get('/reports/:view', (req, res) => show(req, res, false));
   router.post('/reports/:view/personal', (req, res) => show(req, res, true));
 
   const download = async (req: Request, res: Response, revealed: boolean) => {
-    const report = reportOf(req);
-    const filter = readReportForm(revealed ? req.body : req.query, timezone);
-    const all = await readColumns(db, report, families);
-    const columns = all.filter(({ personal }) => revealed || !personal);
-    const query = rowsOf(report, columns, filter).compile(store.downloads.db);
-    if (revealed)
-      log.info({ report: report.view, ...filter }, 'the console exported personal data of a report');
-    const name = report.dated ? `${report.view}_${filter.from}_${filter.to}` : report.view;
-    const names = columns.map((column) => column.name);
-    await sendCsv(res, store.downloads.pool, query, names, name, downloads);
+    const { report, filter, columns, shown, from } = await parse(req, revealed);
+    const { view } = report;
+    if (revealed) log.info({ report: view, ...filter }, 'the console exported personal data of a report');
+    const name = filtersOf(columns).days ? `${view}_${filter.from}_${filter.to}` : view;
+    const names = shown.map((column) => column.name);
+    const query = queryRows(report, shown, from).compile(db);
+    await sendCsv(res, downloadPool, query, names, name, downloads);
   };
   router.get('/reports/:view/csv', (req, res) => download(req, res, false));
   router.post('/reports/:view/csv', (req, res) => download(req, res, true));
-}
-
-function reportOf(req: Request) {
-  const report = reports.find(({ view }) => view === req.params.view);
-  if (!report) throw new NotFound('There is no such report.');
-  return report;
 }

@@ -1,19 +1,19 @@
-export interface Series {
-  name: string;
-  values: readonly (number | string | null)[];
+import { Table } from './table.tsx';
+
+export interface ChartFigures {
+  labels: readonly string[];
+  series: readonly { name: string; values: readonly (number | string | null)[] }[];
 }
 
-interface ChartProps {
+interface ChartProps extends ChartFigures {
   title: string;
-  kind: 'bar' | 'line';
-  stacked?: boolean;
-  labels: readonly string[];
-  series: readonly Series[];
+  kind?: 'bar' | 'line';
+  stacked?: boolean | undefined;
   format: (value: number | string) => string;
 }
 
 /** A chart. The script draws it from the table below it, which can be read without scripts too. */
-export function Chart({ title, kind, stacked = false, labels, series, format }: ChartProps) {
+export function Chart({ title, kind = 'bar', stacked = false, labels, series, format }: ChartProps) {
   if (labels.length === 0) return null;
   return (
     <figure class="chart" data-chart={kind} data-stacked={String(stacked)}>
@@ -24,37 +24,19 @@ export function Chart({ title, kind, stacked = false, labels, series, format }: 
         <summary>
           Data<span class="unseen">: {title}</span>
         </summary>
-        <section class="scroll" aria-label={`Data: ${title}`} tabindex={0}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">
-                  <span class="unseen">Group</span>
-                </th>
-                {series.map(({ name }) => (
-                  <th key={name} scope="col" class="number">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {labels.map((label, index) => (
-                <tr key={label}>
-                  <th scope="row">{label}</th>
-                  {series.map(({ name, values }) => {
-                    const value = values[index] ?? 0;
-                    return (
-                      <td key={name} class="number" data-value={String(value)}>
-                        {format(value)}
-                      </td>
-                    );
-                  })}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
+        <Table
+          label={`Data: ${title}`}
+          rows={[...labels.keys()]}
+          columns={[
+            { head: <span class="unseen">Group</span>, cell: (index) => labels[index], rowHead: true },
+            ...series.map(({ name, values }) => ({
+              head: name,
+              cell: (index: number) => format(values[index] ?? 0),
+              value: (index: number) => values[index] ?? 0,
+              numeric: true,
+            })),
+          ]}
+        />
       </details>
     </figure>
   );

@@ -11,7 +11,7 @@ interface Kind {
   text?: string;
 }
 
-const statusOf = (error: unknown) => (error as { status?: unknown } | null)?.status;
+const statusOf = (error: unknown) => (error as { status?: number } | null)?.status ?? 0;
 
 const kinds: Kind[] = [
   { matches: (error) => error instanceof Forbidden, status: 403, title: 'Not allowed' },
@@ -25,14 +25,13 @@ const kinds: Kind[] = [
     text: 'The query took too long. Filter by a business, a shorter period, or an id.',
   },
   {
-    matches: (error) => statusOf(error) === 400 || statusOf(error) === 413 || statusOf(error) === 415,
+    matches: (error) => [400, 413, 415].includes(statusOf(error)),
     status: 400,
     title: 'Invalid form',
     text: 'Go back, reload the page, and try again.',
   },
+  { matches: () => true, status: 500, title: 'Internal error', text: 'See the log of the service.' },
 ];
-
-const unknown = { status: 500, title: 'Internal error', text: 'See the log of the service.' };
 
 /**
  * Sends an error page. An unknown error's message is not shown: it may contain data.
@@ -44,12 +43,8 @@ export function sendError(res: Response, error: unknown): number {
     res.destroy();
     return 500;
   }
-  const {
-    status,
-    title,
-    text = (error as Error).message,
-  }: Omit<Kind, 'matches'> = kinds.find(({ matches }) => matches(error)) ?? unknown;
-  if (!res.locals.visit) sendBarePage(res, status, title, <h1>{title}</h1>);
+  const { status, title, text = (error as Error).message } = kinds.find(({ matches }) => matches(error))!;
+  if (!res.locals.visit) sendBarePage(res, status, title);
   else sendPage(res, { title, status }, <p>{text}</p>);
   return status;
 }

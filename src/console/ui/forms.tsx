@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useContext } from 'preact/hooks';
 import { VisitContext } from './context.ts';
 
@@ -22,6 +22,15 @@ export function PostForm({ action, values = {}, children, class: name }: PostFor
   );
 }
 
+/** A button that posts a form of hidden fields. */
+export function PostButton({ kind, children, ...form }: PostFormProps & { kind?: string }) {
+  return (
+    <PostForm {...form}>
+      <Submit kind={kind}>{children}</Submit>
+    </PostForm>
+  );
+}
+
 /** Hidden fields. */
 export function Hidden({ values }: { values: Record<string, string | undefined> }) {
   return (
@@ -34,25 +43,18 @@ export function Hidden({ values }: { values: Record<string, string | undefined> 
   );
 }
 
-interface FieldProps {
-  label: string;
-  name: string;
-  value?: string | undefined;
-  fault?: string | undefined;
-  type?: 'text' | 'date' | 'datetime-local';
-  list?: string;
-  step?: string;
-}
+type FieldProps = InputHTMLAttributes & { label: string; name: string; fault?: string | undefined };
 
 /** A labelled field, with its error. */
-export function Field({ label, name, value = '', fault, type = 'text', ...rest }: FieldProps) {
+export function Field({ label, fault, ...input }: FieldProps) {
+  const { name } = input;
   const described = fault ? { 'aria-invalid': true, 'aria-describedby': `${name}-fault` } : {};
   return (
     <div class="field">
       <label for={`field-${name}`}>{label}</label>
-      <input id={`field-${name}`} name={name} type={type} value={value} {...described} {...rest} />
+      <input id={`field-${name}`} {...input} {...described} />
       {fault && (
-        <p class="fault" id={`${name}-fault`}>
+        <p class="fault" id={`${name}-fault`} role="alert">
           {fault}
         </p>
       )}
@@ -65,7 +67,8 @@ interface ChoiceProps {
   name: string;
   value?: string | undefined;
   options: readonly string[];
-  any?: string;
+  /** The choice of none; false: there is no such choice. */
+  any?: string | false;
 }
 
 /** A labelled list to choose from. */
@@ -74,7 +77,7 @@ export function Choice({ label, name, value = '', options, any = 'any' }: Choice
     <div class="field">
       <label for={`field-${name}`}>{label}</label>
       <select id={`field-${name}`} name={name}>
-        <option value="">{any}</option>
+        {any && <option value="">{any}</option>}
         {options.map((option) => (
           <option key={option} value={option} selected={option === value}>
             {option.replaceAll('_', ' ')}
@@ -86,7 +89,7 @@ export function Choice({ label, name, value = '', options, any = 'any' }: Choice
 }
 
 /** Submits its form. `kind` is its style; the main action of a page has none. */
-export function Submit({ kind, children }: { kind?: string; children: ComponentChildren }) {
+export function Submit({ kind, children }: { kind?: string | undefined; children: ComponentChildren }) {
   return (
     <button type="submit" class={kind}>
       {children}

@@ -19,8 +19,8 @@ export type Section = keyof typeof sections;
 export interface PageOptions {
   title: string;
   section?: Section | undefined;
-  /** Links back, from the section to here. */
-  trail?: { name: string; href: string }[];
+  /** Whether a link leads back to the section's first page. */
+  back?: boolean;
   charts?: boolean;
   status?: number;
 }
@@ -28,7 +28,7 @@ export interface PageOptions {
 /** Sends a page of the console to a signed-in user. */
 export function sendPage(res: Response, options: PageOptions, children: ComponentChildren): void {
   const visit = res.locals.visit as Visit;
-  const { title, section, trail = [], charts = false, status = 200 } = options;
+  const { title, section, back = false, charts = false, status = 200 } = options;
   sendHtml(
     res,
     status,
@@ -53,13 +53,9 @@ export function sendPage(res: Response, options: PageOptions, children: Componen
           </PostForm>
         </header>
         <main id="main" tabindex={-1}>
-          {trail.length > 0 && (
+          {back && section && (
             <p class="trail">
-              {trail.map(({ name, href }) => (
-                <a key={href} href={href}>
-                  ← {name}
-                </a>
-              ))}
+              <a href={sections[section].href}>← {sections[section].name}</a>
             </p>
           )}
           <h1>{title}</h1>
@@ -74,17 +70,15 @@ export function sendPage(res: Response, options: PageOptions, children: Componen
 }
 
 /** Sends a page to a user who has not signed in; it reveals nothing of the console. */
-export function sendBarePage(
-  res: Response,
-  status: number,
-  title: string,
-  children: ComponentChildren,
-): void {
+export function sendBarePage(res: Response, status: number, title: string, children?: ComponentChildren) {
   sendHtml(
     res,
     status,
-    <Document title={title} inside={false} charts={false}>
-      <main class="narrow">{children}</main>
+    <Document title={title}>
+      <main class="narrow">
+        <h1>{title}</h1>
+        {children}
+      </main>
     </Document>,
   );
 }
@@ -96,7 +90,7 @@ function sendHtml(res: Response, status: number, document: Parameters<typeof ren
     .send(`<!doctype html>${renderToString(document)}`);
 }
 
-function Document(props: { title: string; inside: boolean; charts: boolean; children: ComponentChildren }) {
+function Document(props: { title: string; inside?: boolean; charts?: boolean; children: ComponentChildren }) {
   return (
     <html lang="en">
       <head>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 
 export interface Column<Row> {
-  head: string;
+  head: ComponentChildren;
   cell: (row: Row) => ComponentChildren;
   /** Right-aligned. */
   numeric?: boolean;
@@ -9,6 +9,10 @@ export interface Column<Row> {
   wide?: boolean;
   /** Explains the column. */
   title?: string | undefined;
+  /** Whether its cells are the heads of their rows. */
+  rowHead?: boolean;
+  /** The plain value of a cell, for scripts. */
+  value?: (row: Row) => number | string;
 }
 
 interface TableProps<Row> {
@@ -17,22 +21,21 @@ interface TableProps<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   /** Shown instead of a table without rows. */
-  empty: ComponentChildren;
+  empty?: ComponentChildren;
   /** Two or three narrow columns. */
   small?: boolean;
 }
 
 /** A table; on a narrow screen it scrolls in its own frame. */
 export function Table<Row>({ label, columns, rows, empty, small }: TableProps<Row>) {
-  if (rows.length === 0) return <p class="empty">{empty}</p>;
+  if (rows.length === 0) return empty ? <p class="empty">{empty}</p> : null;
   return (
     <section class={small ? 'scroll small' : 'scroll'} aria-label={label} tabindex={0}>
-      <table>
-        <caption class="unseen">{label}</caption>
+      <table aria-label={label}>
         <thead>
           <tr>
-            {columns.map(({ head, numeric, title }) => (
-              <th key={head} scope="col" class={numeric ? 'number' : undefined} title={title}>
+            {columns.map(({ head, numeric, title }, column) => (
+              <th key={column} scope="col" class={numeric ? 'number' : undefined} title={title}>
                 {head}
               </th>
             ))}
@@ -41,15 +44,39 @@ export function Table<Row>({ label, columns, rows, empty, small }: TableProps<Ro
         <tbody>
           {rows.map((row, index) => (
             <tr key={index}>
-              {columns.map(({ head, cell, numeric, wide }) => (
-                <td key={head} class={numeric ? 'number' : wide ? 'wide' : undefined}>
-                  {cell(row)}
-                </td>
-              ))}
+              {columns.map(({ cell, numeric, wide, rowHead, value }, column) => {
+                const className = numeric ? 'number' : wide ? 'wide' : undefined;
+                return rowHead ? (
+                  <th key={column} scope="row">
+                    {cell(row)}
+                  </th>
+                ) : (
+                  <td key={column} class={className} data-value={value?.(row)}>
+                    {cell(row)}
+                  </td>
+                );
+              })}
             </tr>
           ))}
         </tbody>
       </table>
     </section>
+  );
+}
+
+interface PageLinksProps {
+  /** The addresses of the next pages, where there are any. */
+  newer?: string | false | undefined;
+  older: string | false | undefined;
+}
+
+/** Links to the pages of newer and of older rows. */
+export function PageLinks({ newer, older }: PageLinksProps) {
+  if (!newer && !older) return null;
+  return (
+    <nav class="pages" aria-label="Pages">
+      <span>{newer && <a href={newer}>← Newer</a>}</span>
+      <span>{older && <a href={older}>Older →</a>}</span>
+    </nav>
   );
 }

@@ -1,3 +1,4 @@
+import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
 import { VisitContext } from './context.ts';
 import { formatDuration, formatMoment } from './time.ts';
@@ -28,6 +29,32 @@ export function Status({ status }: { status: string }) {
   return <span class={`status status-${status}`}>{status}</span>;
 }
 
+/** A list of names and values; those that are undefined are left out, empty ones are a dash. */
+export function Facts({ facts }: { facts: Record<string, ComponentChildren> }) {
+  const given = Object.entries(facts).filter(([, value]) => value !== undefined);
+  return (
+    <dl class="card">
+      {given.map(([name, value]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{value === null || value === '' ? <Nothing /> : value}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  );
+}
+
+/** Says that a page shows personal data; where it does not, the text inside. */
+export function PersonalNote(props: { revealed: boolean; hiddenAt?: string; children: ComponentChildren }) {
+  const { revealed, hiddenAt, children } = props;
+  if (!revealed) return <p class="note">{children}</p>;
+  return (
+    <p class="note">
+      This page shows personal data; showing it was logged. {hiddenAt && <a href={hiddenAt}>Hide it</a>}
+    </p>
+  );
+}
+
 /** A text as it is, in a frame that scrolls. */
 export function Verbatim({ label, text }: { label: string; text: string }) {
   return (
@@ -37,9 +64,10 @@ export function Verbatim({ label, text }: { label: string; text: string }) {
   );
 }
 
-export function DeliveryLink({ id }: { id: string }) {
+/** The id of a delivery or of a rejected body, as a link to its page. */
+export function IdLink({ to, id }: { to: 'deliveries' | 'quarantine'; id: string }) {
   return (
-    <a class="id" href={`/console/deliveries/${id}`}>
+    <a class="id" href={`/console/${to}/${id}`}>
       {id}
     </a>
   );

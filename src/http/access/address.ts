@@ -16,33 +16,18 @@ export function addressOf(req: IncomingMessage, proxies: number): string {
   return address && isIP(address) ? address : own;
 }
 
-/** A list of networks, each an address or CIDR of IPv4 or IPv6. */
+/** A list of networks, each a valid address or CIDR of IPv4 or IPv6. */
 export function networkList(cidrs: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const cidr of cidrs) {
-    const { address, prefix, family } = parseNetwork(cidr)!;
-    list.addSubnet(address, prefix, family);
+    const [address, bits] = cidr.split('/') as [string, string?];
+    const [family, longest] = isIP(address) === 6 ? (['ipv6', 128] as const) : (['ipv4', 32] as const);
+    list.addSubnet(address, Number(bits ?? longest), family);
   }
   return (address) => {
     const version = isIP(address);
     return version !== 0 && list.check(address, version === 6 ? 'ipv6' : 'ipv4');
   };
-}
-
-interface Network {
-  address: string;
-  prefix: number;
-  family: 'ipv4' | 'ipv6';
-}
-
-/** An address or CIDR; undefined if it is neither. */
-export function parseNetwork(cidr: string): Network | undefined {
-  const [, address, bits] = /^([^/]+?)(?:\/(\d{1,3}))?$/.exec(cidr) ?? [];
-  const version = isIP(address ?? '');
-  if (!address || version === 0) return undefined;
-  const longest = version === 6 ? 128 : 32;
-  const prefix = Number(bits ?? longest);
-  return prefix <= longest ? { address, prefix, family: version === 6 ? 'ipv6' : 'ipv4' } : undefined;
 }
 
 // A socket that listens on IPv6 shows IPv4 addresses as ::ffff:192.0.2.1.

@@ -24,9 +24,9 @@ const breakages: ((table: string) => { damage: string; repair: string })[] = [
   }),
   (table) => ({
     damage: `
-      create function refuse() returns trigger language plpgsql as 'begin raise exception ''not now''; end';
-      create trigger refuse before insert or update on ${table} for each row execute function refuse()`,
-    repair: 'drop function refuse cascade',
+      create function reject_write() returns trigger language plpgsql as 'begin raise exception ''not now''; end';
+      create trigger reject_write before insert or update on ${table} for each row execute function reject_write()`,
+    repair: 'drop function reject_write cascade',
   }),
 ];
 

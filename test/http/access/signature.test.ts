@@ -39,7 +39,7 @@ it.each([
     SignatureWrong,
   ],
   ['is 181 seconds old', sign('old', body, now - 181), SignatureStale],
-  ['lies 181 seconds ahead', sign('old', body, now + 181), SignatureStale],
+  ['is 181 seconds ahead', sign('old', body, now + 181), SignatureStale],
 ])('a signature that %s is rejected', (_, header, error) => {
   expect(verify(header)).toThrow(error);
 });

@@ -1,4 +1,4 @@
--- Consent forms, review requests, and what doctors and clinics did.
+-- Consent forms, review requests, and the activities of doctors and clinics.
 
 create or replace view reporting.consent_forms as
 select
@@ -20,7 +20,7 @@ select
   0 as review_requests
 from reporting.receipts
 union all
--- A consent form does not say its clinic.
+-- A consent form has no clinic.
 select business_id, null, doctor_id, day, 0, null, null, 1, 0 from reporting.consent_forms
 union all
 select business_id, clinic_id, doctor_id, day, 0, null, null, 0, 1 from reporting.review_requests;
@@ -41,54 +41,54 @@ select
 from reporting.activities
 group by business_id, clinic_id, day;
 
-comment on view reporting.consent_forms   is 'Consent forms (medical certificates) as their newest versions say';
+comment on view reporting.consent_forms   is 'The newest version of each consent form (medical certificate), without deleted ones';
 comment on view reporting.review_requests is 'Requests that ask a patient for a review';
-comment on view reporting.activities      is 'Each receipt, consent form and review request that is not deleted: what doctors_daily and clinics_daily add up';
-comment on view reporting.doctors_daily   is 'What each doctor did in a day: receipts, consent forms and review requests';
-comment on view reporting.clinics_daily   is 'What each clinic did in a day: receipts, consent forms and review requests';
+comment on view reporting.activities      is 'Each receipt, consent form and review request that is not deleted; doctors_daily and clinics_daily are its totals';
+comment on view reporting.doctors_daily   is 'Receipts, consent forms and review requests of each doctor and day';
+comment on view reporting.clinics_daily   is 'Receipts, consent forms and review requests of each clinic and day';
 
 select copy_column_comments('reporting.all_receipts', 'reporting.consent_forms', 'reporting.review_requests',
                             'reporting.activities');
 
 comment on column reporting.consent_forms.form_id      is 'The form; unique within its business';
-comment on column reporting.consent_forms.day          is 'The day of its last event: the service sends no time of its creation';
+comment on column reporting.consent_forms.day          is 'The day of its last event: the service does not send when it was created';
 comment on column reporting.consent_forms.event_time   is 'When its last event happened';
 comment on column reporting.consent_forms.doctor_id    is 'The doctor (docid)';
 comment on column reporting.consent_forms.patient_id   is 'The patient (patientid)';
-comment on column reporting.consent_forms.owner        is 'Its owner: the business, as the service calls it';
+comment on column reporting.consent_forms.owner        is 'The business; the service calls this field owner';
 comment on column reporting.consent_forms.pdf_url      is 'The form as a PDF';
-comment on column reporting.consent_forms.send_pdf_url is 'The PDF that is sent out';
+comment on column reporting.consent_forms.send_pdf_url is 'A PDF of the form to send (sendurlpdf)';
 
 comment on column reporting.review_requests.day                is 'The day of the request';
-comment on column reporting.review_requests.requested_at       is 'When it was made';
-comment on column reporting.review_requests.clinic_id          is 'The clinic; null: the request names none';
+comment on column reporting.review_requests.requested_at       is 'When it was requested';
+comment on column reporting.review_requests.clinic_id          is 'The clinic; null: a request without a clinic';
 comment on column reporting.review_requests.doctor_id          is 'The doctor';
 comment on column reporting.review_requests.patient_id         is 'The patient';
-comment on column reporting.review_requests.appointment_id     is 'The appointment; null: the request names none';
-comment on column reporting.review_requests.google_review_link is 'Where the review is written';
-comment on column reporting.review_requests.delivery_id        is 'The delivery that brought it';
+comment on column reporting.review_requests.appointment_id     is 'The appointment; null: a request without an appointment';
+comment on column reporting.review_requests.google_review_link is 'The page for writing the review';
+comment on column reporting.review_requests.delivery_id        is 'The delivery that contained it';
 
-comment on column reporting.activities.clinic_id       is 'The clinic; null: none was named, as on every consent form';
-comment on column reporting.activities.doctor_id       is 'The doctor; null: none was named';
-comment on column reporting.activities.day             is 'The day: of a receipt that of its issue, of a consent form that of its last event';
-comment on column reporting.activities.receipts        is '1: it is a receipt';
-comment on column reporting.activities.net_amount      is 'What the receipt came to after discounts, in rupees';
-comment on column reporting.activities.due_amount      is 'What is still to pay of the receipt, in rupees';
-comment on column reporting.activities.consent_forms   is '1: it is a consent form';
-comment on column reporting.activities.review_requests is '1: it is a review request';
+comment on column reporting.activities.clinic_id       is 'The clinic; null: no clinic, as in every consent form';
+comment on column reporting.activities.doctor_id       is 'The doctor; null: no doctor';
+comment on column reporting.activities.day             is 'The day: of a receipt when it was issued, of a consent form when its last event happened, of a review request when it was requested';
+comment on column reporting.activities.receipts        is '1 for a receipt, otherwise 0';
+comment on column reporting.activities.net_amount      is 'Amount to pay of the receipt after discounts, in rupees';
+comment on column reporting.activities.due_amount      is 'Amount due of the receipt, in rupees';
+comment on column reporting.activities.consent_forms   is '1 for a consent form, otherwise 0';
+comment on column reporting.activities.review_requests is '1 for a review request, otherwise 0';
 
 select copy_column_comments('reporting.activities', 'reporting.doctors_daily', 'reporting.clinics_daily');
 
 comment on column reporting.doctors_daily.day             is 'The day';
-comment on column reporting.doctors_daily.receipts        is 'Receipts issued that day, without the deleted ones';
-comment on column reporting.doctors_daily.net_amount      is 'What they came to after discounts, in rupees';
-comment on column reporting.doctors_daily.due_amount      is 'What is still to pay of them, in rupees';
+comment on column reporting.doctors_daily.receipts        is 'Receipts issued that day, without deleted ones';
+comment on column reporting.doctors_daily.net_amount      is 'Amount to pay of these receipts after discounts, in rupees';
+comment on column reporting.doctors_daily.due_amount      is 'Amount due of these receipts, in rupees';
 comment on column reporting.doctors_daily.consent_forms   is 'Consent forms whose last event was that day';
 comment on column reporting.doctors_daily.review_requests is 'Review requests made that day';
 
 comment on column reporting.clinics_daily.day             is 'The day';
-comment on column reporting.clinics_daily.receipts        is 'Receipts issued that day, without the deleted ones';
-comment on column reporting.clinics_daily.net_amount      is 'What they came to after discounts, in rupees';
-comment on column reporting.clinics_daily.due_amount      is 'What is still to pay of them, in rupees';
-comment on column reporting.clinics_daily.consent_forms   is 'Consent forms whose last event was that day; they name no clinic, so they stand beside clinic_id null';
+comment on column reporting.clinics_daily.receipts        is 'Receipts issued that day, without deleted ones';
+comment on column reporting.clinics_daily.net_amount      is 'Amount to pay of these receipts after discounts, in rupees';
+comment on column reporting.clinics_daily.due_amount      is 'Amount due of these receipts, in rupees';
+comment on column reporting.clinics_daily.consent_forms   is 'Consent forms whose last event was that day; they have no clinic, so they are counted where clinic_id is null';
 comment on column reporting.clinics_daily.review_requests is 'Review requests made that day';

@@ -1,6 +1,6 @@
 -- Deliveries, quarantine and schema drift: whether the reports are complete.
 
--- The status is a constant here because the index that could give the rest does not hold it.
+-- The status is a constant because the index that contains the other columns does not contain it.
 create or replace view reporting.applied_deliveries as
 select
   id as delivery_id, family, event, business_id, client_id,
@@ -10,7 +10,7 @@ select
 from deliveries
 where status = 'applied';
 
--- In two parts because each has an index of its own: what is applied, and the little that is not.
+-- In two parts because applied deliveries and the others (which are few) each have their own index.
 create or replace view reporting.deliveries as
 select * from reporting.applied_deliveries
 union all
@@ -22,7 +22,7 @@ select
 from deliveries
 where status <> 'applied';
 
--- The body of what did not fit may be anything; escaped, its bytes can be searched whatever they are.
+-- A rejected body may contain any bytes; escaped, they can be searched as text.
 create or replace function reporting.business_in(body bytea) returns text
   language sql immutable strict parallel safe
   return substring(encode(body, 'escape') from '"business_id"\s*:\s*"([^"\\]{1,200})"');
@@ -65,58 +65,58 @@ from (
 group by business_id, family, day, hour;
 
 comment on view reporting.deliveries         is 'Every accepted callback, without its content';
-comment on view reporting.applied_deliveries is 'Those of the deliveries that are in their tables';
+comment on view reporting.applied_deliveries is 'The deliveries that are applied to their tables';
 comment on view reporting.quarantine         is 'Rejected callbacks, without their content';
-comment on view reporting.schema_drift       is 'Where callbacks differ from what the interface documents: fields that are unknown or missing, values never seen before';
-comment on view reporting.delivery_health    is 'Counts and lags of the callbacks of each hour, by business and family';
-comment on function reporting.business_in    is 'The business that a body names, as far as it can be read';
+comment on view reporting.schema_drift       is 'Differences between callbacks and the documented interface: unknown fields, missing fields, new values';
+comment on view reporting.delivery_health    is 'Counts and delays of the callbacks of each hour, by business and family';
+comment on function reporting.business_in    is 'The business id in a body; null if it cannot be read';
 
-comment on column reporting.deliveries.delivery_id      is 'The delivery; a repetition has the same id';
+comment on column reporting.deliveries.delivery_id      is 'The delivery; a resend has the same id';
 comment on column reporting.deliveries.family           is 'receipt, consent_form or review_request';
-comment on column reporting.deliveries.event            is 'Its kind, such as receipt.created';
-comment on column reporting.deliveries.business_id      is 'The business, as the service names it';
+comment on column reporting.deliveries.event            is 'The event, such as receipt.created';
+comment on column reporting.deliveries.business_id      is 'The business, by its id in the service';
 comment on column reporting.deliveries.client_id        is 'The client of the service that sent it';
-comment on column reporting.deliveries.receipt_id       is 'The receipt that it is about, where it is about one';
+comment on column reporting.deliveries.receipt_id       is 'The receipt id; null in other families';
 comment on column reporting.deliveries.event_time       is 'When the event happened';
-comment on column reporting.deliveries.status           is 'received: not in its table yet; applied: in its table; failed: its data broke the statement, see error';
-comment on column reporting.deliveries.error            is 'Why it failed';
-comment on column reporting.deliveries.received_at      is 'When it first arrived';
-comment on column reporting.deliveries.day              is 'The day of its arrival';
-comment on column reporting.deliveries.hour             is 'The hour of its arrival';
+comment on column reporting.deliveries.status           is 'received: not applied to its table yet; applied: in its table; failed: its data caused an error, see error';
+comment on column reporting.deliveries.error            is 'Why it failed; null if it did not';
+comment on column reporting.deliveries.received_at      is 'When it was first received';
+comment on column reporting.deliveries.day              is 'The day on which it was first received';
+comment on column reporting.deliveries.hour             is 'The hour in which it was first received';
 comment on column reporting.deliveries.applied_at       is 'When it was applied to its table';
-comment on column reporting.deliveries.duplicates       is 'How often it arrived again';
-comment on column reporting.deliveries.last_received_at is 'When it last arrived';
+comment on column reporting.deliveries.duplicates       is 'Number of resends received';
+comment on column reporting.deliveries.last_received_at is 'When it was last received';
 
 select copy_column_comments('reporting.deliveries', 'reporting.applied_deliveries', 'reporting.quarantine');
 
 comment on column reporting.quarantine.quarantine_id  is 'The rejected callback';
-comment on column reporting.quarantine.family         is 'The family of the path that it was sent to; null: the path is not registered any more';
-comment on column reporting.quarantine.business_id    is 'The business, as far as it can be read';
+comment on column reporting.quarantine.family         is 'The family of the path that it was sent to; null: no family has this path';
+comment on column reporting.quarantine.business_id    is 'The business id; null if it cannot be read';
 comment on column reporting.quarantine.reason         is 'Why it was rejected';
-comment on column reporting.quarantine.times_received is 'How often it arrived';
-comment on column reporting.quarantine.replayed_at    is 'When it was replayed; null: it was not';
+comment on column reporting.quarantine.times_received is 'How often it was received';
+comment on column reporting.quarantine.replayed_at    is 'When it was replayed; null: not replayed';
 
-comment on column reporting.schema_drift.event            is 'The event whose callbacks differ';
+comment on column reporting.schema_drift.event            is 'The event of the callbacks';
 comment on column reporting.schema_drift.field            is 'The field, as a JSON pointer into the callback';
-comment on column reporting.schema_drift.kind             is 'unknown: not documented; missing: documented but absent; value: a short text never seen before; other: further ones, beyond the limit of rows per event';
-comment on column reporting.schema_drift.value            is 'The new value, where kind is value';
-comment on column reporting.schema_drift.count            is 'How many callbacks; where kind is other, how many differences';
+comment on column reporting.schema_drift.kind             is 'unknown: not documented; missing: documented but absent; value: a new short text; other: all others, beyond the limit of rows per event';
+comment on column reporting.schema_drift.value            is 'The new value, if kind is value';
+comment on column reporting.schema_drift.count            is 'Number of callbacks; if kind is other, number of differences';
 comment on column reporting.schema_drift.first_seen       is 'When it was first seen';
 comment on column reporting.schema_drift.last_seen        is 'When it was last seen';
-comment on column reporting.schema_drift.example_delivery is 'A delivery that shows it';
+comment on column reporting.schema_drift.example_delivery is 'A delivery with this difference';
 
-comment on column reporting.delivery_health.business_id                 is 'The business; of those in quarantine as far as it can be read';
-comment on column reporting.delivery_health.family                      is 'receipt, consent_form or review_request; unknown: in quarantine, sent to a path that is not registered any more';
-comment on column reporting.delivery_health.day                         is 'The day of arrival; a condition on it is quicker than one on the hour';
-comment on column reporting.delivery_health.hour                        is 'The hour of arrival';
-comment on column reporting.delivery_health.received                    is 'Callbacks accepted';
-comment on column reporting.delivery_health.applied                     is 'Those of them that are in their tables';
-comment on column reporting.delivery_health.failed                      is 'Those whose data broke the statement';
-comment on column reporting.delivery_health.waiting                     is 'Those that are not in their tables yet';
-comment on column reporting.delivery_health.quarantined                 is 'Rejected callbacks that have not been replayed; received does not count them';
-comment on column reporting.delivery_health.duplicates                  is 'Repetitions of accepted callbacks';
-comment on column reporting.delivery_health.oldest_waiting              is 'When the oldest of those that wait arrived';
-comment on column reporting.delivery_health.arrival_lag_average_seconds is 'From event to arrival, on average; event times are in whole seconds';
-comment on column reporting.delivery_health.arrival_lag_longest_seconds is 'From event to arrival, at worst';
-comment on column reporting.delivery_health.row_lag_average_seconds     is 'From arrival to row, on average';
-comment on column reporting.delivery_health.row_lag_longest_seconds     is 'From arrival to row, at worst';
+comment on column reporting.delivery_health.business_id                 is 'The business id; of a quarantined callback null if it cannot be read';
+comment on column reporting.delivery_health.family                      is 'receipt, consent_form or review_request; unknown: quarantined, sent to a path of no family';
+comment on column reporting.delivery_health.day                         is 'The day on which they were received; a condition on it is faster than one on the hour';
+comment on column reporting.delivery_health.hour                        is 'The hour in which they were received';
+comment on column reporting.delivery_health.received                    is 'Accepted callbacks';
+comment on column reporting.delivery_health.applied                     is 'Accepted callbacks that are applied to their tables';
+comment on column reporting.delivery_health.failed                      is 'Accepted callbacks that failed because of their data';
+comment on column reporting.delivery_health.waiting                     is 'Accepted callbacks that are not applied yet';
+comment on column reporting.delivery_health.quarantined                 is 'Rejected callbacks that have not been replayed; not included in received';
+comment on column reporting.delivery_health.duplicates                  is 'Resends of accepted callbacks';
+comment on column reporting.delivery_health.oldest_waiting              is 'When the oldest of the waiting callbacks was received';
+comment on column reporting.delivery_health.arrival_lag_average_seconds is 'Average time from event to arrival; event times are in whole seconds';
+comment on column reporting.delivery_health.arrival_lag_longest_seconds is 'Longest time from event to arrival';
+comment on column reporting.delivery_health.row_lag_average_seconds     is 'Average time from arrival to row';
+comment on column reporting.delivery_health.row_lag_longest_seconds     is 'Longest time from arrival to row';

@@ -1,9 +1,9 @@
--- Clinics sleep at night and close on Sundays, so a gap is measured against the same stretch of the week in
--- the four weeks before the last callback: what came then is what should have come now. At five expected and
--- none come, chance alone is an explanation in fewer than one case of a hundred.
+-- Clinics are closed at night and on Sundays, so a gap is compared with the same period of the week in the four
+-- weeks before the last callback: as many callbacks are expected now as were received then. If five are expected
+-- and none is received, the probability of that by chance is below 1 %.
 create or replace view reporting.silence as
 with recursive businesses as (
-  -- From one business to the next in the index, rather than through every delivery.
+  -- Jumps from one business to the next in the index (a loose index scan) instead of reading every delivery.
   (select business_id from deliveries where status = 'applied' order by business_id limit 1)
   union all
   select (select d.business_id from deliveries d
@@ -22,7 +22,7 @@ from (
   select business_id from deliveries where status <> 'applied'
 ) b
 cross join lateral (
-  -- Who has sent nothing for 90 days has left.
+  -- A business that has sent nothing for 90 days is considered inactive.
   select d.family, max(d.received_at) as last,
          extract(epoch from max(d.received_at) - min(d.received_at)) as seconds
   from reporting.deliveries d
@@ -40,7 +40,7 @@ cross join lateral (
                        and into_week > interval '0' and into_week < present.gap) as in_stretch
   from (
     select d.received_at, d.received_at - lag(d.received_at) over (order by d.received_at) as gap,
-           -- How far into a week that begins as the silence began.
+           -- The position in a week that begins when the silence began.
            d.received_at - date_bin('7 days', d.received_at, sent.last) as into_week
     from reporting.deliveries d
     where d.business_id = b.business_id and d.family = sent.family
@@ -56,12 +56,12 @@ cross join lateral (
   end as callbacks
 ) expected;
 
-comment on view reporting.silence is 'How long each business has sent nothing of a family, and whether that is out of the ordinary; who has sent nothing for 90 days is left out';
-comment on column reporting.silence.business_id         is 'The business, as the service names it';
+comment on view reporting.silence is 'Time since the last callback of each business and family, and whether it is out of the ordinary; without those that have sent nothing for 90 days';
+comment on column reporting.silence.business_id         is 'The business, by its id in the service';
 comment on column reporting.silence.family              is 'receipt, consent_form or review_request';
-comment on column reporting.silence.last_received_at    is 'When the last callback first arrived';
-comment on column reporting.silence.usual_gap           is 'The gap between two callbacks, in the middle of all gaps of the 28 days before the last one';
+comment on column reporting.silence.last_received_at    is 'When the last callback was first received';
+comment on column reporting.silence.usual_gap           is 'The median gap between callbacks in the 28 days before the last one';
 comment on column reporting.silence.longest_gap         is 'The longest gap of those 28 days';
-comment on column reporting.silence.present_gap         is 'How long ago the last callback arrived';
-comment on column reporting.silence.expected_callbacks  is 'How many should have come since: the average of the same stretch of the week in the four weeks before (after seven days of silence: of the whole 28 days); null: it has sent for less than a week';
-comment on column reporting.silence.out_of_the_ordinary is 'Whether at least five should have come; null: it has sent for less than a week';
+comment on column reporting.silence.present_gap         is 'The time since the last callback';
+comment on column reporting.silence.expected_callbacks  is 'The number of callbacks expected since then: the average of the same period of the week in the four weeks before (after seven days of silence: of the whole 28 days); null: less than a week of callbacks';
+comment on column reporting.silence.out_of_the_ordinary is 'Whether at least five callbacks were expected; null: less than a week of callbacks';
