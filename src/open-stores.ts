@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Config } from './config.ts';
-import { openInboxDatabase } from './intake/inbox-database.ts';
 import type { Log } from './log.ts';
 import { prepareDatabase } from './prepare-database.ts';
 import type { QueueBackend } from './queue/backend.ts';
@@ -11,7 +10,7 @@ import type { FallbackStream } from './queue/fallback-stream.ts';
 import { postgresBackend } from './queue/postgres-backend.ts';
 import { redisBackend } from './queue/redis-backend.ts';
 import type { Circuit } from './store/circuit.ts';
-import { type CircuitDependencies, databaseCircuit } from './store/circuits.ts';
+import { type CircuitDependencies, databaseCircuit, databaseTimeoutMs } from './store/circuits.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { startEmbeddedPostgres } from './store/embedded/index.ts';
 
@@ -55,7 +54,15 @@ export async function openStores(
     settings: { lock_timeout: 5_000 },
   });
   onStop(database.close);
-  const inboxDatabase = openInboxDatabase(databaseUrl, log);
+  // Connections of the inbox alone, so that no other work delays a commit. The server cancels a statement when the inbox
+  // gives it up, so that none accumulate behind a locked table. A commit is on disk even where `synchronous_commit` is
+  // off for the database or the role.
+  const inboxDatabase = openDatabase(databaseUrl, log, {
+    connections: 4,
+    name: 'receiver inbox',
+    queryTimeoutMs: databaseTimeoutMs,
+    settings: { lock_timeout: databaseTimeoutMs * 0.8, synchronous_commit: 'on' },
+  });
   onStop(inboxDatabase.close);
   const circuit = databaseCircuit(inboxDatabase.pool, { log, observe });
   onStop(async () => circuit.stop());
@@ -63,7 +70,7 @@ export async function openStores(
     pool.on('error', (error) => void circuit.probeAfter(error));
   }
   const backend = redisUrl
-    ? redisBackend({ url: redisUrl, prefix: queuePrefix, databaseUrl, databaseId }, { log, observe })
+    ? redisBackend({ url: redisUrl, prefix: queuePrefix, databaseUrl, databaseId, log, observe })
     : postgresBackend(databaseUrl, circuit);
   onStop(backend.close);
   const stopping = new AbortController();

@@ -11,7 +11,7 @@ import { BodyBudget } from './http/body-budget.ts';
 import { createCallbackHandler } from './http/callback-handler.ts';
 import { serveMetrics } from './http/metrics-server.ts';
 import { listen } from './http/server.ts';
-import { openIntake } from './intake/open-intake.ts';
+import { Intake } from './intake/intake.ts';
 import type { Log } from './log.ts';
 import { defineMetrics } from './metrics/definitions.ts';
 import { observersOf } from './metrics/observers.ts';
@@ -104,8 +104,8 @@ async function start(
 
   const enqueue = (ids: string[]) => queue.enqueue(ids);
   const { fallback } = backend;
-  const { intake, close } = openIntake({ ...common, pool, inboxPool, enqueue, fallback, observe });
-  onStop(close);
+  const intake = new Intake({ ...common, pool, inboxPool, enqueue, fallback, observe: observe?.intake });
+  onStop(() => intake.close());
 
   const worker =
     role === 'receiver'

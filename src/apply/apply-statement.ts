@@ -1,16 +1,4 @@
-import type { Field } from '../families/field.ts';
-
-/** The properties of a family that the statement uses. */
-export interface FamilyTable {
-  name: string;
-  table: string;
-  events: readonly string[];
-  fields: Record<string, Field>;
-  identifiedBy?: string | undefined;
-  orderedBy?: string | undefined;
-  deletedBy?: string | undefined;
-  versions?: string | undefined;
-}
+import type { Family } from '../families/index.ts';
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
@@ -25,7 +13,7 @@ const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
  * would read the index of all unapplied deliveries. The status is read after locking, so that changes by another worker
  * are seen.
  */
-export function applyStatement(families: readonly FamilyTable[]): string {
+export function applyStatement(families: readonly Family[]): string {
   const names = families.map(({ name }) => literal(name));
   const changed = families.map(({ name }) => quoted(`changed_${name}`));
   return `
@@ -42,9 +30,9 @@ select (select count(*) from waiting)::int as applied,
   (select extract(epoch from now() - min(received_at))::float8 from waiting) as "waitedS"`;
 }
 
-const upserts = new WeakMap<FamilyTable, string>();
+const upserts = new WeakMap<Family, string>();
 
-function upsertOf(family: FamilyTable): string {
+function upsertOf(family: Family): string {
   const upsert = upserts.get(family) ?? upsertStatement(family);
   upserts.set(family, upsert);
   return upsert;
@@ -63,7 +51,7 @@ function upsertOf(family: FamilyTable): string {
  * application. Only the owner of a delivery's lock writes it, so this is a plain insert, which is cheaper than
  * `on conflict`; earlier applications are looked up.
  */
-function upsertStatement(family: FamilyTable): string {
+function upsertStatement(family: Family): string {
   const { name, fields, identifiedBy, orderedBy, deletedBy, versions } = family;
   const names = Object.keys(fields);
   const unpacked = names.map((field) => `${quoted(field)} ${fields[field]!.json}`);

@@ -25,6 +25,7 @@ const nothing: Applied = { applied: 0, changed: 0, failed: [], broken: [] };
  * faulty one becomes `failed`, with the reason.
  *
  * @param statuses other than `received` for a replay
+ * @param dryRun every transaction is rolled back, so that nothing changes
  * @throws the driver's error where the connection broke or timed out
  */
 export async function applyDeliveries(
@@ -32,18 +33,19 @@ export async function applyDeliveries(
   families: readonly Family[],
   ids: readonly string[],
   statuses: readonly DeliveryStatus[] = ['received'],
+  dryRun = false,
 ): Promise<Applied> {
+  const part = (some: readonly Family[], those: readonly string[]) =>
+    applyDeliveries(db, some, those, statuses, dryRun);
   try {
-    return await applyTogether(db, families, ids, statuses);
+    return await (dryRun ? preview : applyTogether)(db, families, ids, statuses);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw error;
-    if (families.length > 1) {
-      return applyEach(families, (family) => applyDeliveries(db, [family], ids, statuses));
-    }
+    if (families.length > 1) return applyEach(families, (family) => part([family], ids));
     if (!isRefusedData(error)) return { ...nothing, broken: [{ family: families[0]!.name, error }] };
-    if (ids.length > 1) return applyEach(ids, (id) => applyDeliveries(db, families, [id], statuses));
+    if (ids.length > 1) return applyEach(ids, (id) => part(families, [id]));
     const reason = describeRefusal(error);
-    const isMarked = await markFailed(db, ids[0]!, statuses, reason);
+    const isMarked = dryRun || (await markFailed(db, ids[0]!, statuses, reason));
     return { ...nothing, failed: isMarked ? [{ id: ids[0]!, error: reason }] : [] };
   }
 }
@@ -67,12 +69,22 @@ export async function applyTogether(
   return { ...nothing, ...rows[0]! };
 }
 
+/** The result that `applyTogether` would have. */
+async function preview(...[db, ...rest]: Parameters<typeof applyTogether>): Promise<Applied> {
+  const tx = await db.startTransaction().execute();
+  try {
+    return await applyTogether(tx, ...rest);
+  } finally {
+    await tx.rollback().execute();
+  }
+}
+
 /**
  * Applies parts one after the other and adds up the results.
  *
  * @throws the error of a part, at once
  */
-export async function applyEach<Part>(
+async function applyEach<Part>(
   parts: readonly Part[],
   apply: (part: Part) => Promise<Applied>,
 ): Promise<Applied> {

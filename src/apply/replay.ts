@@ -1,9 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { Family } from '../families/index.ts';
 import { addMessage, type MessageGroup } from '../message-groups.ts';
-import { describeRefusal, isRefusedData } from '../store/faults.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';
-import { type Applied, applyDeliveries, applyEach, applyTogether } from './apply.ts';
+import { applyDeliveries } from './apply.ts';
 
 /** Selects deliveries; undefined fields do not filter, except for the status, which is then `failed`. */
 export interface ReplayFilter {
@@ -30,13 +29,7 @@ export async function countDeliveries(db: Kysely<Tables>, filter: ReplayFilter):
 }
 
 /** What a replay did, or would do. */
-export interface ReplayOutcome {
-  applied: number;
-  /** Rows of the families' tables that changed. */
-  changed: number;
-  failed: number;
-  errors: MessageGroup[];
-}
+export type ReplayOutcome = Awaited<ReturnType<typeof replayDeliveries>>;
 
 export interface ReplayOptions {
   /** Each chunk's transaction is rolled back, so that nothing changes. */
@@ -51,6 +44,7 @@ export interface ReplayOptions {
  * Applies deliveries again, those that failed unless the filter says otherwise, in chunks. It is safe to
  * repeat: a row changes only where it would hold something else afterwards.
  *
+ * @returns the number of deliveries `applied` and `failed`, and of rows `changed` in the families' tables
  * @throws the database's error when it is not about the data
  */
 export async function replayDeliveries(
@@ -58,9 +52,9 @@ export async function replayDeliveries(
   families: readonly Family[],
   filter: ReplayFilter,
   { dryRun, limit = Number.POSITIVE_INFINITY, onProgress }: ReplayOptions,
-): Promise<ReplayOutcome> {
+) {
   const statuses: DeliveryStatus[] = [filter.status ?? 'failed'];
-  const outcome: ReplayOutcome = { applied: 0, changed: 0, failed: 0, errors: [] };
+  const outcome = { applied: 0, changed: 0, failed: 0, errors: [] as MessageGroup[] };
   let last = '';
   while (outcome.applied + outcome.failed < limit) {
     let query = matching(db, filter).select('id').orderBy('id').limit(chunk);
@@ -68,7 +62,7 @@ export async function replayDeliveries(
     const ids = (await query.execute()).map(({ id }) => id);
     if (ids.length === 0) break;
     last = ids.at(-1)!;
-    const result = await (dryRun ? preview : applyDeliveries)(db, families, ids, statuses);
+    const result = await applyDeliveries(db, families, ids, statuses, dryRun);
     if (result.broken.length > 0) throw result.broken[0]!.error;
     outcome.applied += result.applied;
     outcome.changed += result.changed;
@@ -77,28 +71,6 @@ export async function replayDeliveries(
     onProgress?.(result.applied + result.failed.length);
   }
   return outcome;
-}
-
-/** The result that applying would have. */
-async function preview(
-  db: Kysely<Tables>,
-  families: readonly Family[],
-  ids: readonly string[],
-  statuses: readonly DeliveryStatus[],
-): Promise<Applied> {
-  const tx = await db.startTransaction().execute();
-  try {
-    return await applyTogether(tx, families, ids, statuses);
-  } catch (error) {
-    if (!isRefusedData(error)) throw error;
-    if (ids.length === 1) {
-      const failed = [{ id: ids[0]!, error: describeRefusal(error) }];
-      return { applied: 0, changed: 0, failed, broken: [] };
-    }
-  } finally {
-    await tx.rollback().execute();
-  }
-  return applyEach(ids, (id) => preview(db, families, [id], statuses));
 }
 
 function matching(db: Kysely<Tables>, filter: ReplayFilter) {

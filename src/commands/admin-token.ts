@@ -4,23 +4,16 @@ import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { writeOnce } from '../write-once.ts';
 
-export interface AdminToken {
-  token: string;
-  file: string;
-  /** Whether this start generated it. */
-  isNew: boolean;
-}
+export type AdminToken = NonNullable<ReturnType<typeof provideAdminToken>>;
 
 /**
  * The admin token of a service on the embedded database where ADMIN_TOKEN is unset. It is generated once and stored
  * beside the database.
  *
- * @returns undefined where ADMIN_TOKEN or DATABASE_URL is set
+ * @returns `isNew`: whether this start generated it; undefined where ADMIN_TOKEN or DATABASE_URL is set
  * @throws Error where the file contains no token; the system's error where DATA_DIR cannot be written
  */
-export function provideAdminToken(
-  config: Pick<Config, 'adminToken' | 'databaseUrl' | 'dataDir' | 'role'>,
-): AdminToken | undefined {
+export function provideAdminToken(config: Pick<Config, 'adminToken' | 'databaseUrl' | 'dataDir' | 'role'>) {
   if (config.adminToken || config.databaseUrl || config.role === 'worker') return undefined;
   const file = join(config.dataDir, 'admin-token');
   mkdirSync(config.dataDir, { recursive: true });

@@ -1,19 +1,12 @@
 import cliProgress from 'cli-progress';
 
-export interface Progress {
-  advance: (by?: number) => void;
-  stop: () => void;
-}
-
 const lineEveryMs = 2_000;
 
-/** Shows the progress of a long command: a bar on a terminal, otherwise a line every two seconds. */
-export function startProgress(what: string, total: number): Progress {
+/** Shows the progress of a replay: a bar on a terminal, otherwise a line every two seconds. */
+export function startProgress(total: number) {
   if (process.stderr.isTTY) {
-    const bar = new cliProgress.SingleBar(
-      { format: `{bar} {value}/{total} ${what}` },
-      cliProgress.Presets.rect,
-    );
+    const format = '{bar} {value}/{total} replayed';
+    const bar = new cliProgress.SingleBar({ format }, cliProgress.Presets.rect);
     bar.start(total, 0);
     return { advance: (by = 1) => bar.increment(by), stop: () => bar.stop() };
   }
@@ -24,7 +17,7 @@ export function startProgress(what: string, total: number): Progress {
       done += by;
       if (performance.now() - last < lineEveryMs) return;
       last = performance.now();
-      process.stderr.write(`${done}/${total} ${what}\n`);
+      process.stderr.write(`${done}/${total} replayed\n`);
     },
     stop: () => {},
   };

@@ -1,8 +1,7 @@
-import Table from 'cli-table3';
 import { type Command, Option } from 'commander';
 import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
-import { openIntake } from '../intake/open-intake.ts';
+import { Intake } from '../intake/intake.ts';
 import {
   countQuarantine,
   dropQuarantine,
@@ -14,7 +13,7 @@ import { replayQuarantine } from '../intake/replay-quarantine.ts';
 import { databaseCircuit } from '../store/circuits.ts';
 import { quarantineReasons } from '../store/tables.ts';
 import { parseTime, parseUuid } from './arguments.ts';
-import { describeGroup, printable } from './printable.ts';
+import { describeGroup, printable, tableOf } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -53,14 +52,14 @@ export function addQuarantineCommand(program: Command, env: Environment): void {
 function list(env: Environment, { limit, ...filter }: QuarantineFilter & { limit: number }): Promise<void> {
   return withDatabase(env, async ({ database }) => {
     const head = ['id', 'path', 'reason', 'faults', 'count', 'last received', 'replayed', 'acknowledged'];
-    const table = new Table({ head, style: { head: [], border: [] } });
-    for (const row of await listQuarantine(database.db, filter, limit)) {
+    const rows = (await listQuarantine(database.db, filter, limit)).map((row) => {
       const faults = row.errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');
       const times = [row.last_received_at, row.replayed_at].map((time) => time?.toISOString() ?? '');
-      const texts = [row.path, row.reason, faults].map(printable);
-      table.push([row.id, ...texts, row.count, ...times, row.acknowledged ? 'yes' : '']);
-    }
-    process.stdout.write(`${table.toString()}\n${await countQuarantine(database.db, filter)} in total\n`);
+      const flag = row.acknowledged ? 'yes' : '';
+      return [row.id, row.path, row.reason, faults, String(row.count), ...times, flag];
+    });
+    const total = await countQuarantine(database.db, filter);
+    process.stdout.write(`${tableOf(head, rows)}\n${total} in total\n`);
   });
 }
 
@@ -80,18 +79,14 @@ function replay(
 ): Promise<void> {
   return withDatabase(env, async ({ config, database, log }) => {
     const { db, pool } = database;
-    const circuit = databaseCircuit(pool, { log });
     // No job is made: the worker's sweep finds replayed deliveries within seconds.
-    const { intake, close } = openIntake({ config, families, pool, circuit, log });
-    const { advance, stop } = startProgress('replayed', await countQuarantine(db, filter));
-    const outcome = await replayQuarantine(db, filter, intake, {
-      dryRun,
-      onProgress: advance,
-    });
+    const intake = new Intake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
+    const { advance, stop } = startProgress(await countQuarantine(db, filter));
+    const outcome = await replayQuarantine(db, filter, intake, { dryRun, onProgress: advance });
     stop();
-    await close();
-    for (const group of outcome.reasons) process.stdout.write(`rejected: ${describeGroup(group)}\n`);
-    const { accepted, duplicates, rejected } = outcome;
+    await intake.close();
+    const { accepted, duplicates, rejected, reasons } = outcome;
+    for (const group of reasons) process.stdout.write(`rejected: ${describeGroup(group)}\n`);
     const suffix = dryRun ? ' (dry run: nothing was changed)' : '';
     process.stdout.write(
       `${accepted} accepted, ${duplicates} of them duplicates, ${rejected} rejected${suffix}\n`,

@@ -27,14 +27,12 @@ export function addReplayCommand(program: Command, env: Environment): void {
     .option('--dry-run', 'show the result without changing anything')
     .action(({ dryRun = false, ...filter }: ReplayFilter & { dryRun?: boolean }) =>
       withDatabase(env, async ({ database }) => {
-        const { advance, stop } = startProgress('replayed', await countDeliveries(database.db, filter));
-        const outcome = await replayDeliveries(database.db, families, filter, {
-          dryRun,
-          onProgress: advance,
-        });
+        const { advance, stop } = startProgress(await countDeliveries(database.db, filter));
+        const options = { dryRun, onProgress: advance };
+        const outcome = await replayDeliveries(database.db, families, filter, options);
         stop();
-        for (const group of outcome.errors) process.stderr.write(`failed: ${describeGroup(group)}\n`);
-        const { applied, changed, failed } = outcome;
+        const { applied, changed, failed, errors } = outcome;
+        for (const group of errors) process.stderr.write(`failed: ${describeGroup(group)}\n`);
         const would = dryRun ? 'would be ' : '';
         process.stdout.write(`${applied} ${would}applied, ${changed} rows ${would}changed, ${failed} fail\n`);
       }),

@@ -1,8 +1,7 @@
-import Table from 'cli-table3';
 import type { Command } from 'commander';
 import pg from 'pg';
 import type { Environment } from '../config.ts';
-import { printable } from './printable.ts';
+import { printable, tableOf } from './printable.ts';
 import { withDatabase } from './with-database.ts';
 
 // Every value as PostgreSQL's text.
@@ -29,28 +28,25 @@ export function addSqlCommand(program: Command, env: Environment): void {
           // JSON.stringify writes no white space: all control characters are within strings.
           for (const row of rows) process.stdout.write(`${printable(JSON.stringify(row))}\n`);
         } else {
-          const table = new Table({
-            head: fields.map(({ name }) => printable(name)),
-            style: { head: [], border: [] },
-          });
-          table.push(...rows.map((row) => fields.map(({ name }) => printable(row[name] ?? ''))));
-          process.stdout.write(`${table.toString()}\n${rows.length} ${rows.length === 1 ? 'row' : 'rows'}\n`);
+          const names = fields.map(({ name }) => name);
+          const table = tableOf(
+            names,
+            rows.map((row) => names.map((name) => row[name] ?? '')),
+          );
+          process.stdout.write(`${table}\n${rows.length} ${rows.length === 1 ? 'row' : 'rows'}\n`);
         }
       }),
     );
 }
 
-async function run(
-  pool: pg.Pool,
-  text: string,
-  write = false,
-): Promise<pg.QueryResult<Record<string, string>>> {
+async function run(pool: pg.Pool, text: string, write = false) {
   const client = await pool.connect();
   try {
     // After the first query, `set transaction read write` is an error.
     if (!write) await client.query('begin read only; select 1');
     // The extended protocol accepts one statement only.
-    return await client.query({ text, types: asText, queryMode: 'extended' } as pg.QueryConfig);
+    const query = { text, types: asText, queryMode: 'extended' } as pg.QueryConfig;
+    return await client.query<Record<string, string>>(query);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== readOnly) throw error;
     throw new Error(`${error.message}; use --write to allow changes of data`, { cause: error.cause });

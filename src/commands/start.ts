@@ -8,12 +8,6 @@ import { provideAdminToken } from './admin-token.ts';
 import { consoleToLog } from './console-to-log.ts';
 import { greeting } from './greeting.ts';
 
-interface StartOptions {
-  openapi: () => Promise<object>;
-  reserved: Server | undefined;
-  signal: AbortSignal;
-}
-
 /** The part of the composition that `start` uses. */
 export interface ServiceModule {
   preparePort: (config: Config) => Promise<Server | undefined>;
@@ -21,7 +15,7 @@ export interface ServiceModule {
     config: Config,
     list: typeof families,
     log: Log,
-    options: StartOptions,
+    options: { openapi: () => Promise<object>; reserved: Server | undefined; signal: AbortSignal },
   ) => Promise<{ url: string | undefined; stop: () => Promise<void> }>;
   /** Creates the OpenAPI document. */
   openapi: (options: { families: readonly Family[]; signatureHeader: string }) => Promise<object>;

@@ -1,13 +1,11 @@
 import type pg from 'pg';
+import type { Family } from '../families/index.ts';
 import type { Log } from '../log.ts';
 
-export type DriftKind = 'unknown' | 'missing' | 'value' | 'other';
+type DriftKind = 'unknown' | 'missing' | 'value' | 'other';
 
 /** The documented part of a family: its events, its fields, and known values of some fields. */
-export interface Documented {
-  events: readonly string[];
-  fields: Record<string, { json: string; knownValues?: readonly string[] }>;
-}
+type Documented = Pick<Family, 'events' | 'fields'>;
 
 /** A row of `schema_drift`, as input of `record_schema_drift`. */
 interface Note {
@@ -34,7 +32,7 @@ const flushEveryMs = 5_000;
 export class Drift {
   private readonly pool: pg.Pool;
   private readonly log: Log;
-  private readonly documented = new Map<string, Documented>();
+  private readonly documented: ReadonlyMap<string, Documented>;
   private notes = new Map<string, Note>();
   /** The notes about unknown fields and values, per event. */
   private newPerEvent = new Map<string, number>();
@@ -43,9 +41,7 @@ export class Drift {
   constructor(pool: pg.Pool, log: Log, families: readonly Documented[]) {
     this.pool = pool;
     this.log = log;
-    for (const family of families) {
-      for (const event of family.events) this.documented.set(event, family);
-    }
+    this.documented = new Map(families.flatMap((family) => family.events.map((event) => [event, family])));
     this.timer = setInterval(() => void this.flush(), flushEveryMs).unref();
   }
 

@@ -1,15 +1,10 @@
 import { hash as hashOf } from 'node:crypto';
+import type { AnyEnvelope } from '../families/index.ts';
 import { uuidV8 } from '../uuid.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 /** The fields that identify a callback. Not `timestamp`: a resend may have a new one. */
-export interface Identifiable {
-  event: string;
-  event_time: number;
-  client_id: string;
-  business_id: string;
-  data: object;
-}
+type Identifiable = Pick<AnyEnvelope, 'event' | 'event_time' | 'client_id' | 'business_id' | 'data'>;
 
 /**
  * The id of a delivery: a UUID (version 8) of the event time in milliseconds and of a SHA-256 over the

@@ -15,11 +15,6 @@ export interface Fallback {
   append: (deliveries: readonly Delivery[]) => Promise<void>;
 }
 
-/** Called after each commit. */
-export interface InboxObserver {
-  committed: (store: string, deliveries: number, seconds: number) => void;
-}
-
 export interface InboxOptions {
   pool: pg.Pool;
   /** PostgreSQL's. */
@@ -27,7 +22,8 @@ export interface InboxOptions {
   /** Enqueues the new deliveries of a commit. */
   enqueue: (ids: string[]) => Promise<void>;
   fallback?: Fallback | undefined;
-  observe?: InboxObserver | undefined;
+  /** Called after each commit. */
+  onCommit?: ((store: string, deliveries: number, seconds: number) => void) | undefined;
   log: Log;
 }
 
@@ -91,7 +87,7 @@ export class Inbox {
   ): Promise<AppendResult[]> {
     const started = performance.now();
     const results = await commit.call(this, deliveries);
-    this.options.observe?.committed(store, deliveries.length, (performance.now() - started) / 1000);
+    this.options.onCommit?.(store, deliveries.length, (performance.now() - started) / 1000);
     return results;
   }
 

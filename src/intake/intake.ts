@@ -1,69 +1,74 @@
+import type pg from 'pg';
 import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import { type AnyEnvelope, envelopeSchema, type Family } from '../families/index.ts';
-import type { Log } from '../log.ts';
 import type { AppendResult, Delivery } from './delivery.ts';
-import type { Drift } from './drift.ts';
+import { Drift } from './drift.ts';
 import { identify, milliseconds } from './identity.ts';
-import type { Inbox } from './inbox.ts';
+import { Inbox, type InboxOptions } from './inbox.ts';
 import { parseCallback } from './parse-callback.ts';
-import type { Quarantine } from './quarantine.ts';
+import { Quarantine } from './quarantine.ts';
 import { Rejection, TenantNotAllowed } from './rejection.ts';
 
-/** Called for each accepted callback. */
-export interface IntakeObserver {
-  received: (family: string, status: AppendResult, eventTimeMs: number) => void;
-}
-
-export interface IntakeDependencies {
-  config: Pick<Config, 'paths'> & {
+export interface IntakeOptions extends Pick<InboxOptions, 'circuit' | 'fallback' | 'log'> {
+  config: Pick<Config, 'paths' | 'quarantine'> & {
     authentication: Pick<Config['authentication'], 'allowedClientIds' | 'allowedBusinessIds'>;
   };
   families: readonly [Family, ...Family[]];
-  inbox: Pick<Inbox, 'append'>;
-  /** Without a fallback: for deliveries that are drained from there. */
-  databaseInbox: Pick<Inbox, 'append'>;
-  quarantine: Pick<Quarantine, 'keep'>;
-  drift: Pick<Drift, 'observe'>;
-  observe?: IntakeObserver | undefined;
-  log: Log;
-}
-
-export interface Accepted {
-  status: AppendResult;
-  /** The delivery's. */
-  id: string;
+  pool: pg.Pool;
+  /** Connections for deliveries only. Default: `pool`. */
+  inboxPool?: pg.Pool;
+  /** Enqueues new deliveries. Default: the sweep finds them. */
+  enqueue?: InboxOptions['enqueue'];
+  observe?:
+    | {
+        /** Called for each accepted callback. */
+        received: (family: string, status: AppendResult, eventTimeMs: number) => void;
+        /** Called after each commit. */
+        committed: InboxOptions['onCommit'];
+      }
+    | undefined;
 }
 
 /** The result of a replay. */
 export type Reassessment = { outcome: AppendResult; id: string } | { outcome: 'rejected'; reason: string };
 
-/** From the bytes of a callback to a durable delivery or a recorded rejection. */
+/** From the bytes of a callback to a durable delivery or a recorded rejection. It opens no connections. */
 export class Intake {
-  private readonly dependencies: IntakeDependencies;
+  private readonly options: IntakeOptions;
+  private readonly inbox: Inbox;
+  /** Without a fallback: for deliveries that are drained from there. */
+  private readonly databaseInbox: Inbox;
+  private readonly quarantine: Quarantine;
+  private readonly drift: Drift;
   private readonly schema: z.ZodType<AnyEnvelope>;
   private readonly clients: ReadonlySet<string>;
   private readonly businesses: ReadonlySet<string>;
 
-  constructor(dependencies: IntakeDependencies) {
-    const { allowedClientIds, allowedBusinessIds } = dependencies.config.authentication;
-    this.dependencies = dependencies;
-    this.schema = envelopeSchema(dependencies.families);
-    this.clients = new Set(allowedClientIds);
-    this.businesses = new Set(allowedBusinessIds);
+  constructor(options: IntakeOptions) {
+    const { config, families, pool, circuit, fallback, observe, log, enqueue = async () => {} } = options;
+    const common = { pool: options.inboxPool ?? pool, circuit, enqueue, onCommit: observe?.committed, log };
+    this.options = options;
+    this.inbox = new Inbox({ ...common, fallback });
+    this.databaseInbox = fallback ? new Inbox(common) : this.inbox;
+    this.quarantine = new Quarantine({ pool, limits: config.quarantine, log });
+    this.drift = new Drift(pool, log, families);
+    this.schema = envelopeSchema(families);
+    this.clients = new Set(config.authentication.allowedClientIds);
+    this.businesses = new Set(config.authentication.allowedBusinessIds);
   }
 
   /**
    * Receives a callback at a family's registered path (service-interface section 4.5).
    *
-   * @returns once the delivery is durable
+   * @returns once the delivery is durable, with its id
    * @throws Rejection, once it is in the quarantine; TenantNotAllowed; Unavailable
    */
-  receive(body: Buffer, family: Family): Promise<Accepted> {
+  receive(body: Buffer, family: Family): Promise<{ status: AppendResult; id: string }> {
     return this.recordRejection({ body, family: family.name }, async () => {
       const { delivery, envelope } = this.read(body, family);
       const status = await this.append(delivery, envelope);
-      this.dependencies.observe?.received(family.name, status, milliseconds(envelope.event_time));
+      this.options.observe?.received(family.name, status, milliseconds(envelope.event_time));
       return { status, id: delivery.id };
     });
   }
@@ -94,23 +99,27 @@ export class Intake {
    * @throws Unavailable
    */
   async drain({ id, family, body }: Delivery): Promise<void> {
-    const { databaseInbox, log } = this.dependencies;
     await this.recordRejection({ body, family, acknowledged: true }, () =>
-      databaseInbox.append({ id, family, body }),
+      this.databaseInbox.append({ id, family, body }),
     ).catch((error) => {
       if (!(error instanceof Rejection)) throw error;
-      log.error(
+      this.options.log.error(
         { delivery: id, reason: error.message },
         'PostgreSQL rejected an acknowledged delivery; it is in the quarantine',
       );
     });
   }
 
+  /** Resolves once every received callback is durable and enqueued. */
+  async close(): Promise<void> {
+    await Promise.all([this.inbox.drained(), this.databaseInbox.drained(), this.quarantine.drained()]);
+    await this.drift.close();
+  }
+
   private read(body: Buffer, expected?: Family): { delivery: Delivery; envelope: AnyEnvelope } {
     const envelope = parseCallback(body, this.schema, Date.now(), expected);
     this.checkTenant(envelope);
-    const family =
-      expected ?? this.dependencies.families.find(({ events }) => events.includes(envelope.event))!;
+    const family = expected ?? this.options.families.find(({ events }) => events.includes(envelope.event))!;
     return { delivery: { id: identify(envelope), family: family.name, body }, envelope };
   }
 
@@ -121,8 +130,8 @@ export class Intake {
   }
 
   private async append(delivery: Delivery, envelope: AnyEnvelope): Promise<AppendResult> {
-    const status = await this.dependencies.inbox.append(delivery);
-    this.dependencies.drift.observe(delivery.id, envelope);
+    const status = await this.inbox.append(delivery);
+    this.drift.observe(delivery.id, envelope);
     return status;
   }
 
@@ -135,8 +144,8 @@ export class Intake {
     } catch (error) {
       if (error instanceof Rejection) {
         const { reason, errors } = error;
-        const path = this.dependencies.config.paths[family] ?? family;
-        await this.dependencies.quarantine.keep({ path, reason, errors, body, acknowledged });
+        const path = this.options.config.paths[family] ?? family;
+        await this.quarantine.keep({ path, reason, errors, body, acknowledged });
       }
       throw error;
     }

@@ -21,6 +21,8 @@ export function listQuarantine(db: Kysely<Tables>, filter: QuarantineFilter, lim
   return matching(db, filter)
     .select(['id', 'path', 'reason', 'errors', 'received_at', 'last_received_at', 'count', 'replayed_at'])
     .select('acknowledged')
+    .orderBy('received_at')
+    .orderBy('id')
     .limit(limit)
     .execute();
 }
@@ -28,7 +30,6 @@ export function listQuarantine(db: Kysely<Tables>, filter: QuarantineFilter, lim
 /** The number of matching rows. */
 export async function countQuarantine(db: Kysely<Tables>, filter: QuarantineFilter): Promise<number> {
   const { rows } = await matching(db, filter)
-    .clearOrderBy()
     .select(({ fn }) => fn.countAll<string>().as('rows'))
     .executeTakeFirstOrThrow();
   return Number(rows);
@@ -42,7 +43,7 @@ export async function* readQuarantine(
 ): AsyncGenerator<QuarantineRow> {
   let last: QuarantineRow | undefined;
   do {
-    let query = matching(db, filter).clearOrderBy().selectAll().orderBy('id').limit(page);
+    let query = matching(db, filter).selectAll().orderBy('id').limit(page);
     if (last) query = query.where('id', '>', last.id);
     const rows = await query.execute();
     yield* rows;
@@ -57,7 +58,7 @@ export async function markReplayed(db: Kysely<Tables>, id: string): Promise<void
 
 /** @returns the number of deleted rows */
 export async function dropQuarantine(db: Kysely<Tables>, filter: QuarantineFilter): Promise<number> {
-  const ids = matching(db, filter).clearOrderBy().select('id');
+  const ids = matching(db, filter).select('id');
   const { numDeletedRows } = await db.deleteFrom('quarantine').where('id', 'in', ids).executeTakeFirst();
   return Number(numDeletedRows);
 }
@@ -67,7 +68,7 @@ export const faultsKey = sql<string>`md5(errors::text)`;
 
 function matching(db: Kysely<Tables>, filter: QuarantineFilter) {
   const { id, path, reason, faults, since, until, replayed } = filter;
-  let query = db.selectFrom('quarantine').orderBy('received_at').orderBy('id');
+  let query = db.selectFrom('quarantine');
   if (id) query = query.where('id', '=', id);
   if (path) query = query.where('path', '=', path);
   if (reason) query = query.where('reason', '=', reason);

@@ -5,13 +5,7 @@ import type { Intake } from './intake.ts';
 import { markReplayed, type QuarantineFilter, readQuarantine } from './quarantine-rows.ts';
 
 /** What a replay did, or would do. */
-export interface QuarantineOutcome {
-  /** Duplicates included. */
-  accepted: number;
-  duplicates: number;
-  rejected: number;
-  reasons: MessageGroup[];
-}
+export type QuarantineOutcome = Awaited<ReturnType<typeof replayQuarantine>>;
 
 export interface QuarantineReplayOptions {
   /** Nothing changes. */
@@ -25,6 +19,7 @@ export interface QuarantineReplayOptions {
 /**
  * Replays rows of the quarantine, one after the other, and marks those that were accepted.
  *
+ * @returns `accepted` includes the duplicates
  * @throws Unavailable
  */
 export async function replayQuarantine(
@@ -32,8 +27,8 @@ export async function replayQuarantine(
   filter: QuarantineFilter,
   intake: Pick<Intake, 'replay'>,
   { dryRun, limit = Number.POSITIVE_INFINITY, onProgress }: QuarantineReplayOptions,
-): Promise<QuarantineOutcome> {
-  const outcome: QuarantineOutcome = { accepted: 0, duplicates: 0, rejected: 0, reasons: [] };
+) {
+  const outcome = { accepted: 0, duplicates: 0, rejected: 0, reasons: [] as MessageGroup[] };
   for await (const { id, body } of readQuarantine(db, filter)) {
     const result = await intake.replay(body, { dryRun });
     if (result.outcome === 'rejected') {

@@ -15,14 +15,14 @@ const mayBreakText = /\\u(?:0000|[dD][89a-fA-F])/;
  */
 export function findUnstorable(json: string, value: unknown): FieldError[] {
   const errors: FieldError[] = [];
-  if (mayBeTooDeep(json) || mayBreakText.test(json)) walk(value, [], checkText, errors);
+  if (mayBeTooDeep(json) || mayBreakText.test(json)) walk(value, [], errors);
   return errors;
 }
 
 /** Finds the Decimals that cannot be stored. */
 export function findUnstorableNumbers(value: unknown): FieldError[] {
   const errors: FieldError[] = [];
-  walk(value, [], checkDecimal, errors);
+  walk(value, [], errors);
   return errors;
 }
 
@@ -37,10 +37,8 @@ function mayBeTooDeep(json: string): boolean {
   return false;
 }
 
-type Check = (value: unknown) => string | undefined;
-
 /** @param path of the value; one list is reused for all values */
-function walk(value: unknown, path: string[], check: Check, errors: FieldError[]): void {
+function walk(value: unknown, path: string[], errors: FieldError[]): void {
   if (typeof value !== 'object' || value === null || value instanceof Decimal) {
     note(check(value), path, errors);
   } else if (path.length >= maxDepth) {
@@ -50,7 +48,7 @@ function walk(value: unknown, path: string[], check: Check, errors: FieldError[]
       if (errors.length >= maxErrors) return;
       note(check(key), path, errors);
       path.push(key);
-      walk(inner, path, check, errors);
+      walk(inner, path, errors);
       path.pop();
     }
   }
@@ -60,13 +58,11 @@ function note(message: string | undefined, path: readonly string[], errors: Fiel
   if (message && errors.length < maxErrors) errors.push({ path: pointer(path), message });
 }
 
-function checkText(text: unknown): string | undefined {
-  if (typeof text !== 'string') return undefined;
-  if (text.includes('\0')) return 'must not contain U+0000';
-  return text.isWellFormed() ? undefined : 'must not contain an unpaired surrogate';
-}
-
-function checkDecimal(value: unknown): string | undefined {
-  if (!(value instanceof Decimal) || value.isStorable) return undefined;
-  return 'must be in the range of a double, with an exponent from -400 to 400 and at most 16383 digits after the point';
+function check(value: unknown): string | undefined {
+  if (value instanceof Decimal && !value.isStorable) {
+    return 'must be in the range of a double, with an exponent from -400 to 400 and at most 16383 digits after the point';
+  }
+  if (typeof value !== 'string') return undefined;
+  if (value.includes('\0')) return 'must not contain U+0000';
+  return value.isWellFormed() ? undefined : 'must not contain an unpaired surrogate';
 }

@@ -15,8 +15,6 @@ export function observersOf(metrics: Metrics) {
         if (status === 'duplicate') metrics.duplicates.inc({ family });
         else metrics.eventAge.observe(Math.max(0, Date.now() - eventTimeMs) / 1000);
       },
-    },
-    inbox: {
       committed: (store: string, deliveries: number, seconds: number) => {
         metrics.commitBatchSize.observe({ store: store.toLowerCase() }, deliveries);
         metrics.commitSeconds.observe({ store: store.toLowerCase() }, seconds);
@@ -25,16 +23,11 @@ export function observersOf(metrics: Metrics) {
     circuit: (store: string, isOpen: boolean) =>
       metrics.circuitOpen.set({ store: store.toLowerCase() }, isOpen ? 1 : 0),
     worker: {
-      applied: (job: {
-        applied: number;
-        failed: number;
-        seconds: number;
-        waitedS?: number | null | undefined;
-      }) => {
-        metrics.applied.inc(job.applied);
-        metrics.failed.inc(job.failed);
-        metrics.applySeconds.observe(job.seconds);
-        if (job.waitedS != null) metrics.applyDelay.observe(job.waitedS + job.seconds);
+      applied: (applied: number, failed: number, seconds: number, waitedS: number | null | undefined) => {
+        metrics.applied.inc(applied);
+        metrics.failed.inc(failed);
+        metrics.applySeconds.observe(seconds);
+        if (waitedS != null) metrics.applyDelay.observe(waitedS + seconds);
       },
       retried: () => metrics.retries.inc(),
     },

@@ -1,14 +1,6 @@
 import type pg from 'pg';
 import { maxCounted } from './definitions.ts';
 
-export interface TableStatistics {
-  received: number;
-  failed: number;
-  oldestPendingS: number;
-  /** By reason. */
-  quarantine: Map<string, number>;
-}
-
 // One message to PostgreSQL, so one transaction. The planner's statistics may be hours old and would make it read the
 // whole table, so only the partial index of unapplied deliveries is left to it.
 const statements = `
@@ -26,14 +18,14 @@ select
  *
  * @throws the database's error
  */
-export async function readTables(pool: pg.Pool): Promise<TableStatistics> {
+export async function readTables(pool: pg.Pool) {
   const results = (await pool.query(statements)) as unknown as pg.QueryResult[];
   const [quarantine, deliveries] = results.filter(({ command }) => command === 'SELECT');
-  const { received, failed, oldest } = deliveries!.rows[0];
-  return {
-    received,
-    failed,
-    oldestPendingS: oldest,
-    quarantine: new Map(quarantine!.rows.map(({ reason, rows }) => [reason, rows])),
+  const { received, failed, oldest } = deliveries!.rows[0] as {
+    received: number;
+    failed: number;
+    oldest: number;
   };
+  const byReason = quarantine!.rows.map(({ reason, rows }): [string, number] => [reason, rows]);
+  return { received, failed, oldestPendingS: oldest, quarantine: new Map(byReason) };
 }

@@ -38,16 +38,16 @@ export function createScrape(metrics: Metrics, stores: Stores, cacheMs: number) 
 }
 
 async function refresh(metrics: Metrics, { pool, queue, backend, log }: Stores): Promise<void> {
-  const readOrWarn = <T>(source: string, statistics: Promise<T>) =>
-    withTimeout(timeoutMs, statistics).catch((err) => {
+  const readOrWarn = <T>(source: string, read: () => Promise<T>) =>
+    withTimeout(timeoutMs, read()).catch((err) => {
       log.warn({ err, source }, 'metrics are incomplete: statistics could not be read');
       return undefined;
     });
   const { fallback } = backend;
   const [tables, jobs, waiting] = await Promise.all([
-    readOrWarn('tables', readTables(pool)),
-    readOrWarn('queue', countJobs(queue)),
-    fallback && readOrWarn('fallback', fallback.count()),
+    readOrWarn('tables', () => readTables(pool)),
+    readOrWarn('queue', async () => queue.bullmq().getJobCounts(...jobStates)),
+    fallback && readOrWarn('fallback', () => fallback.count()),
   ]);
   metrics.storeUp.set({ store: 'postgresql' }, tables ? 1 : 0);
   // The fallback shows whether Redis is up: the queue is not open until PostgreSQL has been available once.
@@ -67,8 +67,4 @@ async function refresh(metrics: Metrics, { pool, queue, backend, log }: Stores):
   if (jobs) for (const state of jobStates) metrics.queueJobs.set({ state }, jobs[state] ?? 0);
   if (!fallback) metrics.fallbackDeliveries.set(0);
   else if (waiting !== undefined) metrics.fallbackDeliveries.set(waiting);
-}
-
-async function countJobs(queue: Stores['queue']) {
-  return queue.bullmq().getJobCounts(...jobStates);
 }

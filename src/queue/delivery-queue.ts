@@ -1,6 +1,6 @@
 import type { Log } from '../log.ts';
 import type { JobQueue, QueueBackend } from './backend.ts';
-import { Batcher } from './batcher.ts';
+import { createBatcher } from './batcher.ts';
 
 /** Raised until the queue's store is available for the first time. */
 export class QueueUnavailable extends Error {
@@ -23,28 +23,24 @@ const uniqueForMs = 10_000;
 export class DeliveryQueue {
   /** Resolves once the queue is open. */
   readonly opening: Promise<void>;
-  private readonly backend: QueueBackend;
-  private readonly log: Log;
-  private readonly closing = new AbortController();
-  private opened: JobQueue | undefined;
-  private isLong = false;
-  private counting: NodeJS.Timeout | undefined;
-  private readonly ids = new Batcher<string>((ids) => this.addJob(ids), jobEveryMs);
-
-  constructor(backend: QueueBackend, log: Log) {
-    this.backend = backend;
-    this.log = log;
-    this.opening = this.open();
-  }
-
   /**
    * Adds a job that applies these deliveries and those enqueued within the same milliseconds. While the queue is long,
    * no job is added and the sweep finds them later: so the queue stays small however long no worker runs.
    *
    * @throws QueueUnavailable, or the store's error
    */
-  enqueue(ids: readonly string[]): Promise<void> {
-    return this.ids.add(ids);
+  readonly enqueue = createBatcher<string>((ids) => this.addJob(ids), jobEveryMs);
+  private readonly backend: QueueBackend;
+  private readonly log: Log;
+  private readonly closing = new AbortController();
+  private opened: JobQueue | undefined;
+  private isLong = false;
+  private counting: NodeJS.Timeout | undefined;
+
+  constructor(backend: QueueBackend, log: Log) {
+    this.backend = backend;
+    this.log = log;
+    this.opening = this.open();
   }
 
   /**

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createPostgresBackend, Queue, runMigrations, Worker } from 'bullmq';
+import { createPostgresBackend, Queue, type QueueBase, runMigrations, Worker } from 'bullmq';
 import type pg from 'pg';
 import type { Circuit } from '../store/circuit.ts';
 import { openPool, withClient } from '../store/pool.ts';
@@ -16,11 +16,7 @@ const retryMs = 500;
  */
 export function postgresBackend(url: string, circuit: Circuit): QueueBackend {
   const onError = (error: Error) => void circuit.probeAfter(error);
-  const settings = {
-    connectionString: url,
-    query_timeout: 10_000,
-    settings: { search_path: 'bullmq' },
-  };
+  const settings = { connectionString: url, query_timeout: 10_000, settings: { search_path: 'bullmq' } };
   const producer = openPool({ ...settings, max: 2, application_name: 'receiver queue' }, onError);
   const consumer = openPool(
     { ...settings, max: 6, application_name: 'receiver worker queue' },
@@ -57,14 +53,8 @@ const on = <Options extends object>(pool: pg.Pool, options: Options) => ({
   connection: pool as never,
 });
 
-interface Openable {
-  on: (event: 'error', listener: (error: Error) => void) => unknown;
-  waitUntilReady: () => Promise<unknown>;
-  close: () => Promise<void>;
-}
-
 /** Retries with a new object each time: BullMQ does not recover from a failed first look at the schema. */
-async function openReady<T extends Openable>(open: () => T, signal: AbortSignal): Promise<T> {
+async function openReady<T extends QueueBase>(open: () => T, signal: AbortSignal): Promise<T> {
   for (;;) {
     signal.throwIfAborted();
     const opening = open();

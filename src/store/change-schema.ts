@@ -15,6 +15,17 @@ const turnKey = '3853314791062309107';
 // lock_not_available, deadlock_detected
 const taken = new Set(['55P03', '40P01']);
 
+/** The steps of a change. Each is retried until it gets its locks. */
+export interface SchemaChange {
+  /** Runs a step in a transaction. */
+  transaction: <T>(name: string, step: (trx: Transaction<Tables>) => Promise<T>) => Promise<T>;
+  /**
+   * Runs a statement outside of a transaction, such as `create index concurrently`. It must be safe to repeat. It has
+   * no lock timeout, because other statements do not queue behind it.
+   */
+  statement: (name: string, text: string) => Promise<unknown>;
+}
+
 /**
  * Changes the schema while callbacks are received. An advisory lock lets one process do so at a time.
  *
@@ -29,9 +40,22 @@ export async function changeSchema<T>(
 ): Promise<T> {
   // Not in a transaction: `create index concurrently` would wait for one.
   return db.connection().execute(async (turn) => {
+    const watch = watcher(turn, log);
     await takeTurn(turn, log);
     try {
-      return await work(new SchemaChange(db, turn, log));
+      return await work({
+        transaction: (name, step) =>
+          repeat(() =>
+            db.transaction().execute(async (trx) => {
+              await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(trx);
+              return watch(name, trx, () => step(trx));
+            }),
+          ),
+        statement: (name, text) =>
+          repeat(() =>
+            db.connection().execute((session) => watch(name, session, () => sql.raw(text).execute(session))),
+          ),
+      });
     } finally {
       await sql`select pg_advisory_unlock(${turnKey}::bigint)`
         .execute(turn)
@@ -41,57 +65,38 @@ export async function changeSchema<T>(
   });
 }
 
-/** The steps of a change. Each is retried until it gets its locks. */
-export class SchemaChange {
-  private readonly db: Kysely<Tables>;
-  private readonly turn: Kysely<Tables>;
-  private readonly log: Pick<Log, 'warn'>;
-  private reported = Number.NEGATIVE_INFINITY;
-
-  constructor(db: Kysely<Tables>, turn: Kysely<Tables>, log: Pick<Log, 'warn'>) {
-    this.db = db;
-    this.turn = turn;
-    this.log = log;
-  }
-
-  /** Runs a step in a transaction. */
-  transaction<T>(name: string, step: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
-    return this.repeat(() =>
-      this.db.transaction().execute(async (trx) => {
-        await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(trx);
-        return this.watch(name, trx, () => step(trx));
-      }),
-    );
-  }
-
-  /**
-   * Runs a statement outside of a transaction, such as `create index concurrently`. It must be safe to repeat. It has
-   * no lock timeout, because other statements do not queue behind it.
-   */
-  async statement(name: string, text: string): Promise<void> {
-    await this.repeat(() =>
-      this.db
-        .connection()
-        .execute((session) => this.watch(name, session, () => sql.raw(text).execute(session))),
-    );
-  }
-
-  private async repeat<T>(attempt: () => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        return await attempt();
-      } catch (error) {
-        if (!taken.has((error as { code?: string }).code ?? '')) throw error;
-      }
-      await sleep(pauseMs);
+async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!taken.has((error as { code?: string }).code ?? '')) throw error;
     }
+    await sleep(pauseMs);
   }
+}
 
-  private async watch<T>(name: string, session: Kysely<Tables>, step: () => Promise<T>): Promise<T> {
+/** Returns a function that runs a step and logs the sessions that block it. */
+function watcher(turn: Kysely<Tables>, log: Pick<Log, 'warn'>) {
+  let reported = Number.NEGATIVE_INFINITY;
+  const report = async (change: string, pid: number) => {
+    if (performance.now() - reported < reportEveryMs) return;
+    try {
+      const { rows: sessions } = await sql`
+        select pid, usename as "user", application_name as application, state, xact_start as since
+        from pg_stat_activity where pid = any(pg_blocking_pids(${pid}))`.execute(turn);
+      if (sessions.length === 0) return;
+      log.warn({ change, sessions }, 'a schema change is blocked by other sessions');
+    } catch (error) {
+      log.warn({ err: error, change }, 'the sessions that block a schema change could not be read');
+    }
+    reported = performance.now();
+  };
+  return async <T>(name: string, session: Kysely<Tables>, step: () => Promise<T>): Promise<T> => {
     const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(session);
     let reporting = Promise.resolve();
     const timer = setInterval(() => {
-      reporting = reporting.then(() => this.report(name, rows[0]!.pid));
+      reporting = reporting.then(() => report(name, rows[0]!.pid));
     }, pollMs);
     try {
       return await step();
@@ -99,21 +104,7 @@ export class SchemaChange {
       clearInterval(timer);
       await reporting;
     }
-  }
-
-  private async report(change: string, pid: number): Promise<void> {
-    if (performance.now() - this.reported < reportEveryMs) return;
-    try {
-      const { rows: sessions } = await sql`
-        select pid, usename as "user", application_name as application, state, xact_start as since
-        from pg_stat_activity where pid = any(pg_blocking_pids(${pid}))`.execute(this.turn);
-      if (sessions.length === 0) return;
-      this.log.warn({ change, sessions }, 'a schema change is blocked by other sessions');
-    } catch (error) {
-      this.log.warn({ err: error, change }, 'the sessions that block a schema change could not be read');
-    }
-    this.reported = performance.now();
-  }
+  };
 }
 
 async function takeTurn(session: Kysely<Tables>, log: Pick<Log, 'warn'>): Promise<void> {

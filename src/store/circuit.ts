@@ -102,16 +102,6 @@ export class Circuit {
     if (this.open) await once(this.events, 'closed', { signal });
   }
 
-  /**
-   * Resolves once the circuit is open.
-   *
-   * @throws AbortError
-   */
-  async whenOpen(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    if (!this.open) await once(this.events, 'open', { signal });
-  }
-
   /** Stops probing. */
   stop(): void {
     this.closing.abort();
@@ -130,7 +120,6 @@ export class Circuit {
     this.pauseMs = this.outage ? Math.min(this.pauseMs * 2, longestProbeMs) : shortestProbeMs;
     if (!this.outage) this.options.onChange(true, cause);
     this.outage = true;
-    this.events.emit('open');
     void this.probeUntilAvailable();
   }
 

@@ -1,8 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import type pg from 'pg';
 import type { Log } from '../log.ts';
-import { openPool } from './pool.ts';
-import type { SessionSettings } from './session-settings.ts';
+import { openPool, type SessionSettings } from './pool.ts';
 import type { Tables } from './tables.ts';
 
 export interface Database {
@@ -24,21 +23,11 @@ export interface Database {
 export function openDatabase(
   url: string,
   log: Log,
-  options: {
-    connections: number;
-    name: string;
-    queryTimeoutMs?: number;
-    settings?: SessionSettings;
-  },
+  options: { connections: number; name: string; queryTimeoutMs?: number; settings?: SessionSettings },
 ): Database {
-  const { connections, name, queryTimeoutMs, settings } = options;
-  const config = {
-    connectionString: url,
-    max: connections,
-    application_name: name,
-    ...(queryTimeoutMs ? { query_timeout: queryTimeoutMs } : {}),
-    settings,
-  };
+  const { connections: max, name: application_name, queryTimeoutMs, settings } = options;
+  const timeout = queryTimeoutMs ? { query_timeout: queryTimeoutMs } : {};
+  const config = { connectionString: url, max, application_name, settings, ...timeout };
   // Circuits and queries report the outage.
   const pool = openPool(config, (error) => log.debug({ err: error }, 'a connection to PostgreSQL broke'));
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });

@@ -5,7 +5,6 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import { InvalidConfiguration } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
 import { changeSchema, type SchemaChange } from './change-schema.ts';
-import { requireUtf8 } from './encoding.ts';
 import { applyReporting, reporting, type SqlFile, withoutViewsInTheWay } from './repeatable-migrations.ts';
 import type { Tables } from './tables.ts';
 
@@ -64,6 +63,24 @@ export async function migrate(
   }
 }
 
+/**
+ * Requires a database that can store every character: callbacks contain text in any script.
+ *
+ * @throws InvalidConfiguration where its encoding is not UTF8
+ */
+async function requireUtf8(db: Kysely<Tables>): Promise<void> {
+  const { rows } = await sql<{ encoding: string; name: string }>`
+    select current_setting('server_encoding') as encoding, quote_ident(current_database()) as name`.execute(
+    db,
+  );
+  const { encoding, name } = rows[0]!;
+  if (encoding === 'UTF8') return;
+  throw new InvalidConfiguration([
+    `DATABASE_URL leads to a database whose encoding is ${encoding}; it must be UTF8. Create another: ` +
+      `create database ${name}_utf8 encoding 'UTF8' template template0`.replace('"_utf8', '_utf8"'),
+  ]);
+}
+
 async function run(change: SchemaChange, { name, text }: SqlFile, views: SqlFile[]): Promise<void> {
   const markDone = (trx: Transaction<Tables>) =>
     sql`insert into schema_migrations (name) values (${name})`.execute(trx);
@@ -92,18 +109,15 @@ async function readDone(trx: Transaction<Tables>): Promise<Map<string, string | 
     );
   }
   if (!exists) {
-    await sql`
+    const create = `
       create table schema_migrations (
         name     text        primary key,
         checksum text,
         run_at   timestamptz not null default now()
-      )`.execute(trx);
-    await sql
-      .raw(
-        `comment on table schema_migrations is 'The migrations that were run, and ${reporting}: the views and functions';
-         comment on column schema_migrations.checksum is 'Of the views and functions, which are run again when it changes; null: a migration, which is run once'`,
-      )
-      .execute(trx);
+      );
+      comment on table schema_migrations is 'The migrations that were run, and ${reporting}: the views and functions';
+      comment on column schema_migrations.checksum is 'Of the views and functions, which are run again when it changes; null: a migration, which is run once'`;
+    await sql.raw(create).execute(trx);
   }
   const done = await sql<{ name: string; checksum: string | null }>`
     select name, checksum from schema_migrations`.execute(trx);

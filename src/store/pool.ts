@@ -1,5 +1,27 @@
 import pg from 'pg';
-import { applySettings, connectTimeoutMs, type SessionSettings } from './session-settings.ts';
+
+/** Settings of PostgreSQL for a session, such as `statement_timeout` in milliseconds. */
+export type SessionSettings = Record<string, string | number>;
+
+// The code relies on these, whatever is set for the server, the database or the role.
+const required: SessionSettings = {
+  search_path: 'public',
+  DateStyle: 'ISO, MDY',
+  IntervalStyle: 'postgres',
+  bytea_output: 'hex',
+  extra_float_digits: 1,
+  standard_conforming_strings: 'on',
+  default_transaction_isolation: 'read committed',
+  // Each pool sets its own timeouts.
+  statement_timeout: 0,
+  lock_timeout: 0,
+  transaction_timeout: 0,
+  idle_in_transaction_session_timeout: 0,
+  idle_session_timeout: 0,
+};
+
+/** Of opening a connection, and of its first query. */
+const connectTimeoutMs = 2_000;
 
 /**
  * A pool in which a broken connection is only a failed query. A client without an error listener would end the process
@@ -10,7 +32,10 @@ import { applySettings, connectTimeoutMs, type SessionSettings } from './session
  * @param onError called for each broken connection
  */
 export function openPool<P extends pg.Pool = pg.Pool>(
-  { settings, ...config }: pg.PoolConfig & { settings?: SessionSettings | undefined },
+  {
+    settings,
+    ...config
+  }: pg.PoolConfig & { connectionString: string; settings?: SessionSettings | undefined },
   onError: (error: Error) => void,
   Pool: new (config: pg.PoolConfig) => P = pg.Pool as never,
 ): P {
@@ -22,7 +47,7 @@ export function openPool<P extends pg.Pool = pg.Pool>(
   pool.on('release', (error, client) => {
     const { processID } = client as { processID?: number | null };
     if ((error as Error | undefined)?.message === 'Query read timeout' && processID) {
-      void cancel(config, processID);
+      void cancel(config.connectionString, processID);
     }
   });
   return pool;
@@ -32,21 +57,14 @@ export function openPool<P extends pg.Pool = pg.Pool>(
  * Cancels a statement that the driver has given up. A commit that waits for a synchronous standby obeys neither
  * `statement_timeout` nor the end of its connection, and would keep its connection slot.
  */
-async function cancel(config: pg.ClientConfig, processId: number): Promise<void> {
-  const client = new pg.Client({
-    connectionTimeoutMillis: connectTimeoutMs,
-    ...config,
+async function cancel(url: string, processId: number): Promise<void> {
+  const query = {
+    text: 'select pg_cancel_backend($1)',
+    values: [processId],
     query_timeout: connectTimeoutMs,
-  });
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    await client.query('select pg_cancel_backend($1)', [processId]);
-  } catch {
-    // Unreachable: the server has lost the statement, or ends it when it recovers.
-  } finally {
-    await client.end().catch(() => {});
-  }
+  } as pg.QueryConfig;
+  // Unreachable: the server has lost the statement, or ends it when it recovers.
+  await withClient(url, (client) => client.query(query)).catch(() => {});
 }
 
 /** Runs a function on a connection of its own. */
@@ -60,4 +78,22 @@ export async function withClient<T>(url: string, run: (client: pg.Client) => Pro
   } finally {
     await client.end();
   }
+}
+
+/**
+ * Applies the settings of a new connection by a query, because a connection pooler such as PgBouncer rejects start-up
+ * options.
+ *
+ * @param settings override those of every connection
+ * @throws the database's error
+ */
+async function applySettings(client: pg.ClientBase, settings: SessionSettings = {}): Promise<void> {
+  const all = { ...required, ...settings };
+  await client.query({
+    // Older versions lack some of them.
+    text: `select set_config(name, value, false) from unnest($1::text[], $2::text[]) as given (name, value)
+           where current_setting(name, true) is not null`,
+    values: [Object.keys(all), Object.values(all).map(String)],
+    query_timeout: connectTimeoutMs,
+  } as pg.QueryConfig);
 }

@@ -10,12 +10,7 @@ import type { FamilyPauses } from './family-pauses.ts';
 
 export interface WorkerObserver {
   /** Called after a job was applied; `waitedS`: the longest time that one of its deliveries has waited. */
-  applied: (job: {
-    applied: number;
-    failed: number;
-    seconds: number;
-    waitedS?: number | null | undefined;
-  }) => void;
+  applied: (applied: number, failed: number, seconds: number, waitedS: number | null | undefined) => void;
   /** Called when a job, or a part of it, is to be retried. */
   retried: () => void;
 }
@@ -24,7 +19,6 @@ export interface ApplyJobDependencies {
   db: Kysely<Tables>;
   /** Of PostgreSQL. */
   circuit: Circuit;
-  pauses: FamilyPauses;
   observe?: WorkerObserver | undefined;
   log: Log;
 }
@@ -32,8 +26,11 @@ export interface ApplyJobDependencies {
 const retryMs = 1_000;
 
 /** Returns a function that applies the deliveries of a job, and retries until no outage prevents it or the signal aborts. */
-export function createApplyJob(dependencies: ApplyJobDependencies, signal: AbortSignal): ApplyJob {
-  const { db, circuit, pauses, observe, log } = dependencies;
+export function createApplyJob(
+  { db, circuit, observe, log }: ApplyJobDependencies,
+  pauses: FamilyPauses,
+  signal: AbortSignal,
+): ApplyJob {
   const reportRetry = sparingly((more, err) => log.warn({ err, ...more }, 'a job failed and is retried'));
 
   /** A failed probe tells an outage from a defect of one table. */
@@ -54,23 +51,22 @@ export function createApplyJob(dependencies: ApplyJobDependencies, signal: Abort
     }
   };
 
-  const applyAll: ApplyJob = async (ids, job) => {
-    for (const group of pauses.take()) {
-      const started = performance.now();
-      const result = await applyWithRetries(group, ids);
-      if (result.broken.length > 0) observe?.retried();
-      pauses.update(group, result);
-      const { applied, failed, waitedS } = result;
-      const seconds = (performance.now() - started) / 1000;
-      observe?.applied({ applied, failed: failed.length, seconds, waitedS });
-      for (const { id, error } of failed)
-        log.error({ job, delivery: id, reason: error }, 'a delivery failed');
-      log.debug({ job, applied, failed: failed.length }, 'deliveries applied');
+  return async (ids, job) => {
+    try {
+      for (const group of pauses.take()) {
+        const started = performance.now();
+        const result = await applyWithRetries(group, ids);
+        if (result.broken.length > 0) observe?.retried();
+        pauses.update(group, result);
+        const { applied, failed, waitedS } = result;
+        observe?.applied(applied, failed.length, (performance.now() - started) / 1000, waitedS);
+        for (const { id, error } of failed) {
+          log.error({ job, delivery: id, reason: error }, 'a delivery failed');
+        }
+        log.debug({ job, applied, failed: failed.length }, 'deliveries applied');
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
     }
   };
-
-  return (ids, job) =>
-    applyAll(ids, job).catch((error) => {
-      if (!signal.aborted) throw error;
-    });
 }

@@ -1,13 +1,6 @@
 import type { Intake } from '../intake/intake.ts';
 import type { FallbackStream } from '../queue/fallback-stream.ts';
 
-export interface DrainDependencies {
-  fallback: FallbackStream;
-  intake: Pick<Intake, 'drain'>;
-  /** The largest body. */
-  bodyLimitBytes: number;
-}
-
 const mostEntries = 500;
 const mostBytes = 16 * 1024 * 1024;
 
@@ -15,10 +8,15 @@ const mostBytes = 16 * 1024 * 1024;
  * Moves the oldest deliveries of the fallback into the database. An entry is removed from Redis only after that; after a
  * crash in between, its delivery is a duplicate at the next drain.
  *
+ * @param bodyLimitBytes the largest body
  * @returns the number of moved deliveries; 0: none can be drained
  * @throws Unavailable while the database is unavailable; Redis's error
  */
-export async function drain({ fallback, intake, bodyLimitBytes }: DrainDependencies): Promise<number> {
+export async function drain(
+  fallback: FallbackStream,
+  intake: Pick<Intake, 'drain'>,
+  bodyLimitBytes: number,
+): Promise<number> {
   const count = Math.min(mostEntries, Math.max(1, Math.floor(mostBytes / bodyLimitBytes)));
   for (const stream of await fallback.streams()) {
     const entries = await fallback.read(stream, count);

@@ -2,11 +2,6 @@ import type { Applied } from '../apply/apply.ts';
 import type { Family } from '../families/index.ts';
 import type { Log } from '../log.ts';
 
-interface Pause {
-  until: number;
-  ms: number;
-}
-
 const shortestMs = 1_000;
 const longestMs = 30_000;
 
@@ -18,7 +13,7 @@ const longestMs = 30_000;
 export class FamilyPauses {
   private readonly families: readonly Family[];
   private readonly log: Log;
-  private readonly pauses = new Map<string, Pause>();
+  private readonly pauses = new Map<string, { until: number; ms: number }>();
 
   constructor(families: readonly Family[], log: Log) {
     this.families = families;

@@ -1,64 +1,76 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Family } from '../families/index.ts';
 import type { Intake } from '../intake/intake.ts';
-import { type Log, sparingly } from '../log.ts';
+import { sparingly } from '../log.ts';
 import type { JobWorker, QueueBackend } from '../queue/backend.ts';
 import { type DeliveryQueue, QueueUnavailable } from '../queue/delivery-queue.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
-import type { Circuit } from '../store/circuit.ts';
-import type { Tables } from '../store/tables.ts';
-import { createApplyJob, type WorkerObserver } from './apply-job.ts';
+import { type ApplyJobDependencies, createApplyJob } from './apply-job.ts';
 import { drain } from './drain.ts';
 import { FamilyPauses } from './family-pauses.ts';
 import { sweep } from './sweep.ts';
-import { takeJobs } from './take-jobs.ts';
 
-export interface WorkerDependencies {
+export interface WorkerDependencies extends ApplyJobDependencies {
   config: Pick<Config, 'sweep' | 'bodyLimitBytes'>;
   families: readonly Family[];
-  db: Kysely<Tables>;
-  /** Of PostgreSQL. */
-  circuit: Circuit;
   backend: QueueBackend;
   queue: DeliveryQueue;
   intake: Pick<Intake, 'drain'>;
-  observe?: WorkerObserver | undefined;
-  log: Log;
 }
 
-export interface RunningWorker {
-  /** Whether it takes jobs from the queue. */
-  takesJobs: () => boolean;
-  /** Finishes the running jobs and takes no more. */
-  stop: () => Promise<void>;
-}
+export type RunningWorker = ReturnType<typeof startWorker>;
 
 const concurrency = 4;
 const drainEveryMs = 500;
+const checkEveryMs = 100;
+const pauseMs = 1_000;
 
 /**
  * Applies the deliveries of the queue's jobs, sweeps, and drains the fallback. It takes jobs once the queue's store is
  * available, however late that is, and only while both stores are. A job that meets an outage waits in this worker
  * until the outage ends; the sweep finds the deliveries that a stop leaves unapplied.
  */
-export function startWorker(dependencies: WorkerDependencies): RunningWorker {
-  const { config, families, db, circuit, backend, queue, intake, observe, log } = dependencies;
+export function startWorker(dependencies: WorkerDependencies) {
+  const { config, families, db, circuit, backend, queue, intake, log } = dependencies;
   const stopping = new AbortController();
   const { signal } = stopping;
   const pauses = new FamilyPauses(families, log);
   const report = (message: string) => sparingly((more, err) => log.warn({ err, ...more }, message));
 
+  /**
+   * Runs the worker while both stores are available. BullMQ retries at once after most errors, so the worker is paused
+   * for a moment after each: otherwise it would spin and fill the log.
+   */
+  const takeJobs = async (jobs: JobWorker): Promise<never> => {
+    const reportError = report('queue error in the worker');
+    let hasFailed = false;
+    jobs.on('error', (error) => {
+      hasFailed = true;
+      void jobs.pause(true);
+      void backend.circuit.probeAfter(error).then((unavailable) => unavailable || reportError(error));
+    });
+    for (;;) {
+      for (const one of [circuit, backend.circuit]) await one.whenClosed(signal);
+      hasFailed = false;
+      void jobs.resume();
+      while (!circuit.isOpen && !backend.circuit.isOpen && !hasFailed) {
+        await sleep(checkEveryMs, undefined, { signal });
+      }
+      await jobs.pause(true);
+      await sleep(pauseMs, undefined, { signal });
+    }
+  };
+
   let worker: JobWorker | undefined;
   const working = (async () => {
     worker = await backend.openWorker(
-      createApplyJob({ db, circuit, pauses, observe, log }, signal),
+      createApplyJob(dependencies, pauses, signal),
       // A job may be repeated, so one whose worker died is taken again without limit.
       { concurrency, maxStalledCount: 2 ** 31 - 1 },
       signal,
     );
-    await takeJobs(worker, circuit, backend.circuit, report('queue error in the worker'), signal);
+    await takeJobs(worker);
   })().catch((error) => {
     if (!signal.aborted) log.error({ err: error }, 'the worker ended');
   });
@@ -88,7 +100,6 @@ export function startWorker(dependencies: WorkerDependencies): RunningWorker {
   });
 
   const { fallback } = backend;
-  const { bodyLimitBytes } = config;
   const reportStuck = report(
     'deliveries wait in Redis, because two databases have the same address: set QUEUE_PREFIX',
   );
@@ -100,7 +111,7 @@ export function startWorker(dependencies: WorkerDependencies): RunningWorker {
       let total = 0;
       try {
         for (let count: number | undefined; count !== 0 && !signal.aborted; total += count) {
-          count = await withAdvisoryLock(db, 'drain', () => drain({ fallback, intake, bodyLimitBytes }));
+          count = await withAdvisoryLock(db, 'drain', () => drain(fallback, intake, config.bodyLimitBytes));
           if (count === undefined) return;
           if (count + total === 0) reportStuck();
         }
@@ -110,7 +121,9 @@ export function startWorker(dependencies: WorkerDependencies): RunningWorker {
     });
 
   return {
+    /** Whether it takes jobs from the queue. */
     takesJobs: () => worker?.isRunning() === true && !worker.isPaused(),
+    /** Finishes the running jobs and takes no more. */
     stop: async () => {
       stopping.abort();
       await Promise.all([working, sweeping, draining]);

@@ -5,7 +5,7 @@ import { createAccessChecks } from '../../src/http/access/access-checks.ts';
 import { createApp } from '../../src/http/app.ts';
 import { BodyBudget } from '../../src/http/body-budget.ts';
 import { createCallbackHandler } from '../../src/http/callback-handler.ts';
-import { openIntake } from '../../src/intake/open-intake.ts';
+import { Intake } from '../../src/intake/intake.ts';
 import { createLog } from '../../src/log.ts';
 import { databaseCircuit } from '../../src/store/circuits.ts';
 import {
@@ -24,7 +24,7 @@ beforeAll(async () => {
   database = await createDatabase();
   const config = { ...parseConfig({}, families), bodyLimitBytes: 10_000 };
   const { pool } = database;
-  const { intake } = openIntake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
+  const intake = new Intake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
   const access = createAccessChecks({ config, log });
   const bodies = new BodyBudget(config.limits.bodies);
   const callbacks = new Map(

@@ -1,33 +1,33 @@
-import { Batcher } from '../../src/queue/batcher.ts';
+import { createBatcher } from '../../src/queue/batcher.ts';
 import { createDatabase } from '../support/database.ts';
 import { openQueue } from '../support/queue.ts';
 import { openRedis } from '../support/redis.ts';
 
 it('sends the first item at once, and later items of the same interval as one batch', async () => {
   const sent: number[][] = [];
-  const batcher = new Batcher<number>(async (items) => void sent.push(items), 20);
-  await batcher.add([1]);
-  await Promise.all([batcher.add([2, 3]), batcher.add([4])]);
-  await batcher.add([5]);
+  const add = createBatcher<number>(async (items) => void sent.push(items), 20);
+  await add([1]);
+  await Promise.all([add([2, 3]), add([4])]);
+  await add([5]);
   expect(sent).toEqual([[1], [2, 3, 4], [5]]);
 });
 
 it('sends the first item at once, however long the interval is', async () => {
   const sent: number[][] = [];
-  const batcher = new Batcher<number>(async (items) => void sent.push(items), 1e9);
-  await batcher.add([1]);
+  const add = createBatcher<number>(async (items) => void sent.push(items), 1e9);
+  await add([1]);
   expect(sent).toEqual([[1]]);
 });
 
 it('raises a failure to each caller of the batch, and sends the next batch', async () => {
   let down = true;
-  const batcher = new Batcher<number>(async () => {
+  const add = createBatcher<number>(async () => {
     if (down) throw new Error('down');
   }, 5);
-  const results = await Promise.allSettled([batcher.add([1]), batcher.add([2])]);
+  const results = await Promise.allSettled([add([1]), add([2])]);
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   down = false;
-  await batcher.add([3]);
+  await add([3]);
 });
 
 it('adds one job for the ids of several commits within milliseconds', async () => {

@@ -12,15 +12,13 @@ export async function openQueue(database: TestDatabase, redisUrl?: string) {
   const [row] = await database.rows('select id from database_identity');
   const circuit = databaseCircuit(database.pool, { log });
   const backend = redisUrl
-    ? redisBackend(
-        {
-          url: redisUrl,
-          prefix: 'receiver',
-          databaseUrl: database.url,
-          databaseId: Promise.resolve(row!.id as string),
-        },
-        { log },
-      )
+    ? redisBackend({
+        url: redisUrl,
+        prefix: 'receiver',
+        databaseUrl: database.url,
+        databaseId: Promise.resolve(row!.id as string),
+        log,
+      })
     : postgresBackend(database.url, circuit);
   const queue = new DeliveryQueue(backend, log);
   await queue.opening;

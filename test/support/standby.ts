@@ -5,12 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { provideBinaries } from '../../src/store/embedded/binaries.ts';
-import { type Cluster, provideCluster } from '../../src/store/embedded/cluster.ts';
-import { acceptsConnections, createDatabase, urlOf } from '../../src/store/embedded/connection.ts';
+import { type Cluster, createDatabase, provideCluster, urlOf } from '../../src/store/embedded/cluster.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
-import { readLockFile } from '../../src/store/embedded/lock-file.ts';
 import { findPlace, type Place } from '../../src/store/embedded/place.ts';
-import { type ServerProcess, spawnServer } from '../../src/store/embedded/server-process.ts';
+import {
+  acceptsConnections,
+  readLockFile,
+  type ServerProcess,
+  spawnServer,
+} from '../../src/store/embedded/server-process.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { until } from './until.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { parseConfig } from '../../src/config.ts';
 import { families } from '../../src/families/index.ts';
 import { Unavailable } from '../../src/intake/delivery.ts';
-import { openIntake } from '../../src/intake/open-intake.ts';
+import { Intake } from '../../src/intake/intake.ts';
 import { Quarantine } from '../../src/intake/quarantine.ts';
 import { createLog } from '../../src/log.ts';
 import { FallbackStream } from '../../src/queue/fallback-stream.ts';
@@ -46,7 +46,7 @@ async function openStream(databaseUrl: string, databaseId: Promise<string> = nev
 
 function createDrain(fallback: FallbackStream) {
   const { pool } = database;
-  const { intake } = openIntake({
+  const intake = new Intake({
     config: parseConfig({}, families),
     families,
     pool,
@@ -55,7 +55,7 @@ function createDrain(fallback: FallbackStream) {
     log,
   });
   const quarantine = new Quarantine({ pool, limits: { rows: 1, bytes: 1e6 }, log });
-  return { step: () => drain({ fallback, intake, bodyLimitBytes: 256 * 1024 }), quarantine };
+  return { step: () => drain(fallback, intake, 256 * 1024), quarantine };
 }
 
 const numbered = (count: number) =>

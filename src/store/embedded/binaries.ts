@@ -50,9 +50,12 @@ export async function provideBinaries(home: string): Promise<string> {
       await cp(join(folder, part), join(draft, part), { recursive: true, verbatimSymlinks: true });
     }
     for (const program of ['postgres', 'initdb', 'pg_ctl']) {
-      await chmod(join(draft, 'bin', program), 0o755).catch(ignoreMissing); // .exe on Windows
+      const file = join(draft, 'bin', program);
+      if (existsSync(file)) await chmod(file, 0o755); // .exe on Windows
     }
-    for (const { source, target: link } of await links(folder)) {
+    const list = join(folder, 'pg-symlinks.json');
+    const links = existsSync(list) ? JSON.parse(await readFile(list, 'utf8')) : [];
+    for (const { source, target: link } of links as { source: string; target: string }[]) {
       const at = join(draft, link.replace(/^native\//, ''));
       if (!existsSync(at)) await symlink(basename(source), at);
     }
@@ -60,13 +63,4 @@ export async function provideBinaries(home: string): Promise<string> {
     await rename(draft, target).catch(() => rm(draft, { recursive: true, force: true }));
   }
   return join(target, 'bin');
-}
-
-async function links(folder: string): Promise<{ source: string; target: string }[]> {
-  const list = join(folder, 'pg-symlinks.json');
-  return existsSync(list) ? JSON.parse(await readFile(list, 'utf8')) : [];
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'ENOENT') throw error;
 }

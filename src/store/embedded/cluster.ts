@@ -4,6 +4,7 @@ import { chownSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { writeOnce } from '../../write-once.ts';
+import { withClient } from '../pool.ts';
 import type { Place } from './place.ts';
 
 /** A database cluster. */
@@ -44,19 +45,26 @@ export async function provideCluster(
     signal?.addEventListener('abort', end);
     try {
       await running;
+      renameSync(draft, database);
     } catch (error) {
       rmSync(draft, { recursive: true, force: true });
       signal?.throwIfAborted();
-      throw error;
+      if (!existsSync(database)) throw error;
     } finally {
       signal?.removeEventListener('abort', end);
     }
-    try {
-      renameSync(draft, database);
-    } catch (error) {
-      if (!existsSync(database)) throw error;
-      rmSync(draft, { recursive: true });
-    }
   }
   return { database, password: readFileSync(passwordFile, 'utf8').trim() };
+}
+
+export function urlOf({ password }: Cluster, port: number, database = 'receiver'): string {
+  return `postgresql://receiver:${password}@127.0.0.1:${port}/${database}`;
+}
+
+/** Creates the database `receiver` unless it exists. */
+export async function createDatabase(cluster: Cluster, port: number): Promise<void> {
+  await withClient(urlOf(cluster, port, 'postgres'), async (client) => {
+    const { rowCount } = await client.query(`select from pg_database where datname = 'receiver'`);
+    if (rowCount === 0) await client.query('create database receiver');
+  });
 }

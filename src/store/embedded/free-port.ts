@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
 /**
@@ -13,8 +14,14 @@ export async function freePort(): Promise<number> {
   }
 }
 
+/** The port in a file if it is free, so that saved connections stay valid, or another free one. */
+export async function previousOrFreePort(file: string): Promise<number> {
+  const previous = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+  return previous > 0 && (await isFree(previous)) ? previous : freePort();
+}
+
 /** Whether a server could listen on a port of 127.0.0.1. */
-export async function isFree(port: number): Promise<boolean> {
+async function isFree(port: number): Promise<boolean> {
   const probe = createServer();
   try {
     await once(probe.listen(port, '127.0.0.1'), 'listening');

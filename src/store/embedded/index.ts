@@ -3,22 +3,22 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../log.ts';
 import { provideBinaries } from './binaries.ts';
-import { type Cluster, provideCluster } from './cluster.ts';
-import { acceptsConnections, choosePort, createDatabase, urlOf } from './connection.ts';
-import { isAlive, isPostgres, readLockFile } from './lock-file.ts';
-import { findPlace, type Place } from './place.ts';
+import { type Cluster, createDatabase, provideCluster, urlOf } from './cluster.ts';
+import { previousOrFreePort } from './free-port.ts';
+import { findPlace } from './place.ts';
 import { preallocateWal } from './preallocate-wal.ts';
-import { type ServerProcess, spawnServer } from './server-process.ts';
-import { supervise } from './supervise.ts';
-
-export interface EmbeddedPostgres {
-  url: string;
-  /** Stops the server if this process has started it. */
-  stop: () => Promise<void>;
-}
+import {
+  acceptsConnections,
+  isAlive,
+  isPostgres,
+  readLockFile,
+  type ServerProcess,
+  spawnServer,
+} from './server-process.ts';
 
 const startTimeoutMs = 60_000;
 const stopTimeoutMs = 5_000;
+const restartAfterMs = 500;
 
 /**
  * Connects to the PostgreSQL server on the data of DATA_DIR, and starts it unless it runs.
@@ -28,6 +28,7 @@ const stopTimeoutMs = 5_000;
  *
  * @param settings settings of PostgreSQL, `name=value`
  * @param signal aborts the start; the server has exited when this raises the signal's reason
+ * @returns `stop`: stops the server if this process has started it
  * @throws NoEmbeddedPostgres where its binaries are not installed; Error with the server's last log lines
  */
 export async function startEmbeddedPostgres(
@@ -35,22 +36,31 @@ export async function startEmbeddedPostgres(
   log: Log,
   settings: readonly string[] = [],
   signal?: AbortSignal,
-): Promise<EmbeddedPostgres> {
+) {
   const place = findPlace(dataDir);
   const bin = await provideBinaries(place.home);
   const cluster = await provideCluster(place, bin, signal);
+  const start = (port: number) =>
+    untilReady(
+      spawnServer(place, bin, cluster.database, port, settings),
+      urlOf(cluster, port, 'postgres'),
+      signal,
+    );
   const began = performance.now();
 
   for (;;) {
     signal?.throwIfAborted();
-    const running = await findRunning(place, cluster);
-    if (running.state === 'running') return { url: running.url, stop: async () => {} };
-    if (running.state === 'none') {
-      const started = await startOwn({ place, bin, cluster, settings }, log, signal);
-      if (started) return started;
-    }
     const elapsedMs = performance.now() - began;
-    if (running.state === 'stopping' && elapsedMs > stopTimeoutMs) process.kill(running.pid, 'SIGINT');
+    const server = findServer(cluster.database);
+    if (!server) {
+      const started = await startOwn(place.home, cluster, start, log, signal);
+      if (started) return started;
+    } else if (!hasOwner(place.home)) {
+      if (elapsedMs > stopTimeoutMs) process.kill(server.pid, 'SIGINT');
+    } else {
+      const url = urlOf(cluster, server.port);
+      if (await acceptsConnections(url)) return { url, stop: async () => {} };
+    }
     if (elapsedMs > startTimeoutMs) {
       throw new Error(`The PostgreSQL server on ${cluster.database} neither accepts connections nor stops.`);
     }
@@ -58,22 +68,16 @@ export async function startEmbeddedPostgres(
   }
 }
 
-interface OwnServer {
-  place: Place;
-  bin: string;
-  cluster: Cluster;
-  settings: readonly string[];
-}
-
 /** Starts a server that this process owns; undefined where another process was faster. */
 async function startOwn(
-  { place, bin, cluster, settings }: OwnServer,
+  home: string,
+  cluster: Cluster,
+  startOn: (port: number) => Promise<ServerProcess>,
   log: Log,
   signal?: AbortSignal,
-): Promise<EmbeddedPostgres | undefined> {
-  const port = await choosePort(place.home);
-  const start = () =>
-    untilReady(spawnServer(place, bin, cluster.database, port, settings), cluster, port, signal);
+) {
+  const port = await previousOrFreePort(join(home, 'port'));
+  const start = () => startOn(port);
   const server = await start().catch((error) => {
     signal?.throwIfAborted();
     if (!readLockFile(cluster.database)) throw error;
@@ -82,10 +86,10 @@ async function startOwn(
   if (!server) return undefined;
   await createDatabase(cluster, port);
   const url = urlOf(cluster, port);
-  writeFileSync(join(place.home, 'port'), String(port));
-  writeFileSync(join(place.home, 'connection-url'), `${url}\n`, { mode: 0o600 });
-  writeFileSync(ownerFile(place), String(process.pid));
-  log.info({ home: place.home }, 'embedded PostgreSQL started');
+  writeFileSync(join(home, 'port'), String(port));
+  writeFileSync(join(home, 'connection-url'), `${url}\n`, { mode: 0o600 });
+  writeFileSync(ownerFile(home), String(process.pid));
+  log.info({ home }, 'embedded PostgreSQL started');
   const stop = supervise(server, start, log);
   const stopPreallocation = preallocateWal(url, cluster.database, log);
   return {
@@ -93,47 +97,37 @@ async function startOwn(
     stop: async () => {
       await stopPreallocation();
       await stop();
-      rmSync(ownerFile(place), { force: true });
+      rmSync(ownerFile(home), { force: true });
     },
   };
 }
 
-const ownerFile = ({ home }: Place) => join(home, 'owner');
+const ownerFile = (home: string) => join(home, 'owner');
 
-type RunningServer =
-  | { state: 'none' | 'starting' }
-  | { state: 'stopping'; pid: number }
-  | { state: 'running'; url: string };
-
-/** The server on this data directory. */
-async function findRunning(place: Place, cluster: Cluster): Promise<RunningServer> {
-  const lock = readLockFile(cluster.database);
-  if (!lock) return { state: 'none' };
-  if (!isPostgres(lock.pid)) {
-    // PostgreSQL would mistake the process that has this pid now for the server.
-    rmSync(join(cluster.database, 'postmaster.pid'), { force: true });
-    return { state: 'none' };
-  }
-  const owner = ownerFile(place);
-  const pid = existsSync(owner) ? Number(readFileSync(owner, 'utf8')) : 0;
-  if (pid === process.pid || !isAlive(pid)) return { state: 'stopping', pid: lock.pid };
-  const url = urlOf(cluster, lock.port);
-  return (await acceptsConnections(url)) ? { state: 'running', url } : { state: 'starting' };
+/** Whether the process that started the server is alive; this one would know of its server. */
+function hasOwner(home: string): boolean {
+  const file = ownerFile(home);
+  const pid = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+  return pid !== process.pid && isAlive(pid);
 }
 
-async function untilReady(
-  server: ServerProcess,
-  cluster: Cluster,
-  port: number,
-  signal?: AbortSignal,
-): Promise<ServerProcess> {
+/** The server that runs on a data directory. */
+function findServer(database: string) {
+  const server = readLockFile(database);
+  if (!server || isPostgres(server.pid)) return server;
+  // PostgreSQL would mistake the process that has this pid now for the server.
+  rmSync(join(database, 'postmaster.pid'), { force: true });
+  return undefined;
+}
+
+async function untilReady(server: ServerProcess, url: string, signal?: AbortSignal): Promise<ServerProcess> {
   let ended = false;
   void server.exited.then(() => {
     ended = true;
   });
   const deadline = performance.now() + startTimeoutMs;
   try {
-    while (!(await acceptsConnections(urlOf(cluster, port, 'postgres')))) {
+    while (!(await acceptsConnections(url))) {
       signal?.throwIfAborted();
       if (ended) throw new Error(`The embedded PostgreSQL did not start: ${server.lastLogLines()}`);
       if (performance.now() > deadline)
@@ -145,4 +139,33 @@ async function untilReady(
     await server.stop();
     throw error;
   }
+}
+
+/**
+ * Restarts a server whenever it ends.
+ *
+ * @returns a function that stops it for good
+ */
+function supervise(first: ServerProcess, start: () => Promise<ServerProcess>, log: Log): () => Promise<void> {
+  let server = first;
+  let isStopping = false;
+  const done = (async () => {
+    while (!isStopping) {
+      await server.exited;
+      if (isStopping) return;
+      log.error('embedded PostgreSQL ended; restarting it');
+      await sleep(restartAfterMs);
+      if (isStopping) return;
+      server = await start().catch((error) => {
+        log.error({ err: error }, 'embedded PostgreSQL could not be restarted');
+        return server;
+      });
+    }
+    await server.stop();
+  })();
+  return async () => {
+    isStopping = true;
+    await server.stop();
+    await done;
+  };
 }

@@ -28,7 +28,8 @@ export function findPlace(dataDir: string): Place {
   mkdirSync(folder, { recursive: true });
   if (process.getuid?.() !== 0) return { home: folder, user: undefined };
 
-  const user = ownerOf(folder) ?? serverUser();
+  const { uid, gid } = statSync(folder);
+  const user = uid === 0 ? serverUser() : { uid, gid };
   if (canEnter(user, dirname(folder))) {
     chownSync(folder, user.uid, user.gid);
     return { home: folder, user };
@@ -53,12 +54,6 @@ function provideLink(link: string): string {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
   return readlinkSync(link);
-}
-
-/** The owner of a folder, unless that is root. */
-function ownerOf(folder: string): ServerUser | undefined {
-  const { uid, gid } = statSync(folder);
-  return uid === 0 ? undefined : { uid, gid };
 }
 
 function serverUser(): ServerUser {

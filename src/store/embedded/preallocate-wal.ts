@@ -18,19 +18,9 @@ const leastFreeBytes = 2 ** 30;
  * @returns a function that stops it
  */
 export function preallocateWal(url: string, folder: string, log: Log): () => Promise<void> {
-  const stopping = new AbortController();
-  const done = createFiles(url, folder, stopping.signal).catch((error) =>
-    log.warn({ err: error }, 'preallocation of the write-ahead log failed; its files are created on demand'),
-  );
-  return () => {
-    stopping.abort();
-    return done;
-  };
-}
-
-async function createFiles(url: string, folder: string, signal: AbortSignal): Promise<void> {
-  await withClient(url, async (client) => {
-    for (let used = 0; !signal.aborted && freeBytes(folder) > leastFreeBytes; used += 1) {
+  let isStopping = false;
+  const done = withClient(url, async (client) => {
+    for (let used = 0; !isStopping && freeBytes(folder) > leastFreeBytes; used += 1) {
       const { rows } = await client.query<{ existing: number; wanted: number }>(count);
       const enough = rows[0]!.existing >= rows[0]!.wanted;
       // The checkpoint lets PostgreSQL recycle the used files.
@@ -38,7 +28,13 @@ async function createFiles(url: string, folder: string, signal: AbortSignal): Pr
       if (enough) return;
       await client.query(`select pg_logical_emit_message(false, 'receiver', 'next file'), pg_switch_wal()`);
     }
-  });
+  }).catch((error) =>
+    log.warn({ err: error }, 'preallocation of the write-ahead log failed; its files are created on demand'),
+  );
+  return () => {
+    isStopping = true;
+    return done;
+  };
 }
 
 function freeBytes(folder: string): number {

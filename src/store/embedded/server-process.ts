@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join } from 'node:path';
+import { withClient } from '../pool.ts';
 import type { Place } from './place.ts';
 
 // The server ends with this process, even after SIGKILL: a watcher beside the server reads from a pipe that closes with
@@ -46,16 +47,8 @@ export function spawnServer(
   const server = [join(bin, 'postgres'), '-D', database, '-p', String(port), ...flags];
   const log = join(home, 'postgresql.log');
   const out = openSync(log, 'w', 0o600);
-  const options = {
-    ...user,
-    cwd: home,
-    detached: true,
-    stdio: ['pipe', out, out] as ['pipe', number, number],
-  };
-  const child: ChildProcess =
-    platform() === 'win32'
-      ? spawn(server[0]!, server.slice(1), options)
-      : spawn('/bin/sh', ['-c', watched, 'sh', ...server], options);
+  const [program, ...args] = platform() === 'win32' ? server : ['/bin/sh', '-c', watched, 'sh', ...server];
+  const child = spawn(program!, args, { ...user, cwd: home, detached: true, stdio: ['pipe', out, out] });
   closeSync(out);
   child.stdin?.on('error', () => {}); // it may have ended
   const exited = once(child, 'exit').then(() => {
@@ -69,4 +62,39 @@ export function spawnServer(
     },
     lastLogLines: () => readFileSync(log, 'utf8').trim().split('\n').slice(-5).join('\n'),
   };
+}
+
+/** The server that uses a data directory, from its postmaster.pid; undefined where that is missing or incomplete. */
+export function readLockFile(database: string): { pid: number; port: number } | undefined {
+  const file = join(database, 'postmaster.pid');
+  if (!existsSync(file)) return undefined;
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const lock = { pid: Number(lines[0]), port: Number(lines[3]) };
+  return lock.pid > 0 && lock.port > 0 ? lock : undefined;
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Whether a process is a PostgreSQL server: after a reboot its pid may belong to another program. */
+export function isPostgres(pid: number): boolean {
+  try {
+    const commandLine = existsSync('/proc/self')
+      ? readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+      : execFileSync('ps', ['-p', String(pid), '-o', 'args='], { encoding: 'utf8' });
+    return commandLine.includes('postgres');
+  } catch {
+    return false; // it has ended
+  }
+}
+
+/** Whether a database accepts connections. */
+export function acceptsConnections(url: string): Promise<boolean> {
+  return withClient(url, async () => true).catch(() => false);
 }
