@@ -35,7 +35,7 @@ export async function endLog(log: Log): Promise<void> {
  *
  * @param write writes the line, with the number of lines that were left out
  */
-export function sparingly(
+export function throttled(
   write: (more: { suppressed?: number }, error: unknown) => void,
 ): (error?: unknown) => void {
   let last = Number.NEGATIVE_INFINITY;

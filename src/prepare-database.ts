@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Config } from './config.ts';
-import { type Log, sparingly } from './log.ts';
+import { type Log, throttled } from './log.ts';
 import { prepareQueueTables } from './queue/postgres-backend.ts';
 import { checkTimezone } from './reporting/check-timezone.ts';
 import { applyReportPaths } from './reporting/paths.ts';
@@ -50,7 +50,7 @@ async function prepareOnceBack(
   log: Log,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const report = sparingly((more, err) =>
+  const report = throttled((more, err) =>
     log.error({ err, ...more }, 'preparation of the database failed; retrying'),
   );
   for (;;) {

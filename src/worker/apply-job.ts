@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { type Applied, applyDeliveries } from '../apply/apply.ts';
 import type { Family } from '../families/index.ts';
-import { type Log, sparingly } from '../log.ts';
+import { type Log, throttled } from '../log.ts';
 import type { ApplyJob } from '../queue/backend.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Tables } from '../store/tables.ts';
@@ -31,7 +31,7 @@ export function createApplyJob(
   pauses: FamilyPauses,
   signal: AbortSignal,
 ): ApplyJob {
-  const reportRetry = sparingly((more, err) => log.warn({ err, ...more }, 'a job failed and is retried'));
+  const reportRetry = throttled((more, err) => log.warn({ err, ...more }, 'a job failed and is retried'));
 
   /** A failed probe tells an outage from a defect of one table. */
   const applyWithRetries = async (families: readonly Family[], ids: string[]): Promise<Applied> => {

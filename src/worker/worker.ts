@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import type { Family } from '../families/index.ts';
 import type { Intake } from '../intake/intake.ts';
-import { sparingly } from '../log.ts';
+import { throttled } from '../log.ts';
 import type { JobWorker, QueueBackend } from '../queue/backend.ts';
 import { type DeliveryQueue, QueueUnavailable } from '../queue/delivery-queue.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
@@ -36,7 +36,7 @@ export function startWorker(dependencies: WorkerDependencies) {
   const stopping = new AbortController();
   const { signal } = stopping;
   const pauses = new FamilyPauses(families, log);
-  const report = (message: string) => sparingly((more, err) => log.warn({ err, ...more }, message));
+  const report = (message: string) => throttled((more, err) => log.warn({ err, ...more }, message));
 
   /**
    * Runs the worker while both stores are available. BullMQ retries at once after most errors, so the worker is paused

@@ -101,7 +101,7 @@ describe('redact', () => {
     );
   });
 
-  it('takes linear time on a long run of one kind', () => {
+  it('cuts a long run of one kind of character to the limit', () => {
     for (const run of ['a', '1', 'eyJ', ' ', '@']) {
       expect(redact(run.repeat(500_000), []).length).toBeLessThanOrEqual(501);
     }

@@ -44,15 +44,6 @@ it.each([
   expect(await database.rows('select is_called from numbers')).toEqual([{ is_called: false }]);
 });
 
-it.each(['commit', 'set default_transaction_read_only = off', 'begin'])(
-  'sql keeps no state for the next command: %s',
-  async (statement) => {
-    await run(['sql', statement]);
-    expect((await run(['sql', 'delete from notes'])).output).toContain('--write');
-    expect(await notes()).toEqual(['kept']);
-  },
-);
-
 it('sql --write changes data, one statement at a time', async () => {
   expect((await run(['sql', '--write', `insert into notes values ('new')`])).code).toBe(0);
   expect(await notes()).toEqual(['kept', 'new']);
