@@ -51,7 +51,7 @@ export function addQuarantineCommand(program: Command, env: Environment): void {
 
 function list(env: Environment, { limit, ...filter }: QuarantineFilter & { limit: number }): Promise<void> {
   return withDatabase(env, async ({ database }) => {
-    const head = ['id', 'path', 'reason', 'faults', 'count', 'last received', 'replayed', 'acknowledged'];
+    const head = ['id', 'path', 'reason', 'errors', 'count', 'last received', 'replayed', 'acknowledged'];
     const rows = (await listQuarantine(database.db, filter, limit)).map((row) => {
       const faults = row.errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');
       const times = [row.last_received_at, row.replayed_at].map((time) => time?.toISOString() ?? '');
