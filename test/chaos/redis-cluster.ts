@@ -1,4 +1,6 @@
-import { Redis } from 'ioredis';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -50,13 +52,15 @@ export async function startRedisCluster(options: string[]): Promise<RedisCluster
 
 /** Records the commands that a server receives, in lower case, until `end`. */
 export async function watchCommands(server: TestRedis): Promise<{ seen: string[]; end: () => void }> {
-  const client = new Redis(server.port);
-  const monitor = await client.monitor();
+  // A plain connection: ioredis cannot parse a command that arrives together with the reply to MONITOR.
+  const socket = connect(server.port, '127.0.0.1');
   const seen: string[] = [];
-  monitor.on('monitor', (_time: string, command: string[]) => seen.push(command.join(' ').toLowerCase()));
-  const end = () => {
-    monitor.disconnect();
-    client.disconnect();
-  };
-  return { seen, end };
+  const lines = createInterface(socket);
+  socket.write('MONITOR\r\n');
+  await once(lines, 'line'); // +OK
+  lines.on('line', (line) => {
+    const words = [...line.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, word]) => word);
+    seen.push(words.join(' ').toLowerCase());
+  });
+  return { seen, end: () => socket.destroy() };
 }
