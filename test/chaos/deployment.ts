@@ -110,7 +110,15 @@ export async function startDeployment(
   const signalDatabase = (signal: 'STOP' | 'CONT' | 'KILL') => {
     const [pid] = readFileSync(join(database.home, 'database/postmaster.pid'), 'utf8').split('\n');
     const children = signal === 'KILL' ? [] : childrenOf(pid!);
-    for (const one of [pid!, ...children]) process.kill(Number(one), `SIG${signal}`);
+    process.kill(Number(pid), `SIG${signal}`);
+    for (const child of children) {
+      try {
+        process.kill(Number(child), `SIG${signal}`);
+      } catch (error) {
+        // A server process that has ended meanwhile.
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      }
+    }
   };
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
 
