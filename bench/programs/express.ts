@@ -1,10 +1,9 @@
 import { createServer } from 'node:http';
 import express from 'express';
-import { type Envelope, envelopeSchema, families } from '../../src/families/index.ts';
+import { envelopeSchema, families } from '../../src/families/index.ts';
 import { receiptsPath } from '../contenders/contender.ts';
 import { listen } from './ready.ts';
-
-export type ReceiptEnvelope = Extract<Envelope, { event: `receipt.${string}` }>;
+import type { ReceiptEnvelope } from './upsert.ts';
 
 /** Where a valid receipt is stored; the program's argument chooses. Each imports only what it uses. */
 const stores: Record<string, () => Promise<(receipt: ReceiptEnvelope) => Promise<unknown>>> = {

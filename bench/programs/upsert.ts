@@ -1,5 +1,7 @@
 import pg from 'pg';
-import type { ReceiptEnvelope } from './express.ts';
+import type { Envelope } from '../../src/families/index.ts';
+
+export type ReceiptEnvelope = Extract<Envelope, { event: `receipt.${string}` }>;
 
 type Value = string | number | null | undefined | Date;
 

@@ -1,7 +1,6 @@
 import { Worker } from 'bullmq';
-import type { ReceiptEnvelope } from './express.ts';
 import { logWorking } from './ready.ts';
-import { upsertInto } from './upsert.ts';
+import { type ReceiptEnvelope, upsertInto } from './upsert.ts';
 
 const concurrency = Number(process.env.CONCURRENCY);
 const upsert = upsertInto(process.env.DATABASE_URL!, Math.min(concurrency, 20));
