@@ -39,7 +39,9 @@ it('a scrape counts exactly what happened', async () => {
 
   const { value } = await until(async () => {
     const now = await scrape(url);
-    return now.value('receiver_deliveries_applied_total') === 4 ? now : undefined;
+    // The table is read before the process's own counters.
+    const isApplied = now.value('receiver_unapplied_deliveries', { status: 'received' }) === 0;
+    return isApplied && now.value('receiver_deliveries_applied_total') === 4 ? now : undefined;
   });
   const requests = (family: string, status: string) => value('receiver_requests_total', { family, status });
   expect(requests('receipt', '200')).toBe(4);
