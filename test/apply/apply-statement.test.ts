@@ -1,15 +1,10 @@
 import pg from 'pg';
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
-import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { withClient } from '../../src/store/pool.ts';
-import {
-  consentFormCallback,
-  deliveryOf,
-  receiptCallback,
-  reviewRequestCallback,
-} from '../support/callbacks.ts';
+import { consentFormCallback, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { clear, insertCallbacks } from '../support/deliveries.ts';
 import { until } from '../support/until.ts';
 
 let database: TestDatabase;
@@ -17,13 +12,9 @@ beforeAll(async () => {
   database = await createDatabase();
 });
 afterAll(() => database.close());
-beforeEach(() => database.pool.query('truncate deliveries, receipts, consent_forms, review_requests'));
+beforeEach(() => clear(database));
 
-async function insert(callbacks: object[]): Promise<string[]> {
-  const deliveries = callbacks.map((callback) => deliveryOf(callback as never));
-  await insertDeliveries(database.pool, deliveries);
-  return deliveries.map(({ id }) => id);
-}
+const insert = (callbacks: object[]) => insertCallbacks(database, callbacks);
 
 const receipts = (count: number) =>
   Array.from({ length: count }, (_, index) =>

@@ -16,25 +16,18 @@ import {
   reviewRequestData,
 } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { clear, insertCallbacks } from '../support/deliveries.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
   database = await createDatabase();
 });
 afterAll(() => database.close());
-beforeEach(() => clear());
+beforeEach(() => clear(database));
 
 const tables = ['receipts', 'consent_forms', 'review_requests'];
 
-async function clear() {
-  await database.pool.query(`truncate deliveries, ${tables.join(', ')}`);
-}
-
-async function insert(callbacks: Parameters<typeof deliveryOf>[0][]): Promise<string[]> {
-  const deliveries = callbacks.map(deliveryOf);
-  await insertDeliveries(database.pool, deliveries);
-  return deliveries.map((delivery) => delivery.id);
-}
+const insert = (callbacks: object[]) => insertCallbacks(database, callbacks);
 
 async function contents() {
   return Promise.all(tables.map((table) => database.rows(`select * from ${table} t order by t::text`)));
@@ -55,7 +48,7 @@ it('deliveries in any order, with any duplicates, in any batches, result in the 
   );
   await fc.assert(
     fc.asyncProperty(shuffledWithDuplicates, async ({ callbacks, arrivals, commit, job }) => {
-      await clear();
+      await clear(database);
       for (const callback of callbacks) {
         await applyDeliveries(database.db, families, await insert([callback as never]));
       }
@@ -65,7 +58,7 @@ it('deliveries in any order, with any duplicates, in any batches, result in the 
         Object.fromEntries(newestVersions(callbacks.map((envelope) => ({ envelope: envelope as never })))),
       );
 
-      await clear();
+      await clear(database);
       const ids: string[] = [];
       for (let at = 0; at < arrivals.length; at += commit) {
         ids.push(
@@ -117,7 +110,7 @@ it.each([undefined, null])(
     ];
     const { id } = deliveryOf(callbacks[3]!);
     for (const order of [callbacks, callbacks.toReversed()]) {
-      await clear();
+      await clear(database);
       for (const one of order) await applyDeliveries(database.db, families, await insert([one]));
       expect(await database.rows('select delivery_id, deleted_at from receipts')).toEqual([
         { delivery_id: id, deleted_at: new Date(at * 1000) },
@@ -139,7 +132,7 @@ it('of two versions of a consent form in one second the same one wins, whichever
   const newest = [one!, other!].map((callback) => deliveryOf(callback as never).id).toSorted()[1];
   await fc.assert(
     fc.asyncProperty(arrivals, async (callbacks) => {
-      await clear();
+      await clear(database);
       for (const callback of callbacks)
         await applyDeliveries(database.db, families, await insert([callback as never]));
       expect(await database.rows('select delivery_id from consent_forms')).toEqual([{ delivery_id: newest }]);

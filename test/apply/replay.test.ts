@@ -1,14 +1,8 @@
-import { applyDeliveries } from '../../src/apply/apply.ts';
 import { replayDeliveries } from '../../src/apply/replay.ts';
 import { families } from '../../src/families/index.ts';
-import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
-import {
-  consentFormCallback,
-  deliveryOf,
-  receiptCallback,
-  reviewRequestCallback,
-} from '../support/callbacks.ts';
+import { consentFormCallback, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { apply } from '../support/deliveries.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -30,13 +24,7 @@ it('a replay of applied deliveries writes only changed rows, and a dry run write
     consentFormCallback(),
     reviewRequestCallback(),
   ];
-  const deliveries = callbacks.map((callback) => deliveryOf(callback as never));
-  await insertDeliveries(database.pool, deliveries);
-  await applyDeliveries(
-    database.db,
-    families,
-    deliveries.map(({ id }) => id),
-  );
+  await apply(database, callbacks);
   const before = await written();
 
   for (const dryRun of [true, false]) {

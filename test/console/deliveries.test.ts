@@ -4,7 +4,6 @@ import type { DeliveryFilter } from '../../src/console/deliveries/filter.ts';
 import { listDeliveries, type Place, pageQuery } from '../../src/console/deliveries/list.ts';
 import { formatDuration, formatMoment, parseLocal } from '../../src/console/ui/time.ts';
 import { families } from '../../src/families/index.ts';
-import { apply, clear, insertCallbacks } from '../reporting/reporting.ts';
 import {
   consentFormCallback,
   deliveryOf,
@@ -12,6 +11,7 @@ import {
   receiptCallback,
   reviewRequestCallback,
 } from '../support/callbacks.ts';
+import { apply, clear, insertCallbacks } from '../support/deliveries.ts';
 import { until } from '../support/until.ts';
 import { useConsole } from './use-console.ts';
 

@@ -1,7 +1,7 @@
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
-import { clear, insertCallbacks } from '../reporting/reporting.ts';
 import { consentFormCallback, paths, receiptCallback } from '../support/callbacks.ts';
+import { clear, insertCallbacks } from '../support/deliveries.ts';
 import { post } from '../support/service.ts';
 import { useConsole } from './use-console.ts';
 

@@ -1,7 +1,7 @@
 import { applyReportPaths } from '../../src/reporting/paths.ts';
 import { consentFormCallback, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { apply, clear, insertCallbacks, seconds } from './reporting.ts';
+import { apply, clear, insertCallbacks, seconds } from '../support/deliveries.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { history, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { apply, clear, insertCallbacks } from './reporting.ts';
+import { apply, clear, insertCallbacks } from '../support/deliveries.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { consentFormCallback, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { apply, seconds } from './reporting.ts';
+import { apply, seconds } from '../support/deliveries.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
-import { apply } from './reporting.ts';
+import { apply } from '../support/deliveries.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { apply, clear, seconds } from './reporting.ts';
+import { apply, clear, seconds } from '../support/deliveries.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { clear } from './reporting.ts';
+import { clear } from '../support/deliveries.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { applyDeliveries } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
 import { consentFormCallback, history, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { apply, clear, insertCallbacks } from './reporting.ts';
+import { apply, clear, insertCallbacks } from '../support/deliveries.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { checkTimezone } from '../../src/reporting/check-timezone.ts';
 import { applyReportTimezone } from '../../src/reporting/timezone.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { apply, seconds } from './reporting.ts';
+import { apply, seconds } from '../support/deliveries.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

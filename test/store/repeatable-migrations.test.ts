@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { migrate } from '../../src/store/migrate.ts';
-import { apply } from '../reporting/reporting.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { apply } from '../support/deliveries.ts';
 import { ownSchema, readCatalogue, withSchema } from '../support/schema.ts';
 
 let database: TestDatabase;

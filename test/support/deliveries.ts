@@ -1,8 +1,8 @@
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
-import { deliveryOf } from '../support/callbacks.ts';
-import type { TestDatabase } from '../support/database.ts';
+import { deliveryOf } from './callbacks.ts';
+import type { TestDatabase } from './database.ts';
 
 type Callback = Parameters<typeof deliveryOf>[0];
 
