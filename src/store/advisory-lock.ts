@@ -1,6 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 import type { Tables } from './tables.ts';
 
+/** The number of a lock. */
+export const lockKey = (name: string) => sql`hashtext(${`receiver ${name}`})`;
+
 /**
  * Runs a function under a lock that one process of a database can hold at a time. The lock belongs to an open
  * transaction, so it is released when the process or its connection ends.
@@ -15,7 +18,7 @@ export async function withAdvisoryLock<T>(
 ): Promise<T | undefined> {
   return db.transaction().execute(async (tx) => {
     const { rows } = await sql<{ locked: boolean }>`
-      select pg_try_advisory_xact_lock(hashtext(${`receiver ${name}`})) as locked`.execute(tx);
+      select pg_try_advisory_xact_lock(${lockKey(name)}) as locked`.execute(tx);
     return rows[0]!.locked ? run() : undefined;
   });
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Log } from '../log.ts';
+import { lockKey } from './advisory-lock.ts';
 import type { Tables } from './tables.ts';
 
 // Statements queue behind a step that waits for a table lock. The step must time out before the inbox does (0.8 s),
@@ -10,8 +11,7 @@ const pauseMs = 1_000;
 const pollMs = 200;
 const reportEveryMs = 10_000;
 
-// The same number as Kysely's migrator, so that migrations by older versions are waited for too.
-const turnKey = '3853314791062309107';
+const turn = lockKey('schema');
 // lock_not_available, deadlock_detected
 const taken = new Set(['55P03', '40P01']);
 
@@ -39,9 +39,9 @@ export async function changeSchema<T>(
   work: (change: SchemaChange) => Promise<T>,
 ): Promise<T> {
   // Not in a transaction: `create index concurrently` would wait for one.
-  return db.connection().execute(async (turn) => {
-    const watch = watcher(turn, log);
-    await takeTurn(turn, log);
+  return db.connection().execute(async (session) => {
+    const watch = watcher(session, log);
+    await takeTurn(session, log);
     try {
       return await work({
         transaction: (name, step) =>
@@ -53,12 +53,12 @@ export async function changeSchema<T>(
           ),
         statement: (name, text) =>
           repeat(() =>
-            db.connection().execute((session) => watch(name, session, () => sql.raw(text).execute(session))),
+            db.connection().execute((other) => watch(name, other, () => sql.raw(text).execute(other))),
           ),
       });
     } finally {
-      await sql`select pg_advisory_unlock(${turnKey}::bigint)`
-        .execute(turn)
+      await sql`select pg_advisory_unlock(${turn})`
+        .execute(session)
         // The lock ended with its connection.
         .catch((error) => log.warn({ err: error }, 'the lock for schema changes was lost'));
     }
@@ -77,14 +77,14 @@ async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
 }
 
 /** Returns a function that runs a step and logs the sessions that block it. */
-function watcher(turn: Kysely<Tables>, log: Pick<Log, 'warn'>) {
+function watcher(observer: Kysely<Tables>, log: Pick<Log, 'warn'>) {
   let reported = Number.NEGATIVE_INFINITY;
   const report = async (change: string, pid: number) => {
     if (performance.now() - reported < reportEveryMs) return;
     try {
       const { rows: sessions } = await sql`
         select pid, usename as "user", application_name as application, state, xact_start as since
-        from pg_stat_activity where pid = any(pg_blocking_pids(${pid}))`.execute(turn);
+        from pg_stat_activity where pid = any(pg_blocking_pids(${pid}))`.execute(observer);
       if (sessions.length === 0) return;
       log.warn({ change, sessions }, 'a schema change is blocked by other sessions');
     } catch (error) {
@@ -110,7 +110,7 @@ function watcher(turn: Kysely<Tables>, log: Pick<Log, 'warn'>) {
 async function takeTurn(session: Kysely<Tables>, log: Pick<Log, 'warn'>): Promise<void> {
   for (let reported = Number.NEGATIVE_INFINITY; ; await sleep(pollMs)) {
     const { rows } = await sql<{ mine: boolean }>`
-      select pg_try_advisory_lock(${turnKey}::bigint) as mine`.execute(session);
+      select pg_try_advisory_lock(${turn}) as mine`.execute(session);
     if (rows[0]!.mine) return;
     if (performance.now() - reported < reportEveryMs) continue;
     log.warn({}, 'waiting for another process that changes the schema');

@@ -83,7 +83,7 @@ async function requireUtf8(db: Kysely<Tables>): Promise<void> {
 
 async function run(change: SchemaChange, { name, text }: SqlFile, views: SqlFile[]): Promise<void> {
   const markDone = (trx: Transaction<Tables>) =>
-    sql`insert into schema_migrations (name) values (${name})`.execute(trx);
+    sql`insert into receiver_migrations (name) values (${name})`.execute(trx);
   if (text.startsWith('-- no transaction\n')) {
     const statements = text.split(/;\s*$/m).filter((statement) => /^\s*[^\s-]/m.test(statement));
     for (const statement of statements) await change.statement(name, statement);
@@ -98,29 +98,29 @@ async function run(change: SchemaChange, { name, text }: SqlFile, views: SqlFile
 
 /** The migrations that ran, with their checksums; `reporting` is the entry of the views and functions. */
 async function readDone(trx: Transaction<Tables>): Promise<Map<string, string | null>> {
-  const { rows } = await sql<{ exists: boolean; old: boolean }>`
-    select to_regclass('schema_migrations') is not null as exists,
-           to_regclass('kysely_migration') is not null as old`.execute(trx);
-  const { exists, old } = rows[0]!;
-  if (old) {
-    throw new Error(
-      'a version before 1.0.0 made this database, and its tables cannot be migrated; ' +
-        'set DATABASE_URL to an empty database, or DATA_DIR to a new folder',
-    );
-  }
+  const { rows } = await sql<{ exists: boolean; foreign: boolean }>`
+    select to_regclass('receiver_migrations') is not null as exists,
+           to_regclass('deliveries') is not null as foreign`.execute(trx);
+  const { exists, foreign } = rows[0]!;
   if (!exists) {
+    if (foreign) {
+      throw new Error(
+        'a version before 1.0.0, or another program, made the table deliveries of this database; ' +
+          'set DATABASE_URL to an empty database, or DATA_DIR to a new folder',
+      );
+    }
     const create = `
-      create table schema_migrations (
+      create table receiver_migrations (
         name     text        primary key,
         checksum text,
         run_at   timestamptz not null default now()
       );
-      comment on table schema_migrations is 'The migrations that were run, and ${reporting}: the views and functions';
-      comment on column schema_migrations.checksum is 'Of the views and functions, which are run again when it changes; null: a migration, which is run once'`;
+      comment on table receiver_migrations is 'The migrations that were run, and ${reporting}: the views and functions';
+      comment on column receiver_migrations.checksum is 'Of the views and functions, which are run again when it changes; null: a migration, which is run once'`;
     await sql.raw(create).execute(trx);
   }
   const done = await sql<{ name: string; checksum: string | null }>`
-    select name, checksum from schema_migrations`.execute(trx);
+    select name, checksum from receiver_migrations`.execute(trx);
   return new Map(done.rows.map(({ name, checksum }) => [name, checksum]));
 }
 

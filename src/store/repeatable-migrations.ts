@@ -32,7 +32,7 @@ export async function applyReporting(
     for (const { text } of files) await sql.raw(text).execute(trx);
     await restoreGrants(trx);
     await sql`
-      insert into schema_migrations (name, checksum) values (${reporting}, ${checksum})
+      insert into receiver_migrations (name, checksum) values (${reporting}, ${checksum})
       on conflict (name) do update set checksum = excluded.checksum, run_at = now()`.execute(trx);
   });
 }

@@ -110,7 +110,7 @@ describe('SIGTERM ends a start that waits for', () => {
   it('a lock of the database', async () => {
     const database = await createDatabase();
     const other = await database.pool.connect();
-    await other.query('select pg_advisory_lock(3853314791062309107)');
+    await other.query(`select pg_advisory_lock(hashtext('receiver schema'))`);
     const service = start({ DATABASE_URL: database.url });
     await until(() => service.output().includes('waiting for another process that changes the schema'));
     expect(await service.end('SIGTERM')).toBe(0);

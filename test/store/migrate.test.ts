@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import { applyReportTimezone } from '../../src/reporting/timezone.ts';
 import { migrate } from '../../src/store/migrate.ts';
@@ -32,7 +31,7 @@ it('a failed migration changes nothing and is named in the error; the migrations
     await other.pool.query('create table third ()');
     await withSchema(migrations, async (folder) => {
       await expect(migrate(other.db, undefined, folder)).rejects.toThrow(/9002_second/);
-      expect(await other.rows('select name from schema_migrations order by name')).toEqual([
+      expect(await other.rows('select name from receiver_migrations order by name')).toEqual([
         { name: '0001_tables' },
         { name: '9001_first' },
       ]);
@@ -45,10 +44,15 @@ it('a failed migration changes nothing and is named in the error; the migrations
   }
 });
 
+const waitingChanges = `
+  select xact_start::text as begun from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock' and query not like '%insert into deliveries%'`;
+
 /** Starts a change of the schema, which waits for an open reader, and sends callbacks meanwhile. */
 async function whileAReaderIsOpen(
   other: TestDatabase,
   change: (log: { warn: (fields: object, message: string) => void }) => Promise<unknown>,
+  leastAttempts = 1,
 ) {
   const service = await startTestService({ databaseUrl: other.url, role: 'receiver' });
   const said: { sessions: { pid: number }[] }[] = [];
@@ -60,9 +64,13 @@ async function whileAReaderIsOpen(
     const changing = change({ warn: (fields) => void said.push(fields as never) }).finally(() => {
       done = true;
     });
-    for (const end = Date.now() + 4_000; Date.now() < end; await pause(20)) {
+    // Each attempt of a step is a transaction of its own; a statement outside of one is attempted once.
+    const attempts = new Set<string>();
+    await until(async () => {
       statuses.add((await post(`${service.url}${paths.receipt}`, receiptCallback())).status);
-    }
+      for (const { begun } of await other.rows(waitingChanges)) attempts.add(begun as string);
+      return done || (attempts.size >= leastAttempts && said.length > 0);
+    });
     const waited = !done;
     const { rows } = await reader.query('select pg_backend_pid() as pid');
     await reader.query('commit');
@@ -83,8 +91,10 @@ describe('callbacks are accepted', () => {
 
   it('while a migration waits for a reader, which is named in the log', async () => {
     await withSchema({ 'migrations/9001_drop.sql': 'drop index deliveries_times;' }, async (folder) => {
-      const { statuses, waited, said, pid, result } = await whileAReaderIsOpen(other, (log) =>
-        migrate(other.db, log as never, folder),
+      const { statuses, waited, said, pid, result } = await whileAReaderIsOpen(
+        other,
+        (log) => migrate(other.db, log as never, folder),
+        2,
       );
       expect(statuses).toEqual([200]);
       expect(waited).toBe(true);
@@ -159,8 +169,7 @@ it('a process waits for another that changes the schema, and logs that', async (
   const said: string[] = [];
   const first = await other.pool.connect();
   try {
-    // As processes of earlier versions do.
-    await first.query('begin; select pg_advisory_xact_lock(3853314791062309107)');
+    await first.query(`begin; select pg_advisory_xact_lock(hashtext('receiver schema'))`);
     const migrating = migrate(other.db, {
       warn: ((_: object, message: string) => said.push(message)) as never,
     });
@@ -178,7 +187,7 @@ describe('a start fails, and changes nothing, on a database', () => {
   it('that a newer version has migrated', async () => {
     const other = await createDatabase();
     try {
-      await other.pool.query(`insert into schema_migrations values ('9999_later')`);
+      await other.pool.query(`insert into receiver_migrations values ('9999_later')`);
       await expect(migrate(other.db)).rejects.toMatchObject({
         message: 'The database could not be migrated',
         cause: {
@@ -193,13 +202,26 @@ describe('a start fails, and changes nothing, on a database', () => {
   it('that a version before 1.0.0 created, with a message that says what to do', async () => {
     const other = await createEmptyDatabase();
     try {
-      await other.pool.query('create table kysely_migration (name text)');
+      await other.pool.query('create table deliveries (id uuid)');
       await expect(migrate(other.db)).rejects.toMatchObject({
-        cause: { message: expect.stringMatching(/before 1\.0\.0 .* set DATABASE_URL to an empty database/) },
+        cause: { message: expect.stringMatching(/before 1\.0\.0, .* set DATABASE_URL to an empty database/) },
       });
-      expect(await other.rows(`select to_regclass('schema_migrations') as list`)).toEqual([{ list: null }]);
+      expect(await other.rows(`select to_regclass('receiver_migrations') as list`)).toEqual([{ list: null }]);
     } finally {
       await other.close();
     }
   });
+});
+
+it('the lists that other migrators keep in the same schema are left alone', async () => {
+  const other = await createEmptyDatabase();
+  const lists = ['schema_migrations', 'kysely_migration'];
+  try {
+    for (const list of lists) await other.pool.query(`create table ${list} (version text)`);
+    expect(await migrate(other.db)).toEqual(['0001_tables', 'reporting']);
+    expect(await migrate(other.db)).toEqual([]);
+    for (const list of lists) expect(await other.rows(`select * from ${list}`)).toEqual([]);
+  } finally {
+    await other.close();
+  }
 });
