@@ -55,7 +55,7 @@ export function throttled(
  * The loggable part of an error: type, code, place and message. Quoted parts of a database's message are redacted,
  * because PostgreSQL quotes values.
  */
-export function describeError(error: unknown): Record<string, unknown> {
+function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error };
   const { code, constraint, table, column, routine } = error as Error & Record<string, unknown>;
   const fromDatabase = typeof routine === 'string' || typeof constraint === 'string';

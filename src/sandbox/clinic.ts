@@ -9,7 +9,7 @@ const digits = '0123456789';
 const hex = '0123456789abcdef';
 
 /** An id of 15 digits, as patients and doctors have. */
-export const personId = (random: Random) => random.pick(['1', '2', '6', '7']) + random.text(14, digits);
+const personId = (random: Random) => random.pick(['1', '2', '6', '7']) + random.text(14, digits);
 
 /** An id of 24 hexadecimal digits, as clinics and clients have. */
 export const placeId = (random: Random) => random.text(24, hex);
