@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import { planForAnySize } from './apply/apply-statement.ts';
 import type { Config } from './config.ts';
 import type { Log } from './log.ts';
 import { prepareDatabase } from './prepare-database.ts';
@@ -19,7 +20,9 @@ export type OnStop = (close: () => Promise<void>) => void;
 export interface Stores {
   databaseUrl: string;
   database: Database;
-  /** Connections for deliveries only. */
+  /** Connections that apply deliveries. */
+  applying: Database;
+  /** Connections that insert deliveries. */
   inboxPool: pg.Pool;
   /** PostgreSQL's. */
   circuit: Circuit;
@@ -47,13 +50,19 @@ export async function openStores(
   const { databaseId, stop } = await prepareDatabase(databaseUrl, config, log);
   onStop(stop);
   const database = openDatabase(databaseUrl, log, {
-    connections: 10,
+    connections: 6,
     name: `receiver ${config.role}`,
     queryTimeoutMs: 30_000,
-    // A locked table must not delay work on the others.
-    settings: { lock_timeout: 5_000 },
   });
   onStop(database.close);
+  const applying = openDatabase(databaseUrl, log, {
+    connections: 4,
+    name: 'receiver apply',
+    queryTimeoutMs: 30_000,
+    // A locked table must not delay work on the others.
+    settings: { lock_timeout: 5_000, ...planForAnySize },
+  });
+  onStop(applying.close);
   // Connections of the inbox alone, so that no other work delays a commit. The server cancels a statement when the inbox
   // gives it up, so that none accumulate behind a locked table. A commit is on disk even where `synchronous_commit` is
   // off for the database or the role.
@@ -66,7 +75,7 @@ export async function openStores(
   onStop(inboxDatabase.close);
   const circuit = databaseCircuit(inboxDatabase.pool, { log, observe });
   onStop(async () => circuit.stop());
-  for (const { pool } of [database, inboxDatabase]) {
+  for (const { pool } of [database, applying, inboxDatabase]) {
     pool.on('error', (error) => void circuit.probeAfter(error));
   }
   const backend = redisUrl
@@ -80,7 +89,7 @@ export async function openStores(
   onStop(() => queue.close());
   // Where the queue's store is available, the first deliveries get jobs at once.
   await Promise.race([queue.opening, sleep(openingMs, undefined, { ref: false })]);
-  return { databaseUrl, database, inboxPool: inboxDatabase.pool, circuit, backend, queue };
+  return { databaseUrl, database, applying, inboxPool: inboxDatabase.pool, circuit, backend, queue };
 }
 
 async function startEmbedded(config: Config, log: Log, onStop: OnStop): Promise<string> {

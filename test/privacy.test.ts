@@ -82,11 +82,11 @@ it('no content of a callback, no key and no token is in a log, a response, the q
   expect(await send(paths.receipt, receipt, {})).toBe(401);
   expect(await send('/CANARY?CANARY=CANARY', receipt)).toBe(404);
   // Without the table: the fallback store contains the delivery until it is drained.
-  await database.query('alter table deliveries rename to deliveries_elsewhere');
+  await database.query('alter table inbox rename to inbox_elsewhere');
   expect(
     await send(paths.receipt, receiptCallback({ data: { ...canary(receiptData), receipt_id: 7 } })),
   ).toBe(200);
-  await database.query('alter table deliveries_elsewhere rename to deliveries');
+  await database.query('alter table inbox_elsewhere rename to inbox');
   await until(async () => (await count(`deliveries where envelope->'data'->>'receipt_id' = '7'`)) === 1);
   await until(async () => !(await contentsOf(redis.client())).includes('CANARY'));
 

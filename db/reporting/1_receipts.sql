@@ -76,6 +76,7 @@ begin
     where deleted_at is null
   $$, shown);
 
+  -- The newest version is in receipts, the others are in receipt_versions.
   execute format($$
     create or replace view reporting.receipt_history as
     select
@@ -91,7 +92,7 @@ begin
                v.delivery_id)
       ) as version,
       last_event as event, reporting.day(received_at) as day, received_at, applied_at, deleted_at, %s
-    from receipt_versions v
+    from (select * from receipts union all select * from receipt_versions) v
   $$, shown);
 
   -- A row whose version was applied by the moment is returned as it is. For the others, the newest version
@@ -100,40 +101,32 @@ begin
     create or replace function reporting.receipts_as_of(moment timestamptz) returns setof reporting.all_receipts
       language sql stable parallel safe
     begin atomic
-      select r.*
-      from reporting.all_receipts r
-      where not exists (
-        select from reporting.receipt_history v
-        where v.receipt_id = r.receipt_id and v.business_id = r.business_id and v.delivery_id = r.delivery_id
-          and v.applied_at > moment
-      )
+      select business_id, receipt_id, reporting.day(coalesce(created_at, event_time)), last_event, deleted_at, %1$s
+      from receipts
+      where applied_at <= moment
       union all
-      select %s
-      from reporting.receipt_history v
-      join reporting.all_receipts r
-        on r.receipt_id = v.receipt_id and r.business_id = v.business_id and r.delivery_id = v.delivery_id
-      cross join lateral (
-        select *
-        from reporting.receipt_history h
-        where h.business_id = r.business_id and h.receipt_id = r.receipt_id and h.applied_at <= moment
-        order by h.event_time desc, reporting.change_time(h.event, h.updated_at) desc,
-                 reporting.rank(h.event) desc, h.delivery_id desc
-        limit 1
-      ) h
-      where v.applied_at > moment;
+      select business_id, receipt_id, reporting.day(coalesce(created_at, event_time)), last_event, deleted_at, %1$s
+      from (
+        select %2$s
+        from receipts r
+        cross join lateral (
+          select *
+          from receipt_versions v
+          where v.business_id = r.business_id and v.receipt_id = r.receipt_id and v.applied_at <= moment
+          order by v.event_time desc, reporting.change_time(v.last_event, v.updated_at) desc,
+                   reporting.rank(v.last_event) desc, v.delivery_id desc
+          limit 1
+        ) v
+        where r.applied_at > moment
+      ) earlier;
     end
-  $$, (
-    -- The columns of all_receipts, from receipt_history; the key from r, so that a condition on the business
-    -- uses an index.
+  $$, shown, (
+    -- The key from r, so that a condition on the business uses an index.
     select string_agg(
-      case
-        when attname in ('business_id', 'receipt_id') then 'r.' || attname
-        when attname = 'day' then 'reporting.day(h.issued_at)'
-        when attname = 'last_event' then 'h.event'
-        else format('h.%I', attname)
-      end, ', ' order by attnum)
+      format(case when attname in ('business_id', 'receipt_id') then 'r.%I' else 'v.%I' end, attname), ', '
+      order by attnum)
     from pg_attribute
-    where attrelid = 'reporting.all_receipts'::regclass and attnum > 0 and not attisdropped
+    where attrelid = 'receipt_versions'::regclass and attnum > 0 and not attisdropped
   ));
 end
 $do$;

@@ -1,26 +1,37 @@
 -- Deliveries, quarantine and schema drift: whether the reports are complete.
 
--- The status is a constant because the index that contains the other columns does not contain it.
-create or replace view reporting.applied_deliveries as
+-- Status and error are where deliveries wait, fail and are applied; the envelope is in the inbox, which a query that
+-- does not ask for it never reads.
+create or replace view deliveries as
+select
+  a.id, i.event, a.family, i.client_id, a.business_id, a.event_time, i.envelope, 'applied' as status,
+  null::text as error, 1 + coalesce(r.count, 0) as delivery_count, a.received_at,
+  coalesce(r.last_received_at, a.received_at) as last_received_at, a.applied_at
+from applied_deliveries a
+left join inbox i using (id)
+left join resends r using (id)
+union all
+select
+  u.id, i.event, u.family, i.client_id, i.business_id, i.event_time, i.envelope,
+  case when u.error is null then 'received' else 'failed' end, u.error, 1 + coalesce(r.count, 0), u.received_at,
+  coalesce(r.last_received_at, u.received_at), u.applied_at
+from unapplied_deliveries u
+left join inbox i using (id)
+left join resends r using (id);
+
+create or replace trigger delete_delivery instead of delete on deliveries
+  for each row execute function delete_delivery();
+
+create or replace view reporting.deliveries as
 select
   id as delivery_id, family, event, business_id, client_id,
   case when family = 'receipt' then reporting.receipt_id(envelope) end as receipt_id,
-  event_time, 'applied' as status, null::text as error, received_at, reporting.day(received_at) as day,
+  event_time, status, error, received_at, reporting.day(received_at) as day,
   reporting.hour(received_at) as hour, applied_at, delivery_count - 1 as duplicates, last_received_at
-from deliveries
-where status = 'applied';
+from deliveries;
 
--- In two parts because applied deliveries and the others (which are few) each have their own index.
-create or replace view reporting.deliveries as
-select * from reporting.applied_deliveries
-union all
-select
-  id, family, event, business_id, client_id,
-  case when family = 'receipt' then reporting.receipt_id(envelope) end,
-  event_time, status, error, received_at, reporting.day(received_at),
-  reporting.hour(received_at), applied_at, delivery_count - 1, last_received_at
-from deliveries
-where status <> 'applied';
+create or replace view reporting.applied_deliveries as
+select * from reporting.deliveries where status = 'applied';
 
 -- A rejected body may contain any bytes; escaped, they can be searched as text.
 create or replace function reporting.business_in(body bytea) returns text
@@ -64,12 +75,18 @@ from (
 ) arrivals
 group by business_id, family, day, hour;
 
+comment on view deliveries                   is 'Every acknowledged callback, once. The tables behind it: inbox, unapplied_deliveries, applied_deliveries, resends';
 comment on view reporting.deliveries         is 'Every accepted callback, without its content';
 comment on view reporting.applied_deliveries is 'The deliveries that are applied to their tables';
 comment on view reporting.quarantine         is 'Rejected callbacks, without their content';
 comment on view reporting.schema_drift       is 'Differences between callbacks and the documented interface: unknown fields, missing fields, new values';
 comment on view reporting.delivery_health    is 'Counts and delays of the callbacks of each hour, by business and family';
 comment on function reporting.business_in    is 'The business id in a body; null if it cannot be read';
+
+comment on column deliveries.id             is 'Derived from the event time and the content, so that a resend has the same id';
+comment on column deliveries.envelope       is 'The callback as received';
+comment on column deliveries.status         is 'received: not applied to its table yet; applied: in its table; failed: its data caused an error, see error';
+comment on column deliveries.delivery_count is 'How often it was received';
 
 comment on column reporting.deliveries.delivery_id      is 'The delivery; a resend has the same id';
 comment on column reporting.deliveries.family           is 'receipt, consent_form or review_request';

@@ -4,11 +4,11 @@
 create or replace view reporting.silence as
 with recursive businesses as (
   -- Jumps from one business to the next in the index (a loose index scan) instead of reading every delivery.
-  (select business_id from deliveries where status = 'applied' order by business_id limit 1)
+  (select business_id from applied_deliveries order by business_id limit 1)
   union all
-  select (select d.business_id from deliveries d
-          where d.status = 'applied' and d.business_id > b.business_id
-          order by d.business_id limit 1)
+  select (select a.business_id from applied_deliveries a
+          where a.business_id > b.business_id
+          order by a.business_id limit 1)
   from businesses b
   where b.business_id is not null
 )
@@ -19,7 +19,7 @@ select
 from (
   select business_id from businesses where business_id is not null
   union
-  select business_id from deliveries where status <> 'applied'
+  select business_id from unapplied_deliveries join inbox using (id)
 ) b
 cross join lateral (
   -- A business that has sent nothing for 90 days is considered inactive.

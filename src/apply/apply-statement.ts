@@ -1,34 +1,61 @@
 import type { Family } from '../families/index.ts';
+import type { SessionSettings } from '../store/pool.ts';
+import type { DeliveryStatus } from '../store/tables.ts';
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
 
+/** Which deliveries a statement applies: those with this status. */
+const taken: Record<DeliveryStatus, (families: string) => string> = {
+  received: (families) => takeUnapplied(families, 'error is null'),
+  failed: (families) => takeUnapplied(families, 'error is not null'),
+  applied: (families) => `
+  select id, received_at, applied_at from applied_deliveries
+  where id = any($1::uuid[]) and family in (${families}) order by id for update`,
+};
+
+const takeUnapplied = (families: string, condition: string) => `
+  delete from unapplied_deliveries
+  where id = any($1::uuid[]) and family in (${families}) and ${condition}
+  returning id, received_at, applied_at`;
+
 /**
- * The statement that applies deliveries ($1, ids) with one of the statuses $2 to their families' tables and marks
- * them `applied`. It is one statement, so that it takes one round trip and needs no transaction. It returns one row:
- * the number of deliveries `applied` and of rows `changed`.
+ * The statement that applies deliveries ($1, ids) of this status to their families' tables. It is one statement, so that
+ * it takes one round trip and needs no transaction. It returns one row: the number of deliveries `applied` and of rows
+ * `changed`.
  *
- * It locks all deliveries, ordered by id as the inbox does, before it writes the first row of a table; the tables
- * follow in the order of the list. This prevents deadlocks. The lookup is by id alone: with the status, PostgreSQL
- * would read the index of all unapplied deliveries. The status is read after locking, so that changes by another worker
- * are seen.
+ * Deleting a delivery from what is to be applied is the lock and the mark: of two workers, the second finds nothing. With
+ * `planForAnySize` they are deleted in the order of their ids; the tables follow in the order of the list, each in the
+ * order of its keys. This prevents deadlocks.
  */
-export function applyStatement(families: readonly Family[]): string {
-  const names = families.map(({ name }) => literal(name));
+export function applyStatement(families: readonly Family[], status: DeliveryStatus = 'received'): string {
+  const names = families.map(({ name }) => literal(name)).join(', ');
   const changed = families.map(({ name }) => quoted(`changed_${name}`));
+  const isReplay = status === 'applied';
   return `
-with locked as materialized (
-  select id, family, status, error, received_at from deliveries where id = any($1::uuid[]) order by id for update
-), waiting as materialized (
-  select id, family, status, error, received_at from locked where status = any($2::text[]) and family in (${names.join(', ')})
-), ${families.map(upsertOf).join(', ')}, marked as (
-  update deliveries d set status = 'applied', applied_at = coalesce(d.applied_at, now()), error = null
-  from waiting where d.id = waiting.id and (waiting.status <> 'applied' or waiting.error is not null)
-)
-select (select count(*) from waiting)::int as applied,
+with taken as materialized (${taken[status](names)}
+), loaded as materialized (
+  select d.*, taken.applied_at from taken join inbox d using (id)
+), ${families.map((family) => upsertOf(family) + (isReplay ? replacedVersions(family) : '')).join(', ')}${isReplay ? '' : `, applied as (
+  insert into applied_deliveries (id, family, business_id, event_time, received_at, applied_at)
+  select id, family, business_id, event_time, received_at, coalesce(applied_at, now()) from loaded
+)`}
+select (select count(*) from loaded)::int as applied,
   (${changed.map((name) => `(select count(*) from ${name})`).join(' + ')})::int as changed,
-  (select extract(epoch from now() - min(received_at))::float8 from waiting) as "waitedS"`;
+  (select extract(epoch from now() - min(received_at))::float8 from loaded) as "waitedS"`;
 }
+
+/**
+ * Settings for which PostgreSQL plans the statement with look-ups in indexes alone, once. Such a plan is right for
+ * tables of any size; one that is chosen for empty tables scans them completely once they are large.
+ */
+export const planForAnySize: SessionSettings = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+};
 
 const upserts = new WeakMap<Family, string>();
 
@@ -47,9 +74,8 @@ function upsertOf(family: Family): string {
  * other event the first. The row contains all four, so the order of application makes no difference. Rows are written
  * in key order, which prevents deadlocks between workers.
  *
- * Where the family has a table of versions, each delivery gets a row there, with the times of receipt and of first
- * application. Only the owner of a delivery's lock writes it, so this is a plain insert, which is cheaper than
- * `on conflict`; earlier applications are looked up.
+ * Where the family has a table of versions, its table contains the newest and the table of versions all others. A version
+ * that is replaced is copied there by a trigger; one that is not the newest when it is applied is inserted here.
  */
 function upsertStatement(family: Family): string {
   const { name, fields, identifiedBy, orderedBy, deletedBy, versions } = family;
@@ -66,6 +92,7 @@ function upsertStatement(family: Family): string {
       : 'null::timestamptz',
     extra: `(d.envelope->'data') - array[${names.map(literal).join(', ')}]`,
     delivery_id: 'd.id',
+    ...(versions && { received_at: 'd.received_at', applied_at: 'coalesce(d.applied_at, now())' }),
   };
   const own = Object.keys(columns);
   const key = identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
@@ -82,19 +109,18 @@ function upsertStatement(family: Family): string {
     `${row}.delivery_id`,
   ];
   const incoming = quoted(`incoming_${name}`);
+  const changed = quoted(`changed_${name}`);
 
   const expressions = [
     `${incoming} as materialized (
   select ${Object.entries(columns)
     .map(([column, value]) => `${value} as ${quoted(column)}`)
-    .join(',\n    ')},
-    d.received_at, d.applied_at
-  from waiting
-  join deliveries d using (id)
+    .join(',\n    ')}
+  from loaded d
   cross join lateral jsonb_to_record(d.envelope->'data') as data(${unpacked.join(', ')})
-  where waiting.family = ${literal(name)}
+  where d.family = ${literal(name)}
 )`,
-    `${quoted(`changed_${name}`)} as (
+    `${changed} as (
   insert into ${quoted(family.table)} as existing (${list(own)})
   select distinct on (${list(key)}) ${list(own)}
   from ${incoming}
@@ -104,21 +130,37 @@ function upsertStatement(family: Family): string {
   where (${version('excluded').join(', ')})
      >= (${version('existing').join(', ')})
     and existing.* is distinct from excluded.*
-  returning 1
+  returning ${list(versions ? [...key, 'delivery_id'] : ['delivery_id'])}
 )`,
   ];
   if (versions) {
-    const same = [...key, 'delivery_id'].map(
-      (column) => `v.${quoted(column)} = ${incoming}.${quoted(column)}`,
-    );
-    expressions.push(`${quoted(`versions_${name}`)} as (
-  insert into ${quoted(versions)} (${list(own)}, received_at, applied_at)
-  select ${list(own)}, received_at, coalesce(applied_at, now())
+    // A delivery that is applied again may be the newest, and unchanged.
+    expressions.push(`${quoted(`superseded_${name}`)} as (
+  insert into ${quoted(versions)} (${list(own)})
+  select ${list(own)}
   from ${incoming}
-  where applied_at is null or not exists (select from ${quoted(versions)} v where ${same.join(' and ')})
+  where delivery_id not in (select delivery_id from ${changed})
+    and not exists (
+      select from ${quoted(family.table)} existing
+      where ${equal('existing', incoming, [...key, 'delivery_id'])}
+    )
+  on conflict do nothing
 )`);
   }
   return expressions.join(', ');
 }
+
+/** Removes versions from the table of versions that a replay made the newest, as after the family's table was emptied. */
+function replacedVersions({ name, versions, identifiedBy }: Family): string {
+  if (!versions) return '';
+  const changed = quoted(`changed_${name}`);
+  return `, ${quoted(`replaced_${name}`)} as (
+  delete from ${quoted(versions)} superseded using ${changed}
+  where ${equal('superseded', changed, ['business_id', identifiedBy!, 'delivery_id'])}
+)`;
+}
+
+const equal = (one: string, other: string, columns: readonly string[]) =>
+  columns.map((column) => `${one}.${quoted(column)} = ${other}.${quoted(column)}`).join(' and ');
 
 const list = (columns: readonly string[]) => columns.map(quoted).join(', ');

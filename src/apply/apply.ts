@@ -1,9 +1,10 @@
-import { CompiledQuery, type Kysely } from 'kysely';
+import { CompiledQuery, type Kysely, sql } from 'kysely';
 import pg from 'pg';
 import type { Family } from '../families/index.ts';
 import { describeRefusal, isRefusedData } from '../store/faults.ts';
+import { queryPrepared } from '../store/prepared.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';
-import { applyStatement } from './apply-statement.ts';
+import { applyStatement, planForAnySize } from './apply-statement.ts';
 
 export interface Applied {
   applied: number;
@@ -16,36 +17,43 @@ export interface Applied {
   waitedS?: number | null;
 }
 
+export interface ApplyOptions {
+  /** Deliveries with another status are skipped. */
+  status?: DeliveryStatus;
+  /** Connections for prepared statements, with the settings `planForAnySize`. */
+  preparedOn?: pg.Pool;
+  /** Every transaction is rolled back, so that nothing changes. */
+  dryRun?: boolean;
+}
+
 const nothing: Applied = { applied: 0, changed: 0, failed: [], broken: [] };
 
 /**
- * Applies deliveries to their families' tables, each exactly once: the statement also marks them `applied`. Deliveries
- * with another status are skipped. If the statement fails, the families are applied separately, so that a broken table
- * does not delay the others. If a family fails because of a delivery's data, its deliveries are applied one by one; the
- * faulty one becomes `failed`, with the reason.
+ * Applies deliveries to their families' tables, each exactly once: the same statement takes them off the deliveries that
+ * are to be applied. If the statement fails, the families are applied separately, so that a broken table does not delay
+ * the others. If a family fails because of a delivery's data, its deliveries are applied one by one; the faulty one
+ * becomes `failed`, with the reason.
  *
- * @param statuses other than `received` for a replay
- * @param dryRun every transaction is rolled back, so that nothing changes
+ * @param options `status`: by default `received`
  * @throws the driver's error where the connection broke or timed out
  */
 export async function applyDeliveries(
   db: Kysely<Tables>,
   families: readonly Family[],
   ids: readonly string[],
-  statuses: readonly DeliveryStatus[] = ['received'],
-  dryRun = false,
+  options: ApplyOptions = {},
 ): Promise<Applied> {
   const part = (some: readonly Family[], those: readonly string[]) =>
-    applyDeliveries(db, some, those, statuses, dryRun);
+    applyDeliveries(db, some, those, options);
   try {
-    return await (dryRun ? preview : applyTogether)(db, families, ids, statuses);
+    return await applyTogether(db, families, ids, options);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw error;
     if (families.length > 1) return applyEach(families, (family) => part([family], ids));
     if (!isRefusedData(error)) return { ...nothing, broken: [{ family: families[0]!.name, error }] };
     if (ids.length > 1) return applyEach(ids, (id) => part(families, [id]));
     const reason = describeRefusal(error);
-    const isMarked = dryRun || (await markFailed(db, ids[0]!, statuses, reason));
+    const isMarked = options.dryRun || (await markFailed(db, ids[0]!, options.status, reason));
     return { ...nothing, failed: isMarked ? [{ id: ids[0]!, error: reason }] : [] };
   }
 }
@@ -53,30 +61,52 @@ export async function applyDeliveries(
 /**
  * Applies all deliveries or, when it throws, none.
  *
- * The statement is not prepared: its plan would be cached, and a plan for nearly empty tables scans them completely
- * once they are large.
- *
  * @throws the database's error, also for a delivery's data
  */
 export async function applyTogether(
   db: Kysely<Tables>,
   families: readonly Family[],
   ids: readonly string[],
-  statuses: readonly DeliveryStatus[],
+  { status, preparedOn, dryRun = false }: ApplyOptions,
 ): Promise<Applied> {
-  const query = CompiledQuery.raw(applyStatement(families), [ids, statuses]);
-  const { rows } = await db.executeQuery(query as CompiledQuery<Pick<Applied, 'applied' | 'changed'>>);
+  const text = applyStatement(families, status);
+  const inTransaction = () => runInTransaction(db, text, ids, dryRun);
+  const rows =
+    preparedOn && !dryRun
+      ? await queryPrepared<Result>(preparedOn, { name: nameOf(text), text, values: [ids] }, inTransaction)
+      : await inTransaction();
   return { ...nothing, ...rows[0]! };
 }
 
-/** The result that `applyTogether` would have. */
-async function preview(...[db, ...rest]: Parameters<typeof applyTogether>): Promise<Applied> {
+type Result = Pick<Applied, 'applied' | 'changed' | 'waitedS'>;
+
+/** Plans the statement anew, as a prepared one is planned. */
+async function runInTransaction(
+  db: Kysely<Tables>,
+  text: string,
+  ids: readonly string[],
+  dryRun: boolean,
+): Promise<Result[]> {
   const tx = await db.startTransaction().execute();
   try {
-    return await applyTogether(tx, ...rest);
-  } finally {
+    const settings = Object.entries(planForAnySize);
+    await sql`select ${sql.join(settings.map(([name, value]) => sql`set_config(${name}, ${value}, true)`))}`.execute(tx);
+    const { rows } = await tx.executeQuery(CompiledQuery.raw(text, [ids]) as CompiledQuery<Result>);
+    await (dryRun ? tx.rollback() : tx.commit()).execute();
+    return rows;
+  } catch (error) {
     await tx.rollback().execute();
+    throw error;
   }
+}
+
+const names = new Map<string, string>();
+
+/** A name for each text; there is one for each set of families that are applied together. */
+function nameOf(text: string): string {
+  const name = names.get(text) ?? `apply-${names.size + 1}`;
+  names.set(text, name);
+  return name;
 }
 
 /**
@@ -104,14 +134,17 @@ async function applyEach<Part>(
 async function markFailed(
   db: Kysely<Tables>,
   id: string,
-  statuses: readonly DeliveryStatus[],
+  status: DeliveryStatus = 'received',
   error: string,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('deliveries')
-    .set({ status: 'failed', error })
-    .where('id', '=', id)
-    .where('status', 'in', statuses)
-    .executeTakeFirst();
-  return numUpdatedRows > 0n;
+  const { numAffectedRows } = await (status === 'applied'
+    ? sql`
+        with failed as (delete from applied_deliveries where id = ${id} returning *)
+        insert into unapplied_deliveries (id, family, received_at, error, applied_at)
+        select id, family, received_at, ${error}, applied_at from failed`
+    : sql`
+        update unapplied_deliveries set error = ${error}
+        where id = ${id} and (error is null) = ${status === 'received'}`
+  ).execute(db);
+  return numAffectedRows! > 0n;
 }

@@ -53,7 +53,7 @@ export async function replayDeliveries(
   filter: ReplayFilter,
   { dryRun, limit = Number.POSITIVE_INFINITY, onProgress }: ReplayOptions,
 ) {
-  const statuses: DeliveryStatus[] = [filter.status ?? 'failed'];
+  const { status = 'failed' } = filter;
   const outcome = { applied: 0, changed: 0, failed: 0, errors: [] as MessageGroup[] };
   let last = '';
   while (outcome.applied + outcome.failed < limit) {
@@ -62,7 +62,7 @@ export async function replayDeliveries(
     const ids = (await query.execute()).map(({ id }) => id);
     if (ids.length === 0) break;
     last = ids.at(-1)!;
-    const result = await applyDeliveries(db, families, ids, statuses, dryRun);
+    const result = await applyDeliveries(db, families, ids, { status, dryRun });
     if (result.broken.length > 0) throw result.broken[0]!.error;
     outcome.applied += result.applied;
     outcome.changed += result.changed;

@@ -44,11 +44,11 @@ export const isTimeout = (error: unknown): boolean =>
  */
 export const businesses = sql<string>`(
   with recursive found as (
-    (select business_id from deliveries where status = 'applied' order by business_id limit 1)
+    (select business_id from applied_deliveries order by business_id limit 1)
     union all
-    select (select d.business_id from deliveries d
-            where d.status = 'applied' and d.business_id > found.business_id
-            order by d.business_id limit 1)
+    select (select a.business_id from applied_deliveries a
+            where a.business_id > found.business_id
+            order by a.business_id limit 1)
     from found where found.business_id is not null
   )
   select business_id from found where business_id is not null

@@ -1,20 +1,30 @@
 import type pg from 'pg';
+import { queryPrepared } from '../store/prepared.ts';
 import type { AppendResult, Delivery } from './delivery.ts';
 
 // All deliveries are one JSON array. Rows are inserted in the order of their ids, which prevents deadlocks
 // between receivers. First-time deliveries are not returned.
-const statement = `
-with stored as (
-  insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, delivery_count)
+const text = `
+with incoming as materialized (
+  select * from jsonb_to_recordset($1::jsonb) as incoming(id uuid, family text, copies int, envelope jsonb) order by id
+), stored as (
+  insert into inbox (id, event, family, client_id, business_id, event_time, envelope)
   select id, envelope->>'event', family, envelope->>'client_id', envelope->>'business_id',
-         service_time((envelope->>'event_time')::numeric), envelope, count
-  from jsonb_to_recordset($1::jsonb) as incoming(id uuid, family text, count int, envelope jsonb)
-  order by id
+         service_time((envelope->>'event_time')::numeric), envelope
+  from incoming
+  on conflict (id) do nothing
+  returning id, family, received_at
+), waiting as (
+  insert into unapplied_deliveries (id, family, received_at) select * from stored
+), counted as (
+  select id, copies, id in (select id from stored) as is_new from incoming
+), resent as (
+  insert into resends (id, count, last_received_at)
+  select id, copies - is_new::int, now() from counted where copies > is_new::int
   on conflict (id) do update
-    set delivery_count = deliveries.delivery_count + excluded.delivery_count, last_received_at = now()
-  returning id, delivery_count
+    set count = resends.count + excluded.count, last_received_at = excluded.last_received_at
 )
-select id, delivery_count from stored where delivery_count > 1`;
+select id from counted where not is_new`;
 
 /**
  * Inserts deliveries in one commit; they may contain duplicates.
@@ -35,20 +45,16 @@ export async function insertDeliveries(
     if (count === 0) distinct.push(delivery);
     counts.set(delivery.id, count + 1);
   }
-  const query: pg.QueryConfig & { query_timeout: number } = {
-    name: 'insert-deliveries',
-    query_timeout: timeoutMs,
-    text: statement,
-    values: [asJsonb(distinct, counts)],
-  };
-  const { rows } = await pool.query<{ id: string; delivery_count: number }>(query);
-  // A row whose count is that of this commit's copies is new.
-  const existing = new Set(
-    rows.filter((row) => row.delivery_count > counts.get(row.id)!).map((row) => row.id),
+  const query = { text, values: [asJsonb(distinct, counts)], query_timeout: timeoutMs };
+  const rows = await queryPrepared<{ id: string }>(
+    pool,
+    { name: 'insert-deliveries', ...query },
+    async () => (await pool.query(query)).rows,
   );
+  const known = new Set(rows.map(({ id }) => id));
   return deliveries.map(({ id }) => {
-    if (existing.has(id)) return 'duplicate';
-    existing.add(id);
+    if (known.has(id)) return 'duplicate';
+    known.add(id);
     return 'accepted';
   });
 }
@@ -61,7 +67,7 @@ function asJsonb(deliveries: readonly Delivery[], counts: ReadonlyMap<string, nu
   const parts: Buffer[] = [];
   let before = '\u0001[';
   for (const { id, family, body } of deliveries) {
-    const head = `${before}{"id":"${id}","family":${JSON.stringify(family)},"count":${counts.get(id)},"envelope":`;
+    const head = `${before}{"id":"${id}","family":${JSON.stringify(family)},"copies":${counts.get(id)},"envelope":`;
     parts.push(Buffer.from(head), body);
     before = '},';
   }

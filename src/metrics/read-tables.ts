@@ -2,16 +2,16 @@ import type pg from 'pg';
 import { maxCounted } from './definitions.ts';
 
 // One message to PostgreSQL, so one transaction. The planner's statistics may be hours old and would make it read the
-// whole table, so only the partial index of unapplied deliveries is left to it.
+// whole table for the oldest, so only the index is left to it.
 const statements = `
 set local statement_timeout = 1000;
 select reason, count(*)::int as rows from quarantine where replayed_at is null group by reason;
 set local enable_seqscan = off;
 set local enable_bitmapscan = off;
 select
-  (select count(*)::int from (select from deliveries where status = 'received' limit ${maxCounted}) to_do) as received,
-  (select count(*)::int from (select from deliveries where status = 'failed' limit ${maxCounted}) to_do) as failed,
-  (select coalesce(extract(epoch from now() - min(received_at)), 0)::float8 from deliveries where status = 'received') as oldest`;
+  (select count(*)::int from (select from unapplied_deliveries where error is null limit ${maxCounted}) to_do) as received,
+  (select count(*)::int from (select from unapplied_deliveries where error is not null limit ${maxCounted}) to_do) as failed,
+  (select coalesce(extract(epoch from now() - min(received_at)), 0)::float8 from unapplied_deliveries where error is null) as oldest`;
 
 /**
  * Reads the statistics of the tables, in a time that does not depend on their size.

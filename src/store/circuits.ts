@@ -15,7 +15,7 @@ export const databaseTimeoutMs = 1_000;
 export const redisTimeoutMs = 1_300;
 
 // Needs the lock, the permissions and the writable server that an insert needs.
-const probe = 'insert into deliveries select * from deliveries where false';
+const probe = 'insert into inbox select * from inbox where false';
 
 /** The circuit of PostgreSQL, which is unavailable unless deliveries can be inserted. */
 export function databaseCircuit(pool: pg.Pool, dependencies: CircuitDependencies): Circuit {

@@ -65,7 +65,7 @@ async function dropViews(
   reason: unknown,
 ): Promise<void> {
   const created = files.flatMap(({ text }) => [
-    ...text.matchAll(/create or replace (view|function) (reporting\.\w+)/g),
+    ...text.matchAll(/create or replace (view|function) (reporting\.\w+|deliveries)/g),
   ]);
   const views = created.filter(([, kind]) => kind === 'view').map(([, , name]) => name!);
   await sql`

@@ -1,4 +1,4 @@
-import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { Generated, JSONColumnType } from 'kysely';
 
 export const deliveryStatuses = ['received', 'applied', 'failed'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
@@ -9,6 +9,7 @@ export type QuarantineReason = (typeof quarantineReasons)[number];
 
 /** What the code itself reads and writes; the families' tables are written by their statements. */
 export interface Tables {
+  /** A view. */
   deliveries: {
     id: string;
     event: string;
@@ -17,11 +18,18 @@ export interface Tables {
     business_id: string;
     event_time: Date;
     envelope: JSONColumnType<Record<string, unknown>>;
-    status: ColumnType<DeliveryStatus, DeliveryStatus | undefined, DeliveryStatus>;
+    status: DeliveryStatus;
     error: string | null;
-    delivery_count: Generated<number>;
-    received_at: Generated<Date>;
-    last_received_at: Generated<Date>;
+    delivery_count: number;
+    received_at: Date;
+    last_received_at: Date;
+    applied_at: Date | null;
+  };
+  unapplied_deliveries: {
+    id: string;
+    family: string;
+    received_at: Date;
+    error: string | null;
     applied_at: Date | null;
   };
   quarantine: {

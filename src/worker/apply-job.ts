@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
 import { type Applied, applyDeliveries } from '../apply/apply.ts';
 import type { Family } from '../families/index.ts';
 import { type Log, throttled } from '../log.ts';
 import type { ApplyJob } from '../queue/backend.ts';
 import type { Circuit } from '../store/circuit.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Database } from '../store/database.ts';
 import type { FamilyPauses } from './family-pauses.ts';
 
 export interface WorkerObserver {
@@ -16,7 +15,8 @@ export interface WorkerObserver {
 }
 
 export interface ApplyJobDependencies {
-  db: Kysely<Tables>;
+  /** Its sessions have the settings `planForAnySize`. */
+  applying: Database;
   /** Of PostgreSQL. */
   circuit: Circuit;
   observe?: WorkerObserver | undefined;
@@ -27,7 +27,7 @@ const retryMs = 1_000;
 
 /** Returns a function that applies the deliveries of a job, and retries until no outage prevents it or the signal aborts. */
 export function createApplyJob(
-  { db, circuit, observe, log }: ApplyJobDependencies,
+  { applying, circuit, observe, log }: ApplyJobDependencies,
   pauses: FamilyPauses,
   signal: AbortSignal,
 ): ApplyJob {
@@ -38,7 +38,7 @@ export function createApplyJob(
     for (;;) {
       await circuit.whenClosed(signal);
       try {
-        const result = await applyDeliveries(db, families, ids);
+        const result = await applyDeliveries(applying.db, families, ids, { preparedOn: applying.pool });
         const [first] = result.broken;
         if (!first || !(await circuit.probeAfter(first.error))) return result;
       } catch (error) {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Family } from '../families/index.ts';
 import type { Intake } from '../intake/intake.ts';
@@ -6,12 +7,14 @@ import { throttled } from '../log.ts';
 import type { JobWorker, QueueBackend } from '../queue/backend.ts';
 import { type DeliveryQueue, QueueUnavailable } from '../queue/delivery-queue.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
+import type { Tables } from '../store/tables.ts';
 import { type ApplyJobDependencies, createApplyJob } from './apply-job.ts';
 import { drain } from './drain.ts';
 import { FamilyPauses } from './family-pauses.ts';
 import { sweep } from './sweep.ts';
 
 export interface WorkerDependencies extends ApplyJobDependencies {
+  db: Kysely<Tables>;
   config: Pick<Config, 'sweep' | 'bodyLimitBytes'>;
   families: readonly Family[];
   backend: QueueBackend;

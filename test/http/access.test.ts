@@ -97,7 +97,7 @@ it('responds 403 to a client or business that is not on the list, and stores not
     ALLOWED_BUSINESS_IDS: business_id,
   });
   expect((await post(url + paths.receipt, body)).status).toBe(200);
-  await database.pool.query('truncate deliveries, quarantine');
+  await database.pool.query('truncate inbox, quarantine');
   for (const party of [{ client_id: 'x' }, { business_id: 'x' }]) {
     expect((await post(url + paths.receipt, { ...receiptCallback(), ...party })).status).toBe(403);
   }

@@ -12,7 +12,7 @@ beforeAll(async () => {
   database = await createDatabase();
 });
 afterAll(() => database.close());
-beforeEach(() => database.pool.query('truncate deliveries'));
+beforeEach(() => database.pool.query('truncate inbox'));
 
 const log = createLog('silent');
 

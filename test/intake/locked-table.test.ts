@@ -16,12 +16,12 @@ it('inserts that timed out do not accumulate behind a locked table', async () =>
   const waiting = () =>
     database.rows(
       `select xact_start::text as begun from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into deliveries%'`,
+       where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into inbox%'`,
     );
   const owner = await database.pool.connect();
   try {
     expect((await post(target, receiptCallback())).status).toBe(200);
-    await owner.query('begin; lock table deliveries');
+    await owner.query('begin; lock table inbox');
     const counts: number[] = [];
     const inserts = new Set<string>();
     const sent: Promise<Response>[] = [];

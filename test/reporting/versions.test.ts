@@ -29,7 +29,7 @@ it('each delivery of a receipt is stored as one version, in any order, even if i
         ),
       );
       const repeated = again.map((index) => ids[index % ids.length]!);
-      const { failed } = await applyDeliveries(database.db, families, [...new Set(repeated)], ['applied']);
+      const { failed } = await applyDeliveries(database.db, families, [...new Set(repeated)], { status: 'applied' });
       expect(failed).toEqual([]);
       expect(await versions()).toEqual(kept);
     }),
@@ -48,7 +48,7 @@ it('a replay adds missing versions', async () => {
   const kept = await versions();
   expect(kept).toHaveLength(3);
   await database.pool.query('delete from receipt_versions where receipt_id <> 2');
-  expect(await applyDeliveries(database.db, families, ids, ['applied'])).toMatchObject({ failed: [] });
+  expect(await applyDeliveries(database.db, families, ids, { status: 'applied' })).toMatchObject({ failed: [] });
   expect(await versions()).toEqual(kept);
 });
 
@@ -75,6 +75,6 @@ it('deleting deliveries deletes their versions', async () => {
   expect(
     await database.rows(`select version, event from reporting.receipt_history where business_id <> 'other'`),
   ).toEqual([{ version: '1', event: 'receipt.updated' }]);
-  await database.pool.query('truncate deliveries');
+  await database.pool.query('truncate inbox');
   expect(await versions()).toEqual([]);
 });

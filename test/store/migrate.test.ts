@@ -46,7 +46,7 @@ it('a failed migration changes nothing and is named in the error; the migrations
 
 const waitingChanges = `
   select xact_start::text as begun from pg_stat_activity
-  where datname = current_database() and wait_event_type = 'Lock' and query not like '%insert into deliveries%'`;
+  where datname = current_database() and wait_event_type = 'Lock' and query not like '%insert into inbox%'`;
 
 /** Starts a change of the schema, which waits for an open reader, and sends callbacks meanwhile. */
 async function whileAReaderIsOpen(

@@ -21,7 +21,7 @@ export async function apply(database: TestDatabase, callbacks: object[]): Promis
 }
 
 export async function clear(database: TestDatabase): Promise<void> {
-  await database.pool.query('truncate deliveries, receipts, consent_forms, review_requests, quarantine');
+  await database.pool.query('truncate inbox, receipts, consent_forms, review_requests, quarantine');
 }
 
 /** A time as callbacks contain it, in seconds. */

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await redis.client().flushall();
-  await database.pool.query('truncate deliveries, quarantine');
+  await database.pool.query('truncate inbox, quarantine');
   circuit = databaseCircuit(database.pool, { log });
 });
 afterEach(() => circuit.stop());
@@ -80,12 +80,12 @@ it('while PostgreSQL cannot store deliveries, none is removed from Redis', async
   const fallback = await openStream(database.url, Promise.resolve(randomUUID()));
   const deliveries = numbered(3);
   await fallback.append(deliveries);
-  await database.pool.query('alter table deliveries rename to deliveries_elsewhere');
+  await database.pool.query('alter table inbox rename to inbox_elsewhere');
   try {
     await expect(createDrain(fallback).step()).rejects.toThrow(Unavailable);
     expect(await fallback.count()).toBe(3);
   } finally {
-    await database.pool.query('alter table deliveries_elsewhere rename to deliveries');
+    await database.pool.query('alter table inbox_elsewhere rename to inbox');
   }
   await circuit.whenClosed(new AbortController().signal);
   await createDrain(fallback).step();

@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
 import type { Tables } from '../../store/tables.ts';
+import { businesses } from '../store.ts';
 import type { DeliveryFilter } from './filter.ts';
 
 type Columns = 'id' | 'event' | 'business_id' | 'event_time' | 'received_at' | 'status' | 'delivery_count';
@@ -92,7 +93,11 @@ function conditions(filter: DeliveryFilter, applied: boolean): RawBuilder<unknow
 
 function ofReceipt(receipt: string, applied: boolean): RawBuilder<unknown> {
   return applied
-    ? sql`id in (select delivery_id from receipt_versions where receipt_id = ${receipt}::bigint)`
+    ? sql`id in (
+        select delivery_id from receipts
+        where business_id = any(array${businesses}) and receipt_id = ${receipt}::bigint
+        union all
+        select delivery_id from receipt_versions where receipt_id = ${receipt}::bigint)`
     : sql`family = 'receipt' and envelope #>> '{data,receipt_id}' = ${receipt}`;
 }
 

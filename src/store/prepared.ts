@@ -1,0 +1,27 @@
+import pg from 'pg';
+
+// duplicate_prepared_statement, invalid_sql_statement_name: the statement was not executed.
+const notPrepared = new Set(['42P05', '26000']);
+
+const unsupported = new WeakSet<pg.Pool>();
+
+/**
+ * Runs a prepared statement, or `otherwise` where there can be none: a connection pooler that gives each transaction
+ * another connection, and does not know about prepared statements, reports one as missing or as existing already.
+ *
+ * @throws the database's error
+ */
+export async function queryPrepared<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  query: pg.QueryConfig & { name: string; query_timeout?: number },
+  otherwise: () => Promise<Row[]>,
+): Promise<Row[]> {
+  if (unsupported.has(pool)) return otherwise();
+  try {
+    return (await pool.query<Row>(query)).rows;
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError && notPrepared.has(error.code!))) throw error;
+    unsupported.add(pool);
+    return otherwise();
+  }
+}
