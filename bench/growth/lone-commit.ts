@@ -5,7 +5,7 @@ import { openPool } from '../../src/store/pool.ts';
 import { Latencies } from '../load/latencies.ts';
 
 const plain = `
-insert into deliveries (id, event, family, client_id, business_id, event_time, envelope)
+insert into inbox (id, event, family, client_id, business_id, event_time, envelope)
 values ($1, $2, $3, $4, $5, $6, $7)`;
 
 /** Median milliseconds of a commit of one delivery and of a plain insert of one, measured in turns. */
@@ -31,7 +31,7 @@ export async function loneCommits(url: string, seed: number, count: number) {
     if (number === count * 2) break;
   }
   // They have no jobs: the next measurement must not wait for them.
-  await pool.query(`delete from deliveries where status = 'received'`);
+  await pool.query(`delete from inbox where id in (select id from unapplied_deliveries)`);
   await pool.end();
   return { ours: ours.percentile(0.5), plain: theirs.percentile(0.5) };
 }

@@ -1,10 +1,11 @@
-import { type Kysely, sql } from 'kysely';
-import { applyTogether } from '../../src/apply/apply.ts';
+import { CompiledQuery, type Kysely, sql } from 'kysely';
+import { applyStatement } from '../../src/apply/apply-statement.ts';
 import { families } from '../../src/families/index.ts';
 import type { Tables } from '../../src/store/tables.ts';
 import { generators } from './generators.ts';
 
 const job = 200;
+const statement = applyStatement(families);
 
 export interface Volume {
   receipts: number;
@@ -38,13 +39,23 @@ export async function fill(
 
 async function insertDay(db: Kysely<Tables>, day: number, perDay: number, days: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
-    insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, status,
-                            delivery_count, received_at, last_received_at, applied_at)
-    select id, envelope->>'event', family, envelope->>'client_id', envelope->>'business_id', event_time,
-           envelope, 'received', copies, received_at, received_at, received_at + lag
-    from bench.callbacks_of(${day}, ${perDay}, ${days})
+    with callbacks as materialized (
+      select distinct on (id) * from bench.callbacks_of(${day}, ${perDay}, ${days}) order by id
+    ), stored as (
+      insert into inbox (id, event, family, client_id, business_id, event_time, envelope, received_at)
+      select id, envelope->>'event', family, envelope->>'client_id', envelope->>'business_id', event_time,
+             envelope, received_at
+      from callbacks
+      order by received_at
+      on conflict (id) do nothing
+      returning id
+    ), resent as (
+      insert into resends (id, count, last_received_at)
+      select id, copies - 1, received_at from callbacks join stored using (id) where copies > 1
+    )
+    insert into unapplied_deliveries (id, family, received_at, applied_at)
+    select id, family, received_at, received_at + lag from callbacks join stored using (id)
     order by received_at
-    on conflict (id) do nothing
     returning id`.execute(db);
   return rows.map(({ id }) => id);
 }
@@ -53,7 +64,7 @@ function apply(db: Kysely<Tables>, ids: string[]): Promise<void> {
   return db.transaction().execute(async (tx) => {
     // In jobs of the usual size: one job per day would store each business's rows next to each other.
     for (let at = 0; at < ids.length; at += job) {
-      await applyTogether(tx, families, ids.slice(at, at + job), ['received']);
+      await tx.executeQuery(CompiledQuery.raw(statement, [ids.slice(at, at + job)]));
     }
   });
 }

@@ -11,5 +11,5 @@ export const familiesWithoutReports = families.map(({ versions, ...family }: Fam
 export async function withoutReports({ pool }: Pick<Database, 'pool'>): Promise<void> {
   const { rows } = await pool.query<{ name: string }>(indexes);
   await pool.query(`drop index ${rows.map(({ name }) => name).join(', ')}`);
-  await pool.query('alter table deliveries reset (autovacuum_vacuum_insert_scale_factor)');
+  await pool.query('alter table applied_deliveries reset (autovacuum_vacuum_insert_scale_factor)');
 }

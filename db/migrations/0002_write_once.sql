@@ -3,6 +3,11 @@
 
 alter table deliveries rename to inbox;
 alter index deliveries_pkey rename to inbox_pkey;
+-- Whoever could read the table can read the view.
+insert into saved_grants (view, column_name, privileges)
+select 'deliveries', null, relacl from pg_class where oid = 'inbox'::regclass and relacl is not null
+union all
+select 'deliveries', attname, attacl from pg_attribute where attrelid = 'inbox'::regclass and attacl is not null;
 comment on table  inbox          is 'Every acknowledged callback, written once; read it through the view deliveries';
 comment on column inbox.envelope is 'The callback as received';
 
@@ -19,7 +24,7 @@ comment on table  unapplied_deliveries            is 'Deliveries that are to be 
 comment on column unapplied_deliveries.error      is 'Why it failed; null: it waits';
 comment on column unapplied_deliveries.applied_at is 'When it was applied, if a replay failed afterwards';
 
-create index unapplied_deliveries_waiting on unapplied_deliveries (received_at) where error is null;
+create index unapplied_deliveries_by_age on unapplied_deliveries (received_at);
 -- Every row is deleted within seconds: without frequent vacuuming, looking for the oldest reads what is deleted.
 alter table unapplied_deliveries set (
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0
@@ -101,23 +106,16 @@ create index receipts_received on receipts (business_id, reporting.day(received_
 drop index receipt_versions_day, receipt_versions_applied;
 create index receipt_versions_day on receipt_versions (business_id, reporting.day(received_at));
 
--- Both tables have the same columns in the same order. A trigger, because only it sees the row that an upsert has
--- replaced, also where another worker inserted it a moment before.
-create function keep_superseded_receipts() returns trigger language plpgsql as $$
+-- A trigger, because only it sees the row that an upsert has replaced, also where another worker inserted it a moment
+-- before. Both tables have the same columns in the same order.
+create function keep_superseded_receipt() returns trigger language plpgsql as $$
 begin
-  insert into public.receipt_versions
-  select * from replaced
-  where not exists (
-    select from public.receipts r
-    where r.business_id = replaced.business_id and r.receipt_id = replaced.receipt_id
-      and r.delivery_id = replaced.delivery_id
-  )
-  on conflict do nothing;
+  insert into public.receipt_versions select old.* on conflict do nothing;
   return null;
 end
 $$;
-create trigger keep_superseded_receipts after update on receipts
-  referencing old table as replaced for each statement execute function keep_superseded_receipts();
+create trigger keep_superseded_receipt after update on receipts
+  for each row when (old.delivery_id <> new.delivery_id) execute function keep_superseded_receipt();
 
 -- What is derived from a delivery is deleted with it.
 create or replace function forget_versions() returns trigger language plpgsql as $$

@@ -22,6 +22,15 @@ left join resends r using (id);
 create or replace trigger delete_delivery instead of delete on deliveries
   for each row execute function delete_delivery();
 
+create or replace view reporting.applied_deliveries as
+select
+  id as delivery_id, family, event, business_id, client_id,
+  case when family = 'receipt' then reporting.receipt_id(envelope) end as receipt_id,
+  event_time, status, error, received_at, reporting.day(received_at) as day,
+  reporting.hour(received_at) as hour, applied_at, delivery_count - 1 as duplicates, last_received_at
+from deliveries
+where status = 'applied';
+
 create or replace view reporting.deliveries as
 select
   id as delivery_id, family, event, business_id, client_id,
@@ -29,9 +38,6 @@ select
   event_time, status, error, received_at, reporting.day(received_at) as day,
   reporting.hour(received_at) as hour, applied_at, delivery_count - 1 as duplicates, last_received_at
 from deliveries;
-
-create or replace view reporting.applied_deliveries as
-select * from reporting.deliveries where status = 'applied';
 
 -- A rejected body may contain any bytes; escaped, they can be searched as text.
 create or replace function reporting.business_in(body bytea) returns text

@@ -31,15 +31,15 @@ const takeUnapplied = (families: string, condition: string) => `
 export function applyStatement(families: readonly Family[], status: DeliveryStatus = 'received'): string {
   const names = families.map(({ name }) => literal(name)).join(', ');
   const changed = families.map(({ name }) => quoted(`changed_${name}`));
-  const isReplay = status === 'applied';
+  const applied = `, applied as (
+  insert into applied_deliveries (id, family, business_id, event_time, received_at, applied_at)
+  select id, family, business_id, event_time, received_at, coalesce(applied_at, now()) from loaded
+)`;
   return `
 with taken as materialized (${taken[status](names)}
 ), loaded as materialized (
   select d.*, taken.applied_at from taken join inbox d using (id)
-), ${families.map((family) => upsertOf(family) + (isReplay ? replacedVersions(family) : '')).join(', ')}${isReplay ? '' : `, applied as (
-  insert into applied_deliveries (id, family, business_id, event_time, received_at, applied_at)
-  select id, family, business_id, event_time, received_at, coalesce(applied_at, now()) from loaded
-)`}
+), ${families.map((family) => upsertOf(family, status !== 'received')).join(', ')}${status === 'applied' ? '' : applied}
 select (select count(*) from loaded)::int as applied,
   (${changed.map((name) => `(select count(*) from ${name})`).join(' + ')})::int as changed,
   (select extract(epoch from now() - min(received_at))::float8 from loaded) as "waitedS"`;
@@ -59,8 +59,9 @@ export const planForAnySize: SessionSettings = {
 
 const upserts = new WeakMap<Family, string>();
 
-function upsertOf(family: Family): string {
-  const upsert = upserts.get(family) ?? upsertStatement(family);
+function upsertOf(family: Family, isReplay: boolean): string {
+  if (isReplay) return upsertStatement(family, true);
+  const upsert = upserts.get(family) ?? upsertStatement(family, false);
   upserts.set(family, upsert);
   return upsert;
 }
@@ -76,8 +77,10 @@ function upsertOf(family: Family): string {
  *
  * Where the family has a table of versions, its table contains the newest and the table of versions all others. A version
  * that is replaced is copied there by a trigger; one that is not the newest when it is applied is inserted here.
+ *
+ * @param isReplay whether the deliveries may have been applied before
  */
-function upsertStatement(family: Family): string {
+function upsertStatement(family: Family, isReplay: boolean): string {
   const { name, fields, identifiedBy, orderedBy, deletedBy, versions } = family;
   const names = Object.keys(fields);
   const unpacked = names.map((field) => `${quoted(field)} ${fields[field]!.json}`);
@@ -102,7 +105,7 @@ function upsertStatement(family: Family): string {
     const isDeletion = `${row}.last_event = ${literal(deletedBy)}`;
     return `case when ${isDeletion} then ${orElse('infinity')} else ${orElse('-infinity')} end`;
   };
-  const version = (row: string) => [
+  const order = (row: string) => [
     `${row}.event_time`,
     ...(orderedBy ? [changeTime(row, orderedBy)] : []),
     `array_position(array[${family.events.map(literal).join(', ')}], ${row}.last_event)`,
@@ -124,40 +127,33 @@ function upsertStatement(family: Family): string {
   insert into ${quoted(family.table)} as existing (${list(own)})
   select distinct on (${list(key)}) ${list(own)}
   from ${incoming}
-  order by ${[list(key), ...version(incoming).map((value) => `${value} desc`)].join(', ')}
+  order by ${[list(key), ...order(incoming).map((value) => `${value} desc`)].join(', ')}
   on conflict (${list(key)}) do update set
     ${own.map((column) => `${quoted(column)} = excluded.${quoted(column)}`).join(',\n    ')}
-  where (${version('excluded').join(', ')})
-     >= (${version('existing').join(', ')})
+  where (${order('excluded').join(', ')})
+     >= (${order('existing').join(', ')})
     and existing.* is distinct from excluded.*
   returning ${list(versions ? [...key, 'delivery_id'] : ['delivery_id'])}
 )`,
   ];
   if (versions) {
-    // A delivery that is applied again may be the newest, and unchanged.
+    const version = [...key, 'delivery_id'];
+    const isNewest = `select from ${quoted(family.table)} newest where ${equal('newest', incoming, version)}`;
     expressions.push(`${quoted(`superseded_${name}`)} as (
   insert into ${quoted(versions)} (${list(own)})
   select ${list(own)}
   from ${incoming}
-  where delivery_id not in (select delivery_id from ${changed})
-    and not exists (
-      select from ${quoted(family.table)} existing
-      where ${equal('existing', incoming, [...key, 'delivery_id'])}
-    )
+  where delivery_id not in (select delivery_id from ${changed})${isReplay ? ` and not exists (${isNewest})` : ''}
   on conflict do nothing
 )`);
+    // It was superseded before the newer versions were deleted.
+    if (isReplay) {
+      expressions.push(`${quoted(`newest_again_${name}`)} as (
+  delete from ${quoted(versions)} superseded using ${changed} where ${equal('superseded', changed, version)}
+)`);
+    }
   }
   return expressions.join(', ');
-}
-
-/** Removes versions from the table of versions that a replay made the newest, as after the family's table was emptied. */
-function replacedVersions({ name, versions, identifiedBy }: Family): string {
-  if (!versions) return '';
-  const changed = quoted(`changed_${name}`);
-  return `, ${quoted(`replaced_${name}`)} as (
-  delete from ${quoted(versions)} superseded using ${changed}
-  where ${equal('superseded', changed, ['business_id', identifiedBy!, 'delivery_id'])}
-)`;
 }
 
 const equal = (one: string, other: string, columns: readonly string[]) =>

@@ -63,7 +63,7 @@ export async function applyDeliveries(
  *
  * @throws the database's error, also for a delivery's data
  */
-export async function applyTogether(
+async function applyTogether(
   db: Kysely<Tables>,
   families: readonly Family[],
   ids: readonly string[],

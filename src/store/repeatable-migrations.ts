@@ -67,7 +67,12 @@ async function dropViews(
   const created = files.flatMap(({ text }) => [
     ...text.matchAll(/create or replace (view|function) (reporting\.\w+|deliveries)/g),
   ]);
-  const views = created.filter(([, kind]) => kind === 'view').map(([, , name]) => name!);
+  const named = created.filter(([, kind]) => kind === 'view').map(([, , name]) => name!);
+  // A release may have had a table of this name.
+  const { rows } = await sql<{ name: string }>`
+    select name from unnest(${named}::text[]) as name join pg_class on oid = to_regclass(name) where relkind = 'v'
+    `.execute(trx);
+  const views = rows.map(({ name }) => name);
   await sql`
     insert into saved_grants (view, column_name, privileges)
     select name, null, relacl
@@ -79,7 +84,7 @@ async function dropViews(
   try {
     // Later ones depend on earlier ones.
     for (const [, kind, name] of created.toReversed()) {
-      await sql.raw(`drop ${kind} if exists ${name}`).execute(trx);
+      if (kind === 'function' || views.includes(name!)) await sql.raw(`drop ${kind} if exists ${name}`).execute(trx);
     }
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== '2BP01') throw error;

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { applyDeliveries } from '../../src/apply/apply.ts';
+import { applyStatement } from '../../src/apply/apply-statement.ts';
 import { families } from '../../src/families/index.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { consentFormCallback, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
@@ -24,7 +25,7 @@ const receipts = (count: number) =>
 const untilBlocked = () =>
   until(async () => {
     const query = `select 1 from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like '%locked%'`;
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%taken%'`;
     return (await database.rows(query)).length === 1;
   });
 
@@ -32,11 +33,8 @@ it('a job with all families takes one statement and no transaction', async () =>
   const ids = await insert([...receipts(3), consentFormCallback(), reviewRequestCallback()]);
   const queries = jest.spyOn(pg.Client.prototype, 'query');
   try {
-    expect(await applyDeliveries(database.db, families, ids)).toMatchObject({
-      applied: 5,
-      changed: 5,
-      failed: [],
-    });
+    const result = await applyDeliveries(database.db, families, ids, { preparedOn: database.pool });
+    expect(result).toMatchObject({ applied: 5, changed: 5, failed: [] });
     expect(queries).toHaveBeenCalledTimes(1);
   } finally {
     queries.mockRestore();
@@ -47,7 +45,7 @@ it('a delivery that another worker applied while the job waited for its lock is 
   const ids = await insert(receipts(2));
   await withClient(database.url, async (other) => {
     await other.query('begin');
-    await other.query(`update deliveries set status = 'applied' where id = $1`, [ids[0]]);
+    await other.query('delete from unapplied_deliveries where id = $1', [ids[0]]);
     const applying = applyDeliveries(database.db, families, ids);
     await untilBlocked();
     await other.query('commit');
@@ -56,15 +54,13 @@ it('a delivery that another worker applied while the job waited for its lock is 
   expect(await database.rows('select receipt_id from receipts')).toEqual([{ receipt_id: '1' }]);
 });
 
-it('a delivery that is resent while a job waits for its lock is counted and applied', async () => {
-  const ids = await insert(receipts(1));
+it('a resend waits for no worker, and a worker for no resend', async () => {
+  const [id] = await insert(receipts(1));
   await withClient(database.url, async (other) => {
     await other.query('begin');
-    await other.query('update deliveries set delivery_count = delivery_count + 1');
-    const applying = applyDeliveries(database.db, families, ids);
-    await untilBlocked();
+    await other.query(applyStatement(families), [[id]]);
+    expect(await insert(receipts(1))).toEqual([id]);
     await other.query('commit');
-    expect(await applying).toMatchObject({ applied: 1, changed: 1 });
   });
   expect(await database.rows('select status, delivery_count from deliveries')).toEqual([
     { status: 'applied', delivery_count: 2 },
@@ -81,12 +77,13 @@ it('a job locks all its deliveries, ordered by id, before it writes a row of a t
   const inOrder = ids.toSorted();
   await withClient(database.url, async (other) => {
     await other.query('begin');
-    await other.query('select 1 from deliveries where id = $1 for update', [inOrder[3]]);
+    await other.query('select 1 from unapplied_deliveries where id = $1 for update', [inOrder[3]]);
     const applying = applyDeliveries(database.db, families, ids);
     await untilBlocked();
-    const free = await other.query('select id from deliveries where id = any($1) for update skip locked', [
-      ids,
-    ]);
+    const free = await other.query(
+      'select id from unapplied_deliveries where id = any($1) for update skip locked',
+      [ids],
+    );
     expect(free.rows.map(({ id }) => id).toSorted()).toEqual(inOrder.slice(3));
     expect((await other.query('select 1 from receipts for update skip locked')).rows).toHaveLength(5);
     await other.query('rollback');

@@ -17,21 +17,23 @@ const around = {
   delivery_id: 'uuid',
 };
 
+const times = { received_at: 'timestamp with time zone', applied_at: 'timestamp with time zone' };
+
 async function columnsOf(table: string): Promise<Record<string, unknown>> {
   const rows = await database.rows(
     `select attname, format_type(atttypid, atttypmod) as type from pg_attribute
-     where attrelid = $1::regclass and attnum > 0 and not attisdropped`,
+     where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attnum`,
     [table],
   );
   return Object.fromEntries(rows.map(({ attname, type }) => [attname, type]));
 }
 
-async function expectedColumns({ fields }: Family): Promise<Record<string, unknown>> {
+async function expectedColumns({ fields, versions }: Family): Promise<Record<string, unknown>> {
   const types = Object.entries(fields).map(
     ([name, { json, column }]) => `pg_typeof(${column(`null::${json}`)})::text as "${name}"`,
   );
   const [row] = await database.rows(`select ${types.join(', ')}`);
-  return { ...around, ...row };
+  return { ...around, ...row, ...(versions && times) };
 }
 
 it.each(families.map((family: Family) => [family.table, family] as const))(
@@ -42,9 +44,9 @@ it.each(families.map((family: Family) => [family.table, family] as const))(
 );
 
 it.each(families.flatMap((family: Family) => (family.versions ? [[family.versions, family] as const] : [])))(
-  'the table %s has the columns of its family’s table and two times, and no other',
+  'the table %s has the columns of its family’s table, in the same order',
   async (versions, family) => {
-    const times = { received_at: 'timestamp with time zone', applied_at: 'timestamp with time zone' };
-    expect(await columnsOf(versions)).toEqual({ ...(await columnsOf(family.table)), ...times });
+    const [those, own] = [await columnsOf(versions), await columnsOf(family.table)];
+    expect(Object.entries(those)).toEqual(Object.entries(own));
   },
 );

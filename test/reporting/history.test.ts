@@ -60,7 +60,7 @@ it('a deletion without updated_at is the last version of its second', async () =
 
 it('receipt_history contains applied versions only, so that faulty data cannot break it', async () => {
   const [id] = await insertCallbacks(database, [version('created', 1_700_000_000, { archive: 1e30 })]);
-  await database.pool.query(`update deliveries set status = 'failed' where id = $1`, [id]);
+  await database.pool.query(`update unapplied_deliveries set error = 'broken' where id = $1`, [id]);
   await apply(database, [version('updated', 1_700_000_001, {})]);
   expect(await database.rows('select version, event from reporting.receipt_history')).toEqual([
     { version: '1', event: 'receipt.updated' },
