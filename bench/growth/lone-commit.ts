@@ -31,7 +31,7 @@ export async function loneCommits(url: string, seed: number, count: number) {
     if (number === count * 2) break;
   }
   // They have no jobs: the next measurement must not wait for them.
-  await pool.query(`delete from inbox where id in (select id from unapplied_deliveries)`);
+  await pool.query(`delete from inbox where id in (select id from pending_deliveries)`);
   await pool.end();
   return { ours: ours.percentile(0.5), plain: theirs.percentile(0.5) };
 }

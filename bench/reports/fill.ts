@@ -5,7 +5,7 @@ import type { Tables } from '../../src/store/tables.ts';
 import { generators } from './generators.ts';
 
 const job = 200;
-const statement = applyStatement(families);
+const statement = applyStatement(families, 'failed');
 
 export interface Volume {
   receipts: number;
@@ -53,8 +53,8 @@ async function insertDay(db: Kysely<Tables>, day: number, perDay: number, days: 
       insert into resends (id, count, last_received_at)
       select id, copies - 1, received_at from callbacks join stored using (id) where copies > 1
     )
-    insert into unapplied_deliveries (id, family, received_at, applied_at)
-    select id, family, received_at, received_at + lag from callbacks join stored using (id)
+    insert into failed_deliveries (id, family, received_at, error, applied_at)
+    select id, family, received_at, '', received_at + lag from callbacks join stored using (id)
     order by received_at
     returning id`.execute(db);
   return rows.map(({ id }) => id);
@@ -62,6 +62,7 @@ async function insertDay(db: Kysely<Tables>, day: number, perDay: number, days: 
 
 function apply(db: Kysely<Tables>, ids: string[]): Promise<void> {
   return db.transaction().execute(async (tx) => {
+    // Those that failed, because only these can have been applied before, at a given time.
     // In jobs of the usual size: one job per day would store each business's rows next to each other.
     for (let at = 0; at < ids.length; at += job) {
       await tx.executeQuery(CompiledQuery.raw(statement, [ids.slice(at, at + job)]));

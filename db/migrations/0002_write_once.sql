@@ -1,5 +1,5 @@
--- A delivery is written once. Whether it is applied is in tables of its own, so that applying it copies neither its
--- envelope nor its index entries. `deliveries` becomes a view with the same columns (db/reporting).
+-- A delivery is written once. Its status is the table of narrow rows that it is in, so that applying it copies
+-- neither its envelope nor the index entries. `deliveries` becomes a view with the same columns (db/reporting).
 
 alter table deliveries rename to inbox;
 alter index deliveries_pkey rename to inbox_pkey;
@@ -11,28 +11,37 @@ select 'deliveries', attname, attacl from pg_attribute where attrelid = 'inbox':
 comment on table  inbox          is 'Every acknowledged callback, written once; read it through the view deliveries';
 comment on column inbox.envelope is 'The callback as received';
 
---------------------------------------------------------------------------------------------- What is still to be done
+--------------------------------------------------------------------------- The status: in which table a delivery is
 
-create table unapplied_deliveries (
+create table pending_deliveries (
   id          uuid        primary key,
   family      text        not null,
-  received_at timestamptz not null,
-  error       text,
-  applied_at  timestamptz
+  received_at timestamptz not null
 );
-comment on table  unapplied_deliveries            is 'Deliveries that are to be applied, or failed. Applying one deletes its row, which is also the lock';
-comment on column unapplied_deliveries.error      is 'Why it failed; null: it waits';
-comment on column unapplied_deliveries.applied_at is 'When it was applied, if a replay failed afterwards';
+comment on table pending_deliveries is 'Deliveries that are to be applied. Applying one deletes its row, which is also the lock';
 
-create index unapplied_deliveries_by_age on unapplied_deliveries (received_at);
+create index pending_deliveries_by_age on pending_deliveries (received_at);
 -- Every row is deleted within seconds: without frequent vacuuming, looking for the oldest reads what is deleted.
-alter table unapplied_deliveries set (
+alter table pending_deliveries set (
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0
 );
 
-insert into unapplied_deliveries
-select id, family, received_at, case status when 'failed' then coalesce(error, 'unknown') end, applied_at
-from inbox where status <> 'applied' order by received_at;
+insert into pending_deliveries
+select id, family, received_at from inbox where status = 'received' order by received_at;
+
+create table failed_deliveries (
+  id          uuid        primary key,
+  family      text        not null,
+  received_at timestamptz not null,
+  error       text        not null,
+  applied_at  timestamptz
+);
+comment on table  failed_deliveries            is 'Deliveries whose data caused an error; a replay tries again';
+comment on column failed_deliveries.applied_at is 'When it was first applied, if a replay failed afterwards';
+
+insert into failed_deliveries
+select id, family, received_at, coalesce(error, ''), applied_at
+from inbox where status = 'failed' order by received_at;
 
 create table applied_deliveries (
   id          uuid        primary key,
@@ -121,7 +130,8 @@ create trigger keep_superseded_receipt after update on receipts
 create or replace function forget_versions() returns trigger language plpgsql as $$
 begin
   if tg_op = 'TRUNCATE' then
-    truncate public.unapplied_deliveries, public.applied_deliveries, public.resends, public.receipt_versions;
+    truncate public.pending_deliveries, public.failed_deliveries, public.applied_deliveries, public.resends,
+             public.receipt_versions;
     return null;
   end if;
   -- Only of those that were applied: another may have no valid receipt id.
@@ -129,13 +139,14 @@ begin
     select d.* from deleted d
     where family = 'receipt' and (
       exists (select from public.applied_deliveries a where a.id = d.id)
-      or exists (select from public.unapplied_deliveries u where u.id = d.id and u.applied_at is not null)
+      or exists (select from public.failed_deliveries f where f.id = d.id and f.applied_at is not null)
     )
   )
   delete from public.receipt_versions v
   using applied d
   where v.receipt_id = reporting.receipt_id(d.envelope) and v.business_id = d.business_id and v.delivery_id = d.id;
-  delete from public.unapplied_deliveries u using deleted d where u.id = d.id;
+  delete from public.pending_deliveries p using deleted d where p.id = d.id;
+  delete from public.failed_deliveries f using deleted d where f.id = d.id;
   delete from public.applied_deliveries a using deleted d where a.id = d.id;
   delete from public.resends r using deleted d where r.id = d.id;
   return null;

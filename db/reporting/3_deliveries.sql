@@ -1,21 +1,29 @@
 -- Deliveries, quarantine and schema drift: whether the reports are complete.
 
--- Status and error are where deliveries wait, fail and are applied; the envelope is in the inbox, which a query that
--- does not ask for it never reads.
+-- The status of a delivery is the table that it is in. A condition on the status reads only that table, and a query
+-- that does not ask for the envelope or the resends does not read these.
 create or replace view deliveries as
 select
-  a.id, i.event, a.family, i.client_id, a.business_id, a.event_time, i.envelope, 'applied' as status,
-  null::text as error, 1 + coalesce(r.count, 0) as delivery_count, a.received_at,
-  coalesce(r.last_received_at, a.received_at) as last_received_at, a.applied_at
-from applied_deliveries a
+  s.id, i.event, s.family, i.client_id, s.business_id, s.event_time, i.envelope,
+  'applied' as status, null::text as error, 1 + coalesce(r.count, 0) as delivery_count,
+  s.received_at, coalesce(r.last_received_at, s.received_at) as last_received_at, s.applied_at
+from applied_deliveries s
 left join inbox i using (id)
 left join resends r using (id)
 union all
 select
-  u.id, i.event, u.family, i.client_id, i.business_id, i.event_time, i.envelope,
-  case when u.error is null then 'received' else 'failed' end, u.error, 1 + coalesce(r.count, 0), u.received_at,
-  coalesce(r.last_received_at, u.received_at), u.applied_at
-from unapplied_deliveries u
+  s.id, i.event, s.family, i.client_id, i.business_id, i.event_time, i.envelope,
+  'received', null, 1 + coalesce(r.count, 0),
+  s.received_at, coalesce(r.last_received_at, s.received_at), null
+from pending_deliveries s
+left join inbox i using (id)
+left join resends r using (id)
+union all
+select
+  s.id, i.event, s.family, i.client_id, i.business_id, i.event_time, i.envelope,
+  'failed', s.error, 1 + coalesce(r.count, 0),
+  s.received_at, coalesce(r.last_received_at, s.received_at), s.applied_at
+from failed_deliveries s
 left join inbox i using (id)
 left join resends r using (id);
 
@@ -81,7 +89,7 @@ from (
 ) arrivals
 group by business_id, family, day, hour;
 
-comment on view deliveries                   is 'Every acknowledged callback, once. The tables behind it: inbox, unapplied_deliveries, applied_deliveries, resends';
+comment on view deliveries                   is 'Every acknowledged callback, once. The tables behind it: inbox, pending_deliveries, applied_deliveries, failed_deliveries, resends';
 comment on view reporting.deliveries         is 'Every accepted callback, without its content';
 comment on view reporting.applied_deliveries is 'The deliveries that are applied to their tables';
 comment on view reporting.quarantine         is 'Rejected callbacks, without their content';

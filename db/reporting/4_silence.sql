@@ -19,7 +19,7 @@ select
 from (
   select business_id from businesses where business_id is not null
   union
-  select business_id from unapplied_deliveries join inbox using (id)
+  select business_id from deliveries where status <> 'applied'
 ) b
 cross join lateral (
   -- A business that has sent nothing for 90 days is considered inactive.

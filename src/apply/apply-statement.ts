@@ -5,26 +5,24 @@ import type { DeliveryStatus } from '../store/tables.ts';
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
 
-/** Which deliveries a statement applies: those with this status. */
+/** Takes the deliveries that have this status, the ids $1 and one of these families; others are skipped. */
 const taken: Record<DeliveryStatus, (families: string) => string> = {
-  received: (families) => takeUnapplied(families, 'error is null'),
-  failed: (families) => takeUnapplied(families, 'error is not null'),
+  received: (families) => `
+  delete from pending_deliveries where id = any($1::uuid[]) and family in (${families})
+  returning id, null::timestamptz as applied_at`,
+  failed: (families) => `
+  delete from failed_deliveries where id = any($1::uuid[]) and family in (${families}) returning id, applied_at`,
   applied: (families) => `
-  select id, received_at, applied_at from applied_deliveries
-  where id = any($1::uuid[]) and family in (${families}) order by id for update`,
+  select id, applied_at from applied_deliveries where id = any($1::uuid[]) and family in (${families})
+  order by id for update`,
 };
-
-const takeUnapplied = (families: string, condition: string) => `
-  delete from unapplied_deliveries
-  where id = any($1::uuid[]) and family in (${families}) and ${condition}
-  returning id, received_at, applied_at`;
 
 /**
  * The statement that applies deliveries ($1, ids) of this status to their families' tables. It is one statement, so that
  * it takes one round trip and needs no transaction. It returns one row: the number of deliveries `applied` and of rows
  * `changed`.
  *
- * Deleting a delivery from what is to be applied is the lock and the mark: of two workers, the second finds nothing. With
+ * Deleting a delivery from the pending ones is the lock and the mark: of two workers, the second finds nothing. With
  * `planForAnySize` they are deleted in the order of their ids; the tables follow in the order of the list, each in the
  * order of its keys. This prevents deadlocks.
  */

@@ -1,4 +1,4 @@
-import { CompiledQuery, type Kysely, sql } from 'kysely';
+import { CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely';
 import pg from 'pg';
 import type { Family } from '../families/index.ts';
 import { describeRefusal, isRefusedData } from '../store/faults.ts';
@@ -29,8 +29,8 @@ export interface ApplyOptions {
 const nothing: Applied = { applied: 0, changed: 0, failed: [], broken: [] };
 
 /**
- * Applies deliveries to their families' tables, each exactly once: the same statement takes them off the deliveries that
- * are to be applied. If the statement fails, the families are applied separately, so that a broken table does not delay
+ * Applies deliveries to their families' tables, each exactly once: the same statement takes them off the pending
+ * deliveries. If the statement fails, the families are applied separately, so that a broken table does not delay
  * the others. If a family fails because of a delivery's data, its deliveries are applied one by one; the faulty one
  * becomes `failed`, with the reason.
  *
@@ -137,14 +137,18 @@ async function markFailed(
   status: DeliveryStatus = 'received',
   error: string,
 ): Promise<boolean> {
-  const { numAffectedRows } = await (status === 'applied'
-    ? sql`
-        with failed as (delete from applied_deliveries where id = ${id} returning *)
-        insert into unapplied_deliveries (id, family, received_at, error, applied_at)
-        select id, family, received_at, ${error}, applied_at from failed`
-    : sql`
-        update unapplied_deliveries set error = ${error}
-        where id = ${id} and (error is null) = ${status === 'received'}`
-  ).execute(db);
+  const { numAffectedRows } = await failing[status](id, error).execute(db);
   return numAffectedRows! > 0n;
 }
+
+const failing: Record<DeliveryStatus, (id: string, error: string) => RawBuilder<unknown>> = {
+  received: (id, error) => sql`
+    with failed as (delete from pending_deliveries where id = ${id} returning *)
+    insert into failed_deliveries (id, family, received_at, error)
+    select id, family, received_at, ${error} from failed`,
+  failed: (id, error) => sql`update failed_deliveries set error = ${error} where id = ${id}`,
+  applied: (id, error) => sql`
+    with failed as (delete from applied_deliveries where id = ${id} returning *)
+    insert into failed_deliveries (id, family, received_at, error, applied_at)
+    select id, family, received_at, ${error}, applied_at from failed`,
+};

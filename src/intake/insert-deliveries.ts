@@ -14,8 +14,8 @@ with incoming as materialized (
   from incoming
   on conflict (id) do nothing
   returning id, family, received_at
-), waiting as (
-  insert into unapplied_deliveries (id, family, received_at) select * from stored
+), pending as (
+  insert into pending_deliveries (id, family, received_at) select * from stored
 ), counted as (
   select id, copies, id in (select id from stored) as is_new from incoming
 ), resent as (

@@ -9,9 +9,9 @@ select reason, count(*)::int as rows from quarantine where replayed_at is null g
 set local enable_seqscan = off;
 set local enable_bitmapscan = off;
 select
-  (select count(*)::int from (select from unapplied_deliveries where error is null limit ${maxCounted}) to_do) as received,
-  (select count(*)::int from (select from unapplied_deliveries where error is not null limit ${maxCounted}) to_do) as failed,
-  (select coalesce(extract(epoch from now() - min(received_at)), 0)::float8 from unapplied_deliveries where error is null) as oldest`;
+  (select count(*)::int from (select from pending_deliveries limit ${maxCounted}) pending) as received,
+  (select count(*)::int from (select from failed_deliveries limit ${maxCounted}) failed) as failed,
+  (select coalesce(extract(epoch from now() - min(received_at)), 0)::float8 from pending_deliveries) as oldest`;
 
 /**
  * Reads the statistics of the tables, in a time that does not depend on their size.

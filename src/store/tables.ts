@@ -25,12 +25,10 @@ export interface Tables {
     last_received_at: Date;
     applied_at: Date | null;
   };
-  unapplied_deliveries: {
+  pending_deliveries: {
     id: string;
     family: string;
     received_at: Date;
-    error: string | null;
-    applied_at: Date | null;
   };
   quarantine: {
     id: string;

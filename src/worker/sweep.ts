@@ -25,9 +25,8 @@ export async function sweep(
   if (families.length === 0) return 0;
   if ((await queue.countWaiting()) > mostWaitingJobs) return 0;
   const overdue = await db
-    .selectFrom('unapplied_deliveries')
+    .selectFrom('pending_deliveries')
     .select('id')
-    .where('error', 'is', null)
     .where('family', 'in', families)
     .where(
       sql<boolean>`(received_at < now() - ${olderThanMs} * interval '1 millisecond' or received_at > now())`,

@@ -45,7 +45,7 @@ it('a delivery that another worker applied while the job waited for its lock is 
   const ids = await insert(receipts(2));
   await withClient(database.url, async (other) => {
     await other.query('begin');
-    await other.query('delete from unapplied_deliveries where id = $1', [ids[0]]);
+    await other.query('delete from pending_deliveries where id = $1', [ids[0]]);
     const applying = applyDeliveries(database.db, families, ids);
     await untilBlocked();
     await other.query('commit');
@@ -77,11 +77,11 @@ it('a job locks all its deliveries, ordered by id, before it writes a row of a t
   const inOrder = ids.toSorted();
   await withClient(database.url, async (other) => {
     await other.query('begin');
-    await other.query('select 1 from unapplied_deliveries where id = $1 for update', [inOrder[3]]);
+    await other.query('select 1 from pending_deliveries where id = $1 for update', [inOrder[3]]);
     const applying = applyDeliveries(database.db, families, ids);
     await untilBlocked();
     const free = await other.query(
-      'select id from unapplied_deliveries where id = any($1) for update skip locked',
+      'select id from pending_deliveries where id = any($1) for update skip locked',
       [ids],
     );
     expect(free.rows.map(({ id }) => id).toSorted()).toEqual(inOrder.slice(3));

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type pg from 'pg';
 import { z } from 'zod';
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { amount, text } from '../../src/families/field.ts';
@@ -281,7 +282,7 @@ it('a delivery that another worker has applied meanwhile does not become failed'
   await database.pool.query('alter table receipts add constraint none_yet check (receipt_id < 0)');
   const [id] = await insert([receiptCallback()]);
   // The other worker finishes between the failed statement and the update to `failed`.
-  const statement = jest.spyOn(database.pool, 'query').mockImplementationOnce(async (query: never) => {
+  const statement = jest.spyOn(database.pool, 'query').mockImplementationOnce((async (query: pg.QueryConfig) => {
     try {
       return await database.pool.query(query);
     } catch (error) {
@@ -289,7 +290,7 @@ it('a delivery that another worker has applied meanwhile does not become failed'
       await applyDeliveries(database.db, families, [id!]);
       throw error;
     }
-  });
+  }) as never);
   const preparedOn = database.pool;
   const { applied, failed } = await applyDeliveries(database.db, [families[0]], [id!], { preparedOn });
   statement.mockRestore();

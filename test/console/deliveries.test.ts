@@ -11,7 +11,7 @@ import {
   receiptCallback,
   reviewRequestCallback,
 } from '../support/callbacks.ts';
-import { apply, clear, insertCallbacks } from '../support/deliveries.ts';
+import { apply, clear, insertCallbacks, insertWithStatus, moveApplied } from '../support/deliveries.ts';
 import { until } from '../support/until.ts';
 import { useConsole } from './use-console.ts';
 
@@ -53,10 +53,8 @@ it('pages in either direction contain every matching delivery once, newest first
     fc.asyncProperty(history, filters, fc.integer({ min: 1, max: 7 }), async (callbacks, filter, size) => {
       await clear(database);
       const ids = await apply(database, callbacks);
-      await database.pool.query(
-        `update deliveries set status = 'failed' where get_byte(uuid_send(id), 15) < 64;
-         update deliveries set status = 'received' where get_byte(uuid_send(id), 15) > 192`,
-      );
+      await moveApplied(database, 'get_byte(uuid_send(id), 15) < 64', 'failed');
+      await moveApplied(database, 'get_byte(uuid_send(id), 15) > 192', 'pending');
       const expected = (await database.rows(`select * from deliveries order by id desc`)).filter(
         (row) =>
           (!filter.family || row.family === filter.family) &&
@@ -90,12 +88,13 @@ it('reads only a few of 20,000 deliveries for a page, whatever the filter', asyn
     ['one delivery', { id: place.before }, {}],
   ];
 
-  await database.pool.query(
-    `insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, status)
-     select ('018bcfe5-6800-8000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 'mcert.created',
-            case when n % 3 = 0 then 'receipt' else 'consent_form' end, 'c', 'b' || n % 50, now(),
-            jsonb_build_object('data', jsonb_build_object('receipt_id', n)),
-            case when n % 4000 = 0 then 'failed' else 'applied' end
+  await insertWithStatus(
+    database,
+    `select ('018bcfe5-6800-8000-8000-' || lpad(to_hex(n), 12, '0'))::uuid as id, 'mcert.created' as event,
+            case when n % 3 = 0 then 'receipt' else 'consent_form' end as family, 'c' as client_id,
+            'b' || n % 50 as business_id, now() as event_time,
+            jsonb_build_object('data', jsonb_build_object('receipt_id', n)) as envelope, now() as received_at,
+            case when n % 4000 = 0 then 'failed' else 'applied' end as status
      from generate_series(1, 20000) as n`,
   );
   await database.pool.query(
@@ -104,7 +103,7 @@ it('reads only a few of 20,000 deliveries for a page, whatever the filter', asyn
      select reporting.receipt_id(envelope), business_id, id, client_id, event, event_time, '{}', now(), now()
      from deliveries where family = 'receipt' and status = 'applied'`,
   );
-  await database.pool.query('vacuum analyze deliveries, receipt_versions');
+  await database.pool.query('vacuum analyze inbox, applied_deliveries, failed_deliveries, receipt_versions');
   for (const [name, filter, at] of filters) {
     const { rows } = await sql<{ 'QUERY PLAN': { Plan: PlanNode }[] }>`
       explain (analyze, format json) ${pageQuery(families, filter, at, 51)}`.execute(database.db);

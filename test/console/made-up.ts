@@ -7,6 +7,7 @@ import { createLog } from '../../src/log.ts';
 import { history } from '../../src/sandbox/history.ts';
 import { deliveryOf, paths } from '../support/callbacks.ts';
 import type { TestDatabase } from '../support/database.ts';
+import { setTimes } from '../support/deliveries.ts';
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
@@ -42,16 +43,14 @@ export async function makeUp(database: TestDatabase, days = 31, perDay = 70): Pr
     failed.push(...broken);
     applied.push(...ids.filter((id) => !broken.includes(id)));
   }
+  const after = (ms: number) => `(select event_time from inbox i where i.id = t.id) + interval '${ms} milliseconds'`;
+  await setTimes(database, { received_at: after(900), applied_at: after(960) });
   await database.pool.query(`
-    update deliveries set
-      received_at = event_time + interval '900 milliseconds',
-      last_received_at = event_time + interval '900 milliseconds',
-      applied_at = case when status = 'applied' then event_time + interval '960 milliseconds' end`);
-  await database.pool.query(`
-    update deliveries set delivery_count = 2, last_received_at = received_at + interval '31 seconds'
-    where id in (select id from deliveries order by id desc limit 200) and get_byte(uuid_send(id), 15) < 16`);
+    insert into resends (id, count, last_received_at)
+    select id, 1, received_at + interval '31 seconds' from (select * from inbox order by id desc limit 200) as newest
+    where get_byte(uuid_send(id), 15) < 16`);
   await fillQuarantine(database);
-  await database.pool.query('vacuum analyze deliveries, receipts, consent_forms, review_requests');
+  await database.pool.query('vacuum analyze inbox, applied_deliveries, receipts, consent_forms, review_requests');
   return { applied, failed };
 }
 

@@ -96,7 +96,7 @@ it('a job that is retried after a fault of the store is counted', async () => {
 it('pending deliveries are shown with their age and their jobs', async () => {
   const { url } = await start({ role: 'receiver' });
   for (const id of [1, 2]) await post(url + paths.receipt, receipt(id));
-  await database.pool.query(`update deliveries set received_at = now() - interval '1 hour'`);
+  await database.pool.query(`update pending_deliveries set received_at = now() - interval '1 hour'`);
   const { value } = await until(async () => {
     const now = await scrape(url);
     return now.value('receiver_queue_jobs', { state: 'waiting' }) ? now : undefined;
@@ -109,7 +109,7 @@ it('pending deliveries are shown with their age and their jobs', async () => {
 it('the apply delay starts at the arrival of the delivery, however late its job is', async () => {
   const receiver = await start({ role: 'receiver' });
   await post(receiver.url + paths.receipt, receipt(1));
-  await database.pool.query(`update deliveries set received_at = now() - interval '2 hours'`);
+  await database.pool.query(`update inbox set received_at = now() - interval '2 hours'`);
   const { url } = await start({ paths: { ...paths, receipt: '/elsewhere' } });
   const sum = await until(async () => (await scrape(url)).value('receiver_apply_delay_seconds_sum'));
   expect(sum).toBeGreaterThanOrEqual(7200);

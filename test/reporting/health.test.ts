@@ -1,7 +1,7 @@
 import { applyReportPaths } from '../../src/reporting/paths.ts';
 import { consentFormCallback, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { apply, clear, insertCallbacks, seconds } from '../support/deliveries.ts';
+import { apply, clear, insertCallbacks, seconds, setTimes } from '../support/deliveries.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -14,12 +14,10 @@ const event_time = seconds('2024-03-01T10:29:00Z');
 const receipt = (receipt_id: number, business_id = 'b1') =>
   receiptCallback({ event_time, business_id, data: { receipt_id } });
 
-/** Sets when deliveries were received, and other columns. */
-async function arrive(ids: string[], received: string, values: string = 'applied_at = applied_at') {
-  await database.pool.query(`update deliveries set received_at = $2, ${values} where id = any($1)`, [
-    ids,
-    received,
-  ]);
+/** Sets when deliveries were received, and when they were applied. */
+async function arrive(ids: string[], received: string, applied = received) {
+  const condition = `id in ('${ids.join("','")}')`;
+  await setTimes(database, { received_at: `'${received}'`, applied_at: `'${applied}'` }, condition);
 }
 
 async function quarantine(path: string, body: Buffer, received: string, replayed: string | null = null) {
@@ -33,11 +31,12 @@ async function quarantine(path: string, body: Buffer, received: string, replayed
 async function fillOneHour() {
   const [first, second, third] = await apply(database, [receipt(1), receipt(2), receipt(3)]);
   await insertCallbacks(database, [receipt(1), receipt(1)]);
-  const [failed, waiting, later] = await insertCallbacks(database, [receipt(4), receipt(5), receipt(6)]);
-  await arrive([first!], '2024-03-01T10:30:00Z', `applied_at = '2024-03-01T10:30:01.5Z'`);
-  await arrive([second!], '2024-03-01T10:31:00.250Z', `applied_at = '2024-03-01T10:31:01.250Z'`);
-  await arrive([third!], '2024-03-01T11:29:59Z', `applied_at = '2024-03-01T11:30:00Z'`);
-  await arrive([failed!], '2024-03-01T10:45:00Z', `status = 'failed'`);
+  const [failed] = await apply(database, [receiptCallback({ event_time, business_id: 'b1', data: { receipt_id: 4, archive: 1e30 } })]);
+  const [waiting, later] = await insertCallbacks(database, [receipt(5), receipt(6)]);
+  await arrive([first!], '2024-03-01T10:30:00Z', '2024-03-01T10:30:01.5Z');
+  await arrive([second!], '2024-03-01T10:31:00.250Z', '2024-03-01T10:31:01.250Z');
+  await arrive([third!], '2024-03-01T11:29:59Z', '2024-03-01T11:30:00Z');
+  await arrive([failed!], '2024-03-01T10:45:00Z');
   await arrive([waiting!, later!], '2024-03-01T10:50:00Z');
   await arrive([later!], '2024-03-01T10:51:00Z');
 }

@@ -1,5 +1,5 @@
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { clear } from '../support/deliveries.ts';
+import { clear, insertWithStatus } from '../support/deliveries.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -10,13 +10,12 @@ beforeEach(() => clear(database));
 
 /** Inserts deliveries of a business that were received these numbers of hours ago. */
 async function arrivals(business: string, hoursAgo: number[], status = 'applied') {
-  await database.pool.query(
-    `insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, received_at,
-                             status)
-     select gen_random_uuid(), 'google_review.request', 'review_request', 'c', $1, now(), '{}',
-            now() - ago * interval '1 hour', $3
-     from unnest($2::float[]) as ago`,
-    [business, hoursAgo, status],
+  await insertWithStatus(
+    database,
+    `select gen_random_uuid() as id, 'google_review.request' as event, 'review_request' as family, 'c' as client_id,
+            '${business}' as business_id, now() as event_time, '{}'::jsonb as envelope,
+            now() - ago * interval '1 hour' as received_at, '${status}' as status
+     from unnest(array[${hoursAgo}]::float[]) as ago`,
   );
 }
 
@@ -88,9 +87,10 @@ it('every business and family that has sent within 90 days has its own row', asy
   await arrivals('b1', [5]);
   await arrivals('b2', [1_000, 1_001]);
   await arrivals('b3', [91 * 24]);
-  await database.pool.query(
-    `insert into deliveries (id, event, family, client_id, business_id, event_time, envelope)
-     select gen_random_uuid(), 'mcert.created', 'consent_form', 'c', 'b1', now(), '{}'`,
+  await insertWithStatus(
+    database,
+    `select gen_random_uuid() as id, 'mcert.created' as event, 'consent_form' as family, 'c' as client_id,
+            'b1' as business_id, now() as event_time, '{}'::jsonb as envelope, now() as received_at, 'received' as status`,
   );
   expect(await database.rows('select business_id, family from reporting.silence order by 1, 2')).toEqual([
     { business_id: 'b1', family: 'consent_form' },

@@ -71,11 +71,12 @@ it('a change of the zone rebuilds every index on days', async () => {
   await applyReportTimezone(database.db, 'UTC');
   const after = await indexes();
   expect(after.map(({ name }) => name)).toEqual([
+    'applied_deliveries_of_business',
+    'applied_deliveries_times',
     'consent_forms_day',
-    'deliveries_of_business',
-    'deliveries_times',
     'receipt_versions_day',
     'receipts_day',
+    'receipts_received',
     'review_requests_day',
   ]);
   expect(after.filter(({ file }, index) => file === before[index]!.file)).toEqual([]);

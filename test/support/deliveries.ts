@@ -20,6 +20,52 @@ export async function apply(database: TestDatabase, callbacks: object[]): Promis
   return ids;
 }
 
+/**
+ * Inserts deliveries with any status and time of receipt.
+ *
+ * @param query selects the columns of inbox, and `status`
+ */
+export async function insertWithStatus(database: TestDatabase, query: string): Promise<void> {
+  const common = 'id, family, received_at';
+  await database.pool.query(`
+    with made as materialized (${query}), stored as (
+      insert into inbox (id, event, family, client_id, business_id, event_time, envelope, received_at)
+      select id, event, family, client_id, business_id, event_time, envelope, received_at from made
+    ), pending as (
+      insert into pending_deliveries (${common}) select ${common} from made where status = 'received'
+    ), failed as (
+      insert into failed_deliveries (${common}, error) select ${common}, 'broken' from made where status = 'failed'
+    )
+    insert into applied_deliveries (${common}, business_id, event_time, applied_at)
+    select ${common}, business_id, event_time, received_at from made where status = 'applied'`);
+}
+
+/** Gives applied deliveries another status, without taking their rows back. */
+export async function moveApplied(
+  database: TestDatabase,
+  condition: string,
+  status: 'pending' | 'failed',
+): Promise<void> {
+  const columns = status === 'failed' ? 'id, family, received_at, error' : 'id, family, received_at';
+  await database.pool.query(`
+    with moved as (delete from applied_deliveries where ${condition} returning *, 'broken' as error)
+    insert into ${status}_deliveries (${columns}) select ${columns} from moved`);
+}
+
+/** Sets the times of deliveries, `t`, to expressions, in every table that contains them. */
+export async function setTimes(
+  database: TestDatabase,
+  { received_at, applied_at }: { received_at: string; applied_at: string },
+  condition = 'true',
+): Promise<void> {
+  for (const table of ['inbox', 'pending_deliveries', 'failed_deliveries', 'applied_deliveries']) {
+    const applied = table === 'applied_deliveries' ? `, applied_at = ${applied_at}` : '';
+    await database.pool.query(
+      `update ${table} t set received_at = ${received_at}${applied} where ${condition}`,
+    );
+  }
+}
+
 export async function clear(database: TestDatabase): Promise<void> {
   await database.pool.query('truncate inbox, receipts, consent_forms, review_requests, quarantine');
 }

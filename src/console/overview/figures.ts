@@ -19,9 +19,9 @@ export interface Backlog {
 /** Deliveries that wait or failed, and rejected bodies. */
 export async function readBacklog(db: Kysely<Tables>): Promise<Backlog> {
   const { rows } = await sql<Backlog>`
-    select (select min(received_at) from unapplied_deliveries where error is null) as oldest,
-           ${countOf(sql`select 1 from unapplied_deliveries where error is null`)} as waiting,
-           ${countOf(sql`select 1 from unapplied_deliveries where error is not null`)} as failed,
+    select (select min(received_at) from pending_deliveries) as oldest,
+           ${countOf(sql`select 1 from pending_deliveries`)} as waiting,
+           ${countOf(sql`select 1 from failed_deliveries`)} as failed,
            ${countOf(sql`select 1 from quarantine where replayed_at is null`)} as quarantined`.execute(db);
   return rows[0]!;
 }
