@@ -46,7 +46,9 @@ declare
     aid,
     client_id,
     event_time,
-    delivery_id
+    delivery_id,
+    received_at,
+    applied_at
   $$;
   missing record;
 begin
@@ -91,7 +93,7 @@ begin
             < (v.event_time, reporting.change_time(v.last_event, v.updated_at), reporting.rank(v.last_event),
                v.delivery_id)
       ) as version,
-      last_event as event, reporting.day(received_at) as day, received_at, applied_at, deleted_at, %s
+      last_event as event, reporting.day(received_at) as day, deleted_at, %s
     from (select * from receipts union all select * from receipt_versions) v
   $$, shown);
 
@@ -101,32 +103,32 @@ begin
     create or replace function reporting.receipts_as_of(moment timestamptz) returns setof reporting.all_receipts
       language sql stable parallel safe
     begin atomic
-      select business_id, receipt_id, reporting.day(coalesce(created_at, event_time)), last_event, deleted_at, %1$s
-      from receipts
-      where applied_at <= moment
+      select * from reporting.all_receipts where applied_at <= moment
       union all
-      select business_id, receipt_id, reporting.day(coalesce(created_at, event_time)), last_event, deleted_at, %1$s
-      from (
-        select %2$s
-        from receipts r
-        cross join lateral (
-          select *
-          from receipt_versions v
-          where v.business_id = r.business_id and v.receipt_id = r.receipt_id and v.applied_at <= moment
-          order by v.event_time desc, reporting.change_time(v.last_event, v.updated_at) desc,
-                   reporting.rank(v.last_event) desc, v.delivery_id desc
-          limit 1
-        ) v
-        where r.applied_at > moment
-      ) earlier;
+      select %s
+      from reporting.all_receipts r
+      cross join lateral (
+        select *
+        from reporting.receipt_history h
+        where h.business_id = r.business_id and h.receipt_id = r.receipt_id and h.applied_at <= moment
+        order by h.event_time desc, reporting.change_time(h.event, h.updated_at) desc,
+                 reporting.rank(h.event) desc, h.delivery_id desc
+        limit 1
+      ) h
+      where r.applied_at > moment;
     end
-  $$, shown, (
-    -- The key from r, so that a condition on the business uses an index.
+  $$, (
+    -- The columns of all_receipts, from receipt_history; the key from r, so that a condition on the business
+    -- uses an index.
     select string_agg(
-      format(case when attname in ('business_id', 'receipt_id') then 'r.%I' else 'v.%I' end, attname), ', '
-      order by attnum)
+      case
+        when attname in ('business_id', 'receipt_id') then 'r.' || attname
+        when attname = 'day' then 'reporting.day(h.issued_at)'
+        when attname = 'last_event' then 'h.event'
+        else format('h.%I', attname)
+      end, ', ' order by attnum)
     from pg_attribute
-    where attrelid = 'receipt_versions'::regclass and attnum > 0 and not attisdropped
+    where attrelid = 'reporting.all_receipts'::regclass and attnum > 0 and not attisdropped
   ));
 end
 $do$;
@@ -201,6 +203,8 @@ comment on column reporting.all_receipts.client_id                  is 'The clie
 comment on column reporting.all_receipts.last_event                 is 'The event that made this row';
 comment on column reporting.all_receipts.event_time                 is 'When that event happened';
 comment on column reporting.all_receipts.delivery_id                is 'The delivery that this row was written from';
+comment on column reporting.all_receipts.received_at                is 'When that delivery was first received';
+comment on column reporting.all_receipts.applied_at                 is 'When it was applied to the table';
 
 select copy_column_comments('reporting.all_receipts', 'reporting.receipts', 'reporting.deleted_receipts',
                             'reporting.outstanding_receipts', 'reporting.receipts_daily', 'reporting.receipt_history');

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
-import type { Tables } from '../../store/tables.ts';
+import { type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
 import { businesses } from '../store.ts';
 import type { DeliveryFilter } from './filter.ts';
 
@@ -42,8 +42,8 @@ export async function listDeliveries(
 }
 
 /**
- * Ids sort by event time: their index finds any page, and a range of event times is a range of ids. Applied
- * deliveries and all others are read separately, because each part has its own indexes.
+ * Ids sort by event time: their index finds any page, and a range of event times is a range of ids. Each status has its
+ * own table.
  */
 export function pageQuery(
   families: readonly Family[],
@@ -52,44 +52,54 @@ export function pageQuery(
   limit: number,
 ): RawBuilder<DeliveryLine> {
   const order = after ? sql`id asc` : sql`id desc`;
-  const place = after ? sql`id > ${after}::uuid` : before ? sql`id < ${before}::uuid` : sql`true`;
-  const part = (applied: boolean) => sql`(
-    select id, event, business_id, ${recordOf(families)} as record, event_time, received_at, status, delivery_count
-    from deliveries
-    where ${sql.join([place, ...conditions(filter, applied)], sql` and `)}
+  const place = after ? ids(sql`> ${after}::uuid`) : before ? ids(sql`< ${before}::uuid`) : sql`true`;
+  const part = (status: DeliveryStatus) => sql`(
+    select id, i.event, i.business_id, ${recordOf(families)} as record, i.event_time, s.received_at,
+           ${status}::text as status, 1 + coalesce(r.count, 0) as delivery_count
+    from ${sql.table(tables[status])} s
+    join inbox i using (id)
+    left join resends r using (id)
+    where ${sql.join([place, ...conditions(filter, status)], sql` and `)}
     order by ${order} limit ${limit})`;
-  const parts = [true, false].filter(
-    (applied) => !filter.status || (filter.status === 'applied') === applied,
-  );
+  const parts = filter.status ? [filter.status] : deliveryStatuses;
   return sql<DeliveryLine>`
     select * from (${sql.join(parts.map(part), sql` union all `)}) as found
     order by ${order} limit ${limit}`;
 }
 
+const tables = {
+  received: 'pending_deliveries',
+  applied: 'applied_deliveries',
+  failed: 'failed_deliveries',
+} satisfies Record<DeliveryStatus, string>;
+
 function recordOf(families: readonly Family[]): RawBuilder<unknown> {
   const names = new Set(families.flatMap(({ identifiedBy = [] }) => identifiedBy));
-  return sql`coalesce(${sql.join([null, ...names].map((name) => sql`envelope #>> array['data', ${name}::text]`))})`;
+  return sql`coalesce(${sql.join([null, ...names].map((name) => sql`i.envelope #>> array['data', ${name}::text]`))})`;
 }
 
-function conditions(filter: DeliveryFilter, applied: boolean): RawBuilder<unknown>[] {
-  const { id, receipt, family, event, business, status, error, from, until } = filter;
+function conditions(filter: DeliveryFilter, status: DeliveryStatus): RawBuilder<unknown>[] {
+  const { id, receipt, family, event, business, error, from, until } = filter;
   const { receivedFrom: first, receivedUntil: end } = filter;
+  const applied = status === 'applied';
   return [
-    applied ? sql`status = 'applied'` : sql`status <> 'applied'`,
-    id && sql`id = ${id}::uuid`,
-    family && sql`family = ${family}`,
-    event && sql`event = ${event}`,
-    business && sql`business_id = ${business}`,
-    status && sql`status = ${status}`,
-    error && sql`error = ${error}`,
-    from && sql`id >= ${idAt(from)}::uuid`,
-    until && sql`id < ${idAt(until)}::uuid`,
+    id && ids(sql`= ${id}::uuid`),
+    family && sql`s.family = ${family}`,
+    event && sql`i.event = ${event}`,
+    // Only the table of applied deliveries has, and needs, an index on the business.
+    business && sql`${sql.ref(applied ? 's.business_id' : 'i.business_id')} = ${business}`,
+    error && (status === 'failed' ? sql`s.error = ${error}` : sql`false`),
+    from && ids(sql`>= ${idAt(from)}::uuid`),
+    until && ids(sql`< ${idAt(until)}::uuid`),
     // The index of received_at holds days.
-    first && sql`reporting.day(received_at) >= reporting.day(${first}) and received_at >= ${first}`,
-    end && sql`reporting.day(received_at) <= reporting.day(${end}) and received_at < ${end}`,
+    first && sql`reporting.day(s.received_at) >= reporting.day(${first}) and s.received_at >= ${first}`,
+    end && sql`reporting.day(s.received_at) <= reporting.day(${end}) and s.received_at < ${end}`,
     receipt && ofReceipt(receipt, applied),
   ].filter((condition) => typeof condition === 'object');
 }
+
+/** Of both tables: PostgreSQL does not conclude that a range of one is a range of the other. */
+const ids = (condition: RawBuilder<unknown>) => sql`s.id ${condition} and i.id ${condition}`;
 
 function ofReceipt(receipt: string, applied: boolean): RawBuilder<unknown> {
   return applied
@@ -98,7 +108,7 @@ function ofReceipt(receipt: string, applied: boolean): RawBuilder<unknown> {
         where business_id = any(array${businesses}) and receipt_id = ${receipt}::bigint
         union all
         select delivery_id from receipt_versions where receipt_id = ${receipt}::bigint)`
-    : sql`family = 'receipt' and envelope #>> '{data,receipt_id}' = ${receipt}`;
+    : sql`s.family = 'receipt' and i.envelope #>> '{data,receipt_id}' = ${receipt}`;
 }
 
 /** The least id of an event at this time; PostgreSQL accepts UUIDs without hyphens. */
