@@ -31,7 +31,9 @@ interface Round {
 await withSession(async (session) => {
   const bench: Bench = { ...session, options };
   const full = await freshStores(bench, oursOnRedis, 'bench_full');
-  const rates = await fill(full.databaseUrl, options.rows, (done) => session.say(`${done} of ${options.rows} rows`));
+  const rates = await fill(full.databaseUrl, options.rows, (done) =>
+    session.say(`${done} of ${options.rows} rows`),
+  );
   const rounds: { empty: Round; full: Round }[] = [];
   for (let round = 1; round <= options.rounds; round += 1) {
     const empty = await freshStores(bench, oursOnRedis);
@@ -75,7 +77,14 @@ await withSession(async (session) => {
 function growthTable(rates: readonly number[]): string[][] {
   const [first, last] = [rates[0]!, rates.at(-1)!];
   return [
-    ['one worker connection, from empty tables', 'first 100,000', 'slowest', 'last 100,000', 'last ÷ first', 'goal'],
+    [
+      'one worker connection, from empty tables',
+      'first 100,000',
+      'slowest',
+      'last 100,000',
+      'last ÷ first',
+      'goal',
+    ],
     [
       'applied/s',
       ...[first, Math.min(...rates), last].map((rate) => rate.toFixed(0)),

@@ -110,7 +110,15 @@ async function start(
   const worker =
     role === 'receiver'
       ? undefined
-      : startWorker({ ...common, db, applying: stores.applying, backend, queue, intake, observe: observe?.worker });
+      : startWorker({
+          ...common,
+          db,
+          applying: stores.applying,
+          backend,
+          queue,
+          intake,
+          observe: observe?.worker,
+        });
   if (worker) onStop(worker.stop);
 
   const limits = openLimits(config, onStop);

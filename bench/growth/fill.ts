@@ -42,7 +42,11 @@ export async function fill(url: string, rows: number, progress: (done: number) =
   try {
     for (let done = 0; done < rows; done += chunk) {
       const last = Math.min(done + chunk, rows);
-      const { rows: made } = await inserting.pool.query<{ id: string }>(insert, [sample.body, done + 1, last]);
+      const { rows: made } = await inserting.pool.query<{ id: string }>(insert, [
+        sample.body,
+        done + 1,
+        last,
+      ]);
       const ids = made.map(({ id }) => id);
       const began = performance.now();
       for (let at = 0; at < ids.length; at += job) {

@@ -90,7 +90,9 @@ async function runInTransaction(
   const tx = await db.startTransaction().execute();
   try {
     const settings = Object.entries(planForAnySize);
-    await sql`select ${sql.join(settings.map(([name, value]) => sql`set_config(${name}, ${value}, true)`))}`.execute(tx);
+    await sql`select ${sql.join(settings.map(([name, value]) => sql`set_config(${name}, ${value}, true)`))}`.execute(
+      tx,
+    );
     const { rows } = await tx.executeQuery(CompiledQuery.raw(text, [ids]) as CompiledQuery<Result>);
     await (dryRun ? tx.rollback() : tx.commit()).execute();
     return rows;

@@ -84,7 +84,8 @@ async function dropViews(
   try {
     // Later ones depend on earlier ones.
     for (const [, kind, name] of created.toReversed()) {
-      if (kind === 'function' || views.includes(name!)) await sql.raw(`drop ${kind} if exists ${name}`).execute(trx);
+      if (kind === 'function' || views.includes(name!))
+        await sql.raw(`drop ${kind} if exists ${name}`).execute(trx);
     }
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== '2BP01') throw error;

@@ -282,7 +282,9 @@ it('a delivery that another worker has applied meanwhile does not become failed'
   await database.pool.query('alter table receipts add constraint none_yet check (receipt_id < 0)');
   const [id] = await insert([receiptCallback()]);
   // The other worker finishes between the failed statement and the update to `failed`.
-  const statement = jest.spyOn(database.pool, 'query').mockImplementationOnce((async (query: pg.QueryConfig) => {
+  const statement = jest.spyOn(database.pool, 'query').mockImplementationOnce((async (
+    query: pg.QueryConfig,
+  ) => {
     try {
       return await database.pool.query(query);
     } catch (error) {

@@ -11,7 +11,14 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 // The version of each row and the transaction that wrote it.
-const tables = ['applied_deliveries', 'inbox', 'receipts', 'receipt_versions', 'consent_forms', 'review_requests'];
+const tables = [
+  'applied_deliveries',
+  'inbox',
+  'receipts',
+  'receipt_versions',
+  'consent_forms',
+  'review_requests',
+];
 const written = () =>
   Promise.all(tables.map((table) => database.rows(`select ctid, xmin from ${table} order by ctid`)));
 

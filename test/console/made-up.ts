@@ -43,14 +43,17 @@ export async function makeUp(database: TestDatabase, days = 31, perDay = 70): Pr
     failed.push(...broken);
     applied.push(...ids.filter((id) => !broken.includes(id)));
   }
-  const after = (ms: number) => `(select event_time from inbox i where i.id = t.id) + interval '${ms} milliseconds'`;
+  const after = (ms: number) =>
+    `(select event_time from inbox i where i.id = t.id) + interval '${ms} milliseconds'`;
   await setTimes(database, { received_at: after(900), applied_at: after(960) });
   await database.pool.query(`
     insert into resends (id, count, last_received_at)
     select id, 1, received_at + interval '31 seconds' from (select * from inbox order by id desc limit 200) as newest
     where get_byte(uuid_send(id), 15) < 16`);
   await fillQuarantine(database);
-  await database.pool.query('vacuum analyze inbox, applied_deliveries, receipts, consent_forms, review_requests');
+  await database.pool.query(
+    'vacuum analyze inbox, applied_deliveries, receipts, consent_forms, review_requests',
+  );
   return { applied, failed };
 }
 

@@ -31,7 +31,9 @@ async function quarantine(path: string, body: Buffer, received: string, replayed
 async function fillOneHour() {
   const [first, second, third] = await apply(database, [receipt(1), receipt(2), receipt(3)]);
   await insertCallbacks(database, [receipt(1), receipt(1)]);
-  const [failed] = await apply(database, [receiptCallback({ event_time, business_id: 'b1', data: { receipt_id: 4, archive: 1e30 } })]);
+  const [failed] = await apply(database, [
+    receiptCallback({ event_time, business_id: 'b1', data: { receipt_id: 4, archive: 1e30 } }),
+  ]);
   const [waiting, later] = await insertCallbacks(database, [receipt(5), receipt(6)]);
   await arrive([first!], '2024-03-01T10:30:00Z', '2024-03-01T10:30:01.5Z');
   await arrive([second!], '2024-03-01T10:31:00.250Z', '2024-03-01T10:31:01.250Z');

@@ -31,7 +31,9 @@ it('each delivery of a receipt is stored as one version, in any order, even if i
         ),
       );
       const repeated = again.map((index) => ids[index % ids.length]!);
-      const { failed } = await applyDeliveries(database.db, families, [...new Set(repeated)], { status: 'applied' });
+      const { failed } = await applyDeliveries(database.db, families, [...new Set(repeated)], {
+        status: 'applied',
+      });
       expect(failed).toEqual([]);
       expect(await versions()).toEqual(kept);
     }),
@@ -66,7 +68,9 @@ it('a replay adds missing versions', async () => {
   const kept = await versions();
   expect(kept).toHaveLength(3);
   await database.pool.query('delete from receipt_versions; delete from receipts where receipt_id = 2');
-  expect(await applyDeliveries(database.db, families, ids, { status: 'applied' })).toMatchObject({ failed: [] });
+  expect(await applyDeliveries(database.db, families, ids, { status: 'applied' })).toMatchObject({
+    failed: [],
+  });
   expect(await versions()).toEqual(kept);
 });
 
@@ -94,7 +98,13 @@ it('deleting deliveries deletes their versions', async () => {
   ).toEqual([{ version: '1', event: 'receipt.updated' }]);
   await insertCallbacks(database, [consentFormCallback(), consentFormCallback()]);
   await database.pool.query('truncate inbox');
-  for (const table of ['pending_deliveries', 'failed_deliveries', 'applied_deliveries', 'resends', 'receipt_versions']) {
+  for (const table of [
+    'pending_deliveries',
+    'failed_deliveries',
+    'applied_deliveries',
+    'resends',
+    'receipt_versions',
+  ]) {
     expect([table, await database.rows(`select * from ${table}`)]).toEqual([table, []]);
   }
 });

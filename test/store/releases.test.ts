@@ -1,6 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { applyDeliveries } from '../../src/apply/apply.ts';
+import { families } from '../../src/families/index.ts';
+import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
 import { createEmptyDatabase } from '../support/database.ts';
 import { ownSchema, readCatalogue, withSchema } from '../support/schema.ts';
 
@@ -29,6 +34,77 @@ async function compare(from: string, to: string) {
 
 it.each(readdirSync(releases))('an upgraded database of release %s equals a new one', async (release) => {
   expect(await compare(join(releases, release), ownSchema)).toEqual({ missing: [], additional: [] });
+});
+
+it('an upgrade from 1.0.0 keeps every delivery with its status and times, every version, and grants', async () => {
+  const database = await createEmptyDatabase();
+  const role = `analyst_${randomBytes(4).toString('hex')}`;
+  const created = receiptCallback();
+  const updated = receiptCallback({ event: 'receipt.updated', event_time: 1_700_000_009 });
+  const [waiting, failed] = [2, 3].map((receipt_id) => receiptCallback({ data: { receipt_id } }));
+  try {
+    await migrate(database.db, undefined, join(releases, '1.0.0'));
+    await database.pool.query(`create role ${role}; grant select on deliveries to ${role}`);
+    for (const [callback, status, count] of [
+      [created, 'applied', 3],
+      [updated, 'applied', 1],
+      [waiting, 'received', 2],
+      [failed, 'failed', 1],
+    ] as const) {
+      const { id, family } = deliveryOf(callback as never);
+      await database.pool.query(
+        `insert into deliveries (id, event, family, client_id, business_id, event_time, envelope, status, error,
+                                 delivery_count, received_at, last_received_at, applied_at)
+         select $1::uuid, e->>'event', $2::text, e->>'client_id', e->>'business_id',
+                service_time((e->>'event_time')::numeric), e, $4::text,
+                case $4 when 'failed' then 'broken' end, $5::int, now(), now() + ($5::int - 1) * interval '1 minute',
+                case $4 when 'applied' then now() + interval '1 second' end
+         from (select $3::jsonb as e) as callback`,
+        [id, family, callback, status, count],
+      );
+    }
+    const columns =
+      'business_id, receipt_id, client_id, last_event, event_time, extra, delivery_id, net_amount';
+    await database.pool.query(`
+      insert into receipt_versions (${columns}, received_at, applied_at)
+      select business_id, reporting.receipt_id(envelope), client_id, event, event_time, '{}', id, 12.5,
+             received_at, applied_at
+      from deliveries where status = 'applied';
+      insert into receipts (${columns})
+      select ${columns} from receipt_versions where last_event = 'receipt.updated'`);
+    const read = async () => [
+      await database.rows('select * from deliveries order by id'),
+      await database.rows('select * from reporting.deliveries order by delivery_id'),
+      await database.rows(`select business_id, receipt_id, version, event, net_amount, received_at, applied_at,
+        delivery_id from reporting.receipt_history order by version`),
+      await database.rows('select net_amount, delivery_id from reporting.receipts_as_of(now())'),
+      await database.rows(`select has_table_privilege($1, 'deliveries', 'select') as granted`, [role]),
+    ];
+    const before = await read();
+    expect(before.map((rows) => rows.length)).toEqual([4, 4, 2, 0, 1]);
+
+    await migrate(database.db);
+    expect(await read()).toEqual(before);
+
+    const known = [created, updated, waiting, failed].map((callback) => deliveryOf(callback as never));
+    expect(await insertDeliveries(database.pool, known)).toEqual(Array(4).fill('duplicate'));
+    const ids = known.map(({ id }) => id);
+    expect(await applyDeliveries(database.db, families, ids)).toMatchObject({ applied: 1 });
+    expect(await applyDeliveries(database.db, families, ids, { status: 'failed' })).toMatchObject({
+      applied: 1,
+    });
+    expect(
+      await database.rows('select delivery_count, status from deliveries order by event_time, id'),
+    ).toEqual(
+      expect.arrayContaining([
+        { delivery_count: 4, status: 'applied' },
+        { delivery_count: 3, status: 'applied' },
+      ]),
+    );
+  } finally {
+    await database.pool.query(`drop owned by ${role}; drop role ${role}`);
+    await database.close();
+  }
 });
 
 describe('a difference is found', () => {
