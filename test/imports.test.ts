@@ -47,7 +47,7 @@ const allowed: Record<string, string[]> = {
   // Composition.
   'health-checks.ts': ['http', 'queue', 'store', 'worker'],
   'prepare-database.ts': ['queue', 'reporting', 'store'],
-  'open-stores.ts': ['prepare-database.ts', 'queue', 'store'],
+  'open-stores.ts': ['prepare-database.ts', 'apply', 'queue', 'store'],
   'service.ts': [
     ...[
       'console',

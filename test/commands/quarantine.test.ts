@@ -15,7 +15,7 @@ afterAll(async () => {
   await service.stop();
   await database.close();
 });
-beforeEach(() => database.pool.query('truncate quarantine, deliveries'));
+beforeEach(() => database.pool.query('truncate quarantine, inbox'));
 
 async function run(...args: string[]): Promise<string> {
   const command = spawnReceiver(['quarantine', ...args], { DATABASE_URL: database.url, ...env });

@@ -12,8 +12,6 @@ beforeAll(async () => {
 afterAll(() => database.close());
 beforeEach(() => clear(database));
 
-const superseded = () => database.rows('select * from receipt_versions v order by v::text');
-
 const versions = () => database.rows('select * from reporting.receipt_history v order by v::text');
 
 it('each delivery of a receipt is stored as one version, in any order, even if it is applied again', async () => {

@@ -33,6 +33,7 @@ it('a failed migration changes nothing and is named in the error; the migrations
       await expect(migrate(other.db, undefined, folder)).rejects.toThrow(/9002_second/);
       expect(await other.rows('select name from receiver_migrations order by name')).toEqual([
         { name: '0001_tables' },
+        { name: '0002_write_once' },
         { name: '9001_first' },
       ]);
       expect(await other.rows(`select to_regclass('second') as second`)).toEqual([{ second: null }]);
@@ -90,18 +91,23 @@ describe('callbacks are accepted', () => {
   afterEach(() => other.close());
 
   it('while a migration waits for a reader, which is named in the log', async () => {
-    await withSchema({ 'migrations/9001_drop.sql': 'drop index deliveries_times;' }, async (folder) => {
-      const { statuses, waited, said, pid, result } = await whileAReaderIsOpen(
-        other,
-        (log) => migrate(other.db, log as never, folder),
-        2,
-      );
-      expect(statuses).toEqual([200]);
-      expect(waited).toBe(true);
-      expect(said[0]!.sessions).toMatchObject([{ pid, state: 'idle in transaction' }]);
-      expect(result).toEqual(['9001_drop', 'reporting']);
-      expect(await other.rows(`select to_regclass('deliveries_times') as there`)).toEqual([{ there: null }]);
-    });
+    await withSchema(
+      { 'migrations/9001_drop.sql': 'drop index applied_deliveries_times;' },
+      async (folder) => {
+        const { statuses, waited, said, pid, result } = await whileAReaderIsOpen(
+          other,
+          (log) => migrate(other.db, log as never, folder),
+          2,
+        );
+        expect(statuses).toEqual([200]);
+        expect(waited).toBe(true);
+        expect(said[0]!.sessions).toMatchObject([{ pid, state: 'idle in transaction' }]);
+        expect(result).toEqual(['9001_drop', 'reporting']);
+        expect(await other.rows(`select to_regclass('applied_deliveries_times') as there`)).toEqual([
+          { there: null },
+        ]);
+      },
+    );
   });
 
   it('while changed views wait for a report, which is named in the log', async () => {
@@ -119,9 +125,9 @@ describe('callbacks are accepted', () => {
   it('while a migration without a transaction waits for a reader', async () => {
     const text = `-- no transaction
 -- The old one, if it is there; a comment between them.
-drop index concurrently if exists deliveries_times;
-drop index concurrently if exists deliveries_new;
-create index concurrently deliveries_new on deliveries (event_time)
+drop index concurrently if exists applied_deliveries_times;
+drop index concurrently if exists inbox_new;
+create index concurrently inbox_new on inbox (event_time)
   where event <> 'a;b';
 `;
     await withSchema({ 'migrations/9002_index.sql': text }, async (folder) => {
@@ -132,7 +138,7 @@ create index concurrently deliveries_new on deliveries (event_time)
       expect(waited).toBe(true);
       expect(result).toEqual(['9002_index', 'reporting']);
       expect(
-        await other.rows(`select indisvalid from pg_index where indexrelid = 'deliveries_new'::regclass`),
+        await other.rows(`select indisvalid from pg_index where indexrelid = 'inbox_new'::regclass`),
       ).toEqual([{ indisvalid: true }]);
       expect(await migrate(other.db, undefined, folder)).toEqual([]);
     });
@@ -218,7 +224,7 @@ it('the lists that other migrators keep in the same schema are left alone', asyn
   const lists = ['schema_migrations', 'kysely_migration'];
   try {
     for (const list of lists) await other.pool.query(`create table ${list} (version text)`);
-    expect(await migrate(other.db)).toEqual(['0001_tables', 'reporting']);
+    expect(await migrate(other.db)).toEqual(['0001_tables', '0002_write_once', 'reporting']);
     expect(await migrate(other.db)).toEqual([]);
     for (const list of lists) expect(await other.rows(`select * from ${list}`)).toEqual([]);
   } finally {
