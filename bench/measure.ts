@@ -57,14 +57,19 @@ export interface Measurement {
   readyMs: { receiver: number; worker: number | undefined };
 }
 
-/** Measures a contender: its receiver alone, then, on fresh stores, receiver and worker together. */
+/**
+ * Measures a contender: its receiver alone, then, on fresh stores, receiver and worker together.
+ *
+ * @param rates at which its receiver is measured besides
+ * @param expected deliveries per second that its receiver acknowledges alone, if that is known
+ */
 export async function measure(
   bench: Bench,
   contender: Contender,
   seed: number,
-  rates: Record<string, number> = {},
+  { rates = {}, expected }: { rates?: Record<string, number>; expected?: number | undefined } = {},
 ): Promise<Measurement> {
-  const first = await aloneOf(bench, contender, seed, rates);
+  const first = await aloneOf(bench, contender, seed, rates, expected);
   const second = contender.worker
     ? await togetherOf(bench, contender, seed + 500, first.alone.perSecond)
     : undefined;
@@ -87,7 +92,13 @@ async function togetherOf(bench: Bench, contender: Contender, seed: number, expe
   return { ...figures, deadTuples };
 }
 
-async function aloneOf(bench: Bench, contender: Contender, seed: number, rates: Record<string, number>) {
+async function aloneOf(
+  bench: Bench,
+  contender: Contender,
+  seed: number,
+  rates: Record<string, number>,
+  expected: number | undefined,
+) {
   const { options, say } = bench;
   const stores = await freshStores(bench, contender);
   const receiver = await start(bench, contender.receiver, stores);
@@ -95,7 +106,7 @@ async function aloneOf(bench: Bench, contender: Contender, seed: number, rates: 
   try {
     const storageBefore = await storageOf(stores.databaseUrl);
     const before = { cpu: cpuOf(bench, receiver), busy: busySeconds(), time: performance.now() };
-    const alone = await runLoad({ ...load, seed });
+    const alone = await runLoad({ ...load, seed, expected });
     const after = { cpu: cpuOf(bench, receiver), busy: busySeconds(), time: performance.now() };
     const cpu = per10k(before.cpu, after.cpu, alone.acknowledged);
     const storage = contender.stores
@@ -104,11 +115,12 @@ async function aloneOf(bench: Bench, contender: Contender, seed: number, rates: 
     const own = sum(after.cpu) - sum(before.cpu) + alone.cpuSeconds;
     const others = (after.busy - before.busy - own) / ((after.time - before.time) / 1000);
     say(`${contender.name}, alone: ${line(alone)}`);
-    const half = await runLoad({ ...load, seed: seed + 1, rate: alone.perSecond / 2 });
+    const warm = { ...load, warmup: Math.min(1, options.warmup) };
+    const half = await runLoad({ ...warm, seed: seed + 1, rate: alone.perSecond / 2 });
     say(`${contender.name}, half load: ${line(half)}`);
     const at: Record<string, LoadFigures> = {};
     for (const [index, [other, rate]] of Object.entries(rates).entries()) {
-      at[other] = await runLoad({ ...load, seed: seed + 2 + index, rate });
+      at[other] = await runLoad({ ...warm, seed: seed + 2 + index, rate });
       say(`${contender.name}, at the rate of ${other}: ${line(at[other])}`);
     }
     const memory = memoryOf(bench, receiver);

@@ -13,8 +13,10 @@ export async function runRounds(bench: Bench & { options: SideBySideOptions }): 
     const rates: Record<string, number> = {};
     for (const contender of options.contenders) {
       say(`round ${round} of ${options.rounds}: ${contender.title}`);
-      const extraRates = contender.name === baseline ? rates : {};
-      const measured = await measure(bench, contender, round * 1000, extraRates);
+      const measured = await measure(bench, contender, round * 1000, {
+        rates: contender.name === baseline ? rates : {},
+        expected: rounds[contender.name]!.at(-1)?.alone.perSecond,
+      });
       rounds[contender.name]!.push(measured);
       if (ours.includes(contender.name)) rates[contender.name] = measured.alone.perSecond / 2;
     }

@@ -20,17 +20,23 @@ interface WrkFigures {
   cpu: number;
 }
 
+interface Files {
+  /** Where the requests are written for wrk. */
+  file: string;
+  program?: string;
+}
+
 const script = 'bench/load/wrk.lua';
 // Requests are prepared for this many times the rate that the receiver has reached, because it becomes faster while it
 // is new, and so do others that use the machine less; at least for the least, at most for what no receiver of one
 // thread answers.
 const margin = 3;
-const [leastPerSecond, mostPerSecond] = [15_000, 60_000];
+const [leastPerSecond, mostPerSecond] = [10_000, 60_000];
 const timeoutSeconds = 30;
 
 /** The version of wrk; undefined where it is not installed. */
-export function wrkVersion(): string | undefined {
-  const { stdout } = spawnSync('wrk', ['--version'], { encoding: 'utf8' });
+export function wrkVersion(program = 'wrk'): string | undefined {
+  const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
   return /^wrk \S+/.exec(stdout ?? '')?.[0];
 }
 
@@ -38,13 +44,18 @@ export function wrkVersion(): string | undefined {
  * Sends as many requests as possible: wrk costs a fraction of what Node does. It has no warm-up of its own, so that
  * is a run of its own, which also shows how many requests the measured run needs.
  *
- * @param file where the requests are written for wrk
  * @throws Error when the requests run out, or a connection fails
  */
-export async function fireWithWrk(order: LoadOrder, source: Source, file: string): Promise<LoadFigures> {
+export async function fireWithWrk(
+  order: LoadOrder,
+  source: Source,
+  { file, program = 'wrk' }: Files,
+): Promise<LoadFigures> {
   const run = (seconds: number, rate = Number.POSITIVE_INFINITY) => {
     const perSecond = Math.min(mostPerSecond, Math.max(leastPerSecond, margin * rate));
-    return runWrk(order, source, file, Math.ceil(seconds), perSecond); // wrk has no shorter unit
+    const whole = Math.ceil(seconds); // wrk has no shorter unit
+    writeRequests(file, source, Math.ceil(perSecond * whole) + order.connections);
+    return runWrk(order, program, file, whole);
   };
   const warm = order.warmup > 0 ? await run(order.warmup, order.expected) : undefined;
   const measured = await run(order.seconds, warm ? warm.requests / warm.seconds : order.expected);
@@ -66,14 +77,12 @@ export async function fireWithWrk(order: LoadOrder, source: Source, file: string
 
 async function runWrk(
   { url, connections }: LoadOrder,
-  source: Source,
+  program: string,
   file: string,
   seconds: number,
-  perSecond: number,
 ): Promise<WrkFigures & { began: number }> {
-  writeRequests(file, source, Math.ceil(perSecond * seconds) + connections);
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, `--timeout=${timeoutSeconds}s`, '-s', script];
-  const child = spawn('wrk', [...args, url, '--', file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(program, [...args, url, '--', file], { stdio: ['ignore', 'pipe', 'inherit'] });
   let ended = 0;
   child.stdout.on('data', () => {
     ended = Date.now();

@@ -16,6 +16,8 @@ function fireFromHere() {
 
 // wrk sends at no fixed rate.
 const useWrk = order.rate === undefined && wrkVersion() !== undefined;
-const figures = useWrk ? await fireWithWrk(order, source, '.data/bench/requests') : await fireFromHere();
+const figures = useWrk
+  ? await fireWithWrk(order, source, { file: '.data/bench/requests' })
+  : await fireFromHere();
 process.stdout.write(`${JSON.stringify(figures)}\n`);
 process.exit(0);
