@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { Contender } from './contenders/contender.ts';
-import { contendersOf } from './contenders/index.ts';
+import { contendersOf, notByDefault } from './contenders/index.ts';
 
 export interface BenchOptions {
   /** Seconds of each load. */
@@ -22,7 +22,7 @@ export interface SideBySideOptions extends BenchOptions {
 
 /** Reads the command line of `npm run bench`. */
 export function readOptions(argv: string[]): SideBySideOptions {
-  const names = contendersOf({}).map(({ name }) => name);
+  const known = contendersOf({}).map(({ name }) => name);
   const program = new Command('bench')
     .description('Compares the receiver with other ways to receive callbacks')
     .option('--seconds <number>', 'seconds of each load', positive, 8)
@@ -30,7 +30,7 @@ export function readOptions(argv: string[]): SideBySideOptions {
     .option('--connections <number>', 'connections of the load', positive, 64)
     .option('--warmup <number>', 'seconds of load before the measurement', positive, 2)
     .option('--drain <number>', 'seconds that a queue may take to become empty', positive, 90)
-    .option('--only <names>', `comma-separated, of ${names.join(', ')}; with --against the former ones too`)
+    .option('--only <names>', `comma-separated, of ${known.join(', ')}; with --against the former ones too`)
     .option(
       '--against <folder>',
       'another version of this service, built; adds former-redis, former-embedded',
@@ -40,8 +40,9 @@ export function readOptions(argv: string[]): SideBySideOptions {
   program.parse(argv, { from: 'user' });
   const { only, against, ...options } = program.opts<BenchOptions & { only?: string; against?: string }>();
   const all = contendersOf({ against });
-  const chosen = only?.split(',') ?? all.map(({ name }) => name);
-  const unknown = chosen.filter((name) => !all.some((contender) => contender.name === name));
+  const names = all.map(({ name }) => name);
+  const chosen = only?.split(',') ?? names.filter((name) => !notByDefault.includes(name));
+  const unknown = chosen.filter((name) => !names.includes(name));
   if (unknown.length > 0) program.error(`error: there is no contender ${unknown.join(', ')}`);
   return { ...options, contenders: all.filter(({ name }) => chosen.includes(name)) };
 }

@@ -66,5 +66,7 @@ export const contendersOf = ({ against }: { against?: string | undefined }): Con
   },
 ];
 
+/** Measured only when `--only` names them. */
+export const notByDefault: readonly string[] = [oursUnreported.name];
 export const ours: readonly string[] = [oursOnRedis.name, oursEmbedded.name];
 export const baseline = 'bare-http';

@@ -4,6 +4,7 @@ import { goalsTable } from '../../bench/report/goals.ts';
 const cost = { receiver: 0.5, worker: 0.25, postgres: 0.5, redis: 0.25 };
 const unmeasured = { alone: {}, half: {}, at: {}, cpu: cost, memory: {}, readyMs: {} };
 const measured = (figures: object) => [{ ...unmeasured, ...figures } as never];
+const names = (...argv: string[]) => readOptions(argv).contenders.map(({ name }) => name);
 const goal = (rounds: Record<string, never[]>, title: string) =>
   goalsTable(rounds).find(([name]) => name === title);
 
@@ -31,8 +32,12 @@ it('adds the CPU of all processes, and shows it beside that of the former versio
   expect(goal(rounds, relative)).toEqual([relative, '0.50', '', '']);
 });
 
+it('measures what only the reports cost when it is asked for', () => {
+  expect(names()).not.toContain('ours-unreported');
+  expect(names('--only', 'ours-unreported')).toEqual(['ours-unreported']);
+});
+
 it('measures another version of this service when its folder is given', () => {
-  const names = (...argv: string[]) => readOptions(argv).contenders.map(({ name }) => name);
   expect(names()).not.toContain('former-redis');
   expect(names('--against', '/former')).toEqual(
     expect.arrayContaining(['former-redis', 'former-embedded', 'bare-http']),
