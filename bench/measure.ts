@@ -7,11 +7,13 @@ import {
 } from './contenders/contender.ts';
 import type { LoadFigures } from './load/order.ts';
 import { runLoad } from './load/run-load.ts';
+import { loneDelivery } from './lone.ts';
 import type { BenchOptions } from './options.ts';
 import { type Program, startProgram } from './process/program.ts';
 import { busySeconds, cpuSeconds, familyMiB, peakMiB } from './process/usage.ts';
 import type { BenchPostgres } from './stores/postgres.ts';
 import type { BenchRedis } from './stores/redis.ts';
+import { deadDeliveries, type Storage, storageOf } from './stores/storage.ts';
 import { untilEmpty } from './until-empty.ts';
 
 export interface Bench {
@@ -41,6 +43,12 @@ export interface Measurement {
   appliedPerSecond: number | undefined;
   /** CPU seconds per 10,000 deliveries, receiver and worker together. */
   cpu: PerProcess;
+  /** Bytes per delivery, receiver and worker together, before any vacuum. */
+  storage: Storage | undefined;
+  /** Of the table of deliveries, where there is one. */
+  deadTuples: number | undefined;
+  /** From sending one request to its row, while the worker is idle: median. */
+  loneMs: number | undefined;
   /** MiB; of the stores at the end. */
   memory: PerProcess;
   /** Share of a core that other programs used while the receiver was measured alone. */
@@ -49,56 +57,91 @@ export interface Measurement {
   readyMs: { receiver: number; worker: number | undefined };
 }
 
-/** Measures a contender: its receiver alone, then, on fresh stores, receiver and worker together. */
+/**
+ * Measures a contender: its receiver alone, then, on fresh stores, receiver and worker together.
+ *
+ * @param rates at which its receiver is measured besides
+ * @param expected deliveries per second that its receiver acknowledges alone, if that is known
+ */
 export async function measure(
   bench: Bench,
   contender: Contender,
   seed: number,
-  rates: Record<string, number> = {},
+  { rates = {}, expected }: { rates?: Record<string, number>; expected?: number | undefined } = {},
 ): Promise<Measurement> {
-  const first = await aloneOf(bench, contender, seed, rates);
+  const first = await aloneOf(bench, contender, seed, rates, expected);
   const second = contender.worker
-    ? await together(bench, contender, await freshStores(bench, contender), seed + 500)
+    ? await togetherOf(bench, contender, seed + 500, first.alone.perSecond)
     : undefined;
   const applied = contender.stores ? first.alone.perSecond : undefined;
   return {
     both: undefined,
     appliedPerSecond: applied,
+    deadTuples: undefined,
+    loneMs: undefined,
     ...first,
     ...second,
     readyMs: { receiver: first.receiverReadyMs, worker: second?.workerReadyMs },
   };
 }
 
-async function aloneOf(bench: Bench, contender: Contender, seed: number, rates: Record<string, number>) {
+async function togetherOf(bench: Bench, contender: Contender, seed: number, expected: number) {
+  const stores = await freshStores(bench, contender);
+  const figures = await together(bench, contender, stores, seed, expected);
+  const deadTuples = contender.signingKey ? await deadDeliveries(stores.databaseUrl) : undefined;
+  return { ...figures, deadTuples };
+}
+
+async function aloneOf(
+  bench: Bench,
+  contender: Contender,
+  seed: number,
+  rates: Record<string, number>,
+  expected: number | undefined,
+) {
   const { options, say } = bench;
   const stores = await freshStores(bench, contender);
   const receiver = await start(bench, contender.receiver, stores);
   const load = { ...loadOf(contender, options), url: receiver.url };
   try {
+    const storageBefore = await storageOf(stores.databaseUrl);
     const before = { cpu: cpuOf(bench, receiver), busy: busySeconds(), time: performance.now() };
-    const alone = await runLoad({ ...load, seed });
+    const alone = await runLoad({ ...load, seed, expected });
     const after = { cpu: cpuOf(bench, receiver), busy: busySeconds(), time: performance.now() };
     const cpu = per10k(before.cpu, after.cpu, alone.acknowledged);
-    const own = total(after.cpu) - total(before.cpu) + alone.cpuSeconds;
+    const storage = contender.stores
+      ? perDelivery(storageBefore, await storageOf(stores.databaseUrl), alone.acknowledged)
+      : undefined;
+    const own = sum(after.cpu) - sum(before.cpu) + alone.cpuSeconds;
     const others = (after.busy - before.busy - own) / ((after.time - before.time) / 1000);
     say(`${contender.name}, alone: ${line(alone)}`);
-    const half = await runLoad({ ...load, seed: seed + 1, rate: alone.perSecond / 2 });
+    const warm = { ...load, warmup: Math.min(1, options.warmup) };
+    const half = await runLoad({ ...warm, seed: seed + 1, rate: alone.perSecond / 2 });
     say(`${contender.name}, half load: ${line(half)}`);
     const at: Record<string, LoadFigures> = {};
     for (const [index, [other, rate]] of Object.entries(rates).entries()) {
-      at[other] = await runLoad({ ...load, seed: seed + 2 + index, rate });
+      at[other] = await runLoad({ ...warm, seed: seed + 2 + index, rate });
       say(`${contender.name}, at the rate of ${other}: ${line(at[other])}`);
     }
     const memory = memoryOf(bench, receiver);
-    return { alone, half, at, cpu, others, memory, receiverReadyMs: receiver.readyMs };
+    return { alone, half, at, cpu, others, storage, memory, receiverReadyMs: receiver.readyMs };
   } finally {
     await receiver.stop();
   }
 }
 
-/** Measures receiver and worker together on the existing contents of the stores. */
-export async function together(bench: Bench, contender: Contender, stores: Stores, seed: number) {
+/**
+ * Measures receiver and worker together on the existing contents of the stores.
+ *
+ * @param expected deliveries per second that the receiver acknowledges alone, if that is known
+ */
+export async function together(
+  bench: Bench,
+  contender: Contender,
+  stores: Stores,
+  seed: number,
+  expected?: number,
+) {
   const { options, say } = bench;
   const receiver = await start(bench, contender.receiver, stores);
   const worker = await start(bench, contender.worker!, stores).catch(async (error) => {
@@ -108,17 +151,21 @@ export async function together(bench: Bench, contender: Contender, stores: Store
   const load = { ...loadOf(contender, options), url: receiver.url };
   const waiting = () => contender.waiting!(stores);
   try {
-    await runLoad({ ...load, seed, seconds: options.warmup, warmup: 0 });
+    const warm = await runLoad({ ...load, seed, expected, seconds: options.warmup, warmup: 0 });
     await untilEmpty(waiting, options.drain);
+    const storageBefore = await storageOf(stores.databaseUrl);
     const cpuBefore = cpuOf(bench, receiver, worker);
-    const both = await runLoad({ ...load, seed: seed + 1, warmup: 0 });
+    const both = await runLoad({ ...load, seed: seed + 1, expected: warm.perSecond, warmup: 0 });
     const left = await untilEmpty(waiting, options.drain);
     const applied = both.acknowledged - left;
     const appliedPerSecond = applied / ((Date.now() - both.began) / 1000);
     const cpu = per10k(cpuBefore, cpuOf(bench, receiver, worker), applied);
+    const storage = perDelivery(storageBefore, await storageOf(stores.databaseUrl), applied);
     say(`${contender.name}, both: ${line(both)}; ${Math.round(appliedPerSecond)} rows/s`);
     const memory = memoryOf(bench, receiver, worker);
-    return { both, appliedPerSecond, cpu, memory, workerReadyMs: worker.readyMs };
+    const loneMs = await loneDelivery(contender, receiver.url, stores.databaseUrl, seed + 2);
+    say(`${contender.name}, lone delivery: ${loneMs.toFixed(1)} ms`);
+    return { both, appliedPerSecond, cpu, storage, memory, loneMs, workerReadyMs: worker.readyMs };
   } finally {
     await worker.stop();
     await receiver.stop();
@@ -137,10 +184,10 @@ export async function freshStores(
   return stores;
 }
 
-function start({ options }: Bench, { command, env }: ProgramOf, stores: Stores): Promise<Program> {
+function start({ options }: Bench, { command, env, cwd }: ProgramOf, stores: Stores): Promise<Program> {
   const isOurs = command.includes(startScript);
   const profile = options.profile && isOurs ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
-  return startProgram([...command, ...profile], env(stores));
+  return startProgram([...command, ...profile], env(stores), cwd);
 }
 
 function loadOf({ signingKey }: Contender, { connections, seconds, warmup }: BenchOptions) {
@@ -165,7 +212,9 @@ function memoryOf({ postgres, redis }: Bench, receiver: Program, worker?: Progra
   };
 }
 
-const total = ({ receiver, worker, postgres, redis }: PerProcess) => receiver + worker + postgres + redis;
+/** Of all four processes. */
+export const sum = ({ receiver, worker, postgres, redis }: PerProcess) =>
+  receiver + worker + postgres + redis;
 
 function per10k(before: PerProcess, after: PerProcess, deliveries: number): PerProcess {
   const cost = (name: keyof PerProcess) => ((after[name] - before[name]) * 10_000) / deliveries;
@@ -175,6 +224,10 @@ function per10k(before: PerProcess, after: PerProcess, deliveries: number): PerP
     postgres: cost('postgres'),
     redis: cost('redis'),
   };
+}
+
+function perDelivery(before: Storage, after: Storage, deliveries: number): Storage {
+  return { wal: (after.wal - before.wal) / deliveries, disk: (after.disk - before.disk) / deliveries };
 }
 
 function line({ perSecond, p50, p99, cpu }: LoadFigures): string {

@@ -7,6 +7,8 @@ export interface Stores {
 export interface ProgramOf {
   command: string[];
   env: (stores: Stores) => Record<string, string>;
+  /** The folder that it starts in; default: this one. */
+  cwd?: string;
 }
 
 /** A receiver to measure. */
@@ -31,6 +33,9 @@ export const receiptsPath = '/registered_url_for_receipt_events';
 
 /** The program of that name, which `build.ts` compiles. */
 export const built = (name: string) => `.data/bench/build/${name}.js`;
+
+/** The command of that program, with arguments. */
+export const run = (...[name, ...args]: [string, ...string[]]) => [process.execPath, built(name), ...args];
 
 /** What `npm start` runs; it takes options of Node. */
 export const startScript = 'bin/start.sh';

@@ -1,9 +1,10 @@
 import { Queue } from 'bullmq';
-import { built, type Contender } from './contender.ts';
+import { type Contender, run } from './contender.ts';
+import { formerOf } from './former.ts';
 import { oursEmbedded, oursOnRedis, oursUnreported, prepare } from './ours.ts';
+import { peers } from './peers.ts';
 
 const nothing = () => ({});
-const run = (...[name, ...args]: [string, ...string[]]) => [process.execPath, built(name), ...args];
 
 const oneByOne = (name: string, title: string, concurrency: number): Contender => ({
   name,
@@ -31,13 +32,19 @@ const oneByOne = (name: string, title: string, concurrency: number): Contender =
   },
 });
 
-/** In the order of a round. The baseline is last: it is also measured at the rates that ours reached. */
-export const contenders: readonly Contender[] = [
+/**
+ * In the order of a round. The baseline is last: it is also measured at the rates that ours reached.
+ *
+ * @param against the folder of another version of this service
+ */
+export const contendersOf = ({ against }: { against?: string | undefined }): Contender[] => [
   oursOnRedis,
   oursUnreported,
   oursEmbedded,
+  ...(against ? formerOf(against) : []),
   oneByOne('one-by-one-tuned', 'one by one, tuned', 50),
   oneByOne('one-by-one-default', 'one by one, default', 1),
+  ...peers,
   {
     name: 'straight',
     title: 'straight to the table',
@@ -59,4 +66,7 @@ export const contenders: readonly Contender[] = [
   },
 ];
 
+/** Measured only when `--only` names them. */
+export const notByDefault: readonly string[] = [oursUnreported.name];
+export const ours: readonly string[] = [oursOnRedis.name, oursEmbedded.name];
 export const baseline = 'bare-http';

@@ -9,6 +9,8 @@ export interface LoadOrder {
   warmup: number;
   /** Requests per second, evenly spaced; undefined: as many as possible. */
   rate: number | undefined;
+  /** The responses per second that an earlier load reached; undefined: not known. */
+  expected?: number | undefined;
   /** Each seed makes different receipts. */
   seed: number;
   /** The key that signs the callbacks. */

@@ -4,25 +4,30 @@ import { signatureOf } from '../../src/sandbox/signature.ts';
 interface RequestOptions {
   host: string;
   path: string;
-  seed: number;
-  count: number;
   signingKey: string | undefined;
 }
 
-/**
- * Requests with distinct receipts, as bytes. They are generated and signed before the load, so that the load only
- * sends them.
- */
-export function makeRequests({ host, path, seed, count, signingKey }: RequestOptions): Buffer[] {
-  const requests: Buffer[] = [];
+/** Requests with distinct receipts, without end. They are signed when they are taken. */
+export function* receiptRequests({
+  seed,
+  ...options
+}: RequestOptions & { seed: number }): Generator<Buffer, never> {
   for (const { family, body } of history({ seed })) {
-    if (family !== 'receipt') continue;
-    const signature = signingKey ? `X-Webhook-Signature: ${signatureOf(signingKey, body)}\r\n` : '';
-    const head =
-      `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: keep-alive\r\n${signature}` +
-      `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
-    requests.push(Buffer.from(head + body));
-    if (requests.length === count) break;
+    if (family === 'receipt') yield requestOf(body, options);
   }
-  return requests;
+  throw new Error('The history has no end.');
+}
+
+/** A callback as the bytes of its request. */
+export function requestOf(body: string, { host, path, signingKey }: RequestOptions): Buffer {
+  const signature = signingKey ? `X-Webhook-Signature: ${signatureOf(signingKey, body)}\r\n` : '';
+  const head =
+    `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: keep-alive\r\n${signature}` +
+    `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
+  return Buffer.from(head + body);
+}
+
+/** The next requests. They are taken before a load, so that the load only sends them. */
+export function take(source: Generator<Buffer, never>, count: number): Buffer[] {
+  return Array.from({ length: count }, () => source.next().value);
 }

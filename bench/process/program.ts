@@ -31,11 +31,16 @@ export function tracked(child: ChildProcess): ChildProcess {
  *
  * @throws Error with its last lines, if it ends before that or takes more than half a minute
  */
-export async function startProgram(command: string[], env: Record<string, string>): Promise<Program> {
+export async function startProgram(
+  command: string[],
+  env: Record<string, string>,
+  cwd?: string,
+): Promise<Program> {
   const began = performance.now();
   const child = tracked(
     spawn(command[0]!, command.slice(1), {
       env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_ENV: 'production', ...env },
+      cwd,
       stdio: ['ignore', 'pipe', 'inherit'],
     }),
   );

@@ -17,6 +17,21 @@ const stores: Record<string, () => Promise<(receipt: ReceiptEnvelope) => Promise
     const queue = new Queue('receipts', { connection: { url: process.env.REDIS_URL! } });
     return (receipt) => queue.add(receipt.event, receipt, { removeOnComplete: true });
   },
+  'pg-boss': async () => {
+    const { default: PgBoss } = await import('pg-boss');
+    // Its worker does the maintenance.
+    const options = { max: 20, supervise: false, schedule: false };
+    const boss = await new PgBoss({ connectionString: process.env.DATABASE_URL!, ...options }).start();
+    return (receipt) => boss.send('receipts', receipt);
+  },
+  'graphile-worker': async () => {
+    const { makeWorkerUtils } = await import('graphile-worker');
+    const { addJob } = await makeWorkerUtils({
+      connectionString: process.env.DATABASE_URL!,
+      maxPoolSize: 20,
+    });
+    return (receipt) => addJob('receipts', receipt);
+  },
 };
 
 // The usual way: Express, its JSON parser, the schema, a store, a response.

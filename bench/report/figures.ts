@@ -1,5 +1,5 @@
-import { contenders } from '../contenders/index.ts';
-import type { Measurement, PerProcess } from '../measure.ts';
+import type { Contender } from '../contenders/contender.ts';
+import { type Measurement, type PerProcess, sum } from '../measure.ts';
 import type { Rounds } from '../rounds.ts';
 import { show, spread } from './statistics.ts';
 
@@ -23,6 +23,11 @@ const figures: Figure[] = [
   ['p99 ms, with the worker', (m) => m.both?.p99, 1],
   ['rows applied/s', (m) => m.appliedPerSecond],
   ...perProcess('CPU s per 10,000', (m) => m.cpu, 2),
+  ['CPU s per 10,000: together', (m) => sum(m.cpu), 2],
+  ['WAL bytes per delivery', (m) => m.storage?.wal],
+  ['disk bytes per delivery', (m) => m.storage?.disk],
+  ['dead tuples in the table of deliveries', (m) => m.deadTuples],
+  ['lone delivery, POST to row, worker idle: p50 ms', (m) => m.loneMs, 1],
   ...perProcess('memory MiB', (m) => m.memory, 0),
   ['start to ready ms, receiver', (m) => m.readyMs.receiver],
   ['start to ready ms, worker', (m) => m.readyMs.worker],
@@ -31,12 +36,13 @@ const figures: Figure[] = [
 ];
 
 /** A row per figure and a column per contender: median and range of the rounds. */
-export function figuresTable(rounds: Rounds): string[][] {
-  const names = Object.keys(rounds);
-  const titles = names.map((name) => contenders.find((contender) => contender.name === name)!.title);
+export function figuresTable(contenders: readonly Contender[], rounds: Rounds): string[][] {
   const rows = figures.map(([title, of, digits]) => [
     title,
-    ...names.map((name) => show(spread(rounds[name]!.map(of)), digits)),
+    ...contenders.map(({ name }) => show(spread(rounds[name]!.map(of)), digits)),
   ]);
-  return [['', ...titles], ...rows.filter(([, ...cells]) => cells.some((cell) => cell !== '–'))];
+  return [
+    ['', ...contenders.map(({ title }) => title)],
+    ...rows.filter(([, ...cells]) => cells.some((cell) => cell !== '–')),
+  ];
 }

@@ -8,7 +8,7 @@ export type Setting = Record<string, string>;
 /** The machine, the versions and the commit. */
 export function describeSetting(stores: { postgres: string; redis?: string }): Setting {
   const [cpu] = cpus();
-  const packages = ['express', 'zod', 'bullmq', 'pg', 'autocannon'];
+  const packages = ['express', 'zod', 'bullmq', 'pg', 'pg-boss', 'graphile-worker', 'autocannon'];
   return {
     date: new Date().toISOString().slice(0, 10),
     commit: commit(),

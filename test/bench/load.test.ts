@@ -1,6 +1,6 @@
 import { Latencies } from '../../bench/load/latencies.ts';
 import { evenly } from '../../bench/load/pace.ts';
-import { makeRequests } from '../../bench/load/requests.ts';
+import { receiptRequests, take } from '../../bench/load/requests.ts';
 import { show, spread } from '../../bench/report/statistics.ts';
 
 it('spaces requests evenly, and ends in time', () => {
@@ -9,8 +9,8 @@ it('spaces requests evenly, and ends in time', () => {
 });
 
 it('all callbacks are distinct and signed', () => {
-  const order = { host: 'h', path: '/p', seed: 1, count: 500, signingKey: 'k' };
-  const requests = makeRequests(order).map(String);
+  const order = { host: 'h', path: '/p', seed: 1, signingKey: 'k' };
+  const requests = take(receiptRequests(order), 500).map(String);
   const bodies = requests.map((request) => request.split('\r\n\r\n')[1]!);
   const signatures = requests.map((request) => /v1=[0-9a-f]{64}/.exec(request)![0]);
   expect(new Set(bodies).size).toBe(500);
@@ -18,8 +18,8 @@ it('all callbacks are distinct and signed', () => {
 });
 
 it('declares the length of a body in bytes', () => {
-  const order = { host: 'h', path: '/p', seed: 1, count: 50, signingKey: undefined };
-  for (const request of makeRequests(order).map(String)) {
+  const order = { host: 'h', path: '/p', seed: 1, signingKey: undefined };
+  for (const request of take(receiptRequests(order), 50).map(String)) {
     const [head, body] = request.split('\r\n\r\n') as [string, string];
     expect(Number(/Content-Length: (\d+)/.exec(head)![1])).toBe(Buffer.byteLength(body));
   }
