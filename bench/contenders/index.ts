@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import { type Contender, run } from './contender.ts';
 import { formerOf } from './former.ts';
-import { oursEmbedded, oursOnRedis, oursUnreported, prepare } from './ours.ts';
+import { oursEmbedded, oursOnRedis, oursUnreported, preparePeer } from './ours.ts';
 import { peers } from './peers.ts';
 
 const nothing = () => ({});
@@ -9,7 +9,7 @@ const nothing = () => ({});
 const oneByOne = (name: string, title: string, concurrency: number): Contender => ({
   name,
   title,
-  prepare,
+  prepare: preparePeer,
   receiver: { command: run('express', 'queue'), env: ({ redisUrl }) => ({ REDIS_URL: redisUrl }) },
   worker: {
     command: run('worker'),
@@ -48,7 +48,7 @@ export const contendersOf = ({ against }: { against?: string | undefined }): Con
   {
     name: 'straight',
     title: 'straight to the table',
-    prepare,
+    prepare: preparePeer,
     receiver: { command: run('express', 'table'), env: ({ databaseUrl }) => ({ DATABASE_URL: databaseUrl }) },
     stores: true,
   },

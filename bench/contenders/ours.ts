@@ -33,8 +33,15 @@ const ours = (name: string, title: string, queue: (stores: Stores) => Record<str
 };
 
 /** Creates the tables, so that the start is measured on an existing database. */
-export const prepare = ({ databaseUrl }: Stores): Promise<void> =>
+const prepare = ({ databaseUrl }: Stores): Promise<void> =>
   withDatabase(databaseUrl, ({ db }) => migrate(db));
+
+/** For the others: the same table of receipts, without what keeps and indexes its versions. */
+export const preparePeer = (stores: Stores): Promise<void> =>
+  withDatabase(stores.databaseUrl, async ({ db, pool }) => {
+    await migrate(db);
+    await pool.query('drop trigger keep_superseded_receipt on receipts; drop index receipts_received');
+  });
 
 async function withDatabase(url: string, run: (database: Database) => Promise<unknown>): Promise<void> {
   const database = openDatabase(url, createLog('warn'), { connections: 2, name: 'bench' });

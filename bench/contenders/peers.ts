@@ -2,7 +2,7 @@ import { runMigrations } from 'graphile-worker';
 import PgBoss from 'pg-boss';
 import { withClient } from '../../src/store/pool.ts';
 import { type Contender, run, type Stores } from './contender.ts';
-import { prepare } from './ours.ts';
+import { preparePeer } from './ours.ts';
 
 interface Peer {
   name: string;
@@ -21,7 +21,7 @@ const peer = ({ name, install, unfinished, failed }: Peer): Contender => {
     name,
     title: name,
     prepare: async (stores) => {
-      await prepare(stores);
+      await preparePeer(stores);
       await install(stores.databaseUrl);
     },
     receiver: { command: run('express', name), env },

@@ -35,6 +35,7 @@ const plain = [
 ] as const;
 const columns = [
   ...['business_id', 'client_id', 'last_event', 'event_time', 'extra', 'delivery_id'],
+  ...['received_at', 'applied_at'],
   ...times,
   ...plain,
 ];
@@ -54,7 +55,8 @@ const time = (value: number | null | undefined) =>
 export function upsertInto(url: string, connections: number): (receipt: ReceiptEnvelope) => Promise<void> {
   const pool = new pg.Pool({ connectionString: url, max: connections });
   return async ({ business_id, client_id, event, event_time, data }) => {
-    const values: Value[] = [business_id, client_id, event, time(event_time), '{}', noDelivery];
+    const now = new Date();
+    const values: Value[] = [business_id, client_id, event, time(event_time), '{}', noDelivery, now, now];
     for (const name of times) values.push(time(data[name]));
     for (const name of plain) values.push(data[name] as Value);
     await pool.query({ name: 'upsert', text, values });
