@@ -29,17 +29,19 @@ export function bodySize(req: IncomingMessage, limit: number): number {
   return length === undefined ? limit : Number(length);
 }
 
+const empty: Buffer = Buffer.alloc(0);
+
 /**
  * Reads a request's bytes.
  *
  * @param limit how many bytes at most
  * @throws BodyTooLarge as soon as the limit is exceeded; RequestAborted
  */
-export async function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
-  const expected = bodySize(req, limit);
-  if (req.destroyed) throw new RequestAborted(); // the connection was closed while the body waited
+export function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    let body: Buffer = Buffer.alloc(0);
+    const expected = bodySize(req, limit);
+    if (req.destroyed) throw new RequestAborted(); // the connection was closed while the body waited
+    let body = empty;
     let size = 0;
     req.on('data', (chunk: Buffer) => {
       if (size + chunk.length > limit) {
@@ -52,7 +54,7 @@ export async function readBody(req: IncomingMessage, limit: number): Promise<Buf
       else body = append(body, size, chunk, expected);
       size += chunk.length;
     });
-    req.on('end', () => resolve(body.subarray(0, size)));
+    req.on('end', () => resolve(size === body.length ? body : body.subarray(0, size)));
     req.on('error', () => reject(new RequestAborted()));
     req.on('close', () => {
       if (!req.complete) reject(new RequestAborted());

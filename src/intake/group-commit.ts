@@ -13,6 +13,9 @@ export interface GroupCommitOptions<Item, Result> {
   weigh: (item: Item) => number;
   maxWeight: number;
   maxItems: number;
+  /** How many commits may run at a time, and how many items have to wait for one beside another. */
+  maxCommits: number;
+  minItems: number;
   /** Limits of the waiting items; beyond them, `append` raises Overloaded. */
   maxWaiting: number;
   maxWaitingWeight: number;
@@ -37,7 +40,8 @@ export class GroupCommit<Item, Result> {
   private readonly options: GroupCommitOptions<Item, Result>;
   private waiting: Waiting<Item, Result>[] = [];
   private waitingWeight = 0;
-  private running: Promise<void> | undefined;
+  private isScheduled = false;
+  private readonly running = new Set<Promise<void>>();
 
   constructor(options: GroupCommitOptions<Item, Result>) {
     this.options = options;
@@ -56,20 +60,40 @@ export class GroupCommit<Item, Result> {
     this.waitingWeight += weigh(item);
     return new Promise((resolve, reject) => {
       this.waiting.push({ item, resolve, reject });
-      this.running ??= this.run();
+      this.schedule();
     });
   }
 
   /** Resolves once no item waits or is being committed. */
   async drained(): Promise<void> {
-    while (this.running) await this.running;
+    while (this.isScheduled || this.running.size > 0) {
+      await (this.isScheduled ? new Promise(setImmediate) : Promise.race(this.running));
+    }
   }
 
-  private async run(): Promise<void> {
-    // Items of the same turn of the event loop share a commit.
-    await new Promise(setImmediate);
-    while (this.waiting.length > 0) await this.commit(this.next());
-    this.running = undefined;
+  /** Items of the same turn of the event loop share a commit. */
+  private schedule(): void {
+    if (this.isScheduled || !this.mayStart()) return;
+    this.isScheduled = true;
+    setImmediate(() => {
+      this.isScheduled = false;
+      this.start();
+    });
+  }
+
+  private mayStart(): boolean {
+    if (this.running.size === 0) return this.waiting.length > 0;
+    return this.running.size < this.options.maxCommits && this.waiting.length >= this.options.minItems;
+  }
+
+  private start(): void {
+    while (this.mayStart()) {
+      const commit = this.commit(this.next()).then(() => {
+        this.running.delete(commit);
+        this.start();
+      });
+      this.running.add(commit);
+    }
   }
 
   private next(): Waiting<Item, Result>[] {
