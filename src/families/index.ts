@@ -14,5 +14,5 @@ export type Envelope = EnvelopeOfAny<typeof families>;
 export type AnyEnvelope = EnvelopeOf<Family>;
 
 export { envelopeSchema, publicEnvelopeFields } from './envelope.ts';
-export { createValidator, type Validator } from './validator.ts';
 export { defineFamily, type Family, publicColumns } from './family.ts';
+export { createValidator, type Validator } from './validator.ts';

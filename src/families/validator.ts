@@ -45,6 +45,12 @@ const kinds: Kinds = {
     const accepts = checkOf(innerType);
     return (value) => value === null || accepts(value);
   },
+  pipe: ({ in: before, out }: z.core.$ZodPipeDef) => {
+    const { def } = (before as z.core.$ZodTypes)._zod;
+    if (def.type !== 'transform' || def.transform.length > 1) return undefined;
+    const accepts = checkOf(out);
+    return (value) => accepts((def.transform as (value: unknown) => unknown)(value));
+  },
   object: ({ shape, catchall }: z.core.$ZodObjectDef) => {
     if (catchall?._zod.def.type !== 'unknown') return undefined;
     const fields = Object.entries(shape).map(([name, schema]) => ({ name, accepts: checkOf(schema) }));

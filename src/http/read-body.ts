@@ -8,14 +8,20 @@ export function requirePost(req: IncomingMessage): void {
 
 /** @throws UnsupportedMedia unless the body is plain JSON (service-interface section 4.5) */
 export function requireJson(req: IncomingMessage): void {
-  const [type, ...parameters] = (req.headers['content-type'] ?? '').toLowerCase().split(';');
+  const { 'content-type': type = '', 'content-encoding': encoding } = req.headers;
+  if (type !== 'application/json') requireJsonType(type);
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new UnsupportedMedia('Send the body without compression.');
+  }
+}
+
+function requireJsonType(header: string): void {
+  const [type, ...parameters] = header.toLowerCase().split(';');
   if (type!.trim() !== 'application/json') {
     throw new UnsupportedMedia('Send Content-Type: application/json.');
   }
   const charset = parameters.map((p) => p.trim()).find((p) => p.startsWith('charset='));
   if (charset && !/^charset="?utf-?8"?$/.test(charset)) throw new UnsupportedMedia('Send the JSON as UTF-8.');
-  const encoding = req.headers['content-encoding'] ?? 'identity';
-  if (encoding.toLowerCase() !== 'identity') throw new UnsupportedMedia('Send the body without compression.');
 }
 
 /**

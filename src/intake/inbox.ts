@@ -42,8 +42,9 @@ export class Inbox {
       weigh: (delivery) => delivery.body.length,
       maxWeight: 4 * 1024 * 1024,
       maxItems: 500,
-      maxCommits: Number(process.env.GC_MAX ?? 1),
-      minItems: Number(process.env.GC_MIN ?? 16),
+      // While PostgreSQL commits, this process would wait, and PostgreSQL while it responds.
+      maxCommits: 2,
+      minItems: 16,
       maxWaiting: 5_000,
       maxWaitingWeight: 64 * 1024 * 1024,
     });

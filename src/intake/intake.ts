@@ -1,6 +1,12 @@
 import type pg from 'pg';
 import type { Config } from '../config.ts';
-import { type AnyEnvelope, createValidator, envelopeSchema, type Family, type Validator } from '../families/index.ts';
+import {
+  type AnyEnvelope,
+  createValidator,
+  envelopeSchema,
+  type Family,
+  type Validator,
+} from '../families/index.ts';
 import type { AppendResult, Delivery } from './delivery.ts';
 import { Drift } from './drift.ts';
 import { milliseconds } from './identity.ts';

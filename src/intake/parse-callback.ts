@@ -27,7 +27,7 @@ export function parseCallback(
   if (!isUtf8(body)) throw new NotJson('The body is not UTF-8.');
   const json = body.toString('utf8');
   const parsed = parseJson(json);
-  const hash = plainDigest(body);
+  const hash = plainDigest(body, parsed);
   const value = hash === undefined ? exactly(json, parsed) : parsed;
   const issues = validate(value);
   if (issues.length > 0) throw new InvalidCallback(issues.map(describeIssue));

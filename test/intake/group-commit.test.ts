@@ -11,6 +11,8 @@ function create(commit: (items: number[]) => Promise<number[]>, limits = {}) {
     weigh: () => 1,
     maxWeight: 1e9,
     maxItems: 500,
+    maxCommits: 1,
+    minItems: 1,
     maxWaiting: 1_000,
     maxWaitingWeight: 1e9,
     ...limits,
@@ -31,6 +33,47 @@ it('items that arrive during a commit share the next one', async () => {
   release();
   expect(await Promise.all([first, ...others])).toEqual([0, 1, 2, 3, 4]);
   expect(commits).toEqual([[0], [1, 2, 3, 4]]);
+});
+
+it('another commit runs beside one only where enough items wait, and none waits for more', async () => {
+  const limits = fc.record({
+    maxCommits: fc.integer({ min: 1, max: 3 }),
+    minItems: fc.integer({ min: 1, max: 6 }),
+  });
+  // Positive: so many items arrive; otherwise a running commit ends.
+  const events = fc.array(fc.integer({ min: -3, max: 8 }), { maxLength: 30 });
+  await fc.assert(
+    fc.asyncProperty(limits, events, async ({ maxCommits, minItems }, steps) => {
+      const running: { items: number[]; end: () => void }[] = [];
+      const committed: number[] = [];
+      const group = create(
+        async (items) => {
+          expect(running.length === 0 || items.length >= minItems).toBe(true);
+          await new Promise<void>((end) => running.push({ items, end }));
+          committed.push(...items);
+          return items;
+        },
+        { maxCommits, minItems },
+      );
+      const appended: Promise<number>[] = [];
+      const turn = async (step: number) => {
+        for (let item = 0; item < step; item += 1) appended.push(group.append(appended.length));
+        if (step < 0) running.splice(-step % Math.max(running.length, 1), 1)[0]?.end();
+        await new Promise(setImmediate);
+        await new Promise(setImmediate);
+        const taken = committed.length + running.reduce((sum, { items }) => sum + items.length, 0);
+        const waiting = appended.length - taken;
+        expect(running.length).toBeLessThanOrEqual(maxCommits);
+        if (running.length === 0) expect(waiting).toBe(0);
+        else if (running.length < maxCommits) expect(waiting).toBeLessThan(minItems);
+      };
+      for (const step of steps) await turn(step);
+      while (running.length > 0) await turn(-1);
+      await group.drained();
+      expect(await Promise.all(appended)).toEqual(appended.map((_, item) => item));
+      expect(committed.toSorted((a, b) => a - b)).toEqual(appended.map((_, item) => item));
+    }),
+  );
 });
 
 it('only faulty items are rejected, and every other is committed exactly once', async () => {

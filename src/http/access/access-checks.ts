@@ -73,7 +73,11 @@ export function createAccessChecks({ config, limits, log }: AccessDependencies):
       limits?.requests?.consume(address);
       if (rules.allowedIps.length > 0 && !isAllowedAddress(address)) throw new AddressNotAllowed();
       if (!isSigned) return noCheck;
-      const signature = readSignature(textOf(req.headers[header]), rules.signatureToleranceS, Date.now() / 1000);
+      const signature = readSignature(
+        textOf(req.headers[header]),
+        rules.signatureToleranceS,
+        Date.now() / 1000,
+      );
       return (body) => verifySignature(signature, body, keys);
     },
     recordRejection: (req, error) => {
