@@ -13,9 +13,8 @@ export interface GroupCommitOptions<Item, Result> {
   weigh: (item: Item) => number;
   maxWeight: number;
   maxItems: number;
-  /** How many commits may run at a time, and how many items have to wait for one beside another. */
-  maxCommits: number;
-  minItems: number;
+  /** How many items have to wait for a second commit beside the first; undefined: one commit at a time. */
+  secondFrom?: number;
   /** Limits of the waiting items; beyond them, `append` raises Overloaded. */
   maxWaiting: number;
   maxWaitingWeight: number;
@@ -31,7 +30,8 @@ export class Overloaded extends Error {
 
 /**
  * Group commit: items that arrive together share a commit. A commit starts as soon as the previous one returns,
- * so a lone item never waits, and commits grow with the load.
+ * so a lone item never waits, and commits grow with the load. Where many items wait, a second commit runs beside the
+ * first: otherwise this process would wait while the store commits, and the store while this process responds.
  *
  * Where one item makes a commit fail, the commit is split in halves until that item is alone: only that item is
  * rejected, the others are committed.
@@ -82,8 +82,8 @@ export class GroupCommit<Item, Result> {
   }
 
   private mayStart(): boolean {
-    if (this.running.size === 0) return this.waiting.length > 0;
-    return this.running.size < this.options.maxCommits && this.waiting.length >= this.options.minItems;
+    const { secondFrom = Number.POSITIVE_INFINITY } = this.options;
+    return this.running.size < 2 && this.waiting.length >= (this.running.size === 0 ? 1 : secondFrom);
   }
 
   private start(): void {

@@ -42,9 +42,7 @@ export class Inbox {
       weigh: (delivery) => delivery.body.length,
       maxWeight: 4 * 1024 * 1024,
       maxItems: 500,
-      // While PostgreSQL commits, this process would wait, and PostgreSQL while it responds.
-      maxCommits: 2,
-      minItems: 16,
+      secondFrom: 16,
       maxWaiting: 5_000,
       maxWaitingWeight: 64 * 1024 * 1024,
     });

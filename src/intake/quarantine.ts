@@ -61,8 +61,6 @@ export class Quarantine {
       weigh: ({ body }) => body.length,
       maxWeight: 4 * 1024 * 1024,
       maxItems: 200,
-      maxCommits: 1,
-      minItems: 1,
       maxWaiting: 1_000,
       maxWaitingWeight: 32 * 1024 * 1024,
     });

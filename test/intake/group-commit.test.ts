@@ -11,8 +11,6 @@ function create(commit: (items: number[]) => Promise<number[]>, limits = {}) {
     weigh: () => 1,
     maxWeight: 1e9,
     maxItems: 500,
-    maxCommits: 1,
-    minItems: 1,
     maxWaiting: 1_000,
     maxWaitingWeight: 1e9,
     ...limits,
@@ -35,25 +33,22 @@ it('items that arrive during a commit share the next one', async () => {
   expect(commits).toEqual([[0], [1, 2, 3, 4]]);
 });
 
-it('another commit runs beside one only where enough items wait, and none waits for more', async () => {
-  const limits = fc.record({
-    maxCommits: fc.integer({ min: 1, max: 3 }),
-    minItems: fc.integer({ min: 1, max: 6 }),
-  });
+it('a second commit runs beside the first as soon as enough items wait, and never a third', async () => {
+  const from = fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined });
   // Positive: so many items arrive; otherwise a running commit ends.
   const events = fc.array(fc.integer({ min: -3, max: 8 }), { maxLength: 30 });
   await fc.assert(
-    fc.asyncProperty(limits, events, async ({ maxCommits, minItems }, steps) => {
+    fc.asyncProperty(from, events, async (secondFrom, steps) => {
       const running: { items: number[]; end: () => void }[] = [];
       const committed: number[] = [];
       const group = create(
         async (items) => {
-          expect(running.length === 0 || items.length >= minItems).toBe(true);
+          if (running.length > 0) expect(items.length).toBeGreaterThanOrEqual(secondFrom!);
           await new Promise<void>((end) => running.push({ items, end }));
           committed.push(...items);
           return items;
         },
-        { maxCommits, minItems },
+        secondFrom === undefined ? {} : { secondFrom },
       );
       const appended: Promise<number>[] = [];
       const turn = async (step: number) => {
@@ -63,9 +58,9 @@ it('another commit runs beside one only where enough items wait, and none waits 
         await new Promise(setImmediate);
         const taken = committed.length + running.reduce((sum, { items }) => sum + items.length, 0);
         const waiting = appended.length - taken;
-        expect(running.length).toBeLessThanOrEqual(maxCommits);
+        expect(running.length).toBeLessThanOrEqual(secondFrom === undefined ? 1 : 2);
         if (running.length === 0) expect(waiting).toBe(0);
-        else if (running.length < maxCommits) expect(waiting).toBeLessThan(minItems);
+        if (running.length === 1 && secondFrom) expect(waiting).toBeLessThan(secondFrom);
       };
       for (const step of steps) await turn(step);
       while (running.length > 0) await turn(-1);
