@@ -6,8 +6,8 @@ export type Validator = (value: unknown) => readonly z.core.$ZodIssue[];
 type Check = (value: unknown) => boolean;
 
 /**
- * A validator with the faults of `safeParse`. It makes no copy of the value, so that a valid one takes a fifth of the
- * time.
+ * A validator with the faults of `safeParse`. It makes no copy of the value, so that a valid one takes less than half
+ * the time.
  */
 export function createValidator(schema: z.ZodType): Validator {
   const accepts = checkOf(schema);
@@ -15,7 +15,7 @@ export function createValidator(schema: z.ZodType): Validator {
 }
 
 /** Whether a schema accepts a value. */
-export function checkOf(schema: z.core.$ZodType): Check {
+function checkOf(schema: z.core.$ZodType): Check {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   const rules = ((def as { checks?: z.core.$ZodCheck[] }).checks ?? []).map(ruleOf);
   // Whatever is not known here, the schema decides.
@@ -63,6 +63,7 @@ const kinds: Kinds = {
     };
   },
   union: (def: z.core.$ZodUnionDef) => {
+    if (!def.inclusive && !('discriminator' in def)) return undefined; // exactly one of them
     const options = def.options.map(checkOf);
     return (value) => options.some((accepts) => accepts(value));
   },

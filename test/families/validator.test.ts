@@ -43,6 +43,7 @@ it.each([
   ['a conversion', z.coerce.number()],
   ['a strict object', z.strictObject({ a: z.string() })],
   ['a list', z.array(z.int()).min(1)],
+  ['exclusive options', z.xor([z.string().min(1), z.string().max(1)])],
   ['a default', z.looseObject({ a: z.string().default('x') })],
 ])('a schema with %s decides itself', (_, schema) => {
   const validate = createValidator(schema);
