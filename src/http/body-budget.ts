@@ -12,6 +12,11 @@ export class BodyBudget {
     this.options = options;
   }
 
+  /** Whether a body of this size counts: smaller ones need no room. */
+  limits(bytes: number): boolean {
+    return bytes > this.options.smallBytes;
+  }
+
   /**
    * Resolves once there is room for a body, with the function that releases it. A body that is larger than the whole
    * budget is read alone.
@@ -20,7 +25,7 @@ export class BodyBudget {
    * @throws Busy if there is no room and it may not wait, too many already wait, or it has waited too long
    */
   async enter(bytes: number, mayWait: boolean): Promise<() => void> {
-    if (bytes <= this.options.smallBytes) return () => {};
+    if (!this.limits(bytes)) return () => {};
     if (this.waiting.size === 0 && this.fits(bytes)) this.used += bytes;
     else if (mayWait) await this.waitForRoom(bytes);
     else throw new Busy();

@@ -22,7 +22,7 @@ export interface HttpObserver {
 export interface CallbackDependencies {
   config: Pick<Config, 'bodyLimitBytes'>;
   access: AccessChecks;
-  bodies: Pick<BodyBudget, 'enter'>;
+  bodies: Pick<BodyBudget, 'enter' | 'limits'>;
   intake: Pick<Intake, 'receive'>;
   observe?: Pick<HttpObserver, 'responded'> | undefined;
   log: Log;
@@ -41,13 +41,14 @@ export function createCallbackHandler(family: Family, dependencies: CallbackDepe
     requireJson(req);
     // While a body waits, Node buffers its chunks: without a length, that may be thousands of one byte each.
     const mayWait = req.headers['transfer-encoding'] === undefined;
-    const release = await bodies.enter(bodySize(req, config.bodyLimitBytes), mayWait);
+    const size = bodySize(req, config.bodyLimitBytes);
+    const release = bodies.limits(size) ? await bodies.enter(size, mayWait) : undefined;
     try {
       const body = await readBody(req, config.bodyLimitBytes);
       verify(body);
       return await intake.receive(body, family);
     } finally {
-      release();
+      release?.();
     }
   };
 

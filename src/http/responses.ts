@@ -75,6 +75,7 @@ export function problemOf(status: ErrorStatus) {
 
 function send(res: ServerResponse, status: number, type: string, body: object): void {
   const text = JSON.stringify(body);
-  res.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) });
+  // Node writes a flat list faster than an object.
+  res.writeHead(status, ['Content-Type', type, 'Content-Length', String(Buffer.byteLength(text))]);
   res.end(text);
 }

@@ -29,18 +29,27 @@ interface Order {
   keys: readonly string[];
   places: readonly number[];
   heads: readonly string[];
+  /** Whether the keys are ASCII, and in the order of the text: JSON.parse moves keys that are numbers to the front. */
+  isPlain: boolean;
 }
 
 // Callbacks of one event have their keys in the same order. Cached per number of keys: the last order.
 const orders: Order[] = [];
 const mostKeys = 100;
 
-function sortedOrder(keys: readonly string[]): Order {
+/** The canonical order of an object's keys. */
+export function sortedOrder(keys: readonly string[]): Order {
   const last = orders[keys.length];
-  if (last?.keys.every((key, at) => key === keys[at])) return last;
+  if (last && isSame(last.keys, keys)) return last;
   const places = [...keys.keys()].sort((a, b) => (keys[a]! < keys[b]! ? -1 : 1));
   const heads = places.map((place, at) => `${at === 0 ? '{' : ','}${JSON.stringify(keys[place])}:`);
-  const order = { keys, places, heads };
+  const isPlain = keys.every((key) => /^[ !#-[\]-~]*$/.test(key) && !/^\d+$/.test(key));
+  const order = { keys, places, heads, isPlain };
   if (keys.length <= mostKeys) orders[keys.length] = order;
   return order;
+}
+
+function isSame(some: readonly string[], others: readonly string[]): boolean {
+  for (let at = 0; at < some.length; at += 1) if (some[at] !== others[at]) return false;
+  return true;
 }

@@ -7,6 +7,11 @@ type DriftKind = 'unknown' | 'missing' | 'value' | 'other';
 /** The documented part of a family: its events, its fields, and known values of some fields. */
 type Documented = Pick<Family, 'events' | 'fields'>;
 
+interface DocumentedFields {
+  names: ReadonlySet<string>;
+  list: readonly { name: string; knownValues: readonly string[] | undefined }[];
+}
+
 /** A row of `schema_drift`, as input of `record_schema_drift`. */
 interface Note {
   event: string;
@@ -32,7 +37,7 @@ const flushEveryMs = 5_000;
 export class Drift {
   private readonly pool: pg.Pool;
   private readonly log: Log;
-  private readonly documented: ReadonlyMap<string, Documented>;
+  private readonly documented: ReadonlyMap<string, DocumentedFields>;
   private notes = new Map<string, Note>();
   /** The notes about unknown fields and values, per event. */
   private newPerEvent = new Map<string, number>();
@@ -41,29 +46,36 @@ export class Drift {
   constructor(pool: pg.Pool, log: Log, families: readonly Documented[]) {
     this.pool = pool;
     this.log = log;
-    this.documented = new Map(families.flatMap((family) => family.events.map((event) => [event, family])));
+    this.documented = new Map(
+      families.flatMap(({ events, fields }) => {
+        const list = Object.entries(fields).map(([name, { knownValues }]) => ({ name, knownValues }));
+        return events.map((event) => [event, { names: new Set(Object.keys(fields)), list }]);
+      }),
+    );
     this.timer = setInterval(() => void this.flush(), flushEveryMs).unref();
   }
 
   /** Counts the differences of an accepted callback. */
   observe(id: string, envelope: { event: string; data: object }): void {
     const { event } = envelope;
-    const family = this.documented.get(event);
-    if (!family) return;
+    const fields = this.documented.get(event);
+    if (!fields) return;
     for (const name in envelope) {
       if (!envelopeFields.has(name)) this.note(id, event, `/${safeName(name)}`, 'unknown', '');
     }
     const data = envelope.data as Record<string, unknown>;
-    for (const name in data) {
-      if (!Object.hasOwn(family.fields, name)) this.note(id, event, `/data/${safeName(name)}`, 'unknown', '');
-    }
-    for (const name in family.fields) {
+    let unknown = Object.keys(data).length;
+    for (const { name, knownValues } of fields.list) {
       const value = data[name];
       if (value === undefined) this.note(id, event, `/data/${name}`, 'missing', '');
-      const { knownValues } = family.fields[name]!;
+      else unknown -= 1;
       if (knownValues && typeof value === 'string' && !knownValues.includes(value)) {
         this.note(id, event, `/data/${name}`, 'value', safeName(value));
       }
+    }
+    if (unknown === 0) return;
+    for (const name in data) {
+      if (!fields.names.has(name)) this.note(id, event, `/data/${safeName(name)}`, 'unknown', '');
     }
   }
 

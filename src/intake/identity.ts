@@ -12,8 +12,12 @@ type Identifiable = Pick<AnyEnvelope, 'event' | 'event_time' | 'client_id' | 'bu
  */
 export function identify({ event, event_time, client_id, business_id, data }: Identifiable): string {
   const content = canonicalJson({ event, event_time, client_id, business_id, data });
-  const hash = hashOf('sha256', content);
-  const time = Math.max(0, milliseconds(event_time)).toString(16).padStart(12, '0');
+  return idOf(event_time, hashOf('sha256', content));
+}
+
+/** The id of a delivery whose SHA-256 is known. */
+export function idOf(eventTime: number, hash: string): string {
+  const time = Math.max(0, milliseconds(eventTime)).toString(16).padStart(12, '0');
   return uuidV8(time, hash);
 }
 

@@ -1,10 +1,15 @@
 import type pg from 'pg';
-import type { z } from 'zod';
 import type { Config } from '../config.ts';
-import { type AnyEnvelope, envelopeSchema, type Family } from '../families/index.ts';
+import {
+  type AnyEnvelope,
+  createValidator,
+  envelopeSchema,
+  type Family,
+  type Validator,
+} from '../families/index.ts';
 import type { AppendResult, Delivery } from './delivery.ts';
 import { Drift } from './drift.ts';
-import { identify, milliseconds } from './identity.ts';
+import { milliseconds } from './identity.ts';
 import { Inbox, type InboxOptions } from './inbox.ts';
 import { parseCallback } from './parse-callback.ts';
 import { Quarantine } from './quarantine.ts';
@@ -41,7 +46,7 @@ export class Intake {
   private readonly databaseInbox: Inbox;
   private readonly quarantine: Quarantine;
   private readonly drift: Drift;
-  private readonly schema: z.ZodType<AnyEnvelope>;
+  private readonly validate: Validator;
   private readonly clients: ReadonlySet<string>;
   private readonly businesses: ReadonlySet<string>;
 
@@ -53,7 +58,7 @@ export class Intake {
     this.databaseInbox = fallback ? new Inbox(common) : this.inbox;
     this.quarantine = new Quarantine({ pool, limits: config.quarantine, log });
     this.drift = new Drift(pool, log, families);
-    this.schema = envelopeSchema(families);
+    this.validate = createValidator(envelopeSchema(families));
     this.clients = new Set(config.authentication.allowedClientIds);
     this.businesses = new Set(config.authentication.allowedBusinessIds);
   }
@@ -64,13 +69,17 @@ export class Intake {
    * @returns once the delivery is durable, with its id
    * @throws Rejection, once it is in the quarantine; TenantNotAllowed; Unavailable
    */
-  receive(body: Buffer, family: Family): Promise<{ status: AppendResult; id: string }> {
-    return this.recordRejection({ body, family: family.name }, async () => {
+  async receive(body: Buffer, family: Family): Promise<{ status: AppendResult; id: string }> {
+    try {
       const { delivery, envelope } = this.read(body, family);
-      const status = await this.append(delivery, envelope);
+      const status = await this.inbox.append(delivery);
+      this.drift.observe(delivery.id, envelope);
       this.options.observe?.received(family.name, status, milliseconds(envelope.event_time));
       return { status, id: delivery.id };
-    });
+    } catch (error) {
+      await this.recordRejection(error, { body, family: family.name });
+      throw error;
+    }
   }
 
   /**
@@ -82,7 +91,8 @@ export class Intake {
   async replay(body: Buffer, { dryRun }: { dryRun: boolean }): Promise<Reassessment> {
     try {
       const { delivery, envelope } = this.read(body);
-      const outcome = dryRun ? 'accepted' : await this.append(delivery, envelope);
+      const outcome = dryRun ? 'accepted' : await this.inbox.append(delivery);
+      if (!dryRun) this.drift.observe(delivery.id, envelope);
       return { outcome, id: delivery.id };
     } catch (error) {
       if (error instanceof TenantNotAllowed) return { outcome: 'rejected', reason: error.message };
@@ -99,15 +109,16 @@ export class Intake {
    * @throws Unavailable
    */
   async drain({ id, family, body }: Delivery): Promise<void> {
-    await this.recordRejection({ body, family, acknowledged: true }, () =>
-      this.databaseInbox.append({ id, family, body }),
-    ).catch((error) => {
+    try {
+      await this.databaseInbox.append({ id, family, body });
+    } catch (error) {
+      await this.recordRejection(error, { body, family, acknowledged: true });
       if (!(error instanceof Rejection)) throw error;
       this.options.log.error(
         { delivery: id, reason: error.message },
         'PostgreSQL rejected an acknowledged delivery; it is in the quarantine',
       );
-    });
+    }
   }
 
   /** Resolves once every received callback is durable and enqueued. */
@@ -117,10 +128,10 @@ export class Intake {
   }
 
   private read(body: Buffer, expected?: Family): { delivery: Delivery; envelope: AnyEnvelope } {
-    const envelope = parseCallback(body, this.schema, Date.now(), expected);
+    const { envelope, id } = parseCallback(body, this.validate, Date.now(), expected);
     this.checkTenant(envelope);
     const family = expected ?? this.options.families.find(({ events }) => events.includes(envelope.event))!;
-    return { delivery: { id: identify(envelope), family: family.name, body }, envelope };
+    return { delivery: { id, family: family.name, body }, envelope };
   }
 
   private checkTenant({ client_id, business_id }: AnyEnvelope): void {
@@ -129,25 +140,14 @@ export class Intake {
       throw new TenantNotAllowed('business_id');
   }
 
-  private async append(delivery: Delivery, envelope: AnyEnvelope): Promise<AppendResult> {
-    const status = await this.inbox.append(delivery);
-    this.drift.observe(delivery.id, envelope);
-    return status;
-  }
-
-  private async recordRejection<T>(
+  /** Resolves once the body is in the quarantine, if the error is a Rejection. @throws Unavailable */
+  private async recordRejection(
+    error: unknown,
     { body, family, acknowledged = false }: { body: Buffer; family: string; acknowledged?: boolean },
-    store: () => Promise<T>,
-  ): Promise<T> {
-    try {
-      return await store();
-    } catch (error) {
-      if (error instanceof Rejection) {
-        const { reason, errors } = error;
-        const path = this.options.config.paths[family] ?? family;
-        await this.quarantine.keep({ path, reason, errors, body, acknowledged });
-      }
-      throw error;
-    }
+  ): Promise<void> {
+    if (!(error instanceof Rejection)) return;
+    const { reason, errors } = error;
+    const path = this.options.config.paths[family] ?? family;
+    await this.quarantine.keep({ path, reason, errors, body, acknowledged });
   }
 }

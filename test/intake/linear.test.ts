@@ -1,15 +1,14 @@
-import { envelopeSchema, families } from '../../src/families/index.ts';
+import { createValidator, envelopeSchema, families } from '../../src/families/index.ts';
 import { addressOf } from '../../src/http/access/address.ts';
 import { readSignature, verifySignature } from '../../src/http/access/signature.ts';
 import { Drift } from '../../src/intake/drift.ts';
-import { identify } from '../../src/intake/identity.ts';
 import { parseCallback } from '../../src/intake/parse-callback.ts';
 import { Rejection } from '../../src/intake/rejection.ts';
 import { createLog } from '../../src/log.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 
-const schema = envelopeSchema(families);
+const validate = createValidator(envelopeSchema(families));
 let database: TestDatabase;
 let drift: Drift;
 beforeAll(async () => {
@@ -24,8 +23,7 @@ afterAll(async () => {
 /** Processes a body as the receiver does, without storing it. */
 function handle(body: Buffer): string {
   try {
-    const envelope = parseCallback(body, schema, Date.now());
-    const id = identify(envelope);
+    const { envelope, id } = parseCallback(body, validate, Date.now());
     drift.observe(id, envelope);
     return id;
   } catch (error) {
@@ -172,7 +170,7 @@ it.each([
 
 function rejectionOf(json: string): Rejection {
   try {
-    parseCallback(Buffer.from(json), schema, Date.now());
+    parseCallback(Buffer.from(json), validate, Date.now());
   } catch (error) {
     if (error instanceof Rejection) return error;
     throw error;

@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../../config.ts';
 import { TenantNotAllowed } from '../../intake/rejection.ts';
@@ -37,6 +38,8 @@ export interface AccessChecks {
 
 const noCheck = () => {};
 
+const textOf = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(',') : value);
+
 const forwardedIgnored =
   'X-Forwarded-For is received, but TRUST_PROXY is 0: if your own proxy sends it, all senders count as one address';
 
@@ -44,7 +47,7 @@ export function createAccessChecks({ config, limits, log }: AccessDependencies):
   const rules = config.authentication;
   const header = rules.signatureHeader.toLowerCase();
   const isAllowedAddress = networkList(rules.allowedIps);
-  const keys = rules.signingKeys;
+  const keys = rules.signingKeys.map((key) => createSecretKey(key, 'utf8'));
   const isSigned = keys.length > 0;
   // A sender that is known by its signature or address does not guess clients or businesses.
   const isSenderKnown = isSigned || rules.allowedIps.length > 0;
@@ -70,8 +73,11 @@ export function createAccessChecks({ config, limits, log }: AccessDependencies):
       limits?.requests?.consume(address);
       if (rules.allowedIps.length > 0 && !isAllowedAddress(address)) throw new AddressNotAllowed();
       if (!isSigned) return noCheck;
-      const text = [req.headers[header] ?? []].flat().join(',');
-      const signature = readSignature(text, rules.signatureToleranceS, Date.now() / 1000);
+      const signature = readSignature(
+        textOf(req.headers[header]),
+        rules.signatureToleranceS,
+        Date.now() / 1000,
+      );
       return (body) => verifySignature(signature, body, keys);
     },
     recordRejection: (req, error) => {
