@@ -15,4 +15,3 @@ export type AnyEnvelope = EnvelopeOf<Family>;
 
 export { envelopeSchema, publicEnvelopeFields } from './envelope.ts';
 export { defineFamily, type Family, publicColumns } from './family.ts';
-export { createValidator, type Validator } from './validator.ts';

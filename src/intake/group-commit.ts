@@ -13,8 +13,6 @@ export interface GroupCommitOptions<Item, Result> {
   weigh: (item: Item) => number;
   maxWeight: number;
   maxItems: number;
-  /** How many items have to wait for a second commit beside the first; undefined: one commit at a time. */
-  secondFrom?: number;
   /** Limits of the waiting items; beyond them, `append` raises Overloaded. */
   maxWaiting: number;
   maxWaitingWeight: number;
@@ -30,8 +28,7 @@ export class Overloaded extends Error {
 
 /**
  * Group commit: items that arrive together share a commit. A commit starts as soon as the previous one returns,
- * so a lone item never waits, and commits grow with the load. Where many items wait, a second commit runs beside the
- * first: otherwise this process would wait while the store commits, and the store while this process responds.
+ * so a lone item never waits, and commits grow with the load.
  *
  * Where one item makes a commit fail, the commit is split in halves until that item is alone: only that item is
  * rejected, the others are committed.
@@ -40,8 +37,7 @@ export class GroupCommit<Item, Result> {
   private readonly options: GroupCommitOptions<Item, Result>;
   private waiting: Waiting<Item, Result>[] = [];
   private waitingWeight = 0;
-  private isScheduled = false;
-  private readonly running = new Set<Promise<void>>();
+  private running: Promise<void> | undefined;
 
   constructor(options: GroupCommitOptions<Item, Result>) {
     this.options = options;
@@ -60,40 +56,20 @@ export class GroupCommit<Item, Result> {
     this.waitingWeight += weigh(item);
     return new Promise((resolve, reject) => {
       this.waiting.push({ item, resolve, reject });
-      this.schedule();
+      this.running ??= this.run();
     });
   }
 
   /** Resolves once no item waits or is being committed. */
   async drained(): Promise<void> {
-    while (this.isScheduled || this.running.size > 0) {
-      await (this.isScheduled ? new Promise(setImmediate) : Promise.race(this.running));
-    }
+    while (this.running) await this.running;
   }
 
-  /** Items of the same turn of the event loop share a commit. */
-  private schedule(): void {
-    if (this.isScheduled || !this.mayStart()) return;
-    this.isScheduled = true;
-    setImmediate(() => {
-      this.isScheduled = false;
-      this.start();
-    });
-  }
-
-  private mayStart(): boolean {
-    const { secondFrom = Number.POSITIVE_INFINITY } = this.options;
-    return this.running.size < 2 && this.waiting.length >= (this.running.size === 0 ? 1 : secondFrom);
-  }
-
-  private start(): void {
-    while (this.mayStart()) {
-      const commit = this.commit(this.next()).then(() => {
-        this.running.delete(commit);
-        this.start();
-      });
-      this.running.add(commit);
-    }
+  private async run(): Promise<void> {
+    // Items of the same turn of the event loop share a commit.
+    await new Promise(setImmediate);
+    while (this.waiting.length > 0) await this.commit(this.next());
+    this.running = undefined;
   }
 
   private next(): Waiting<Item, Result>[] {

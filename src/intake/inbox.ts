@@ -42,7 +42,6 @@ export class Inbox {
       weigh: (delivery) => delivery.body.length,
       maxWeight: 4 * 1024 * 1024,
       maxItems: 500,
-      secondFrom: 16,
       maxWaiting: 5_000,
       maxWaitingWeight: 64 * 1024 * 1024,
     });

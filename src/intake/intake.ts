@@ -1,12 +1,7 @@
 import type pg from 'pg';
+import type { z } from 'zod';
 import type { Config } from '../config.ts';
-import {
-  type AnyEnvelope,
-  createValidator,
-  envelopeSchema,
-  type Family,
-  type Validator,
-} from '../families/index.ts';
+import { type AnyEnvelope, envelopeSchema, type Family } from '../families/index.ts';
 import type { AppendResult, Delivery } from './delivery.ts';
 import { Drift } from './drift.ts';
 import { milliseconds } from './identity.ts';
@@ -46,7 +41,7 @@ export class Intake {
   private readonly databaseInbox: Inbox;
   private readonly quarantine: Quarantine;
   private readonly drift: Drift;
-  private readonly validate: Validator;
+  private readonly schema: z.ZodType<AnyEnvelope>;
   private readonly clients: ReadonlySet<string>;
   private readonly businesses: ReadonlySet<string>;
 
@@ -58,7 +53,7 @@ export class Intake {
     this.databaseInbox = fallback ? new Inbox(common) : this.inbox;
     this.quarantine = new Quarantine({ pool, limits: config.quarantine, log });
     this.drift = new Drift(pool, log, families);
-    this.validate = createValidator(envelopeSchema(families));
+    this.schema = envelopeSchema(families);
     this.clients = new Set(config.authentication.allowedClientIds);
     this.businesses = new Set(config.authentication.allowedBusinessIds);
   }
@@ -128,7 +123,7 @@ export class Intake {
   }
 
   private read(body: Buffer, expected?: Family): { delivery: Delivery; envelope: AnyEnvelope } {
-    const { envelope, id } = parseCallback(body, this.validate, Date.now(), expected);
+    const { envelope, id } = parseCallback(body, this.schema, Date.now(), expected);
     this.checkTenant(envelope);
     const family = expected ?? this.options.families.find(({ events }) => events.includes(envelope.event))!;
     return { delivery: { id, family: family.name, body }, envelope };

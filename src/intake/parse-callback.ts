@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
-import type { AnyEnvelope, Family, Validator } from '../families/index.ts';
+import type { AnyEnvelope, Family } from '../families/index.ts';
 import { withDecimals } from './decimals.ts';
 import { identify, idOf, milliseconds } from './identity.ts';
 import { plainDigest } from './plain-digest.ts';
@@ -12,7 +12,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 /**
  * Parses and identifies a callback, in linear time.
  *
- * @param validate finds the faults of an envelope of any family (service-interface section 2)
+ * @param schema of the envelope of any family (service-interface section 2)
  * @param nowMs the current time: an event more than a day ahead would remain the newest until then
  * @param family the family of the path (section 4.5); undefined: any
  * @returns the callback as received, and its id; numbers of `data` that a double cannot represent are Decimals
@@ -20,7 +20,7 @@ const dayMs = 24 * 60 * 60 * 1000;
  */
 export function parseCallback(
   body: Buffer,
-  validate: Validator,
+  schema: z.ZodType<AnyEnvelope>,
   nowMs: number,
   family?: Family,
 ): { envelope: AnyEnvelope; id: string } {
@@ -29,8 +29,9 @@ export function parseCallback(
   const parsed = parseJson(json);
   const hash = plainDigest(body, parsed);
   const value = hash === undefined ? exactly(json, parsed) : parsed;
-  const issues = validate(value);
-  if (issues.length > 0) throw new InvalidCallback(issues.map(describeIssue));
+  const validated = schema.safeParse(value);
+  if (!validated.success) throw new InvalidCallback(validated.error.issues.map(describeIssue));
+  // The parsed value itself, not zod's copy: with its unknown fields, in their order.
   const envelope = value as AnyEnvelope;
   if (family && !family.events.includes(envelope.event)) throw new WrongFamily(family.events);
   if (milliseconds(envelope.event_time) > nowMs + dayMs) {

@@ -33,44 +33,6 @@ it('items that arrive during a commit share the next one', async () => {
   expect(commits).toEqual([[0], [1, 2, 3, 4]]);
 });
 
-it('a second commit runs beside the first as soon as enough items wait, and never a third', async () => {
-  const from = fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined });
-  // Positive: so many items arrive; otherwise a running commit ends.
-  const events = fc.array(fc.integer({ min: -3, max: 8 }), { maxLength: 30 });
-  await fc.assert(
-    fc.asyncProperty(from, events, async (secondFrom, steps) => {
-      const running: { items: number[]; end: () => void }[] = [];
-      const committed: number[] = [];
-      const group = create(
-        async (items) => {
-          if (running.length > 0) expect(items.length).toBeGreaterThanOrEqual(secondFrom!);
-          await new Promise<void>((end) => running.push({ items, end }));
-          committed.push(...items);
-          return items;
-        },
-        secondFrom === undefined ? {} : { secondFrom },
-      );
-      const appended: Promise<number>[] = [];
-      const turn = async (step: number) => {
-        for (let item = 0; item < step; item += 1) appended.push(group.append(appended.length));
-        if (step < 0) running.splice(-step % Math.max(running.length, 1), 1)[0]?.end();
-        await new Promise(setImmediate);
-        await new Promise(setImmediate);
-        const taken = committed.length + running.reduce((sum, { items }) => sum + items.length, 0);
-        const waiting = appended.length - taken;
-        expect(running.length).toBeLessThanOrEqual(secondFrom === undefined ? 1 : 2);
-        if (running.length === 0) expect(waiting).toBe(0);
-        if (running.length === 1 && secondFrom) expect(waiting).toBeLessThan(secondFrom);
-      };
-      for (const step of steps) await turn(step);
-      while (running.length > 0) await turn(-1);
-      await group.drained();
-      expect(await Promise.all(appended)).toEqual(appended.map((_, item) => item));
-      expect(committed.toSorted((a, b) => a - b)).toEqual(appended.map((_, item) => item));
-    }),
-  );
-});
-
 it('only faulty items are rejected, and every other is committed exactly once', async () => {
   const items = fc.uniqueArray(fc.nat(300), { maxLength: 200 });
   await fc.assert(

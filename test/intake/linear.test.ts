@@ -1,4 +1,4 @@
-import { createValidator, envelopeSchema, families } from '../../src/families/index.ts';
+import { envelopeSchema, families } from '../../src/families/index.ts';
 import { addressOf } from '../../src/http/access/address.ts';
 import { readSignature, verifySignature } from '../../src/http/access/signature.ts';
 import { Drift } from '../../src/intake/drift.ts';
@@ -8,7 +8,7 @@ import { createLog } from '../../src/log.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 
-const validate = createValidator(envelopeSchema(families));
+const schema = envelopeSchema(families);
 let database: TestDatabase;
 let drift: Drift;
 beforeAll(async () => {
@@ -23,7 +23,7 @@ afterAll(async () => {
 /** Processes a body as the receiver does, without storing it. */
 function handle(body: Buffer): string {
   try {
-    const { envelope, id } = parseCallback(body, validate, Date.now());
+    const { envelope, id } = parseCallback(body, schema, Date.now());
     drift.observe(id, envelope);
     return id;
   } catch (error) {
@@ -170,7 +170,7 @@ it.each([
 
 function rejectionOf(json: string): Rejection {
   try {
-    parseCallback(Buffer.from(json), validate, Date.now());
+    parseCallback(Buffer.from(json), schema, Date.now());
   } catch (error) {
     if (error instanceof Rejection) return error;
     throw error;
