@@ -53,15 +53,11 @@ export const oursOnRedis = ours('ours-redis', 'ours, Redis + PostgreSQL', ({ red
   REDIS_URL: redisUrl,
 }));
 
-/** Shows what the reports cost: the same without their indexes and without the versions of receipts. */
+/** Shows what the reports cost: the same without their indexes and without superseded versions of receipts. */
 export const oursUnreported: Contender = {
   ...oursOnRedis,
   name: 'ours-unreported',
   title: 'ours on Redis, nothing for reports',
-  worker: {
-    ...oursOnRedis.worker!,
-    command: [...command, '--import', './bench/programs/without-versions.mjs'],
-  },
   prepare: async (stores) => {
     await prepare(stores);
     await withDatabase(stores.databaseUrl, withoutReports);

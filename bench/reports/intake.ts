@@ -1,5 +1,5 @@
 import { applyDeliveries } from '../../src/apply/apply.ts';
-import type { Family } from '../../src/families/index.ts';
+import { families } from '../../src/families/index.ts';
 import type { Delivery } from '../../src/intake/delivery.ts';
 import { identify } from '../../src/intake/identity.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
@@ -17,16 +17,12 @@ export interface Intake {
   applyMs: number;
 }
 
-/** A database and the families that are applied to it. */
-export interface Side {
-  database: Database;
-  families: readonly Family[];
-}
-
 /**
  * Inserts and applies batches, in turns on each database: other load on the machine then affects all of them.
+ *
+ * @param sides with the settings `planForAnySize`
  */
-export async function compareIntake(sides: Side[], batches: number): Promise<Intake[]> {
+export async function compareIntake(sides: Database[], batches: number): Promise<Intake[]> {
   const inserts: number[][] = sides.map(() => []);
   const applies: number[][] = sides.map(() => []);
   const incoming = batchesOfCallbacks();
@@ -35,12 +31,12 @@ export async function compareIntake(sides: Side[], batches: number): Promise<Int
     for (let turn = 0; turn < sides.length; turn += 1) {
       // The first of a turn has cold caches, so the order rotates.
       const index = (at + turn) % sides.length;
-      const { database, families } = sides[index]!;
+      const { db, pool } = sides[index]!;
       const began = performance.now();
-      await insertDeliveries(database.pool, deliveries);
+      await insertDeliveries(pool, deliveries);
       const inserted = performance.now();
       const ids = deliveries.map(({ id }) => id);
-      await applyDeliveries(database.db, families, ids);
+      await applyDeliveries(db, families, ids, { preparedOn: pool });
       if (at < warmUp) continue;
       inserts[index]!.push(inserted - began);
       applies[index]!.push(performance.now() - inserted);

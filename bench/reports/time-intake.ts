@@ -1,10 +1,11 @@
-import { families } from '../../src/families/index.ts';
+import { planForAnySize } from '../../src/apply/apply-statement.ts';
 import type { Log } from '../../src/log.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import type { SessionSettings } from '../../src/store/pool.ts';
 import { fill } from './fill.ts';
 import { compareIntake, type Intake } from './intake.ts';
-import { familiesWithoutReports, withoutReports } from './without-reports.ts';
+import { withoutReports } from './without-reports.ts';
 
 const names = ['with_reports', 'without_reports', 'without_reports_too'];
 
@@ -21,10 +22,10 @@ export async function timeIntake(
   log: Log,
 ): Promise<string[][]> {
   const admin = openDatabase(url, log, { connections: 1, name: 'bench' });
-  const open = (name: string): Database => {
+  const open = (name: string, settings?: SessionSettings): Database => {
     const own = new URL(url);
     own.pathname = `/${name}`;
-    return openDatabase(own.href, log, { connections: 2, name: 'bench' });
+    return openDatabase(own.href, log, { connections: 2, name: 'bench', ...(settings && { settings }) });
   };
   const drop = async () => {
     for (const name of names) await admin.pool.query(`drop database if exists ${name}`);
@@ -43,12 +44,9 @@ export async function timeIntake(
     await database.close();
   }
 
-  const sides = names.map((name, index) => ({
-    database: open(name),
-    families: index === 0 ? families : familiesWithoutReports,
-  }));
+  const sides = names.map((name) => open(name, planForAnySize));
   const intakes = await compareIntake(sides, batches);
-  for (const { database } of sides) await database.close();
+  for (const side of sides) await side.close();
   await drop();
   await admin.close();
   return tableOf(intakes);
