@@ -55,6 +55,17 @@ it('a replay of everything after the tables were emptied makes the same versions
   );
 });
 
+it('if the newest version and its delivery are deleted, a replay makes the one before it the newest', async () => {
+  const [first, second] = await apply(database, [
+    receiptCallback(),
+    receiptCallback({ event: 'receipt.updated', event_time: 1_700_000_009 }),
+  ]);
+  await database.pool.query('delete from deliveries where id = $1', [second]);
+  await database.pool.query('delete from receipts');
+  await applyDeliveries(database.db, families, [first!], { status: 'applied' });
+  expect(await versions()).toMatchObject([{ version: '1', delivery_id: first }]);
+});
+
 it('a replay adds missing versions', async () => {
   const ids = await apply(database, [
     receiptCallback({ data: { more: { deep: [1.5] }, client_id: 'not the envelope’s' } as never }),
