@@ -8,20 +8,14 @@ export function requirePost(req: IncomingMessage): void {
 
 /** @throws UnsupportedMedia unless the body is plain JSON (service-interface section 4.5) */
 export function requireJson(req: IncomingMessage): void {
-  const { 'content-type': type = '', 'content-encoding': encoding } = req.headers;
-  if (type !== 'application/json') requireJsonType(type);
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new UnsupportedMedia('Send the body without compression.');
-  }
-}
-
-function requireJsonType(header: string): void {
-  const [type, ...parameters] = header.toLowerCase().split(';');
+  const [type, ...parameters] = (req.headers['content-type'] ?? '').toLowerCase().split(';');
   if (type!.trim() !== 'application/json') {
     throw new UnsupportedMedia('Send Content-Type: application/json.');
   }
   const charset = parameters.map((p) => p.trim()).find((p) => p.startsWith('charset='));
   if (charset && !/^charset="?utf-?8"?$/.test(charset)) throw new UnsupportedMedia('Send the JSON as UTF-8.');
+  const encoding = req.headers['content-encoding'] ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity') throw new UnsupportedMedia('Send the body without compression.');
 }
 
 /**
@@ -35,19 +29,17 @@ export function bodySize(req: IncomingMessage, limit: number): number {
   return length === undefined ? limit : Number(length);
 }
 
-const empty: Buffer = Buffer.alloc(0);
-
 /**
  * Reads a request's bytes.
  *
  * @param limit how many bytes at most
  * @throws BodyTooLarge as soon as the limit is exceeded; RequestAborted
  */
-export function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
+export async function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
+  const expected = bodySize(req, limit);
+  if (req.destroyed) throw new RequestAborted(); // the connection was closed while the body waited
   return new Promise((resolve, reject) => {
-    const expected = bodySize(req, limit);
-    if (req.destroyed) throw new RequestAborted(); // the connection was closed while the body waited
-    let body = empty;
+    let body: Buffer = Buffer.alloc(0);
     let size = 0;
     req.on('data', (chunk: Buffer) => {
       if (size + chunk.length > limit) {
@@ -60,7 +52,7 @@ export function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
       else body = append(body, size, chunk, expected);
       size += chunk.length;
     });
-    req.on('end', () => resolve(size === body.length ? body : body.subarray(0, size)));
+    req.on('end', () => resolve(body.subarray(0, size)));
     req.on('error', () => reject(new RequestAborted()));
     req.on('close', () => {
       if (!req.complete) reject(new RequestAborted());

@@ -98,11 +98,18 @@ async function run(change: SchemaChange, { name, text }: SqlFile, views: SqlFile
 
 /** The migrations that ran, with their checksums; `reporting` is the entry of the views and functions. */
 async function readDone(trx: Transaction<Tables>): Promise<Map<string, string | null>> {
-  const { rows } = await sql<{ exists: boolean; foreign: boolean }>`
+  const { rows } = await sql<{ exists: boolean; former: boolean; foreign: boolean }>`
     select to_regclass('receiver_migrations') is not null as exists,
+           exists (
+             select from pg_attribute
+             where attrelid = to_regclass('schema_migrations') and attname = 'checksum' and not attisdropped
+           ) as former,
            to_regclass('deliveries') is not null as foreign`.execute(trx);
-  const { exists, foreign } = rows[0]!;
-  if (!exists) {
+  const { exists, former, foreign } = rows[0]!;
+  if (!exists && former) {
+    // The first builds of 1.0.0 gave it this name, which other migrators use too, without checksums.
+    await sql.raw('alter table schema_migrations rename to receiver_migrations').execute(trx);
+  } else if (!exists) {
     if (foreign) {
       throw new Error(
         'a version before 1.0.0, or another program, made the table deliveries of this database; ' +

@@ -12,6 +12,7 @@ import {
 } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { insertCallbacks } from '../support/deliveries.ts';
+import { type PlanNode, rowsRead } from '../support/plans.ts';
 
 let database: TestDatabase;
 let connection: pg.Pool;
@@ -45,22 +46,7 @@ async function explain(ids: string[]): Promise<{ plan: string; rows: number }> {
     `explain (analyze, format json) execute "${statements[0].name}" ('{${ids}}')`,
   );
   const plan = rows[0]['QUERY PLAN'][0].Plan as PlanNode;
-  return { plan: JSON.stringify(plan), rows: rowsRead(plan) };
-}
-
-interface PlanNode {
-  'Node Type': string;
-  'Actual Rows': number;
-  'Actual Loops': number;
-  'Rows Removed by Filter'?: number;
-  'Rows Removed by Index Recheck'?: number;
-  Plans?: PlanNode[];
-}
-
-function rowsRead(node: PlanNode): number {
-  const below = (node.Plans ?? []).reduce((sum, plan) => sum + rowsRead(plan), 0);
-  if (!node['Node Type'].includes('Index')) return below;
-  return below + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
+  return { plan: JSON.stringify(plan), rows: rowsRead(plan, 'Index') };
 }
 
 it('the plan that a connection makes for empty tables reads one row per delivery of large ones', async () => {

@@ -12,6 +12,7 @@ import {
   reviewRequestCallback,
 } from '../support/callbacks.ts';
 import { apply, clear, insertCallbacks, insertWithStatus, moveApplied } from '../support/deliveries.ts';
+import { type PlanNode, rowsRead } from '../support/plans.ts';
 import { until } from '../support/until.ts';
 import { useConsole } from './use-console.ts';
 
@@ -107,25 +108,10 @@ it('reads only a few of 20,000 deliveries for a page, whatever the filter', asyn
   for (const [name, filter, at] of filters) {
     const { rows } = await sql<{ 'QUERY PLAN': { Plan: PlanNode }[] }>`
       explain (analyze, format json) ${pageQuery(families, filter, at, 51)}`.execute(database.db);
-    const read = rowsRead(rows[0]!['QUERY PLAN'][0]!.Plan);
+    const read = rowsRead(rows[0]!['QUERY PLAN'][0]!.Plan, 'Scan');
     expect({ name, few: read < 3_000, read }).toEqual({ name, few: true, read });
   }
 });
-
-interface PlanNode {
-  'Node Type': string;
-  'Actual Rows': number;
-  'Actual Loops': number;
-  'Rows Removed by Filter'?: number;
-  Plans?: PlanNode[];
-}
-
-/** The number of rows that the scans of a plan read. */
-function rowsRead(node: PlanNode): number {
-  const below = (node.Plans ?? []).reduce((sum, plan) => sum + rowsRead(plan), 0);
-  if (!node['Node Type'].includes('Scan')) return below;
-  return below + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
-}
 
 it('a filter shows matching deliveries, and an invalid one says what is wrong', async () => {
   await apply(database, [receiptCallback(), consentFormCallback(), reviewRequestCallback()]);

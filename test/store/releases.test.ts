@@ -107,6 +107,18 @@ it('an upgrade from 1.0.0 keeps every delivery with its status and times, every 
   }
 });
 
+it('the list of migrations is found under its first name, too', async () => {
+  const database = await createEmptyDatabase();
+  try {
+    await migrate(database.db, undefined, join(releases, '1.0.0'));
+    await database.pool.query('alter table receiver_migrations rename to schema_migrations');
+    expect(await migrate(database.db)).toEqual(['0002_write_once', 'reporting']);
+    expect(await migrate(database.db)).toEqual([]);
+  } finally {
+    await database.close();
+  }
+});
+
 describe('a difference is found', () => {
   it('if a released migration was edited', async () => {
     const released = { 'migrations/9001_more.sql': 'create table more (id int);' };

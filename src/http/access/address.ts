@@ -32,6 +32,5 @@ export function networkList(cidrs: readonly string[]): (address: string) => bool
 
 // A socket that listens on IPv6 shows IPv4 addresses as ::ffff:192.0.2.1.
 function plain(address: string): string {
-  if (!address.startsWith('::')) return address;
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }
