@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { scalar } from '../stores/postgres.ts';
 import { type Contender, type ProgramOf, startScript } from './contender.ts';
 import { oursEmbedded, oursOnRedis } from './ours.ts';
 
@@ -19,7 +18,5 @@ export function formerOf(folder: string): Contender[] {
       const env = { ...process.env, DATABASE_URL: databaseUrl };
       await promisify(execFile)(process.execPath, ['bin/receiver.js', 'migrate'], { cwd, env });
     },
-    waiting: ({ databaseUrl }) =>
-      scalar(databaseUrl, `select count(*) from deliveries where status <> 'applied'`),
   }));
 }
