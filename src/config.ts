@@ -47,6 +47,13 @@ export function parseConfig(env: Environment, families: readonly FamilyPath[]): 
   if (new Set(Object.values(paths)).size < families.length) {
     problems.push(`${families.map((f) => f.path.variable).join(', ')} must differ from each other`);
   }
+  const oidc = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'];
+  const missing = oidc.filter((name) => !given[name]);
+  if (missing.length > 0 && missing.length < oidc.length) {
+    problems.push(
+      `${missing.join(', ')} must be set too: sign-in by OpenID Connect needs ${oidc.join(', ')}`,
+    );
+  }
   const config = parsed.success ? toConfig(parsed.data, paths) : undefined;
   if (config && isUnauthenticated(config)) problems.push(unauthenticated);
   if (!config || problems.length > 0) throw new InvalidConfiguration(problems);
@@ -105,6 +112,25 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, paths: Recor
       allowUnauthenticated: e.ALLOW_UNAUTHENTICATED,
     },
     adminToken: e.ADMIN_TOKEN,
+    /** Sign-in to the console by OpenID Connect; undefined: with the admin token only. */
+    oidc:
+      e.OIDC_ISSUER && e.OIDC_CLIENT_ID && e.OIDC_CLIENT_SECRET
+        ? {
+            issuer: e.OIDC_ISSUER,
+            clientId: e.OIDC_CLIENT_ID,
+            clientSecret: e.OIDC_CLIENT_SECRET,
+            /** The claim that contains the roles. */
+            rolesClaim: e.OIDC_ROLES_CLAIM,
+          }
+        : undefined,
+    /** How long things are kept, in milliseconds: by family name, `bodies`, `quarantine`, `access_log`; absent: forever. */
+    retention: e.RETENTION,
+    erasure: {
+      /** How long erased data is withheld, from its receipt; 0: it is destroyed at once. */
+      keepMs: e.ERASURE_KEEP,
+      /** Whether the amounts of erased receipts stay in the totals. */
+      keepsTotals: e.ERASURE_KEEPS_TOTALS,
+    },
     metrics: {
       /** A second port, for metrics and health only; a worker has no other. */
       port: e.METRICS_PORT,

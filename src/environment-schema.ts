@@ -22,10 +22,11 @@ const network = z.union(
   'must be addresses or CIDRs, comma-separated, such as 192.0.2.0/24',
 );
 
-const flag = z
-  .enum(['true', 'false', '1', '0'], 'must be true or false')
-  .default('false')
-  .transform((text) => text === 'true' || text === '1');
+const flag = (byDefault: 'true' | 'false') =>
+  z
+    .enum(['true', 'false', '1', '0'], 'must be true or false')
+    .default(byDefault)
+    .transform((text) => text === 'true' || text === '1');
 
 const integer = (min: number, max: number) =>
   z.coerce
@@ -116,6 +117,51 @@ const size = z
     return z.NEVER;
   });
 
+const dayMs = 86_400_000;
+const unitDays: Record<string, number> = { d: 1, y: 365.25 };
+
+/** @returns milliseconds; undefined if the text is no duration such as 180d or 8y */
+function durationMs(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,5})([dy])$/.exec(text) ?? [];
+  return unit ? Number(count) * unitDays[unit]! * dayMs : undefined;
+}
+
+const keep = z
+  .string()
+  .default('365d')
+  .transform((text, context) => {
+    const ms = text === '0' ? 0 : durationMs(text);
+    if (ms !== undefined) return ms;
+    context.addIssue({ code: 'custom', message: 'must be a duration such as 365d or 3y, or 0' });
+    return z.NEVER;
+  });
+
+/** How long things are kept, in milliseconds by name: a family's, `bodies`, `quarantine` or `access_log`. */
+const retention = (families: readonly FamilyPath[]) =>
+  list.transform((parts, context) => {
+    const names = [...families.map(({ name }) => name), 'bodies', 'quarantine', 'access_log'];
+    const kept: Record<string, number> = {};
+    for (const part of parts) {
+      const [name = '', duration = ''] = part.split('=').map((text) => text.trim());
+      const ms = durationMs(duration);
+      const fail = (message: string) => context.addIssue({ code: 'custom', message });
+      if (!names.includes(name)) fail(`has no ${name || part}: it may name ${names.join(', ')}`);
+      else if (!ms) fail(`must give ${name} a duration such as 180d or 8y`);
+      else if (name === 'access_log' && ms < durationMs('1y')!) fail('must keep access_log for at least 1y');
+      else kept[name] = ms;
+    }
+    return kept;
+  });
+
+const issuer = z
+  .string()
+  .refine(
+    (address) =>
+      /^https:\/\/./.test(address) || /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/|$)/.test(address),
+    'must be an https address such as https://accounts.example.org',
+  )
+  .refine((address) => URL.canParse(address), 'must be a URL');
+
 /** The environment variables, each with its default and its error messages. */
 export const environmentSchema = (families: readonly FamilyPath[]) =>
   z.object({
@@ -140,11 +186,18 @@ export const environmentSchema = (families: readonly FamilyPath[]) =>
     TRUST_PROXY: integer(0, 10).default(0),
     ALLOWED_CLIENT_IDS: list,
     ALLOWED_BUSINESS_IDS: list,
-    ALLOW_UNAUTHENTICATED: flag,
+    ALLOW_UNAUTHENTICATED: flag('false'),
     BODY_LIMIT: size,
     RATE_LIMIT: integer(1, 1_000_000).optional(),
     REJECTION_LIMIT: integer(1, 1_000_000).default(300),
     ADMIN_TOKEN: z.string().trim().min(16, 'must have at least 16 characters').optional(),
+    OIDC_ISSUER: issuer.optional(),
+    OIDC_CLIENT_ID: z.string().optional(),
+    OIDC_CLIENT_SECRET: z.string().optional(),
+    OIDC_ROLES_CLAIM: z.string().default('roles'),
+    RETENTION: retention(families),
+    ERASURE_KEEP: keep,
+    ERASURE_KEEPS_TOTALS: flag('true'),
     METRICS_PORT: integer(0, 65_535).optional(),
     REPORT_TIMEZONE: timezone.default('Asia/Kolkata'),
     LOG_LEVEL: z

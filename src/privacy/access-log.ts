@@ -1,0 +1,69 @@
+import { type Kysely, sql } from 'kysely';
+import type { Tables } from '../store/tables.ts';
+
+/** Who sees or does something. */
+export interface Actor {
+  /** `admin-token`, the subject of the identity provider, the user of a command, or `worker`. */
+  id: string;
+  /** The name that the identity provider gives. */
+  name?: string | undefined;
+  /** The address of the request, or the host of a command. */
+  address?: string | undefined;
+}
+
+/** What an entry of the access log is about. */
+export type AccessAction =
+  | 'sign-in'
+  | 'sign-in failed'
+  | 'sign-out'
+  /** Personal data was shown on a page or by a command. */
+  | 'reveal'
+  /** A body was shown as received. */
+  | 'body'
+  /** A report was downloaded. */
+  | 'download'
+  /** A patient's data was exported. */
+  | 'export'
+  | 'replay'
+  | 'quarantine replay'
+  | 'quarantine drop'
+  | 'erase'
+  | 'hold'
+  | 'release'
+  | 'erasures export'
+  | 'erasures apply'
+  /** The access log itself was read. */
+  | 'audit'
+  | 'sql'
+  | 'retention'
+  | 'destroy';
+
+export interface Access {
+  actor: Actor;
+  action: AccessAction;
+  /** Whose data it was. */
+  patients?: readonly string[];
+  /** Keeps the patients as pseudonyms only: where no data of theirs is held. */
+  anonymous?: boolean;
+  /** What was selected; without personal data. */
+  filter?: Record<string, unknown>;
+  rows?: number;
+}
+
+/**
+ * Adds an entry to the access log. Data may be shown only after it: where it cannot be written, nothing is shown.
+ *
+ * @param db a transaction, where the entry belongs to one; the log is locked until it ends
+ * @returns the number of the entry
+ * @throws the database's error
+ */
+export async function logAccess(
+  db: Kysely<Tables>,
+  { actor, action, patients = [], anonymous = false, filter = {}, rows }: Access,
+): Promise<number> {
+  const { id, name = null, address = null } = actor;
+  const { rows: result } = await sql<{ entry: string }>`
+    select log_access(${id}, ${name}, ${address}, ${action}, ${patients}::text[], ${!anonymous},
+                      ${JSON.stringify(filter)}::jsonb, ${rows ?? null}) as entry`.execute(db);
+  return Number(result[0]!.entry);
+}
