@@ -2,8 +2,8 @@ import type { Family } from '../families/index.ts';
 import type { SessionSettings } from '../store/pool.ts';
 import type { DeliveryStatus } from '../store/tables.ts';
 
-const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
-const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
+export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
 
 /** Takes the deliveries that have this status, the ids $1 and one of these families; others are skipped. */
 const taken: Record<DeliveryStatus, (families: string) => string> = {
@@ -79,7 +79,7 @@ function upsertOf(family: Family, isReplay: boolean): string {
  * @param isReplay whether the deliveries may have been applied before
  */
 function upsertStatement(family: Family, isReplay: boolean): string {
-  const { name, fields, identifiedBy, orderedBy, deletedBy, versions } = family;
+  const { name, fields, identifiedBy, deletedBy, versions } = family;
   const names = Object.keys(fields);
   const unpacked = names.map((field) => `${quoted(field)} ${fields[field]!.json}`);
   const columns = {
@@ -97,18 +97,7 @@ function upsertStatement(family: Family, isReplay: boolean): string {
   };
   const own = Object.keys(columns);
   const key = identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
-  const changeTime = (row: string, field: string) => {
-    const orElse = (time: string) => `coalesce(${row}.${quoted(field)}, '${time}')`;
-    if (!deletedBy) return orElse('-infinity');
-    const isDeletion = `${row}.last_event = ${literal(deletedBy)}`;
-    return `case when ${isDeletion} then ${orElse('infinity')} else ${orElse('-infinity')} end`;
-  };
-  const order = (row: string) => [
-    `${row}.event_time`,
-    ...(orderedBy ? [changeTime(row, orderedBy)] : []),
-    `array_position(array[${family.events.map(literal).join(', ')}], ${row}.last_event)`,
-    `${row}.delivery_id`,
-  ];
+  const order = (row: string) => versionOrder(family, row);
   const incoming = quoted(`incoming_${name}`);
   const changed = quoted(`changed_${name}`);
 
@@ -154,7 +143,23 @@ function upsertStatement(family: Family, isReplay: boolean): string {
   return expressions.join(', ');
 }
 
-const equal = (one: string, other: string, columns: readonly string[]) =>
+/** What orders the versions of a thing: expressions over a row of its table. */
+export function versionOrder({ events, orderedBy, deletedBy }: Family, row: string): string[] {
+  const changeTime = (field: string) => {
+    const orElse = (time: string) => `coalesce(${row}.${quoted(field)}, '${time}')`;
+    if (!deletedBy) return orElse('-infinity');
+    const isDeletion = `${row}.last_event = ${literal(deletedBy)}`;
+    return `case when ${isDeletion} then ${orElse('infinity')} else ${orElse('-infinity')} end`;
+  };
+  return [
+    `${row}.event_time`,
+    ...(orderedBy ? [changeTime(orderedBy)] : []),
+    `array_position(array[${events.map(literal).join(', ')}], ${row}.last_event)`,
+    `${row}.delivery_id`,
+  ];
+}
+
+export const equal = (one: string, other: string, columns: readonly string[]) =>
   columns.map((column) => `${one}.${quoted(column)} = ${other}.${quoted(column)}`).join(' and ');
 
 const list = (columns: readonly string[]) => columns.map(quoted).join(', ');
