@@ -34,7 +34,7 @@ const allowed: Record<string, string[]> = {
   // Middle: what the service does.
   intake: ['families', 'store'],
   apply: ['families', 'store'],
-  privacy: ['apply', 'families', 'store'],
+  privacy: ['apply', 'families', 'intake', 'store'],
 
   // Edges.
   client: [],

@@ -151,6 +151,7 @@ comment on column access_log.previous   is 'The hash of the entry before';
 comment on column access_log.hash       is 'SHA-256 of the previous hash and of this row';
 create index access_log_actor on access_log (actor, at);
 create index access_log_time on access_log using brin (at);
+create index access_log_patients on access_log using gin (patients);
 
 create table access_log_head (
   entry bigint not null,

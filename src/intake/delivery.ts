@@ -6,8 +6,8 @@ export interface Delivery {
   body: Buffer;
 }
 
-/** Whether a delivery is new. */
-export type AppendResult = 'accepted' | 'duplicate';
+/** Whether a delivery is new. `erased`: it is about something that was erased, and is not stored. */
+export type AppendResult = 'accepted' | 'duplicate' | 'erased';
 
 /** Raised while no store is available: the sender has to resend. */
 export class Unavailable extends Error {

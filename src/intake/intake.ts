@@ -47,7 +47,14 @@ export class Intake {
 
   constructor(options: IntakeOptions) {
     const { config, families, pool, circuit, fallback, observe, log, enqueue = async () => {} } = options;
-    const common = { pool: options.inboxPool ?? pool, circuit, enqueue, onCommit: observe?.committed, log };
+    const common = {
+      pool: options.inboxPool ?? pool,
+      families,
+      circuit,
+      enqueue,
+      onCommit: observe?.committed,
+      log,
+    };
     this.options = options;
     this.inbox = new Inbox({ ...common, fallback });
     this.databaseInbox = fallback ? new Inbox(common) : this.inbox;
@@ -68,7 +75,7 @@ export class Intake {
     try {
       const { delivery, envelope } = this.read(body, family);
       const status = await this.inbox.append(delivery);
-      this.drift.observe(delivery.id, envelope);
+      if (status !== 'erased') this.drift.observe(delivery.id, envelope);
       this.options.observe?.received(family.name, status, milliseconds(envelope.event_time));
       return { status, id: delivery.id };
     } catch (error) {
@@ -87,7 +94,7 @@ export class Intake {
     try {
       const { delivery, envelope } = this.read(body);
       const outcome = dryRun ? 'accepted' : await this.inbox.append(delivery);
-      if (!dryRun) this.drift.observe(delivery.id, envelope);
+      if (!dryRun && outcome !== 'erased') this.drift.observe(delivery.id, envelope);
       return { outcome, id: delivery.id };
     } catch (error) {
       if (error instanceof TenantNotAllowed) return { outcome: 'rejected', reason: error.message };
@@ -142,7 +149,9 @@ export class Intake {
   ): Promise<void> {
     if (!(error instanceof Rejection)) return;
     const { reason, errors } = error;
-    const path = this.options.config.paths[family] ?? family;
-    await this.quarantine.keep({ path, reason, errors, body, acknowledged });
+    const { config, families } = this.options;
+    const path = config.paths[family] ?? family;
+    const expected = families.find(({ name }) => name === family);
+    await this.quarantine.keep({ path, family: expected, reason, errors, body, acknowledged });
   }
 }

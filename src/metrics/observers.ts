@@ -11,9 +11,10 @@ export function observersOf(metrics: Metrics) {
       unrouted: (status: number) => metrics.requests.inc({ family: 'none', status }),
     },
     intake: {
-      received: (family: string, status: 'accepted' | 'duplicate', eventTimeMs: number) => {
+      received: (family: string, status: 'accepted' | 'duplicate' | 'erased', eventTimeMs: number) => {
         if (status === 'duplicate') metrics.duplicates.inc({ family });
-        else metrics.eventAge.observe(Math.max(0, Date.now() - eventTimeMs) / 1000);
+        else if (status === 'accepted')
+          metrics.eventAge.observe(Math.max(0, Date.now() - eventTimeMs) / 1000);
       },
       committed: (store: string, deliveries: number, seconds: number) => {
         metrics.commitBatchSize.observe({ store: store.toLowerCase() }, deliveries);
