@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Environment } from '../config.ts';
 import { addMigrateCommand } from './migrate.ts';
+import { addPatientCommand } from './patient.ts';
 import { addQuarantineCommand } from './quarantine.ts';
 import { addReplayCommand } from './replay.ts';
 import { addSqlCommand } from './sql.ts';
@@ -20,5 +21,6 @@ export function addServiceCommands(
   addMigrateCommand(program, env);
   addReplayCommand(program, env);
   addQuarantineCommand(program, env);
+  addPatientCommand(program, env);
   addSqlCommand(program, env);
 }

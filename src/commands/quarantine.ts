@@ -81,7 +81,7 @@ function replay(
     const { db, pool } = database;
     // No job is made: the worker's sweep finds replayed deliveries within seconds.
     const intake = new Intake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
-    const { advance, stop } = startProgress(await countQuarantine(db, filter));
+    const { advance, stop } = startProgress(await countQuarantine(db, filter), 'replayed');
     const outcome = await replayQuarantine(db, filter, intake, { dryRun, onProgress: advance });
     stop();
     await intake.close();

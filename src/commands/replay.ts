@@ -27,7 +27,7 @@ export function addReplayCommand(program: Command, env: Environment): void {
     .option('--dry-run', 'show the result without changing anything')
     .action(({ dryRun = false, ...filter }: ReplayFilter & { dryRun?: boolean }) =>
       withDatabase(env, async ({ database }) => {
-        const { advance, stop } = startProgress(await countDeliveries(database.db, filter));
+        const { advance, stop } = startProgress(await countDeliveries(database.db, filter), 'replayed');
         const options = { dryRun, onProgress: advance };
         const outcome = await replayDeliveries(database.db, families, filter, options);
         stop();

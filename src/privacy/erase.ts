@@ -175,8 +175,8 @@ async function listAsErased(
 const distinctiveLength = 10;
 
 /** The ids of the bodies in the quarantine that name a patient, or that name nobody and are about the patient's things. */
-async function findInQuarantine(
-  tx: Transaction<Tables>,
+export async function findInQuarantine(
+  db: Kysely<Tables>,
   families: readonly Family[],
   { id, businessId }: Patient,
   own: readonly Thing[],
@@ -186,7 +186,7 @@ async function findInQuarantine(
     select q.id, p.family, q.body from quarantine q left join callback_paths p using (path)
     where exists (
       select from unnest(${sought}::text[]) as sought where position(convert_to(sought, 'UTF8') in q.body) > 0
-    )`.execute(tx);
+    )`.execute(db);
   const isWord = new RegExp(`(?<![\\w-])${id.replace(/[^\w]/g, '\\$&')}(?![\\w-])`);
   const found = rows.filter(({ family, body }) => {
     const named = patientsInBody(

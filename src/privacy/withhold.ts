@@ -12,7 +12,8 @@ export interface Withholding {
 }
 
 /**
- * Copies deliveries and the rows made of them to the schema `withheld`, except what is due already.
+ * Copies deliveries to the schema `withheld`, except what is due already; where retention has reduced a body, the rows that
+ * were made of it, too.
  *
  * @returns the number of rows
  */
@@ -26,7 +27,8 @@ export async function withholdDeliveries(
   let rows = await withhold(db, 'inbox', sql`to_jsonb(i)`, sql`i.received_at`, deliveries, withholding);
   for (const family of families) {
     for (const table of [family.table, ...(family.versions ? [family.versions] : [])]) {
-      const made = sql`inbox i join ${sql.table(table)} made on ${madeOf(family)} where i.id = any(${ids}::uuid[])`;
+      const made = sql`inbox i join ${sql.table(table)} made on ${madeOf(family)}
+        where i.id = any(${ids}::uuid[]) and not i.envelope ? 'event'`;
       rows += await withhold(db, table, sql`to_jsonb(made)`, sql`i.received_at`, made, withholding);
     }
   }
