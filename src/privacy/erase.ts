@@ -196,9 +196,10 @@ export async function findInQuarantine(
     const { business, thing, data } = named;
     if (businessId && business !== businessId) return false;
     if (Object.values(data).includes(id)) return true;
-    if (Object.keys(data).length === 0) {
-      return own.some((one) => one.family === family && one.business_id === business && one.thing === thing);
-    }
+    const isNameless = Object.keys(data).length === 0;
+    const isAbout = (one: Thing) =>
+      one.family === family && one.business_id === business && one.thing === thing;
+    if (isNameless && own.some(isAbout)) return true;
     return id.length >= distinctiveLength && isWord.test(body.toString());
   });
   return found.map((row) => row.id);
