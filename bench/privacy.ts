@@ -106,7 +106,7 @@ try {
   await fillOnce(database);
   await addHeavyPatient(database);
   const { rows } = await database.pool.query<{ id: string }>(
-    `select envelope #>> '{data,patient_oid}' as id
+    `select distinct envelope #>> '{data,patient_oid}' as id
      from inbox tablesample system (${Math.min(100, (patients * 10_000) / deliveries)}) where family = 'receipt' and business_id <> 'b' limit $1`,
     [patients],
   );
