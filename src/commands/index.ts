@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Environment } from '../config.ts';
+import { addAuditCommand } from './audit.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addQuarantineCommand } from './quarantine.ts';
 import { addReplayCommand } from './replay.ts';
@@ -21,4 +22,5 @@ export function addServiceCommands(
   addReplayCommand(program, env);
   addQuarantineCommand(program, env);
   addSqlCommand(program, env);
+  addAuditCommand(program, env);
 }

@@ -2,22 +2,22 @@ import cliProgress from 'cli-progress';
 
 const lineEveryMs = 2_000;
 
-/** Shows the progress of a replay: a bar on a terminal, otherwise a line every two seconds. */
-export function startProgress(total: number) {
+/** Shows progress, such as `replayed`: a bar on a terminal, otherwise a line every two seconds. */
+export function startProgress(total: number, done: string) {
   if (process.stderr.isTTY) {
-    const format = '{bar} {value}/{total} replayed';
+    const format = `{bar} {value}/{total} ${done}`;
     const bar = new cliProgress.SingleBar({ format }, cliProgress.Presets.rect);
     bar.start(total, 0);
     return { advance: (by = 1) => bar.increment(by), stop: () => bar.stop() };
   }
-  let done = 0;
+  let value = 0;
   let last = performance.now();
   return {
     advance: (by = 1) => {
-      done += by;
+      value += by;
       if (performance.now() - last < lineEveryMs) return;
       last = performance.now();
-      process.stderr.write(`${done}/${total} replayed\n`);
+      process.stderr.write(`${value}/${total} ${done}\n`);
     },
     stop: () => {},
   };

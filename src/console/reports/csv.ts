@@ -1,32 +1,13 @@
 import { pipeline } from 'node:stream/promises';
-import { stringify } from 'csv-stringify';
 import type { Response } from 'express';
 import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
+import { csvWriter } from '../../csv.ts';
 import { Busy } from '../errors.ts';
 
 // Small, so that callbacks are handled in between.
 const batchSize = 100;
-
-/** It begins like a formula, but a spreadsheet reads it as a number. */
-const negativeNumber = /^-\d+(\.\d+)?$/;
-
-/** Turns rows into CSV (RFC 4180). A quote in front marks as text what a spreadsheet would read as a formula. */
-export function csvWriter(columns: readonly string[]) {
-  return stringify({
-    header: true,
-    columns: [...columns],
-    record_delimiter: 'windows',
-    // The library quotes values with a whole delimiter only, RFC 4180 those with either half of it.
-    quoted_match: /[\r\n]/,
-    escape_formulas: true,
-    cast: {
-      string: (value, { header }) =>
-        header || !negativeNumber.test(value) ? value : { value, escape_formulas: false },
-    },
-  });
-}
 
 /** When a download is aborted: it occupies one of two connections, and its transaction holds vacuum back. */
 export interface DownloadLimits {
