@@ -103,7 +103,10 @@ function verify(env: Environment, kept: LogHead | undefined): Promise<void> {
     });
     progress?.stop();
     if (problems > 0) {
-      process.stdout.write(`${entries} entries, ${problems} problems\n`);
+      process.stdout.write(
+        `${entries} entries, ${problems} problems. What comes before a removed or replaced entry is proven only by a ` +
+          'head that was kept elsewhere (--head)\n',
+      );
       process.exitCode = 1;
     } else {
       process.stdout.write(

@@ -18,6 +18,8 @@ export interface LogProblem {
 export interface VerifyOptions {
   /** A former head, which was kept elsewhere. */
   kept?: LogHead | undefined;
+  /** Entries per query. */
+  page?: number;
   onProblem: (problem: LogProblem) => void;
   /** Called before the first entries are read. */
   onTotal?: (entries: number) => void;
@@ -25,7 +27,6 @@ export interface VerifyOptions {
   onProgress?: (entries: number) => void;
 }
 
-const page = 20_000;
 const lowest = '-9223372036854775808';
 
 /** Of an empty log: sha256(''). */
@@ -49,7 +50,7 @@ export function verifyLog(db: Kysely<Tables>, options: VerifyOptions): Promise<L
 }
 
 async function verify(trx: Kysely<Tables>, options: VerifyOptions): Promise<LogHead> {
-  const { kept, onTotal, onProgress } = options;
+  const { kept, page = 20_000, onTotal, onProgress } = options;
   const report = (from: bigint, to: bigint, problem: string) => options.onProblem({ from, to, problem });
   const deleted = await readDeleted(trx);
   const total = await count(trx);
