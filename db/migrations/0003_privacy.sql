@@ -186,10 +186,10 @@ create function access_log_hash(
   patients bytea[], filter jsonb, rows bigint
 ) returns bytea
   language sql stable parallel safe
-  return sha256(previous || convert_to(jsonb_build_array(
-    entry, (extract(epoch from at) * 1000000)::bigint, actor, actor_name, address, action, patients::text, filter, rows
+  return sha256(previous || array_send(patients) || convert_to(jsonb_build_array(
+    entry, (extract(epoch from at) * 1000000)::bigint, actor, actor_name, address, action, filter, rows
   )::text, 'UTF8'));
-comment on function access_log_hash is 'The hash of an entry of the access log';
+comment on function access_log_hash is 'The hash of an entry of the access log; the same expression is in src/privacy/verify-log.ts';
 
 create function log_access(
   actor text, actor_name text, address text, action text, patient_ids text[], keeps_ids boolean, filter jsonb, rows bigint

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Environment } from '../config.ts';
+import { addAuditCommand } from './audit.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addPatientCommand } from './patient.ts';
 import { addQuarantineCommand } from './quarantine.ts';
@@ -23,4 +24,5 @@ export function addServiceCommands(
   addQuarantineCommand(program, env);
   addPatientCommand(program, env);
   addSqlCommand(program, env);
+  addAuditCommand(program, env);
 }

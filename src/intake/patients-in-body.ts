@@ -18,9 +18,9 @@ const spellings = ['patient_oid', 'patientid', 'patient_id'];
 /**
  * Reads the patients of a body that may be no JSON. Nothing is validated: it serves only to recognise what was erased.
  *
- * @param family the family of the path that received it
+ * @param family of the path that received it; undefined: the thing is not read
  */
-export function patientsInBody(body: Buffer, family: Family | undefined): PatientsInBody {
+export function patientsInBody(body: Buffer, family?: Family): PatientsInBody {
   const text = body.toString();
   const identifiedBy = family?.identifiedBy;
   const fields = readFields(text, [
