@@ -61,7 +61,19 @@ function parseFields(text: string): Record<string, unknown> | undefined {
   }
 }
 
+/** The text may be cut anywhere. */
 function findFields(text: string, names: readonly string[]): Record<string, unknown> {
-  const find = (name: string) => new RegExp(`"${name}"\\s*:\\s*"?([^",}\\s]{1,200})`).exec(text)?.[1];
+  const find = (name: string) => {
+    const value = `"${name}"\\s*:\\s*("(?:[^"\\\\]|\\\\.){1,200}"|"?[^",}\\s]{1,200})`;
+    return unquote(new RegExp(value).exec(text)?.[1]);
+  };
   return Object.fromEntries(names.map((name) => [name, find(name)]));
+}
+
+function unquote(value: string | undefined): unknown {
+  try {
+    return value?.startsWith('"') ? JSON.parse(value) : value;
+  } catch {
+    return value!.slice(1);
+  }
 }
