@@ -34,6 +34,7 @@ const allowed: Record<string, string[]> = {
   // Middle: what the service does.
   intake: ['families', 'store'],
   apply: ['families', 'store'],
+  privacy: ['store'],
 
   // Edges.
   client: [],
@@ -41,7 +42,7 @@ const allowed: Record<string, string[]> = {
   openapi: ['families'],
   http: ['families', 'intake'],
   worker: ['apply', 'families', 'intake', 'queue', 'store'],
-  console: ['apply', 'families', 'intake', 'queue', 'store', '../assets'],
+  console: ['apply', 'families', 'intake', 'privacy', 'queue', 'store', '../assets'],
   commands: ['apply', 'families', 'intake', 'queue', 'store'],
 
   // Composition.
