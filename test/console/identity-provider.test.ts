@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { readRoles } from '../../src/console/sign-in/roles.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider.ts';
 import { until } from '../support/until.ts';
 import { openBrowser } from './browser.ts';
@@ -264,20 +263,4 @@ it('nobody gets in while the access log cannot be written', async () => {
   } finally {
     await database.pool.query('alter table gone rename to access_log_head');
   }
-});
-
-describe('the claim of the roles', () => {
-  it.each<[unknown, string, string[] | undefined]>([
-    [{ roles: ['viewer', 5, 'x'] }, 'roles', ['viewer', 'x']],
-    [{ roles: 'viewer, operator' }, 'roles', ['viewer', 'operator']],
-    [{ roles: 'viewer operator,privacy' }, 'roles', ['viewer', 'operator', 'privacy']],
-    [{ a: { b: ['viewer'] } }, 'a.b', ['viewer']],
-    [{ a: { b: ['viewer'] }, 'a.b': ['operator'] }, 'a.b', ['operator']],
-    [{ 'https://clinic.invalid/roles': ['privacy'] }, 'https://clinic.invalid/roles', ['privacy']],
-    [{ a: 'viewer' }, 'a.b', undefined],
-    [{ roles: { viewer: true } }, 'roles', undefined],
-    [{}, 'constructor.name', undefined],
-  ])('of %j, %s is %j', (claims, name, expected) => {
-    expect(readRoles(claims as Record<string, unknown>, name)).toEqual(expected);
-  });
 });

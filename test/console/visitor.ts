@@ -19,9 +19,9 @@ export async function signInTo(url: string, token = adminToken): Promise<Visitor
   return visitWith(url, response.headers.get('set-cookie')?.split(';')[0] ?? '');
 }
 
-/** A user with this role, as if the identity provider of a service without a client secret had signed them in. */
-export function visitAs(url: string, role: Role): Promise<Visitor> {
-  const sessions = createSessions(createSignedValues([adminToken, undefined]));
+/** A user with this role, as if the identity provider had signed them in. */
+export function visitAs(url: string, role: Role, clientSecret?: string): Promise<Visitor> {
+  const sessions = createSessions(createSignedValues([adminToken, clientSecret]));
   const { value } = sessions.begin({ id: `subject-${role}`, name: `${role}@clinic.invalid`, role });
   return visitWith(url, `${sessionCookie}=${value}`);
 }
