@@ -21,7 +21,7 @@ export function AccessLogPage({ parsed: { entered, faults }, listed }: AccessLog
     <>
       <p>
         Who saw or did what. Entries cannot be changed; reading them is an entry too.{' '}
-        <code>npx receiver audit verify</code> checks that none is missing.
+        <code>npx receiver audit verify</code> checks that none was changed or removed.
       </p>
       <form method="get" action="/console/access-log" class="card">
         <div class="fields">
@@ -53,13 +53,13 @@ function Entries({ entries }: { entries: readonly AccessLogEntry[] }) {
         { head: 'Actor', cell: (entry) => <Who {...entry} /> },
         { head: 'Address', cell: ({ address }) => address ?? <Nothing /> },
         { head: 'Action', cell: ({ action }) => action },
-        { head: 'Patients', cell: (entry) => <Patients {...entry} /> },
-        { head: 'Filter', cell: ({ filter }) => <Filter filter={filter} /> },
         {
           head: 'Rows',
           cell: ({ rows }) => (rows === null ? <Nothing /> : formatCount(rows)),
           numeric: true,
         },
+        { head: 'Patients', cell: (entry) => <Patients {...entry} /> },
+        { head: 'Filter', cell: ({ filter }) => <Filter filter={filter} />, wide: true },
       ]}
     />
   );

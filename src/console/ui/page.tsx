@@ -53,7 +53,7 @@ export function sendPage(res: Response, options: PageOptions, children: Componen
               ))}
           </nav>
           <p class="user">
-            {visit.actor.name ?? visit.actor.id} <span>({visit.role})</span>
+            {visit.actor.name ?? visit.actor.id} <span>{visit.role}</span>
           </p>
           <PostForm action="/console/sign-out" class="sign-out">
             <Submit kind="quiet">Sign out</Submit>
