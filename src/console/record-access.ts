@@ -1,10 +1,13 @@
 import type { Request, Response } from 'express';
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Log } from '../log.ts';
 import { type Access, type Actor, logAccess } from '../privacy/access-log.ts';
 import type { Tables } from '../store/tables.ts';
 import { LogUnavailable } from './errors.ts';
 import type { Visit } from './ui/context.ts';
+
+// Longer than a page may take: a download may be about hundreds of thousands of patients.
+const timeoutMs = 60_000;
 
 /**
  * Adds an entry to the access log, before what it is about is shown or done.
@@ -15,9 +18,13 @@ import type { Visit } from './ui/context.ts';
 export type RecordAccess = (access: Access, on?: Kysely<Tables>) => Promise<void>;
 
 export function createRecordAccess(db: Kysely<Tables>, log: Log): RecordAccess {
-  return async (access, on = db) => {
+  const write = async (transaction: Kysely<Tables>, access: Access) => {
+    await sql`set local statement_timeout = ${sql.lit(timeoutMs)}`.execute(transaction);
+    await logAccess(transaction, access);
+  };
+  return async (access, on) => {
     try {
-      await logAccess(on, access);
+      await (on ? write(on, access) : db.transaction().execute((own) => write(own, access)));
     } catch (error) {
       log.error({ err: error, action: access.action }, 'the access log cannot be written');
       throw new LogUnavailable();

@@ -13,7 +13,6 @@ import {
 } from '../support/callbacks.ts';
 import { apply, clear, insertCallbacks, insertWithStatus, moveApplied } from '../support/deliveries.ts';
 import { type PlanNode, rowsRead } from '../support/plans.ts';
-import { until } from '../support/until.ts';
 import { useConsole } from './use-console.ts';
 
 const { database, visitor, logged } = useConsole();
