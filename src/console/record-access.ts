@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { Request, Response } from 'express';
 import { type Kysely, sql } from 'kysely';
 import type { Log } from '../log.ts';
@@ -36,5 +37,10 @@ export function createRecordAccess(db: Kysely<Tables>, log: Log): RecordAccess {
 export const actorOf = (res: Response): Actor => (res.locals.visit as Visit).actor;
 
 /** The address of a request's sender, as the trusted proxies tell it. */
+export function addressOf(req: Request): string {
+  const told = plain(req.ip);
+  return isIP(told) ? told : plain(req.socket.remoteAddress);
+}
+
 // A socket that listens on IPv6 shows IPv4 addresses as ::ffff:192.0.2.1.
-export const addressOf = (req: Request): string => (req.ip ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
+const plain = (address = '') => address.replace(/^::ffff:(?=\d+\.)/i, '');

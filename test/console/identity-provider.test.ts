@@ -1,7 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider.ts';
+import type { Config } from '../../src/config.ts';
+import {
+  type IdentityProvider,
+  type ProviderOptions,
+  startIdentityProvider,
+} from '../support/identity-provider.ts';
+import { testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { openBrowser } from './browser.ts';
 import { useConsole } from './use-console.ts';
@@ -21,6 +27,12 @@ const clientOf = (url: string) => ({
   post_logout_redirect_uris: [`${url}/console`],
 });
 
+const options = {
+  idTokenS: 3600,
+  inUserInfo: false,
+  authentication: 'client_secret_basic' as ProviderOptions['authentication'],
+};
+
 const providers: IdentityProvider[] = [];
 async function startProvider(): Promise<IdentityProvider> {
   const provider = await startIdentityProvider();
@@ -39,11 +51,13 @@ let browser: Browser;
 let context: BrowserContext;
 let page: Page;
 beforeAll(async () => {
-  await provider.register({ client: clientOf(service.url), idTokenS: 3600, inUserInfo: false });
+  await provider.register({ client: clientOf(service.url), ...options });
   browser = await openBrowser();
 }, 120_000);
 beforeEach(async () => {
   context = await browser.newContext();
+  // The provider's pages ask for a font.
+  await context.route(/googleapis/, (route) => route.abort());
   page = await context.newPage();
 });
 afterEach(() => context.close());
@@ -53,10 +67,10 @@ afterAll(async () => {
 });
 
 /** Another receiver, with a provider of its own. */
-async function startWith(options: { idTokenS?: number; inUserInfo?: boolean; adminToken?: string }) {
+async function startWith(changed: Partial<typeof options>, config: Partial<Config> = {}) {
   const own = await startProvider();
-  const { url } = await startAnother({ adminToken: options.adminToken, oidc: settings(own.issuer) });
-  await own.register({ client: clientOf(url), idTokenS: 3600, inUserInfo: false, ...options });
+  const { url } = await startAnother({ oidc: settings(own.issuer), ...config });
+  await own.register({ client: clientOf(url), ...options, ...changed });
   return { url, own };
 }
 
@@ -118,7 +132,7 @@ it.each([
 );
 
 it('roles and name may be in userinfo instead of the ID token, and the console needs no admin token', async () => {
-  const { url } = await startWith({ inUserInfo: true });
+  const { url } = await startWith({ inUserInfo: true, authentication: 'client_secret_post' });
   await signIn('operator-ravi', { url });
   await page.getByText('operator-ravi@clinic.invalid operator').waitFor();
   const form = await (await get(url, '')).text();
@@ -197,7 +211,7 @@ it('a session ends with the ID token', async () => {
 });
 
 it('while the provider is down nobody new gets in, sessions go on, and the admin token works', async () => {
-  const { url, own } = await startWith({ adminToken });
+  const { url, own } = await startWith({}, { adminToken });
   await signIn('viewer-asha', { url });
   const { name, value } = (await sessionOf())!;
   const pending = await get(url, '/sign-in/start');
@@ -224,12 +238,14 @@ it('while the provider is down nobody new gets in, sessions go on, and the admin
   expect((await (await signInTo(url)).get('/deliveries')).status).toBe(200);
 });
 
-it('a provider that was down at first is asked again', async () => {
+it('a provider that was down at first is asked again, and sends users back to the address that the proxy tells', async () => {
   const server = createServer((_req, res) => void res.writeHead(500).end());
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const { url } = await startAnother({ oidc: settings(issuer) });
-  const start = () => get(url, '/sign-in/start');
+  const authentication = { ...testConfig({}).authentication, trustProxy: 1 };
+  const { url } = await startAnother({ oidc: settings(issuer), authentication });
+  const headers = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'receiver.clinic.invalid' };
+  const start = () => fetch(`${url}/console/sign-in/start`, { headers, redirect: 'manual' });
   expect((await start()).status).toBe(503);
   server.removeAllListeners('request');
   server.on('request', (_req, res) => {
@@ -237,13 +253,11 @@ it('a provider that was down at first is asked again', async () => {
     res.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(metadata));
   });
   const response = await start();
-  expect([response.status, response.headers.get('location')]).toEqual([
-    303,
-    expect.stringContaining(`${issuer}/auth?`),
-  ]);
-  const asked = Object.fromEntries(new URL(response.headers.get('location')!).searchParams);
-  expect(asked).toMatchObject({
-    redirect_uri: `${url}/console/sign-in/callback`,
+  const location = new URL(response.headers.get('location')!);
+  expect([response.status, location.origin]).toEqual([303, issuer]);
+  expect(response.headers.get('set-cookie')).toContain('Secure');
+  expect(Object.fromEntries(location.searchParams)).toMatchObject({
+    redirect_uri: 'https://receiver.clinic.invalid/console/sign-in/callback',
     code_challenge_method: 'S256',
     client_id: 'console',
   });

@@ -1,7 +1,7 @@
 /**
  * An OpenID Connect provider in a process of its own, for the tests of the console. It sends its address to its parent,
  * and gets the client from it. Any password is right; a login is the user's roles, joined by `+`, and their name:
- * `viewer+operator-asha`. The names of claims and the lifetime of ID tokens are in the client's message.
+ * `viewer+operator-asha`.
  */
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
@@ -11,9 +11,10 @@ const server = createServer().listen(0, '127.0.0.1', () => {
   process.send({ issuer: `http://localhost:${server.address().port}` });
 });
 
-process.once('message', ({ client, idTokenS, inUserInfo }) => {
+process.once('message', ({ client, idTokenS, inUserInfo, authentication }) => {
   const provider = new Provider(`http://localhost:${server.address().port}`, {
-    clients: [client],
+    clients: [{ ...client, token_endpoint_auth_method: authentication }],
+    clientAuthMethods: [authentication],
     claims: { openid: ['sub', 'realm_access'], profile: ['preferred_username'] },
     // Claims of the profile are in the ID token, or in userinfo only, as the standard says.
     conformIdTokenClaims: inUserInfo,

@@ -8,6 +8,8 @@ export interface ProviderOptions {
   idTokenS: number;
   /** Whether the roles and the name are not in the ID token. */
   inUserInfo: boolean;
+  /** How the client authenticates at the token endpoint; the provider knows no other way. */
+  authentication: 'client_secret_basic' | 'client_secret_post';
 }
 
 export interface IdentityProvider {
