@@ -43,7 +43,7 @@ const allowed: Record<string, string[]> = {
   openapi: ['families'],
   http: ['families', 'intake'],
   worker: ['apply', 'families', 'intake', 'queue', 'store'],
-  console: ['apply', 'families', 'intake', 'queue', 'store', '../assets'],
+  console: ['apply', 'families', 'intake', 'privacy', 'queue', 'store', '../assets'],
   commands: ['apply', 'families', 'intake', 'privacy', 'queue', 'store'],
 
   // Composition.
