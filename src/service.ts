@@ -148,6 +148,7 @@ async function start(
       timezone: config.reportTimezone,
       databaseUrl,
       families,
+      erasure: config.erasure,
       downloads: config.downloads,
       readiness: () => readiness(health),
       intake,

@@ -7,6 +7,7 @@ import { NotFound } from './errors.ts';
 import { addFailed } from './failed/routes.tsx';
 import { guardRoutes, requireFormToken, requireSameSite } from './guard.ts';
 import { addOverview } from './overview/routes.tsx';
+import { addPatients } from './patients/routes.tsx';
 import { addQuarantine } from './quarantine/routes.tsx';
 import { addQueue } from './queue/routes.tsx';
 import { createRecordAccess } from './record-access.ts';
@@ -24,7 +25,7 @@ import { sendError } from './ui/error-page.tsx';
 
 const pages = [
   ...[addOverview, addDeliveries, addFailed, addQuarantine, addReports, addQueue],
-  ...[addAccessLog],
+  ...[addPatients, addAccessLog],
 ];
 
 /** All pages below /console. */

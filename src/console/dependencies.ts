@@ -22,6 +22,7 @@ export interface ConsoleDependencies {
   families: readonly Family[];
   /** Limits the failed sign-ins of an address. */
   attempts: Pick<RateLimit, 'consume'>;
+  erasure: Config['erasure'];
   downloads: DownloadLimits;
   readiness: () => Promise<Readiness>;
   intake: Pick<Intake, 'replay'>;

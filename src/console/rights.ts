@@ -33,6 +33,13 @@ export const rights = {
   'POST /reports/:view/csv': 'privacy',
   'GET /queue': 'viewer',
   'GET /queue/:state': 'viewer',
+  'GET /patients': 'privacy',
+  'POST /patients': 'privacy',
+  'POST /patients/export': 'privacy',
+  'POST /patients/hold': 'privacy',
+  'POST /patients/release': 'privacy',
+  'POST /patients/erase/preview': 'privacy',
+  'POST /patients/erase': 'privacy',
   'GET /access-log': 'privacy',
 } as const satisfies Record<string, Role | 'anyone'>;
 

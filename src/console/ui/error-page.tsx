@@ -1,4 +1,5 @@
 import type { Response } from 'express';
+import { ErasureDelayed } from '../../privacy/erasure-lock.ts';
 import { BadInput, Busy, Forbidden, LogUnavailable, MissingRole, NotFound } from '../errors.ts';
 import { isTimeout } from '../store.ts';
 import { sendBarePage, sendPage } from './page.tsx';
@@ -20,7 +21,11 @@ const kinds: Kind[] = [
   { matches: (error) => error instanceof MissingRole, status: 403, title: 'Not allowed' },
   { matches: (error) => error instanceof NotFound, status: 404, title: 'Not found' },
   { matches: (error) => error instanceof BadInput, status: 400, title: 'Invalid input' },
-  { matches: (error) => error instanceof Busy, status: 503, title: 'Busy' },
+  {
+    matches: (error) => error instanceof Busy || error instanceof ErasureDelayed,
+    status: 503,
+    title: 'Busy',
+  },
   {
     matches: (error) => error instanceof LogUnavailable,
     status: 503,

@@ -13,6 +13,7 @@ const sections = {
   quarantine: { name: 'Quarantine', href: '/console/quarantine' },
   reports: { name: 'Reports', href: '/console/reports' },
   queue: { name: 'Queue', href: '/console/queue' },
+  patients: { name: 'Patients', href: '/console/patients' },
   'access-log': { name: 'Access log', href: '/console/access-log' },
 };
 
