@@ -5,6 +5,9 @@ import { createDatabase, createEmptyDatabase, type TestDatabase } from '../suppo
 import { apply } from '../support/deliveries.ts';
 import { spawnReceiver } from '../support/process.ts';
 
+// Many processes, one after the other.
+jest.setTimeout(120_000);
+
 let database: TestDatabase;
 beforeEach(async () => {
   database = await createDatabase();
