@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
 import { Intake } from '../intake/intake.ts';
-import { patientsInBody } from '../intake/patients-in-body.ts';
+import { patientsNamedIn } from '../intake/patients-in-body.ts';
 import {
   countQuarantine,
   dropQuarantine,
@@ -71,7 +71,7 @@ function show(env: Environment, { raw, ...filter }: QuarantineFilter & { raw?: t
     const logged = new Set<string>();
     for await (const { id, body } of readQuarantine(database.db, filter)) {
       logged.add(id);
-      for (const patient of Object.values(patientsInBody(body).data)) patients.add(patient);
+      for (const patient of patientsNamedIn(body)) patients.add(patient);
     }
     await logCommand(database.db, {
       action: 'body',

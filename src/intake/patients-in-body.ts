@@ -74,6 +74,17 @@ function unquote(value: string | undefined): unknown {
   try {
     return value?.startsWith('"') ? JSON.parse(value) : value;
   } catch {
-    return value!.slice(1);
+    return value!.replace(/^"|"$/g, '');
   }
+}
+
+const named = new RegExp(`"(?:${spellings.join('|')})"\\s*:\\s*(?:("(?:[^"\\\\]|\\\\.)+")|(-?\\d+))`, 'g');
+
+/** The ids of all patients that a body names anywhere; it need not be valid JSON. */
+export function patientsNamedIn(body: Buffer): string[] {
+  const ids = Array.from(body.toString().matchAll(named), ([, quoted, number]) =>
+    String(unquote(quoted) ?? number),
+  );
+  // PostgreSQL's text cannot hold U+0000.
+  return [...new Set(ids.map((id) => id.replaceAll('\0', '')))];
 }

@@ -10,6 +10,8 @@ export interface AccessFilter {
   patient?: string | undefined;
   since?: Date | undefined;
   until?: Date | undefined;
+  /** Entries older than this one. */
+  before?: number | undefined;
 }
 
 export interface AccessEntry {
@@ -79,13 +81,14 @@ export function patientsSeen(db: Kysely<Tables>, filter: AccessFilter) {
     order by min(at), pseudonym`.compile(db);
 }
 
-function matching({ actor, action, patient, since, until }: AccessFilter) {
+function matching({ actor, action, patient, since, until, before }: AccessFilter) {
   const conditions = [
     actor && sql`(actor = ${actor} or actor_name = ${actor})`,
     action && sql`action = ${action}`,
     patient && sql`patients @> array[patient_hash((select salt from erasure_salt), '', ${patient})]`,
     since && sql`at >= ${since}`,
     until && sql`at < ${until}`,
+    before && sql`entry < ${before}`,
   ].filter((condition) => typeof condition === 'object');
   return conditions.length > 0 ? sql.join(conditions, sql` and `) : sql`true`;
 }

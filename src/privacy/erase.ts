@@ -1,7 +1,7 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { applyAgain } from '../apply/apply.ts';
 import type { Family } from '../families/index.ts';
-import { patientsInBody } from '../intake/patients-in-body.ts';
+import { patientsInBody, patientsNamedIn } from '../intake/patients-in-body.ts';
 import type { Tables } from '../store/tables.ts';
 import { type Actor, logAccess } from './access-log.ts';
 import { deleteDeliveries } from './delete-deliveries.ts';
@@ -195,7 +195,7 @@ export async function findInQuarantine(
     );
     const { business, thing, data } = named;
     if (businessId && business !== businessId) return false;
-    if (Object.values(data).includes(id)) return true;
+    if (patientsNamedIn(body).includes(id) || Object.values(data).includes(id)) return true;
     const isNameless = Object.keys(data).length === 0;
     const isAbout = (one: Thing) =>
       one.family === family && one.business_id === business && one.thing === thing;

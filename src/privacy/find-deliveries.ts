@@ -30,7 +30,13 @@ interface Row extends Thing {
 }
 
 /** The spellings of a patient's id in the data of a callback (service-interface section 2). */
-export const spellings = ['patient_oid', 'patientid', 'patient_id'] as const;
+const spellings = ['patient_oid', 'patientid', 'patient_id'] as const;
+
+/** The patients that the data of a callback, or a row of a family's table, names. */
+export function patientsIn(values: object): string[] {
+  const named = values as Record<string, unknown>;
+  return spellings.flatMap((name) => (named[name] ? [String(named[name])] : []));
+}
 
 /**
  * Finds a patient's deliveries: those that name the patient, and those that name nobody and are about a thing of the

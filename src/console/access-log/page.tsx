@@ -1,5 +1,5 @@
 import { accessActions } from '../../privacy/access-log.ts';
-import type { AccessLogEntry } from '../../privacy/read-access-log.ts';
+import type { AccessEntry } from '../../privacy/audit.ts';
 import type { ParsedForm } from '../read-form.ts';
 import { Choice, Field, Submit } from '../ui/forms.tsx';
 import { PageLinks, Table } from '../ui/table.tsx';
@@ -8,7 +8,7 @@ import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 interface AccessLogProps {
   parsed: Pick<ParsedForm<Record<never, never>>, 'entered' | 'faults'>;
   /** Undefined if the filter is invalid. */
-  listed: { entries: AccessLogEntry[]; more: boolean } | undefined;
+  listed: { entries: AccessEntry[]; more: boolean } | undefined;
 }
 
 export function AccessLogPage({ parsed: { entered, faults }, listed }: AccessLogProps) {
@@ -41,7 +41,7 @@ export function AccessLogPage({ parsed: { entered, faults }, listed }: AccessLog
   );
 }
 
-function Entries({ entries }: { entries: readonly AccessLogEntry[] }) {
+function Entries({ entries }: { entries: readonly AccessEntry[] }) {
   return (
     <Table
       label="Entries, newest first"
@@ -65,7 +65,7 @@ function Entries({ entries }: { entries: readonly AccessLogEntry[] }) {
   );
 }
 
-function Who({ actor, actor_name }: AccessLogEntry) {
+function Who({ actor, actor_name }: AccessEntry) {
   if (!actor_name) return <span class="id">{actor}</span>;
   return (
     <>
@@ -75,7 +75,7 @@ function Who({ actor, actor_name }: AccessLogEntry) {
   );
 }
 
-function Patients({ patients, patient_count }: AccessLogEntry) {
+function Patients({ patients, patient_count }: AccessEntry) {
   if (patient_count === 0) return <Nothing />;
   const more = patient_count - patients.length;
   return (
@@ -90,7 +90,7 @@ function Patients({ patients, patient_count }: AccessLogEntry) {
   );
 }
 
-function Filter({ filter }: Pick<AccessLogEntry, 'filter'>) {
+function Filter({ filter }: Pick<AccessEntry, 'filter'>) {
   const given = Object.entries(filter);
   if (given.length === 0) return <Nothing />;
   return given.map(([name, value]) => (

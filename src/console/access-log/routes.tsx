@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accessActions } from '../../privacy/access-log.ts';
-import { readAccessLog } from '../../privacy/read-access-log.ts';
+import { listAccess } from '../../privacy/audit.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
 import { localTime, oneOf, parseForm, readForm, text } from '../read-form.ts';
@@ -22,7 +22,8 @@ export function addAccessLog(routes: Routes, { timezone, db, record }: RouteDepe
     });
     const { data: place } = readForm(req.query, { before: z.coerce.number().int().positive() });
     const isClear = Object.keys(parsed.faults).length === 0;
-    const listed = isClear ? await readAccessLog(db, parsed.data, { ...place, size }) : undefined;
+    const entries = isClear ? await listAccess(db, { ...parsed.data, ...place }, size + 1) : undefined;
+    const listed = entries && { entries: entries.slice(0, size), more: entries.length > size };
     if (listed) {
       const filter = { ...parsed.data, ...place };
       await record({ actor: actorOf(res), action: 'audit', filter, rows: listed.entries.length });

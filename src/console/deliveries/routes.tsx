@@ -1,9 +1,9 @@
 import type { Request, Response } from 'express';
+import { patientsIn } from '../../privacy/find-deliveries.ts';
 import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
-import { patientsIn } from '../patients.ts';
 import { guid, readForm } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
