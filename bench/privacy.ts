@@ -46,7 +46,8 @@ const log = createLog('warn');
 const settings = ['shared_buffers=1GB', 'max_wal_size=4GB'];
 // A receipt has 1.32 deliveries, and a fifth of a consent form or review request.
 const deliveriesPerReceipt = 1.52;
-const heavy = 'a patient with 1,000 deliveries';
+// Another in each run: an erased one does not come back.
+const heavy = `patient-${Date.now()}`;
 
 async function fillOnce({ pool, db }: Database): Promise<void> {
   const { rows } = await pool.query('select from receipts limit 1');
@@ -135,7 +136,7 @@ try {
     },
     tables: [
       [
-        ['ms', `median of ${measured.length} patients`, 'slowest', heavy, 'goal'],
+        ['ms', `median of ${measured.length} patients`, 'slowest', 'a patient with 1,000 deliveries', 'goal'],
         line('export', 2_000),
         line('erase', 1_000),
       ],
