@@ -1,11 +1,11 @@
 import type { Request, Response } from 'express';
 import { countQuarantine, dropQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
 import { replayQuarantine } from '../../intake/replay-quarantine.ts';
+import { patientsInBody } from '../../privacy/patients-in-body.ts';
 import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
-import { patientsInText } from '../patients.ts';
 import { guid, readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
@@ -73,7 +73,7 @@ export function addQuarantine(routes: Routes, { intake, timezone, db, record }: 
     const body = uuid.test(id) ? await readBody(db, id) : undefined;
     if (!body) throw new NotFound('There is no such body in the quarantine.');
     if (revealed) {
-      const patients = patientsInText(body.body.toString('utf8'));
+      const patients = patientsInBody(body.body);
       const filter = { quarantine: body.id };
       await record({ actor: actorOf(res), action: 'body', patients, filter, rows: 1 });
     }
