@@ -1,7 +1,5 @@
-import fc from 'fast-check';
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
-import { patientsNamedIn } from '../../src/intake/patients-in-body.ts';
 import { logAccess } from '../../src/privacy/access-log.ts';
 import { consentFormCallback, paths, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
 import { apply, clear, insertCallbacks } from '../support/deliveries.ts';
@@ -283,29 +281,6 @@ it('a download logs exactly the patients that it sends, whatever arrives in the 
     client.release();
   }
   expect(await entriesAfter(before)).toMatchObject([{ action: 'download', patients: ['p1'], rows: 2 }]);
-});
-
-describe('the patients of a body', () => {
-  const name = fc.constantFrom('patient_oid', 'patientid', 'patient_id');
-
-  it('are found in any of the three spellings, wherever they are', () => {
-    const data = fc.tuple(name, fc.string({ unit: 'grapheme', minLength: 1 }), fc.boolean());
-    fc.assert(
-      fc.property(data, ([key, id, pretty]) => {
-        const text = JSON.stringify({ a: [{ [key]: id }], name: 'patient_id' }, null, pretty ? 2 : 0);
-        expect(patientsNamedIn(Buffer.from(text))).toEqual([id]);
-      }),
-    );
-    expect(patientsNamedIn(Buffer.from('{"patient_oid" : 15, "patientid": -3, "patient_id": ""'))).toEqual([
-      '15',
-      '-3',
-    ]);
-    expect(patientsNamedIn(Buffer.from('{"patient_id":"a\\u0000b\\"c","patientid":"\\x"'))).toEqual([
-      'ab"c',
-      '\\x',
-    ]);
-    expect(patientsNamedIn(Buffer.from('<html>patient_oid "x"'))).toEqual([]);
-  });
 });
 
 describe('the page of the access log', () => {

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { isPersonal } from '../../src/console/reports/query.ts';
+import { isPersonal, readColumns } from '../../src/console/reports/query.ts';
 import { reports } from '../../src/console/reports/reports.ts';
 import { csvWriter } from '../../src/csv.ts';
 import { families } from '../../src/families/index.ts';
@@ -155,6 +155,15 @@ it('personal data is shown and downloaded only by a posted form, and logged', as
       { action: 'reveal', filter: { report: view } },
     ]);
     expect(logged.join()).not.toContain('CANARY');
+  }
+});
+
+it('every report with personal data has the patient, for the access log', async () => {
+  for (const report of reports) {
+    const columns = await readColumns(database.db, report, families);
+    const personal = columns.filter((column) => column.personal).map(({ name }) => name);
+    if (personal.length > 0)
+      expect([report.view, personal]).toEqual([report.view, expect.arrayContaining(['patient_id'])]);
   }
 });
 
