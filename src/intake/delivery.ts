@@ -9,6 +9,11 @@ export interface Delivery {
 /** Whether a delivery is new. */
 export type AppendResult = 'accepted' | 'duplicate';
 
+/** `expired`: older than what its family keeps, so it is counted and not stored. */
+export type ReceiveResult = AppendResult | 'expired';
+
+export type NotStored = Exclude<ReceiveResult, 'accepted' | 'duplicate'>;
+
 /** Raised while no store is available: the sender has to resend. */
 export class Unavailable extends Error {
   constructor(cause: unknown) {

@@ -41,6 +41,11 @@ export function defineMetrics(familyNames: readonly string[]) {
       help: 'Callbacks that were received before. If there are many, the sender does not get the responses in time, or sends everything twice',
       labelNames: ['family'],
     }),
+    notStored: counter({
+      name: 'receiver_not_stored_total',
+      help: 'Callbacks that were acknowledged and not stored. erased: their patient was erased; expired: older than what RETENTION keeps of their family. If expired grows unexpectedly, compare the sender’s event times with RETENTION',
+      labelNames: ['family', 'reason'],
+    }),
     eventAge: histogram({
       name: 'receiver_event_age_seconds',
       help: 'Time from the event to its arrival, of new deliveries. If it grows while responses are fast, the sender is late, or resends after an outage',
@@ -118,6 +123,7 @@ export function defineMetrics(familyNames: readonly string[]) {
   for (const family of familyNames) {
     for (const status of [...callbackStatuses, 'aborted']) metrics.requests.inc({ family, status }, 0);
     metrics.duplicates.inc({ family }, 0);
+    for (const reason of ['erased', 'expired']) metrics.notStored.inc({ family, reason }, 0);
   }
   return metrics;
 }
