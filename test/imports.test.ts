@@ -41,9 +41,9 @@ const allowed: Record<string, string[]> = {
   sandbox: [],
   openapi: ['families'],
   http: ['families', 'intake'],
-  worker: ['apply', 'families', 'intake', 'queue', 'store'],
+  worker: ['apply', 'families', 'intake', 'privacy', 'queue', 'store'],
   console: ['apply', 'families', 'intake', 'queue', 'store', '../assets'],
-  commands: ['apply', 'families', 'intake', 'queue', 'store'],
+  commands: ['apply', 'families', 'intake', 'privacy', 'queue', 'store'],
 
   // Composition.
   'health-checks.ts': ['http', 'queue', 'store', 'worker'],

@@ -3,6 +3,7 @@ import type { Environment } from '../config.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addQuarantineCommand } from './quarantine.ts';
 import { addReplayCommand } from './replay.ts';
+import { addRetentionCommand } from './retention.ts';
 import { addSqlCommand } from './sql.ts';
 import { addStartCommand, type ServiceModule } from './start.ts';
 
@@ -20,5 +21,6 @@ export function addServiceCommands(
   addMigrateCommand(program, env);
   addReplayCommand(program, env);
   addQuarantineCommand(program, env);
+  addRetentionCommand(program, env);
   addSqlCommand(program, env);
 }

@@ -2,12 +2,17 @@ import cliProgress from 'cli-progress';
 
 const lineEveryMs = 2_000;
 
-/** Shows the progress of a replay: a bar on a terminal, otherwise a line every two seconds. */
-export function startProgress(total: number) {
+/**
+ * Shows the progress of a command: a bar on a terminal, otherwise a line every two seconds.
+ *
+ * @param total undefined: not known
+ */
+export function startProgress(total: number | undefined, verb = 'replayed') {
+  const of = total === undefined ? '' : `/${total}`;
   if (process.stderr.isTTY) {
-    const format = '{bar} {value}/{total} replayed';
+    const format = `${total === undefined ? '' : '{bar} '}{value}${of} ${verb}`;
     const bar = new cliProgress.SingleBar({ format }, cliProgress.Presets.rect);
-    bar.start(total, 0);
+    bar.start(total ?? 0, 0);
     return { advance: (by = 1) => bar.increment(by), stop: () => bar.stop() };
   }
   let done = 0;
@@ -17,7 +22,7 @@ export function startProgress(total: number) {
       done += by;
       if (performance.now() - last < lineEveryMs) return;
       last = performance.now();
-      process.stderr.write(`${done}/${total} replayed\n`);
+      process.stderr.write(`${done}${of} ${verb}\n`);
     },
     stop: () => {},
   };

@@ -23,6 +23,10 @@ export function observersOf(metrics: Metrics) {
     },
     circuit: (store: string, isOpen: boolean) =>
       metrics.circuitOpen.set({ store: store.toLowerCase() }, isOpen ? 1 : 0),
+    retention: {
+      deleted: (policy: string, rows: number) => metrics.retentionDeleted.inc({ policy }, rows),
+      passed: () => metrics.retentionPassed.setToCurrentTime(),
+    },
     worker: {
       applied: (applied: number, failed: number, seconds: number, waitedS: number | null | undefined) => {
         metrics.applied.inc(applied);
