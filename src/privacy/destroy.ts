@@ -18,7 +18,7 @@ export async function* destroyErased({
   if (dryRun) {
     const { rows } = await sql<{ due: number }>`
       select count(*)::int as due from withheld.records r where ${isDue}`.execute(db);
-    yield ['erased', { 'withheld.records': rows[0]!.due }];
+    if (rows[0]!.due > 0) yield ['erased', { 'withheld.records': rows[0]!.due }];
     return;
   }
   let destroyed = 0;

@@ -15,11 +15,7 @@ export async function* deleteExpired({ db, families, cutoffs, inTransaction }: P
   const expiring = families.filter(({ name }) => cutoffs[name]);
   if (expiring.length === 0) return;
   const end = new Date(Math.max(...expiring.map(({ name }) => cutoffs[name]!.getTime())));
-  const isDue = sql.join(
-    expiring.map(({ name }) => sql`(family = ${name} and id < ${idAt(cutoffs[name]!)}::uuid)`),
-    sql` or `,
-  );
-  for await (const found of scan(db, end, isDue)) {
+  for await (const found of scan(db, end, isExpired(expiring, cutoffs))) {
     for (const family of expiring) {
       const ids = found.filter((one) => one.family === family.name).map(({ id }) => id);
       for (let at = 0; at < ids.length; at += perStep) {
@@ -58,9 +54,11 @@ export async function* reduceBodies({ db, families, cutoffs, inTransaction }: Pa
   const { bodies: cutoff } = cutoffs;
   if (!cutoff) return;
   const kept = sql.join(families.map(keptFields), sql` `);
+  // What expires is not counted twice.
+  const isDue = sql`received_at < ${cutoff} and not (${isExpired(families, cutoffs)})`;
   // An event time is at most a day ahead of the receipt; another day is for clocks that differ.
   const end = new Date(cutoff.getTime() + 2 * dayMs);
-  for await (const found of scan(db, end, sql`received_at < ${cutoff}`)) {
+  for await (const found of scan(db, end, isDue)) {
     for (let at = 0; at < found.length; at += perStep) {
       const ids = found.slice(at, at + perStep).map(({ id }) => id);
       const bodies = await inTransaction(async (tx) => {
@@ -81,6 +79,18 @@ export async function* reduceBodies({ db, families, cutoffs, inTransaction }: Pa
     }
     if (found.length === 0) yield ['bodies', {}];
   }
+}
+
+/** Whether a delivery is older than what its family keeps: ids sort by event time. */
+function isExpired(families: readonly Family[], cutoffs: Pass['cutoffs']): RawBuilder<unknown> {
+  const expiring = families.filter(({ name }) => cutoffs[name]);
+  return sql.join(
+    [
+      sql`false`,
+      ...expiring.map(({ name }) => sql`(family = ${name} and id < ${idAt(cutoffs[name]!)}::uuid)`),
+    ],
+    sql` or `,
+  );
 }
 
 const patients = ['patient_oid', 'patientid', 'patient_id'];
@@ -112,7 +122,7 @@ async function* scan(db: Kysely<Tables>, end: Date, isDue: RawBuilder<unknown>):
       order by id limit ${perScan})`;
     const { rows } = await sql<{ last: string | null; found: Found[] }>`
       with scanned as materialized (
-        select * from (${part('applied_deliveries')} union all ${part('failed_deliveries')}) as both
+        select * from (${part('applied_deliveries')} union all ${part('failed_deliveries')}) as statuses
         order by id limit ${perScan}
       )
       select (select id from scanned order by id desc limit 1) as last,

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { sql } from 'kysely';
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { replayDeliveries } from '../../src/apply/replay.ts';
 import { parseConfig } from '../../src/config.ts';
@@ -110,8 +111,8 @@ describe('deliveries', () => {
     const steps = fc.array(fc.tuple(acts, between), { minLength: 24, maxLength: 24 });
     await fc.assert(
       fc.asyncProperty(history, steps, async (callbacks, plan) => {
-        const spaced = callbacks.map((callback) => ({
-          ...callback,
+        const spaced = callbacks.map((callback): typeof callback => ({
+          ...JSON.parse(JSON.stringify(callback)),
           event_time: base + (callback.event_time - base) * step,
         }));
         await clear(database);
@@ -167,12 +168,10 @@ describe('deliveries', () => {
 
   it('a delivery that is being applied again is skipped until the next pass', async () => {
     const [id] = await apply(database, [receiptCallback()]);
-    const client = await database.pool.connect();
-    await client.query('begin');
-    await client.query('select from applied_deliveries where id = $1 for update', [id]);
-    expect(await run({ receipt: since(base + 1) })).toMatchObject({ receipt: { deliveries: 0 } });
-    await client.query('rollback');
-    client.release();
+    await database.db.transaction().execute(async (tx) => {
+      await sql`select from applied_deliveries where id = ${id} for update`.execute(tx);
+      expect(await run({ receipt: since(base + 1) })).toMatchObject({ receipt: { deliveries: 0 } });
+    });
     expect(await run({ receipt: since(base + 1) })).toMatchObject({ receipt: { deliveries: 1 } });
   });
 
@@ -209,7 +208,7 @@ describe('deliveries', () => {
     );
     await database.pool.query(`insert into quarantine (id, path, reason, body, last_received_at)
       values (gen_random_uuid(), 'p', 'not_json', '{', now() - interval '2 days')`);
-    const retention = { receipt: since(base + 4), bodies: yearMs, quarantine: yearMs / 365 };
+    const retention = { receipt: since(base + 3.5), bodies: yearMs, quarantine: yearMs / 365 };
     const before = [await everything(), await count('quarantine'), await count('access_log')];
     const dry = await run(retention, { dryRun: true });
     expect([await everything(), await count('quarantine'), await count('access_log')]).toEqual(before);
@@ -413,7 +412,9 @@ describe('erased data', () => {
     expect(await count('withheld.records')).toBe(2);
     expect(await database.rows('select destroyed_at from erasures')).toEqual([{ destroyed_at: null }]);
 
-    await database.pool.query(`delete from patient_holds; update withheld.records set destroy_at = now()`);
+    await database.pool.query(
+      `delete from patient_holds; update withheld.records set destroy_at = now() - interval '1 second'`,
+    );
     await run({});
     expect(await count('withheld.records')).toBe(0);
     expect(await database.rows('select 1 from erasures where destroyed_at <= now()')).toHaveLength(1);
