@@ -118,6 +118,7 @@ async function start(
           queue,
           intake,
           observe: observe?.worker,
+          observeRetention: observe?.retention,
         });
   if (worker) onStop(worker.stop);
 

@@ -14,3 +14,8 @@ export function uuidV8(head: string, rest: string): string {
     `${variant}${rest.slice(4, 7)}-${rest.slice(7, 19)}`
   );
 }
+
+/** The least id of a delivery whose event is at this time; PostgreSQL accepts UUIDs without hyphens. */
+export function idAt(time: Date): string {
+  return Math.max(0, time.getTime()).toString(16).padStart(12, '0').padEnd(32, '0');
+}

@@ -42,7 +42,7 @@ const allowed: Record<string, string[]> = {
   sandbox: [],
   openapi: ['families'],
   http: ['families', 'intake'],
-  worker: ['apply', 'families', 'intake', 'queue', 'store'],
+  worker: ['apply', 'families', 'intake', 'privacy', 'queue', 'store'],
   console: ['apply', 'families', 'intake', 'privacy', 'queue', 'store', '../assets'],
   commands: ['apply', 'families', 'intake', 'privacy', 'queue', 'store'],
 

@@ -13,6 +13,8 @@ export interface LoadOrder {
   expected?: number | undefined;
   /** Each seed makes different receipts. */
   seed: number;
+  /** Time of the first event, milliseconds since 1970; default: that of the sandbox's history. */
+  start?: number;
   /** The key that signs the callbacks. */
   signingKey: string | undefined;
 }

@@ -10,9 +10,10 @@ interface RequestOptions {
 /** Requests with distinct receipts, without end. They are signed when they are taken. */
 export function* receiptRequests({
   seed,
+  start,
   ...options
-}: RequestOptions & { seed: number }): Generator<Buffer, never> {
-  for (const { family, body } of history({ seed })) {
+}: RequestOptions & { seed: number; start?: number }): Generator<Buffer, never> {
+  for (const { family, body } of history({ seed, ...(start && { start }) })) {
     if (family === 'receipt') yield requestOf(body, options);
   }
   throw new Error('The history has no end.');

@@ -5,16 +5,22 @@ import type { DeliveryStatus } from '../store/tables.ts';
 export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
 
+/** Retention reduces envelopes to what identifies a delivery; applying them again would empty the row. */
+const isWhole = (table: string) =>
+  `exists (select from inbox i where i.id = ${table}.id and i.envelope ? 'event')`;
+
 /** Takes the deliveries that have this status, the ids $1 and one of these families; others are skipped. */
 const taken: Record<DeliveryStatus, (families: string) => string> = {
   received: (families) => `
   delete from pending_deliveries where id = any($1::uuid[]) and family in (${families}) and not exists (select from gate)
   returning id, null::timestamptz as applied_at`,
   failed: (families) => `
-  delete from failed_deliveries where id = any($1::uuid[]) and family in (${families}) and not exists (select from gate)
+  delete from failed_deliveries where id = any($1::uuid[]) and family in (${families})
+    and ${isWhole('failed_deliveries')} and not exists (select from gate)
   returning id, applied_at`,
   applied: (families) => `
-  select id, applied_at from applied_deliveries where id = any($1::uuid[]) and family in (${families}) and not exists (select from gate)
+  select id, applied_at from applied_deliveries where id = any($1::uuid[]) and family in (${families})
+    and ${isWhole('applied_deliveries')} and not exists (select from gate)
   order by id for update`,
 };
 

@@ -87,24 +87,33 @@ async function runInTransaction(
   ids: readonly string[],
   dryRun: boolean,
 ): Promise<Result[]> {
+  const query = CompiledQuery.raw(text, [ids]) as CompiledQuery<Result>;
+  return (await withPlanForAnySize(db, (tx) => tx.executeQuery(query), dryRun)).rows;
+}
+
+/**
+ * Runs a transaction with the settings `planForAnySize`.
+ *
+ * @param dryRun whether it is rolled back
+ */
+export async function withPlanForAnySize<T>(
+  db: Kysely<Tables>,
+  run: (tx: Kysely<Tables>) => Promise<T>,
+  dryRun = false,
+): Promise<T> {
   const tx = await db.startTransaction().execute();
   try {
-    await setPlanForAnySize(tx);
-    const { rows } = await tx.executeQuery(CompiledQuery.raw(text, [ids]) as CompiledQuery<Result>);
+    const settings = Object.entries(planForAnySize).map(
+      ([name, value]) => sql`set_config(${name}, ${value}, true)`,
+    );
+    await sql`select ${sql.join(settings)}`.execute(tx);
+    const result = await run(tx);
     await (dryRun ? tx.rollback() : tx.commit()).execute();
-    return rows;
+    return result;
   } catch (error) {
     await tx.rollback().execute();
     throw error;
   }
-}
-
-/** Gives a transaction the settings `planForAnySize`. */
-export async function setPlanForAnySize(tx: Kysely<Tables>): Promise<void> {
-  const settings = Object.entries(planForAnySize).map(
-    ([name, value]) => sql`set_config(${name}, ${value}, true)`,
-  );
-  await sql`select ${sql.join(settings)}`.execute(tx);
 }
 
 /**

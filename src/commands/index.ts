@@ -5,6 +5,7 @@ import { addMigrateCommand } from './migrate.ts';
 import { addPatientCommand } from './patient.ts';
 import { addQuarantineCommand } from './quarantine.ts';
 import { addReplayCommand } from './replay.ts';
+import { addRetentionCommand } from './retention.ts';
 import { addSqlCommand } from './sql.ts';
 import { addStartCommand, type ServiceModule } from './start.ts';
 
@@ -23,6 +24,7 @@ export function addServiceCommands(
   addReplayCommand(program, env);
   addQuarantineCommand(program, env);
   addPatientCommand(program, env);
+  addRetentionCommand(program, env);
   addSqlCommand(program, env);
   addAuditCommand(program, env);
 }

@@ -103,11 +103,12 @@ function replay(
     const outcome = await replayQuarantine(db, filter, intake, { dryRun, onProgress: advance });
     stop();
     await intake.close();
-    const { accepted, duplicates, rejected, reasons } = outcome;
+    const { accepted, duplicates, notStored, rejected, reasons } = outcome;
     for (const group of reasons) process.stdout.write(`rejected: ${describeGroup(group)}\n`);
+    const others = notStored > 0 ? `, ${notStored} not stored` : '';
     const suffix = dryRun ? ' (dry run: nothing was changed)' : '';
     process.stdout.write(
-      `${accepted} accepted, ${duplicates} of them duplicates, ${rejected} rejected${suffix}\n`,
+      `${accepted} accepted, ${duplicates} of them duplicates${others}, ${rejected} rejected${suffix}\n`,
     );
   });
 }

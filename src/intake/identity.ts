@@ -21,6 +21,11 @@ export function idOf(eventTime: number, hash: string): string {
   return uuidV8(time, hash);
 }
 
+/** The event time of a delivery in milliseconds; 0 for one before 1970. */
+export function eventTimeOf(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}
+
 /** The unit is not documented: a time above 1e11 is in milliseconds, else in seconds. */
 export function milliseconds(time: number): number {
   return time > 1e11 ? time : time * 1000;

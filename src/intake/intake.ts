@@ -2,16 +2,16 @@ import type pg from 'pg';
 import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import { type AnyEnvelope, envelopeSchema, type Family } from '../families/index.ts';
-import type { AppendResult, Delivery } from './delivery.ts';
+import type { Delivery, NotStored, ReceiveResult, Stored } from './delivery.ts';
 import { Drift } from './drift.ts';
-import { milliseconds } from './identity.ts';
+import { eventTimeOf, milliseconds } from './identity.ts';
 import { Inbox, type InboxOptions } from './inbox.ts';
 import { parseCallback } from './parse-callback.ts';
 import { Quarantine } from './quarantine.ts';
 import { Rejection, TenantNotAllowed } from './rejection.ts';
 
 export interface IntakeOptions extends Pick<InboxOptions, 'circuit' | 'fallback' | 'log'> {
-  config: Pick<Config, 'paths' | 'quarantine'> & {
+  config: Pick<Config, 'paths' | 'quarantine' | 'retention'> & {
     authentication: Pick<Config['authentication'], 'allowedClientIds' | 'allowedBusinessIds'>;
   };
   families: readonly [Family, ...Family[]];
@@ -23,7 +23,9 @@ export interface IntakeOptions extends Pick<InboxOptions, 'circuit' | 'fallback'
   observe?:
     | {
         /** Called for each accepted callback. */
-        received: (family: string, status: AppendResult, eventTimeMs: number) => void;
+        received: (family: string, status: Stored, eventTimeMs: number) => void;
+        /** Called for each delivery that is acknowledged and not stored. */
+        notStored: (family: string, reason: NotStored) => void;
         /** Called after each commit. */
         committed: InboxOptions['onCommit'];
       }
@@ -31,7 +33,7 @@ export interface IntakeOptions extends Pick<InboxOptions, 'circuit' | 'fallback'
 }
 
 /** The result of a replay. */
-export type Reassessment = { outcome: AppendResult; id: string } | { outcome: 'rejected'; reason: string };
+export type Reassessment = { outcome: ReceiveResult; id: string } | { outcome: 'rejected'; reason: string };
 
 /** From the bytes of a callback to a durable delivery or a recorded rejection. It opens no connections. */
 export class Intake {
@@ -68,15 +70,17 @@ export class Intake {
   /**
    * Receives a callback at a family's registered path (service-interface section 4.5).
    *
-   * @returns once the delivery is durable, with its id
+   * @returns once the delivery is durable or is known not to be stored, with its id
    * @throws Rejection, once it is in the quarantine; TenantNotAllowed; Unavailable
    */
-  async receive(body: Buffer, family: Family): Promise<{ status: AppendResult; id: string }> {
+  async receive(body: Buffer, family: Family): Promise<{ status: ReceiveResult; id: string }> {
     try {
       const { delivery, envelope } = this.read(body, family);
-      const status = await this.inbox.append(delivery);
-      if (status !== 'erased') this.drift.observe(delivery.id, envelope);
-      this.options.observe?.received(family.name, status, milliseconds(envelope.event_time));
+      const status = await this.store(delivery);
+      if (isStored(status)) {
+        this.drift.observe(delivery.id, envelope);
+        this.options.observe?.received(family.name, status, milliseconds(envelope.event_time));
+      }
       return { status, id: delivery.id };
     } catch (error) {
       await this.recordRejection(error, { body, family: family.name });
@@ -93,8 +97,9 @@ export class Intake {
   async replay(body: Buffer, { dryRun }: { dryRun: boolean }): Promise<Reassessment> {
     try {
       const { delivery, envelope } = this.read(body);
-      const outcome = dryRun ? 'accepted' : await this.inbox.append(delivery);
-      if (!dryRun && outcome !== 'erased') this.drift.observe(delivery.id, envelope);
+      if (dryRun) return { outcome: this.isExpired(delivery) ? 'expired' : 'accepted', id: delivery.id };
+      const outcome = await this.store(delivery);
+      if (isStored(outcome)) this.drift.observe(delivery.id, envelope);
       return { outcome, id: delivery.id };
     } catch (error) {
       if (error instanceof TenantNotAllowed) return { outcome: 'rejected', reason: error.message };
@@ -112,7 +117,7 @@ export class Intake {
    */
   async drain({ id, family, body }: Delivery): Promise<void> {
     try {
-      await this.databaseInbox.append({ id, family, body });
+      await this.store({ id, family, body }, this.databaseInbox);
     } catch (error) {
       await this.recordRejection(error, { body, family, acknowledged: true });
       if (!(error instanceof Rejection)) throw error;
@@ -136,6 +141,17 @@ export class Intake {
     return { delivery: { id, family: family.name, body }, envelope };
   }
 
+  private async store(delivery: Delivery, inbox = this.inbox): Promise<ReceiveResult> {
+    const result = this.isExpired(delivery) ? 'expired' : await inbox.append(delivery);
+    if (!isStored(result)) this.options.observe?.notStored(delivery.family, result);
+    return result;
+  }
+
+  private isExpired({ id, family }: Delivery): boolean {
+    const keptMs = this.options.config.retention[family];
+    return keptMs !== undefined && eventTimeOf(id) < Date.now() - keptMs;
+  }
+
   private checkTenant({ client_id, business_id }: AnyEnvelope): void {
     if (this.clients.size > 0 && !this.clients.has(client_id)) throw new TenantNotAllowed('client_id');
     if (this.businesses.size > 0 && !this.businesses.has(business_id))
@@ -155,3 +171,5 @@ export class Intake {
     await this.quarantine.keep({ path, family: expected, reason, errors, body, acknowledged });
   }
 }
+
+const isStored = (result: ReceiveResult): result is Stored => result === 'accepted' || result === 'duplicate';

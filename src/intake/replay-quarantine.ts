@@ -17,9 +17,9 @@ export interface QuarantineReplayOptions {
 }
 
 /**
- * Replays rows of the quarantine, one after the other, and marks those that were accepted.
+ * Replays rows of the quarantine, one after the other, and marks those that were not rejected.
  *
- * @returns `accepted` includes the duplicates
+ * @returns `accepted` includes the duplicates; `notStored`: they are older than what their family keeps
  * @throws Unavailable
  */
 export async function replayQuarantine(
@@ -28,7 +28,7 @@ export async function replayQuarantine(
   intake: Pick<Intake, 'replay'>,
   { dryRun, limit = Number.POSITIVE_INFINITY, onProgress }: QuarantineReplayOptions,
 ) {
-  const outcome = { accepted: 0, duplicates: 0, rejected: 0, reasons: [] as MessageGroup[] };
+  const outcome = { accepted: 0, duplicates: 0, notStored: 0, rejected: 0, reasons: [] as MessageGroup[] };
   for await (const { id, body } of readQuarantine(db, filter)) {
     const result = await intake.replay(body, { dryRun });
     if (result.outcome === 'rejected') {
@@ -36,11 +36,12 @@ export async function replayQuarantine(
       addMessage(outcome.reasons, result.reason, id);
     } else {
       if (!dryRun) await markReplayed(db, id);
-      outcome.accepted += 1;
+      if (result.outcome === 'expired') outcome.notStored += 1;
+      else outcome.accepted += 1;
       if (result.outcome === 'duplicate') outcome.duplicates += 1;
     }
     onProgress?.();
-    if (outcome.accepted + outcome.rejected >= limit) break;
+    if (outcome.accepted + outcome.notStored + outcome.rejected >= limit) break;
   }
   return outcome;
 }

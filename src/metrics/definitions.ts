@@ -41,6 +41,11 @@ export function defineMetrics(familyNames: readonly string[]) {
       help: 'Callbacks that were received before. If there are many, the sender does not get the responses in time, or sends everything twice',
       labelNames: ['family'],
     }),
+    notStored: counter({
+      name: 'receiver_not_stored_total',
+      help: 'Callbacks that were acknowledged and not stored. erased: their patient was erased; expired: older than what RETENTION keeps of their family. If expired grows unexpectedly, compare the sender’s event times with RETENTION',
+      labelNames: ['family', 'reason'],
+    }),
     eventAge: histogram({
       name: 'receiver_event_age_seconds',
       help: 'Time from the event to its arrival, of new deliveries. If it grows while responses are fast, the sender is late, or resends after an outage',
@@ -122,11 +127,24 @@ export function defineMetrics(familyNames: readonly string[]) {
       name: 'receiver_job_retries_total',
       help: 'Retries of this worker’s jobs after an outage, or while a table cannot be written. See the log for the reason',
     }),
+    retentionDeleted: counter({
+      name: 'receiver_retention_deleted_total',
+      help: 'Rows that this worker deleted because they were older than RETENTION keeps, by policy (bodies: envelopes that were reduced; erased: withheld data that was destroyed). If it rises unexpectedly, check RETENTION',
+      labelNames: ['policy'],
+    }),
+    retentionPassed: gauge({
+      name: 'receiver_retention_last_pass_timestamp_seconds',
+      help: 'When this worker last completed a pass of the retention; 0: not since it started. If no worker completed one for two days, see their logs',
+    }),
   };
   // A rate ignores the first sample of a new series, so an alert would miss the first error.
   for (const family of familyNames) {
     for (const status of [...callbackStatuses, 'aborted']) metrics.requests.inc({ family, status }, 0);
     metrics.duplicates.inc({ family }, 0);
+    for (const reason of ['erased', 'expired']) metrics.notStored.inc({ family, reason }, 0);
+  }
+  for (const policy of [...familyNames, 'bodies', 'quarantine', 'access_log', 'erased']) {
+    metrics.retentionDeleted.inc({ policy }, 0);
   }
   return metrics;
 }

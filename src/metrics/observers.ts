@@ -11,11 +11,11 @@ export function observersOf(metrics: Metrics) {
       unrouted: (status: number) => metrics.requests.inc({ family: 'none', status }),
     },
     intake: {
-      received: (family: string, status: 'accepted' | 'duplicate' | 'erased', eventTimeMs: number) => {
+      received: (family: string, status: 'accepted' | 'duplicate', eventTimeMs: number) => {
         if (status === 'duplicate') metrics.duplicates.inc({ family });
-        else if (status === 'accepted')
-          metrics.eventAge.observe(Math.max(0, Date.now() - eventTimeMs) / 1000);
+        else metrics.eventAge.observe(Math.max(0, Date.now() - eventTimeMs) / 1000);
       },
+      notStored: (family: string, reason: 'erased' | 'expired') => metrics.notStored.inc({ family, reason }),
       committed: (store: string, deliveries: number, seconds: number) => {
         metrics.commitBatchSize.observe({ store: store.toLowerCase() }, deliveries);
         metrics.commitSeconds.observe({ store: store.toLowerCase() }, seconds);
@@ -23,6 +23,10 @@ export function observersOf(metrics: Metrics) {
     },
     circuit: (store: string, isOpen: boolean) =>
       metrics.circuitOpen.set({ store: store.toLowerCase() }, isOpen ? 1 : 0),
+    retention: {
+      deleted: (policy: string, rows: number) => metrics.retentionDeleted.inc({ policy }, rows),
+      passed: () => metrics.retentionPassed.setToCurrentTime(),
+    },
     worker: {
       applied: (applied: number, failed: number, seconds: number, waitedS: number | null | undefined) => {
         metrics.applied.inc(applied);

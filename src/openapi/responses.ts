@@ -5,10 +5,14 @@ import { schemaRef } from './names.ts';
 /** The body of a 200. */
 export const acknowledgement = z
   .object({
-    status: z.enum(['accepted', 'duplicate']).describe('duplicate: the delivery was received before'),
+    status: z
+      .enum(['accepted', 'duplicate', 'erased', 'expired'])
+      .describe(
+        'duplicate: the delivery was received before; erased: its patient was erased, expired: it is older than what is kept: neither is stored',
+      ),
     id: z.uuid().describe('The same for every repetition of a callback, whatever its timestamp'),
   })
-  .meta({ title: 'The delivery is durable' });
+  .meta({ title: 'The delivery is durable, or is not to be stored' });
 
 /** The body of every other response (RFC 9457). */
 export const problem = z

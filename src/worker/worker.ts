@@ -11,15 +11,17 @@ import type { Tables } from '../store/tables.ts';
 import { type ApplyJobDependencies, createApplyJob } from './apply-job.ts';
 import { drain } from './drain.ts';
 import { FamilyPauses } from './family-pauses.ts';
+import { createRetention, type RetentionObserver } from './retention.ts';
 import { sweep } from './sweep.ts';
 
 export interface WorkerDependencies extends ApplyJobDependencies {
   db: Kysely<Tables>;
-  config: Pick<Config, 'sweep' | 'bodyLimitBytes'>;
+  config: Pick<Config, 'sweep' | 'bodyLimitBytes' | 'retention'>;
   families: readonly Family[];
   backend: QueueBackend;
   queue: DeliveryQueue;
   intake: Pick<Intake, 'drain'>;
+  observeRetention?: RetentionObserver | undefined;
 }
 
 export type RunningWorker = ReturnType<typeof startWorker>;
@@ -28,9 +30,10 @@ const concurrency = 4;
 const drainEveryMs = 500;
 const checkEveryMs = 100;
 const pauseMs = 1_000;
+const retentionCheckMs = 60_000;
 
 /**
- * Applies the deliveries of the queue's jobs, sweeps, and drains the fallback. It takes jobs once the queue's store is
+ * Applies the deliveries of the queue's jobs, sweeps, drains the fallback, and deletes what is older than what is kept. It takes jobs once the queue's store is
  * available, however late that is, and only while both stores are. A job that meets an outage waits in this worker
  * until the outage ends; the sweep finds the deliveries that a stop leaves unapplied.
  */
@@ -102,6 +105,11 @@ export function startWorker(dependencies: WorkerDependencies) {
     if (found) log.debug({ count: found }, 'deliveries without a job were enqueued');
   });
 
+  const { retention } = config;
+  const observe = dependencies.observeRetention;
+  const runDueRetention = createRetention({ db, families, retention, observe, log }, signal);
+  const retaining = repeat('the retention', retentionCheckMs, runDueRetention);
+
   const { fallback } = backend;
   const reportStuck = report(
     'deliveries wait in Redis, because two databases have the same address: set QUEUE_PREFIX',
@@ -129,7 +137,7 @@ export function startWorker(dependencies: WorkerDependencies) {
     /** Finishes the running jobs and takes no more. */
     stop: async () => {
       stopping.abort();
-      await Promise.all([working, sweeping, draining]);
+      await Promise.all([working, sweeping, draining, retaining]);
       // Force: a worker would wait for a queue that is unavailable.
       await worker?.close(backend.circuit.isOpen);
     },

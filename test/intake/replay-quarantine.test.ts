@@ -19,7 +19,7 @@ it('a replay ends at its limit, and a rejection leaves its row as it is', async 
   const onProgress = () => void progress.push(1);
   const outcome = await replayQuarantine(database.db, {}, intake, { dryRun: false, limit: 3, onProgress });
   const reasons = [{ message: 'is required', count: 3, example: expect.any(String) }];
-  expect(outcome).toEqual({ accepted: 0, duplicates: 0, rejected: 3, reasons });
+  expect(outcome).toEqual({ accepted: 0, duplicates: 0, notStored: 0, rejected: 3, reasons });
   expect(progress).toHaveLength(3);
   expect(await replayed()).toEqual([]);
 });
@@ -29,7 +29,7 @@ it('a replay counts duplicates among the accepted, and marks both unless it is a
     replay: async (body: Buffer) =>
       ({ outcome: String(body) === '1' ? 'duplicate' : 'accepted', id: '' }) as const,
   };
-  const expected = { accepted: 5, duplicates: 1, rejected: 0, reasons: [] };
+  const expected = { accepted: 5, duplicates: 1, notStored: 0, rejected: 0, reasons: [] };
   expect(await replayQuarantine(database.db, {}, intake, { dryRun: true })).toEqual(expected);
   expect(await replayed()).toEqual([]);
   expect(await replayQuarantine(database.db, {}, intake, { dryRun: false })).toEqual(expected);

@@ -19,12 +19,13 @@ export function DeliveryDetail(props: DetailProps) {
   const { delivery, family, revealed } = props;
   const { id, status, text } = delivery;
   const address = `/console/deliveries/${id}`;
+  const isReduced = !('event' in delivery.envelope);
   const envelope = revealed ? text : JSON.stringify(redactEnvelope(delivery.envelope, family), null, 4);
   return (
     <>
       <DeliveryFacts delivery={delivery} />
       <div class="actions">
-        {status !== 'received' && (
+        {status !== 'received' && !isReduced && (
           <PostButton action={preview} values={{ id, status }} kind={status === 'failed' ? '' : 'second'}>
             Replay …
           </PostButton>
@@ -40,6 +41,12 @@ export function DeliveryDetail(props: DetailProps) {
         Personal data is hidden.
       </PersonalNote>
       <h2>Callback</h2>
+      {isReduced && (
+        <p>
+          Its body is older than the service keeps, and was deleted (<code>RETENTION</code>,{' '}
+          <code>bodies</code>). What identifies it remains; it cannot be replayed.
+        </p>
+      )}
       <Verbatim label="The callback as received" text={envelope} />
       <h2>Table row</h2>
       <Row {...props} />

@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
 import { type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
+import { idAt } from '../../uuid.ts';
 import { businesses } from '../store.ts';
 import type { DeliveryFilter } from './filter.ts';
 
@@ -109,9 +110,4 @@ function ofReceipt(receipt: string, applied: boolean): RawBuilder<unknown> {
         union all
         select delivery_id from receipt_versions where receipt_id = ${receipt}::bigint)`
     : sql`s.family = 'receipt' and i.envelope #>> '{data,receipt_id}' = ${receipt}`;
-}
-
-/** The least id of an event at this time; PostgreSQL accepts UUIDs without hyphens. */
-function idAt(time: Date): string {
-  return Math.max(0, time.getTime()).toString(16).padStart(12, '0').padEnd(32, '0');
 }

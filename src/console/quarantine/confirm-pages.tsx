@@ -22,8 +22,8 @@ interface ReplayProps {
 
 /** What a replay would do. */
 export function ConfirmReplay({ outcome, values }: ReplayProps) {
-  const { matching, accepted, rejected, reasons } = outcome;
-  const tried = accepted + rejected;
+  const { matching, accepted, notStored, rejected, reasons } = outcome;
+  const tried = accepted + notStored + rejected;
   return (
     <>
       <p>
@@ -32,15 +32,19 @@ export function ConfirmReplay({ outcome, values }: ReplayProps) {
         current schemas; nothing was stored:
       </p>
       <Outcome
-        figures={{ 'Would be accepted': accepted, 'Would still be rejected': rejected }}
+        figures={{
+          'Would be accepted': accepted,
+          ...(notStored > 0 && { 'Would not be stored': notStored }),
+          'Would still be rejected': rejected,
+        }}
         messages={reasons}
         label="Why some are still rejected"
         section="quarantine"
       />
       <div class="actions">
-        {accepted > 0 && (
+        {tried > rejected && (
           <PostButton action="/console/quarantine/replay" values={values}>
-            Replay {bodies(accepted)}
+            Replay {bodies(tried - rejected)}
           </PostButton>
         )}
         {cancel}
@@ -51,11 +55,16 @@ export function ConfirmReplay({ outcome, values }: ReplayProps) {
 
 /** What a replay did. */
 export function ReplayDone({ outcome }: Pick<ReplayProps, 'outcome'>) {
-  const { accepted, duplicates, rejected, reasons } = outcome;
+  const { accepted, duplicates, notStored, rejected, reasons } = outcome;
   return (
     <>
       <Outcome
-        figures={{ Accepted: accepted, 'Of these, duplicates': duplicates, 'Still rejected': rejected }}
+        figures={{
+          Accepted: accepted,
+          'Of these, duplicates': duplicates,
+          ...(notStored > 0 && { 'Not stored': notStored }),
+          'Still rejected': rejected,
+        }}
         messages={reasons}
         label="Why some are still rejected"
         section="quarantine"

@@ -1,0 +1,50 @@
+import { sql } from 'kysely';
+import { logAccess } from './access-log.ts';
+import { lockHolds } from './holds.ts';
+import type { Pass, Step } from './retention.ts';
+
+const recordsPerStep = 500;
+
+/** Destroys withheld records that are due and not held, and completes the certificates of their erasures. */
+export async function* destroyErased({
+  db,
+  cutoffs,
+  inTransaction,
+  dryRun,
+  actor,
+}: Pass): AsyncGenerator<Step> {
+  const isDue = sql`destroy_at <= ${cutoffs.erased}
+    and not exists (select from patient_holds h where h.hash = any(r.patients))`;
+  if (dryRun) {
+    const { rows } = await sql<{ due: number }>`
+      select count(*)::int as due from withheld.records r where ${isDue}`.execute(db);
+    if (rows[0]!.due > 0) yield ['erased', { 'withheld.records': rows[0]!.due }];
+    return;
+  }
+  let destroyed = 0;
+  try {
+    for (;;) {
+      const rows = await inTransaction(async (tx) => {
+        await lockHolds(tx);
+        const { numAffectedRows } = await sql`
+          delete from withheld.records where ctid = any(array(
+            select ctid from withheld.records r where ${isDue} order by destroy_at limit ${recordsPerStep} for update
+          ))`.execute(tx);
+        return Number(numAffectedRows);
+      });
+      if (rows === 0) return;
+      destroyed += rows;
+      yield ['erased', { 'withheld.records': rows }];
+    }
+  } finally {
+    await inTransaction(async (tx) => {
+      const { rows } = await sql<{ id: string }>`
+        update erasures e set destroyed_at = now()
+        where destroyed_at is null and not exists (select from withheld.records r where r.erasure_id = e.id)
+        returning id`.execute(tx);
+      const erasures = rows.map(({ id }) => id);
+      if (destroyed === 0 && erasures.length === 0) return;
+      await logAccess(tx, { actor, action: 'destroy', filter: { completed: erasures }, rows: destroyed });
+    });
+  }
+}

@@ -1,0 +1,122 @@
+import { type Kysely, sql } from 'kysely';
+import type { Tables } from '../store/tables.ts';
+import { logAccess } from './access-log.ts';
+import { isHeld, lockHolds } from './holds.ts';
+import type { Pass, Step } from './retention.ts';
+
+const bodiesPerStep = 200;
+const entriesPerStep = 20_000;
+
+/** Deletes rejected bodies, acknowledged ones too, in the order of their ids. */
+export async function* deleteQuarantined({ cutoffs, inTransaction }: Pass): AsyncGenerator<Step> {
+  const { quarantine: cutoff } = cutoffs;
+  if (!cutoff) return;
+  let after: string | undefined = '00000000-0000-0000-0000-000000000000';
+  for (;;) {
+    const step = await inTransaction(async (tx) => {
+      await lockHolds(tx);
+      const { rows } = await sql<{ id: string; body: Buffer | null }>`
+        select id, case when exists (select from patient_holds) then body end as body
+        from quarantine where id > ${after}::uuid and last_received_at < ${cutoff}
+        order by id limit ${bodiesPerStep} for update skip locked`.execute(tx);
+      const held = await findHeld(tx, rows);
+      const ids = rows.map(({ id }) => id).filter((id) => !held.has(id));
+      await sql`delete from quarantine where id = any(${ids}::uuid[])`.execute(tx);
+      return { deleted: ids.length, last: rows.at(-1)?.id };
+    });
+    if (!step.last) return;
+    yield ['quarantine', { quarantine: step.deleted }];
+    after = step.last;
+  }
+}
+
+/** Bodies that can be parsed and name a held patient. */
+async function findHeld(
+  tx: Kysely<Tables>,
+  rows: readonly { id: string; body: Buffer | null }[],
+): Promise<Set<string>> {
+  const parsed = rows.flatMap(({ id, body }) => {
+    const callback = body ? parse(body) : undefined;
+    return callback ? [{ id, ...callback }] : [];
+  });
+  if (parsed.length === 0) return new Set();
+  const held = await sql<{ id: string }>`
+    select id from jsonb_to_recordset(${JSON.stringify(parsed)}::jsonb) as p(id uuid, business text, data jsonb)
+    where ${isHeld(sql`p.business`, sql`p.data`)}`.execute(tx);
+  return new Set(held.rows.map(({ id }) => id));
+}
+
+const patients = ['patient_oid', 'patientid', 'patient_id'];
+
+/** The business and the patients of a body; undefined where it names none. */
+function parse(body: Buffer): { business: string; data: Record<string, string> } | undefined {
+  try {
+    const { business_id, data } = JSON.parse(body.toString());
+    const named = patients.filter((name) => data[name] != null).map((name) => [name, String(data[name])]);
+    return { business: String(business_id), data: Object.fromEntries(named) };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Deletes the oldest entries of the access log, each step with an entry that holds the hash of the last deleted one, so
+ * that the chain can still be verified. Afterwards it deletes pseudonyms that no entry has.
+ */
+export async function* deleteOldEntries(pass: Pass): AsyncGenerator<Step> {
+  const { cutoffs, inTransaction, actor } = pass;
+  const { access_log: cutoff } = cutoffs;
+  if (!cutoff) return;
+  let through = 0;
+  for (;;) {
+    const rows = await inTransaction(async (tx) => {
+      const last = await findLastOf(tx, through, cutoff);
+      if (!last) return 0;
+      const filter = { access_log: { through: Number(last.entry), hash: last.hash } };
+      await logAccess(tx, { actor, action: 'retention', filter, rows: last.rows });
+      await sql`delete from access_log where entry > ${through} and entry <= ${last.entry}`.execute(tx);
+      through = Number(last.entry);
+      return last.rows;
+    });
+    if (rows === 0) break;
+    yield ['access_log', { access_log: rows }];
+  }
+  if (through > 0) yield ['access_log', { patient_pseudonyms: await forgetPseudonyms(pass, through) }];
+}
+
+/** The last of the next entries that are all older than the cutoff, and their number. */
+async function findLastOf(tx: Kysely<Tables>, after: number, cutoff: Date) {
+  const { rows } = await sql<{ entry: string; hash: string; rows: number }>`
+    with oldest as materialized (
+      select entry, at, hash from access_log where entry > ${after} order by entry limit ${entriesPerStep}
+    )
+    select entry, encode(hash, 'hex') as hash, (count(*) over ())::int as rows from oldest
+    where entry < coalesce((select min(entry) from oldest where at >= ${cutoff}), 9223372036854775807)
+    order by entry desc limit 1`.execute(tx);
+  return rows[0];
+}
+
+/**
+ * Deletes pseudonyms that only deleted entries had. The log is read without a lock; the lock, for which new entries wait,
+ * is held for what was added since.
+ */
+async function forgetPseudonyms({ db, inTransaction }: Pass, through: number): Promise<number> {
+  const { rows } = await sql<{ entry: string; unused: string[] }>`
+    select (select entry from access_log_head) as entry, array(
+      select encode(pseudonym, 'hex') from (
+        select pseudonym from patient_pseudonyms
+        except select unnest(patients) from access_log where entry > ${through}
+      ) as unused
+    ) as unused`.execute(db);
+  const { entry, unused } = rows[0]!;
+  return inTransaction(async (tx) => {
+    await sql`lock table patient_pseudonyms in share row exclusive mode`.execute(tx);
+    const { numAffectedRows } = await sql`
+      delete from patient_pseudonyms
+      where pseudonym = any(array(select decode(hex, 'hex') from unnest(${unused}::text[]) as hex))
+        and not exists (select from access_log where entry > ${entry} and patient_pseudonyms.pseudonym = any(patients))`.execute(
+      tx,
+    );
+    return Number(numAffectedRows);
+  });
+}

@@ -1,0 +1,128 @@
+import { type Kysely, sql } from 'kysely';
+import { withPlanForAnySize } from '../apply/apply.ts';
+import type { Family } from '../families/index.ts';
+import type { Tables } from '../store/tables.ts';
+import { type Actor, logAccess } from './access-log.ts';
+import { destroyErased } from './destroy.ts';
+import { deleteExpired, reduceBodies } from './expired-deliveries.ts';
+import { deleteOldEntries, deleteQuarantined } from './expired-logs.ts';
+
+/** How long things are kept, in milliseconds: by family name, `bodies`, `quarantine`, `access_log`. */
+export type Retention = Readonly<Record<string, number>>;
+
+/** The number of rows by table. */
+export type Counts = Record<string, number>;
+
+/** The name of a policy, as in `Retention`, or `erased`; and the number of rows that a step deleted. */
+export type Step = [policy: string, deleted: Counts];
+
+/** What the policies share. */
+export interface Pass {
+  db: Kysely<Tables>;
+  families: readonly Family[];
+  /** By policy: what is older goes. */
+  cutoffs: Readonly<Record<string, Date>>;
+  /** Nothing changes. */
+  dryRun: boolean;
+  actor: Actor;
+  /** Runs a step in a transaction of its own; a dry run rolls it back. */
+  inTransaction: <T>(run: (tx: Kysely<Tables>) => Promise<T>) => Promise<T>;
+}
+
+export interface PolicyOutcome {
+  policy: string;
+  cutoff: Date;
+  deleted: Counts;
+}
+
+export interface RetentionOptions {
+  actor: Actor;
+  /** Counts what would go; nothing changes. */
+  dryRun?: boolean;
+  /** Called after each step that deleted something. */
+  onStep?: (policy: string, rows: number) => void;
+  /** Called after each step, with the milliseconds that it took; its error ends the pass. */
+  pause?: (ms: number) => Promise<unknown>;
+}
+
+/**
+ * Deletes what is older than what is kept, and destroys erased data that is due. Each step is a short transaction that
+ * skips deliveries that are being applied again; the next pass finds them. What was deleted is an entry of the access log,
+ * also where the pass does not end.
+ *
+ * @returns what each policy deleted, or would delete
+ * @throws the error of the database or of `pause`
+ */
+export async function runRetention(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  retention: Retention,
+  { actor, dryRun = false, onStep, pause }: RetentionOptions,
+): Promise<PolicyOutcome[]> {
+  const cutoffs = await readCutoffs(db, retention);
+  const outcomes = Object.entries(cutoffs).map(([policy, cutoff]) => ({
+    policy,
+    cutoff,
+    deleted: {} as Counts,
+  }));
+  const inTransaction: Pass['inTransaction'] = (run) => withPlanForAnySize(db, run, dryRun);
+  const pass: Pass = { db, families, cutoffs, dryRun, actor, inTransaction };
+  const policies = [deleteExpired, reduceBodies, deleteQuarantined, deleteOldEntries, destroyErased];
+  try {
+    for (const policy of policies) {
+      let began = performance.now();
+      for await (const [name, counts] of policy(pass)) {
+        const rows = add(outcomes.find((outcome) => outcome.policy === name)!.deleted, counts);
+        if (rows > 0) onStep?.(name, rows);
+        await pause?.(performance.now() - began);
+        began = performance.now();
+      }
+    }
+  } finally {
+    if (!dryRun) await logDeleted(db, actor, outcomes);
+  }
+  return outcomes;
+}
+
+/** The pause after a step, so that callbacks keep coming: as long as the step, which takes longer under load. */
+export const pauseFor = (stepMs: number) => Math.max(20, stepMs);
+
+/** @returns the number of rows added */
+function add(total: Counts, counts: Counts): number {
+  for (const [table, rows] of Object.entries(counts)) total[table] = (total[table] ?? 0) + rows;
+  return sum(counts);
+}
+
+export const sum = (counts: Counts) => Object.values(counts).reduce((total, rows) => total + rows, 0);
+
+/** Whole milliseconds by the database's clock. Ids of deliveries do not tell times before 1970 apart. */
+async function readCutoffs(db: Kysely<Tables>, retention: Retention): Promise<Record<string, Date>> {
+  const { rows } = await sql<{ policy: string; cutoff: Date }>`
+    with moment as (
+      select policy, to_timestamp(greatest(0, trunc(extract(epoch from now()) * 1000 - ms) / 1000)) as at
+      from unnest(${Object.keys(retention)}::text[], ${Object.values(retention)}::numeric[]) as kept(policy, ms)
+    )
+    -- The trigger of the log counts calendar years.
+    select policy, case policy when 'access_log' then least(at, now() - interval '1 year') else at end as cutoff
+    from moment
+    union all
+    select 'erased', now()`.execute(db);
+  return Object.fromEntries(rows.map(({ policy, cutoff }) => [policy, cutoff]));
+}
+
+/** The log's own policy and the destruction of erased data have entries of their own. */
+async function logDeleted(
+  db: Kysely<Tables>,
+  actor: Actor,
+  outcomes: readonly PolicyOutcome[],
+): Promise<void> {
+  const logged = outcomes.filter(
+    ({ policy, deleted }) => policy !== 'access_log' && policy !== 'erased' && sum(deleted) > 0,
+  );
+  if (logged.length === 0) return;
+  const filter = Object.fromEntries(
+    logged.map(({ policy, cutoff, deleted }) => [policy, { before: cutoff.toISOString(), deleted }]),
+  );
+  const rows = logged.reduce((total, { deleted }) => total + sum(deleted), 0);
+  await logAccess(db, { actor, action: 'retention', filter, rows });
+}

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
+import type { Family } from '../families/index.ts';
+import { type Log, throttled } from '../log.ts';
+import { pauseFor, type Retention, runRetention, sum } from '../privacy/retention.ts';
+import { withAdvisoryLock } from '../store/advisory-lock.ts';
+import type { Tables } from '../store/tables.ts';
+
+export interface RetentionObserver {
+  /** Called after each step that deleted something. */
+  deleted: (policy: string, rows: number) => void;
+  /** Called after each complete pass. */
+  passed: () => void;
+}
+
+export interface RetentionDependencies {
+  db: Kysely<Tables>;
+  families: readonly Family[];
+  retention: Retention;
+  observe?: RetentionObserver | undefined;
+  log: Log;
+}
+
+const everyMs = 24 * 60 * 60 * 1000;
+
+/**
+ * Returns a function that runs a pass of the retention when one is due: the first at once, then one a day. One process at a
+ * time runs one.
+ *
+ * @param signal ends a pass between two steps
+ */
+export function createRetention(
+  { db, families, retention, observe, log }: RetentionDependencies,
+  signal: AbortSignal,
+): () => Promise<void> {
+  let next = 0;
+  return async () => {
+    if (performance.now() < next) return;
+    const total: Record<string, number> = {};
+    const report = throttled(() => log.info({ deleted: total }, 'retention deletes'));
+    const onStep = (policy: string, rows: number) => {
+      total[policy] = (total[policy] ?? 0) + rows;
+      observe?.deleted(policy, rows);
+      report();
+    };
+    const pause = (ms: number) => sleep(pauseFor(ms), undefined, { signal });
+    const passed = await withAdvisoryLock(db, 'retention', () =>
+      runRetention(db, families, retention, { actor: { id: 'worker' }, onStep, pause }),
+    );
+    if (!passed) return;
+    next = performance.now() + everyMs;
+    observe?.passed();
+    if (sum(total) > 0) log.info({ deleted: total }, 'retention pass completed');
+  };
+}

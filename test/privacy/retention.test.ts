@@ -1,0 +1,442 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { applyDeliveries } from '../../src/apply/apply.ts';
+import { replayDeliveries } from '../../src/apply/replay.ts';
+import { parseConfig } from '../../src/config.ts';
+import { type Family, families } from '../../src/families/index.ts';
+import { Intake } from '../../src/intake/intake.ts';
+import { createLog } from '../../src/log.ts';
+import { logAccess } from '../../src/privacy/access-log.ts';
+import { type Retention, type RetentionOptions, runRetention } from '../../src/privacy/retention.ts';
+import { databaseCircuit } from '../../src/store/circuits.ts';
+import {
+  consentFormCallback,
+  deliveryOf,
+  history,
+  receiptCallback,
+  reviewRequestCallback,
+} from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { apply, clear, insertCallbacks, moveApplied, setTimes } from '../support/deliveries.ts';
+
+const yearMs = 365.25 * 24 * 60 * 60 * 1000;
+const base = 1_700_000_000;
+const step = 100_000;
+/** The duration that keeps events from this time on. */
+const since = (seconds: number) => Date.now() - seconds * 1000;
+const actor = { id: 'test' };
+const log = createLog('silent');
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  await clear(database);
+  await database.pool.query('truncate patient_holds, withheld.records, erasures, erased');
+});
+
+async function run(retention: Retention, options: Partial<RetentionOptions> = {}) {
+  const outcomes = await runRetention(database.db, families, retention, { actor, ...options });
+  return Object.fromEntries(outcomes.map(({ policy, deleted }) => [policy, deleted]));
+}
+
+const count = async (table: string) => (await database.rows(`select 1 from ${table}`)).length;
+const statuses = () =>
+  database
+    .rows('select id, status from deliveries')
+    .then((rows) => rows.map(({ status }) => status).toSorted());
+
+const ids = {
+  inbox: 'id',
+  applied_deliveries: 'id',
+  failed_deliveries: 'id',
+  pending_deliveries: 'id',
+  receipts: 'delivery_id',
+  receipt_versions: 'delivery_id',
+  consent_forms: 'delivery_id',
+  review_requests: 'delivery_id',
+};
+
+/** Every row, without the times of receipt. */
+const everything = () =>
+  Promise.all(
+    Object.entries(ids).map(([table, id]) =>
+      database.rows(
+        `select to_jsonb(t) - array['received_at', 'applied_at'] as row from ${table} t order by ${id}`,
+      ),
+    ),
+  );
+
+function createIntake(retention: Retention) {
+  const { pool } = database;
+  const circuit = databaseCircuit(pool, { log });
+  const config = { ...parseConfig({}, families), retention };
+  const notStored: string[] = [];
+  const observe = {
+    received: () => {},
+    committed: () => {},
+    notStored: (family: string, reason: string) => void notStored.push(`${family} ${reason}`),
+  };
+  const intake = new Intake({ config, families, pool, circuit, observe, log });
+  const receive = (callback: { event: string }) =>
+    intake.receive(
+      Buffer.from(JSON.stringify(callback)),
+      families.find(({ events }: Family) => events.includes(callback.event))!,
+    );
+  const close = async () => {
+    await intake.close();
+    circuit.stop();
+  };
+  return { intake, receive, notStored, close };
+}
+
+describe('deliveries', () => {
+  const applyPending = async () => {
+    const pending = await database.rows('select id from pending_deliveries');
+    await applyDeliveries(
+      database.db,
+      families,
+      pending.map(({ id }) => String(id)),
+    );
+  };
+
+  it('any order of callbacks, resends, replays and passes ends in what the callbacks within retention make', async () => {
+    const kept = since(base + 1.5 * step);
+    const retention = { receipt: kept, consent_form: kept };
+    const { receive, close } = createIntake(retention);
+    const acts = fc.constantFrom('received before it expired', 'received now', 'resent');
+    const between = fc.constantFrom('nothing', 'apply', 'pass', 'replay');
+    const steps = fc.array(fc.tuple(acts, between), { minLength: 24, maxLength: 24 });
+    await fc.assert(
+      fc.asyncProperty(history, steps, async (callbacks, plan) => {
+        const spaced = callbacks.map((callback): typeof callback => ({
+          ...JSON.parse(JSON.stringify(callback)),
+          event_time: base + (callback.event_time - base) * step,
+        }));
+        await clear(database);
+        for (const callback of spaced) {
+          if (callback.event_time > base + step) await apply(database, [callback]);
+        }
+        const expected = await everything();
+
+        await clear(database);
+        for (const [index, callback] of spaced.entries()) {
+          const [act, then] = plan[index]!;
+          if (act === 'received before it expired') await insertCallbacks(database, [callback]);
+          else await receive(callback);
+          if (act === 'resent') await receive(callback);
+          if (then === 'apply') await applyPending();
+          if (then === 'pass') await run(retention);
+          if (then === 'replay')
+            await replayDeliveries(database.db, families, { status: 'applied' }, { dryRun: false });
+        }
+        await applyPending();
+        await run(retention);
+        expect(await everything()).toEqual(expected);
+        expect(await database.rows('select id from resends except select id from inbox')).toEqual([]);
+      }),
+      { numRuns: 40 },
+    );
+    await close();
+  });
+
+  it('each family has its own duration, and one without a duration is kept', async () => {
+    const old = { event_time: base };
+    await apply(database, [
+      ...[receiptCallback(old), consentFormCallback(old), reviewRequestCallback(old)],
+      ...[receiptCallback({ event_time: base + step, data: { receipt_id: 2 } })],
+    ]);
+    const outcome = await run({ receipt: since(base + 1), consent_form: since(base - 1) });
+    expect(outcome).toMatchObject({ receipt: { receipts: 1, deliveries: 1 }, consent_form: {} });
+    expect(await database.rows('select receipt_id from receipts')).toEqual([{ receipt_id: '2' }]);
+    expect([await count('consent_forms'), await count('review_requests'), await count('inbox')]).toEqual([
+      1, 1, 3,
+    ]);
+  });
+
+  it('deletes applied and failed deliveries, and leaves pending ones', async () => {
+    const made = [1, 2, 3].map((receipt_id) => receiptCallback({ data: { receipt_id } }));
+    await apply(database, made.slice(0, 2));
+    await moveApplied(database, `id = '${deliveryOf(made[0]!).id}'`, 'failed');
+    await insertCallbacks(database, made.slice(2));
+    expect(await statuses()).toEqual(['applied', 'failed', 'received']);
+    await run({ receipt: since(base + 1) });
+    expect(await statuses()).toEqual(['received']);
+  });
+
+  it('a delivery that is being applied again is skipped until the next pass', async () => {
+    const [id] = await apply(database, [receiptCallback()]);
+    await database.db.transaction().execute(async (tx) => {
+      await sql`select from applied_deliveries where id = ${id} for update`.execute(tx);
+      expect(await run({ receipt: since(base + 1) })).toMatchObject({ receipt: { deliveries: 0 } });
+    });
+    expect(await run({ receipt: since(base + 1) })).toMatchObject({ receipt: { deliveries: 1 } });
+  });
+
+  it('a pass is an entry of the access log, without personal data; one that deletes nothing is none', async () => {
+    await apply(database, [receiptCallback()]);
+    const before = await count('access_log');
+    await run({ receipt: since(base - 1) });
+    expect(await count('access_log')).toBe(before);
+    await run({ receipt: since(base + 1) });
+    const [entry] = await database.rows('select * from access_log order by entry desc limit 1');
+    expect(entry).toMatchObject({ actor: 'test', action: 'retention', patients: [], rows: '2' });
+    expect(entry!.filter).toMatchObject({ receipt: { deleted: { receipts: 1, deliveries: 1 } } });
+  });
+
+  it('a pass that is ended between two steps has logged what it deleted', async () => {
+    await apply(database, [receiptCallback(), consentFormCallback()]);
+    const before = await count('access_log');
+    const pause = () => Promise.reject(new Error('stop'));
+    const kept = since(base + 1);
+    await expect(run({ receipt: kept, consent_form: kept }, { pause })).rejects.toThrow('stop');
+    expect([await count('receipts'), await count('consent_forms')]).toEqual([0, 1]);
+    expect(await count('access_log')).toBe(before + 1);
+  });
+
+  it('a dry run changes nothing and counts what a pass then deletes', async () => {
+    const callbacks = [1, 1, 2, 3, 3, 3].map((receipt_id, index) =>
+      receiptCallback({ event_time: base + index, data: { receipt_id } }),
+    );
+    await apply(database, [...callbacks, consentFormCallback(), reviewRequestCallback()]);
+    await setTimes(
+      database,
+      { received_at: `now() - interval '2 years'`, applied_at: 'now()' },
+      `family = 'consent_form'`,
+    );
+    await database.pool.query(`insert into quarantine (id, path, reason, body, last_received_at)
+      values (gen_random_uuid(), 'p', 'not_json', '{', now() - interval '2 days')`);
+    const retention = { receipt: since(base + 3.5), bodies: yearMs, quarantine: yearMs / 365 };
+    const before = [await everything(), await count('quarantine'), await count('access_log')];
+    const dry = await run(retention, { dryRun: true });
+    expect([await everything(), await count('quarantine'), await count('access_log')]).toEqual(before);
+    expect(dry).toMatchObject({
+      receipt: { receipts: 2, receipt_versions: 2, deliveries: 4 },
+      bodies: { bodies: 1 },
+      quarantine: { quarantine: 1 },
+    });
+    expect(await run(retention)).toEqual(dry);
+  });
+});
+
+describe('a hold', () => {
+  const patient = 'held-patient';
+  const hold = (business: string) =>
+    database.pool.query(
+      `insert into patient_holds (hash, held_by)
+       select patient_hash(salt, $1, $2), 'test' from erasure_salt`,
+      [business, patient],
+    );
+
+  it.each(['', receiptCallback().business_id])(
+    'keeps what a patient is named in, in any spelling: business "%s"',
+    async (business) => {
+      const named = [
+        receiptCallback({ data: { patient_oid: patient } }),
+        consentFormCallback({ data: { patientid: patient } }),
+        reviewRequestCallback({ data: { patient_id: patient } }),
+      ];
+      const others = [
+        receiptCallback({ data: { receipt_id: 5 } }),
+        consentFormCallback({ data: { id: 'b' } }),
+      ];
+      await apply(database, [...named, ...others]);
+      await setTimes(database, { received_at: `now() - interval '2 years'`, applied_at: 'now()' });
+      for (const body of [JSON.stringify(named[0]), '{"no":'])
+        await database.pool.query(
+          `insert into quarantine (id, path, reason, body, last_received_at)
+         values (gen_random_uuid(), 'p', 'invalid', $1, now() - interval '2 years')`,
+          [body],
+        );
+      await hold(business);
+      await run({ bodies: yearMs });
+      const whole = await database.rows(`select id from inbox where envelope ? 'event' order by id`);
+      expect(whole.map(({ id }) => id)).toEqual(
+        named.map((callback) => deliveryOf(callback as never).id).toSorted(),
+      );
+      const kept = since(base + 1);
+      await run({ receipt: kept, consent_form: kept, review_request: kept, quarantine: yearMs });
+      expect(await count('inbox')).toBe(3);
+      for (const table of ['receipts', 'consent_forms', 'review_requests', 'quarantine'])
+        expect([table, await count(table)]).toEqual([table, 1]);
+
+      await database.pool.query('delete from patient_holds');
+      await run({ receipt: kept, consent_form: kept, review_request: kept, quarantine: yearMs });
+      expect([await count('inbox'), await count('quarantine')]).toEqual([0, 0]);
+    },
+  );
+
+  it('of a patient of another business stops nothing', async () => {
+    await apply(database, [receiptCallback({ data: { patient_oid: patient } })]);
+    await hold('another');
+    await run({ receipt: since(base + 1) });
+    expect(await count('inbox')).toBe(0);
+  });
+});
+
+describe('bodies', () => {
+  const old = () =>
+    setTimes(database, {
+      received_at: `now() - interval '2 years'`,
+      applied_at: `now() - interval '2 years'`,
+    });
+
+  it('are reduced to what identifies the thing and its patient; rows, reports and resends stay', async () => {
+    const callbacks = [receiptCallback(), consentFormCallback(), reviewRequestCallback()];
+    await apply(database, callbacks);
+    await old();
+    const reports = () =>
+      Promise.all(
+        [
+          'reporting.deliveries',
+          'reporting.receipts',
+          'reporting.receipt_history',
+          'receipts',
+          'consent_forms',
+        ].map((view) => database.rows(`select * from ${view} order by 1, 2`)),
+      );
+    const before = await reports();
+    expect(await run({ bodies: yearMs })).toMatchObject({ bodies: { bodies: 3 } });
+    expect(await reports()).toEqual(before);
+    const envelopes = await database.rows('select family, envelope from inbox order by family');
+    expect(envelopes).toEqual([
+      { family: 'consent_form', envelope: { data: { id: 'mc-1', patientid: '161467756044204' } } },
+      { family: 'receipt', envelope: { data: { receipt_id: 4711, patient_oid: '161467756044204' } } },
+      { family: 'review_request', envelope: { data: { patient_id: '161467756044204' } } },
+    ]);
+    expect(await run({ bodies: yearMs })).toMatchObject({ bodies: { bodies: 0 } });
+
+    await insertCallbacks(database, callbacks);
+    expect(await count('pending_deliveries')).toBe(0);
+    expect(await count('resends')).toBe(3);
+    await run({ receipt: since(base + 1) });
+    expect(await count('receipts')).toBe(0);
+  });
+
+  it('a replay leaves deliveries without a body and their rows as they are', async () => {
+    const made = [1, 2].map((receipt_id) => receiptCallback({ data: { receipt_id } }));
+    await apply(database, [...made, reviewRequestCallback()]);
+    await old();
+    await run({ bodies: yearMs });
+    const before = await everything();
+    const replay = (status: 'applied' | 'failed') =>
+      replayDeliveries(database.db, families, { status }, { dryRun: false });
+    expect(await replay('applied')).toMatchObject({ applied: 0, changed: 0, failed: 0 });
+    expect(await everything()).toEqual(before);
+    await moveApplied(database, `family = 'review_request'`, 'failed');
+    expect(await replay('failed')).toMatchObject({ applied: 0, changed: 0, failed: 0 });
+    expect(await statuses()).toEqual(['applied', 'applied', 'failed']);
+  });
+
+  it('of pending and failed deliveries stay', async () => {
+    await apply(database, [receiptCallback()]);
+    await moveApplied(database, 'true', 'failed');
+    await insertCallbacks(database, [consentFormCallback()]);
+    await old();
+    expect(await run({ bodies: yearMs })).toMatchObject({ bodies: { bodies: 0 } });
+  });
+});
+
+describe('the quarantine', () => {
+  it('loses bodies that were not received for the duration, acknowledged ones too', async () => {
+    await database.pool.query(`
+      insert into quarantine (id, path, reason, body, acknowledged, received_at, last_received_at)
+      select gen_random_uuid(), 'p', 'not_json', '{', n % 2 = 0, now() - interval '9 days',
+             now() - n * interval '1 day' + interval '1 minute'
+      from generate_series(1, 600) n`);
+    expect(await run({ quarantine: (yearMs / 365.25) * 3 })).toMatchObject({
+      quarantine: { quarantine: 597 },
+    });
+    expect(await count('quarantine')).toBe(3);
+  });
+});
+
+describe('the access log', () => {
+  const ago = (interval: string, condition: string) =>
+    database.pool.query(`
+      alter table access_log disable trigger user;
+      update access_log set at = at - interval '${interval}' where ${condition};
+      alter table access_log enable trigger user`);
+  const add = (patients: string[]) => logAccess(database.db, { actor, action: 'reveal', patients });
+
+  it('loses its oldest entries, with an entry that continues the chain, and pseudonyms that no entry has', async () => {
+    const both = await add(['in both', 'in the deleted one']);
+    await add(['in the kept one', 'in both']);
+    await ago('4 years', `entry <= ${both}`);
+    const [last] = await database.rows(
+      `select encode(hash, 'hex') as hash from access_log where entry = ${both}`,
+    );
+    await run({ access_log: 3 * yearMs });
+    const entries = await database.rows('select * from access_log order by entry');
+    expect(entries[0]!.entry).toBe(String(both + 1));
+    expect(entries.at(-1)).toMatchObject({
+      action: 'retention',
+      filter: { access_log: { through: both, hash: last!.hash } },
+    });
+    const pseudonyms = await database.rows('select patient_id from patient_pseudonyms order by 1');
+    expect(pseudonyms.map(({ patient_id }) => patient_id)).toEqual(['in both', 'in the kept one']);
+  });
+
+  it('keeps an old entry behind a newer one, so that what is deleted is its beginning', async () => {
+    const entries = [await add([]), await add([]), await add([])];
+    await ago('4 years', `entry <= ${entries[0]} or entry = ${entries[2]}`);
+    await run({ access_log: 3 * yearMs });
+    const [first] = await database.rows('select min(entry)::int as entry from access_log');
+    expect(first!.entry).toBe(entries[1]);
+  });
+
+  it('a duration of a year never deletes entries of the last calendar year', async () => {
+    const entry = await add([]);
+    await ago('365 days 7 hours', `entry <= ${entry}`);
+    await run({ access_log: yearMs });
+  });
+});
+
+describe('erased data', () => {
+  it('is destroyed when it is due and not held, and the certificate is completed', async () => {
+    const [erasure] = await database.rows(
+      `insert into erasures (erased_by, counts) values ('test', '{}') returning id`,
+    );
+    await database.pool.query(
+      `insert into withheld.records (erasure_id, source, patients, destroy_at, received_at, content)
+       select $1, 'inbox', array[sha256(patient::bytea)], now() + due, now(), '{}'
+       from (values ('a', interval '-1 day'), ('held', '-1 day'), ('b', '1 day')) as v(patient, due)`,
+      [erasure!.id],
+    );
+    await database.pool.query(`insert into patient_holds (hash, held_by) values (sha256('held'), 'test')`);
+    const dry = await run({}, { dryRun: true });
+    expect(dry).toEqual({ erased: { 'withheld.records': 1 } });
+    expect(await run({})).toEqual(dry);
+    expect(await count('withheld.records')).toBe(2);
+    expect(await database.rows('select destroyed_at from erasures')).toEqual([{ destroyed_at: null }]);
+
+    await database.pool.query(
+      `delete from patient_holds; update withheld.records set destroy_at = now() - interval '1 second'`,
+    );
+    await run({});
+    expect(await count('withheld.records')).toBe(0);
+    expect(await database.rows('select 1 from erasures where destroyed_at <= now()')).toHaveLength(1);
+    const [entry] = await database.rows('select * from access_log order by entry desc limit 1');
+    expect(entry).toMatchObject({ action: 'destroy', rows: '2', filter: { completed: [erasure!.id] } });
+  });
+});
+
+describe('a callback that is older than what is kept', () => {
+  it('is acknowledged as expired, and leaves no trace but a count', async () => {
+    const { receive, intake, notStored, close } = createIntake({ receipt: since(base + 1) });
+    const old = receiptCallback({ data: { unknown_field: 1 } });
+    expect(await receive(old)).toEqual({ status: 'expired', id: deliveryOf(old).id });
+    const body = Buffer.from(JSON.stringify(old));
+    for (const dryRun of [true, false])
+      expect(await intake.replay(body, { dryRun })).toMatchObject({ outcome: 'expired' });
+    await intake.drain(deliveryOf(old));
+    expect(await receive(receiptCallback({ event_time: base + 9 }))).toMatchObject({ status: 'accepted' });
+    expect(await receive(consentFormCallback())).toMatchObject({ status: 'accepted' });
+    await close();
+    expect(notStored).toEqual(['receipt expired', 'receipt expired', 'receipt expired']);
+    expect([await count('inbox'), await count('quarantine')]).toEqual([2, 0]);
+    expect(await database.rows(`select 1 from schema_drift where field = '/data/unknown_field'`)).toEqual([]);
+  });
+});

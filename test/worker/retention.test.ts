@@ -1,0 +1,134 @@
+import { sql } from 'kysely';
+import { families } from '../../src/families/index.ts';
+import { createLog } from '../../src/log.ts';
+import { history } from '../../src/sandbox/history.ts';
+import type { Service } from '../../src/service.ts';
+import { createRetention } from '../../src/worker/retention.ts';
+import { newestVersions } from '../chaos/model.ts';
+import { paths, receiptCallback } from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { apply } from '../support/deliveries.ts';
+import { post, startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const log = createLog('silent');
+const dayMs = 24 * 60 * 60 * 1000;
+let database: TestDatabase;
+const services: Service[] = [];
+beforeEach(async () => {
+  database = await createDatabase();
+});
+afterEach(async () => {
+  await Promise.all(services.splice(0).map((service) => service.stop()));
+  await database.close();
+});
+
+async function start(retention: Record<string, number>) {
+  const service = await startTestService({ databaseUrl: database.url, retention });
+  services.push(service);
+  return service;
+}
+
+const createPass = (
+  passed: () => void,
+  retention: Record<string, number>,
+  signal = new AbortController().signal,
+) =>
+  createRetention(
+    { db: database.db, families, retention, log, observe: { deleted: () => {}, passed } },
+    signal,
+  );
+
+it('a worker deletes what is expired when it starts, and receivers do not take it again', async () => {
+  const old = receiptCallback();
+  await apply(database, [old]);
+  const { url } = await start({ receipt: dayMs });
+  await until(async () => (await database.rows('select 1 from inbox')).length === 0);
+  expect(await (await post(url + paths.receipt, old)).json()).toMatchObject({ status: 'expired' });
+  expect(await database.rows('select 1 from receipts')).toEqual([]);
+  const logged = await until(async () => (await database.rows('select actor, action from access_log'))[0]);
+  expect(logged).toEqual({ actor: 'worker', action: 'retention' });
+});
+
+it('of two workers one passes at a time, and a pass that was run is not due for a day', async () => {
+  await apply(database, [receiptCallback()]);
+  let passes = 0;
+  const first = createPass(() => void passes++, { receipt: dayMs });
+  const second = createPass(() => void passes++, { receipt: dayMs });
+  await database.db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(hashtext('receiver retention'))`.execute(tx);
+    await Promise.all([first(), second()]);
+    expect(passes).toBe(0);
+    expect(await database.rows('select 1 from inbox')).toHaveLength(1);
+  });
+  await first();
+  expect(passes).toBe(1);
+  expect(await database.rows('select 1 from inbox')).toEqual([]);
+  await first();
+  expect(passes).toBe(1);
+});
+
+it('a pass ends between two steps when the worker stops, and the next one continues', async () => {
+  await apply(
+    database,
+    Array.from({ length: 1_200 }, (_, index) => receiptCallback({ data: { receipt_id: index } })),
+  );
+  const stopping = new AbortController();
+  const deleted: number[] = [];
+  const pass = createRetention(
+    {
+      ...{ db: database.db, families, retention: { receipt: dayMs }, log },
+      observe: {
+        deleted: (_, rows) => {
+          deleted.push(rows);
+          stopping.abort();
+        },
+        passed: () => {},
+      },
+    },
+    stopping.signal,
+  );
+  await expect(pass()).rejects.toThrow('aborted');
+  expect(deleted).toHaveLength(1);
+  expect((await database.rows('select 1 from inbox')).length).toBe(1_200 - deleted[0]! / 2);
+  let passes = 0;
+  await createPass(() => void passes++, { receipt: dayMs })();
+  expect([passes, await database.rows('select 1 from receipts')]).toEqual([1, []]);
+});
+
+it('while passes run, receivers and workers end in the rows of the callbacks within retention', async () => {
+  const [old, recent] = [Date.now() - 40 * dayMs, Date.now() - 9 * dayMs];
+  const take = (start: number, count: number, seed: number) => {
+    const all = history({ seed, start });
+    return Array.from({ length: count }, () => all.next().value);
+  };
+  const expired = take(old, 1_500, 1);
+  const kept = take(recent, 1_500, 1);
+  const retention = { receipt: 20 * dayMs, consent_form: 20 * dayMs, review_request: 20 * dayMs };
+  // Receivers without retention: their callbacks expire while they are being applied.
+  const service = await start({});
+  let isSending = true;
+  const passing = (async () => {
+    while (isSending) await createPass(() => {}, retention)();
+  })();
+  const queue = expired.flatMap((callback, index) => [callback, kept[index]!]);
+  const send = async () => {
+    for (let next = queue.pop(); next; next = queue.pop()) {
+      const path = paths[next.family as keyof typeof paths];
+      expect((await post(service.url + path, next.body)).status).toBe(200);
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, send));
+  await until(async () => (await database.rows('select 1 from pending_deliveries')).length === 0);
+  isSending = false;
+  await passing;
+  await createPass(() => {}, retention)();
+
+  const rows = await database.rows(`
+    select 'receipt ' || business_id || ' ' || receipt_id as key, delivery_id as id from receipts
+    union all select 'consent_form ' || business_id || ' ' || id, delivery_id from consent_forms
+    union all select 'review_request ' || delivery_id, delivery_id from review_requests`);
+  expect(new Map(rows.map(({ key, id }) => [key, id]))).toEqual(newestVersions(kept));
+  expect(await database.rows('select 1 from inbox')).toHaveLength(kept.length);
+  expect(await database.rows('select 1 from failed_deliveries')).toEqual([]);
+}, 60_000);
