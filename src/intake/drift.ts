@@ -29,6 +29,13 @@ const envelopeFields = new Set(['event', 'event_time', 'timestamp', 'client_id',
 const maxNewPerEvent = 100;
 const flushEveryMs = 5_000;
 
+// Names and values of a delivery that was erased, or will be when it is drained from the fallback store, are left out.
+const statement = `
+select record_schema_drift(coalesce(jsonb_agg(note), '[]'))
+from jsonb_array_elements($1::jsonb) as note
+where note->>'kind' not in ('unknown', 'value') or not exists (select from erased)
+   or exists (select from inbox where id = (note->>'example_delivery')::uuid)`;
+
 /**
  * Counts where callbacks differ from the documented interface. It counts in memory and writes every few seconds, so
  * that it does not delay callbacks; a crash loses the counts of the last seconds. Senders can cause a limited number of
@@ -86,7 +93,7 @@ export class Drift {
     this.notes = new Map();
     this.newPerEvent = new Map();
     try {
-      await this.pool.query('select record_schema_drift($1::jsonb)', [JSON.stringify([...notes.values()])]);
+      await this.pool.query(statement, [JSON.stringify([...notes.values()])]);
     } catch (error) {
       this.log.warn({ err: error }, 'schema drift not written; retrying');
       for (const note of notes.values()) this.add(note);
