@@ -21,9 +21,10 @@ const config: Config = {
     '\\.ts$': compiled({ tsx: false }),
     '\\.tsx$': compiled({ tsx: true }),
     '\\.mjs$': compiled({ tsx: false }),
+    '/node_modules/.*\\.js$': compiled({ tsx: false }),
   },
-  // Preact is written in modules only.
-  transformIgnorePatterns: ['/node_modules/(?!preact/)'],
+  // These are written in modules only.
+  transformIgnorePatterns: ['/node_modules/(?!(preact|openid-client|oauth4webapi|jose)/)'],
   testTimeout: 60_000,
   // Most tests wait for processes of their own: one more than jest would use on two cores.
   maxWorkers: '100%',

@@ -124,7 +124,7 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, paths: Recor
           }
         : undefined,
     /** How long things are kept, in milliseconds: by family name, `bodies`, `quarantine`, `access_log`; absent: forever. */
-    retention: e.RETENTION,
+    retention: e.RETENTION ?? {},
     erasure: {
       /** How long erased data is withheld, from its receipt; 0: it is destroyed at once. */
       keepMs: e.ERASURE_KEEP,

@@ -7,15 +7,13 @@ export interface FamilyPath {
   path: { variable: string; default: string };
 }
 
-const list = z
-  .string()
-  .default('')
-  .transform((text) =>
-    text
-      .split(',')
-      .map((part) => part.trim())
-      .filter(Boolean),
-  );
+const parts = (text: string) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
+
+const list = z.string().default('').transform(parts);
 
 const network = z.union(
   [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
@@ -138,11 +136,11 @@ const keep = z
 
 /** How long things are kept, in milliseconds by name: a family's, `bodies`, `quarantine` or `access_log`. */
 const retention = (families: readonly FamilyPath[]) =>
-  list.transform((parts, context) => {
+  z.string().transform((text, context) => {
     const names = [...families.map(({ name }) => name), 'bodies', 'quarantine', 'access_log'];
     const kept: Record<string, number> = {};
-    for (const part of parts) {
-      const [name = '', duration = ''] = part.split('=').map((text) => text.trim());
+    for (const part of parts(text)) {
+      const [name = '', duration = ''] = part.split('=').map((side) => side.trim());
       const ms = durationMs(duration);
       const fail = (message: string) => context.addIssue({ code: 'custom', message });
       if (!names.includes(name)) fail(`has no ${name || part}: it may name ${names.join(', ')}`);
@@ -195,7 +193,7 @@ export const environmentSchema = (families: readonly FamilyPath[]) =>
     OIDC_CLIENT_ID: z.string().optional(),
     OIDC_CLIENT_SECRET: z.string().optional(),
     OIDC_ROLES_CLAIM: z.string().default('roles'),
-    RETENTION: retention(families),
+    RETENTION: retention(families).optional(),
     ERASURE_KEEP: keep,
     ERASURE_KEEPS_TOTALS: flag('true'),
     METRICS_PORT: integer(0, 65_535).optional(),

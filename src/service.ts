@@ -138,15 +138,18 @@ async function start(
   );
   log.info({ checks: access.describe() }, 'access checks of callbacks');
 
+  const { oidc } = config;
   const webConsole =
-    adminAccess &&
+    (adminToken ?? oidc) &&
     createConsole({
-      adminToken: adminToken!,
-      verifyToken: adminAccess.verify,
+      adminToken,
+      oidc,
+      attempts: limits.signIns,
       trustProxy,
       timezone: config.reportTimezone,
       databaseUrl,
       families,
+      erasure: config.erasure,
       downloads: config.downloads,
       readiness: () => readiness(health),
       intake,
@@ -155,7 +158,7 @@ async function start(
     });
   if (webConsole) onStop(webConsole.close);
 
-  const { handle } = webConsole ?? {};
+  const { handle } = webConsole || {};
   const app = createApp({ callbacks, health, admin, console: handle, observe: observe?.http, log });
   const server = await listen(app, callbacks, config, reserved);
   onStop(server.stop);

@@ -3,8 +3,9 @@ import { dirname, join } from 'node:path';
 
 /** Small files at the top of src. Every folder may import them, and they import only each other. */
 const common = [
-  ...['config.ts', 'decimal.ts', 'environment-schema.ts', 'http-statuses.ts', 'log.ts', 'message-groups.ts'],
+  ...['config.ts', 'csv.ts', 'decimal.ts', 'environment-schema.ts', 'http-statuses.ts', 'log.ts'],
   ...[
+    'message-groups.ts',
     'rate-limit.ts',
     'readiness.ts',
     'secret.ts',
@@ -34,7 +35,7 @@ const allowed: Record<string, string[]> = {
   // Middle: what the service does.
   intake: ['families', 'store'],
   apply: ['families', 'store'],
-  privacy: ['apply', 'families', 'store'],
+  privacy: ['apply', 'families', 'intake', 'store'],
 
   // Edges.
   client: [],
@@ -42,7 +43,7 @@ const allowed: Record<string, string[]> = {
   openapi: ['families'],
   http: ['families', 'intake'],
   worker: ['apply', 'families', 'intake', 'privacy', 'queue', 'store'],
-  console: ['apply', 'families', 'intake', 'queue', 'store', '../assets'],
+  console: ['apply', 'families', 'intake', 'privacy', 'queue', 'store', '../assets'],
   commands: ['apply', 'families', 'intake', 'privacy', 'queue', 'store'],
 
   // Composition.

@@ -50,7 +50,9 @@ it('sql prints rows, and migrate creates the tables of an empty database once', 
     expect(await command.end()).toBe(0);
     return command.output();
   };
-  expect(await run('migrate')).toBe('Ran 0001_tables, 0002_write_once, reporting.\n');
+  expect(await run('migrate')).toBe(
+    'Ran 0001_tables, 0002_write_once, 0003_privacy, 0004_patient_indexes, reporting.\n',
+  );
   expect(await run('migrate')).toBe('Nothing to do.\n');
   expect(await run('sql', 'select 12.50::numeric as amount, null as nothing')).toContain('12.50');
   await fresh.close();

@@ -151,6 +151,7 @@ comment on column access_log.previous   is 'The hash of the entry before';
 comment on column access_log.hash       is 'SHA-256 of the previous hash and of this row';
 create index access_log_actor on access_log (actor, at);
 create index access_log_time on access_log using brin (at);
+create index access_log_patients on access_log using gin (patients);
 
 create table access_log_head (
   entry bigint not null,
@@ -185,10 +186,10 @@ create function access_log_hash(
   patients bytea[], filter jsonb, rows bigint
 ) returns bytea
   language sql stable parallel safe
-  return sha256(previous || convert_to(jsonb_build_array(
-    entry, (extract(epoch from at) * 1000000)::bigint, actor, actor_name, address, action, patients::text, filter, rows
+  return sha256(previous || array_send(patients) || convert_to(jsonb_build_array(
+    entry, (extract(epoch from at) * 1000000)::bigint, actor, actor_name, address, action, filter, rows
   )::text, 'UTF8'));
-comment on function access_log_hash is 'The hash of an entry of the access log';
+comment on function access_log_hash is 'The hash of an entry of the access log; the same expression is in src/privacy/verify-log.ts';
 
 create function log_access(
   actor text, actor_name text, address text, action text, patient_ids text[], keeps_ids boolean, filter jsonb, rows bigint

@@ -136,19 +136,28 @@ $do$;
 create or replace view reporting.deleted_receipts as
 select * from reporting.all_receipts where deleted_at is not null;
 
+-- The amounts of erased receipts stay in the totals of their days.
 create or replace view reporting.receipts_daily as
 select
   business_id, clinic_id, doctor_id, day,
-  count(*) filter (where deleted_at is null) as receipts,
-  coalesce(sum(gross_amount) filter (where deleted_at is null), 0) as gross_amount,
+  count(*) filter (where not is_deleted) as receipts,
+  coalesce(sum(gross_amount) filter (where not is_deleted), 0) as gross_amount,
   coalesce(sum(coalesce(item_discount_amount, 0) + coalesce(additional_discount_amount, 0))
-           filter (where deleted_at is null), 0) as discount_amount,
-  coalesce(sum(net_amount) filter (where deleted_at is null), 0) as net_amount,
-  coalesce(sum(paid_amount) filter (where deleted_at is null), 0) as paid_amount,
-  coalesce(sum(due_amount) filter (where deleted_at is null), 0) as due_amount,
-  count(*) filter (where deleted_at is not null) as deleted_receipts,
-  coalesce(sum(net_amount) filter (where deleted_at is not null), 0) as deleted_net_amount
-from reporting.all_receipts
+           filter (where not is_deleted), 0) as discount_amount,
+  coalesce(sum(net_amount) filter (where not is_deleted), 0) as net_amount,
+  coalesce(sum(paid_amount) filter (where not is_deleted), 0) as paid_amount,
+  coalesce(sum(due_amount) filter (where not is_deleted), 0) as due_amount,
+  count(*) filter (where is_deleted) as deleted_receipts,
+  coalesce(sum(net_amount) filter (where is_deleted), 0) as deleted_net_amount
+from (
+  select business_id, clinic_id, doctor_id, day, deleted_at is not null as is_deleted, gross_amount, item_discount_amount,
+         additional_discount_amount, net_amount, paid_amount, due_amount
+  from reporting.all_receipts
+  union all
+  select business_id, null, null, day, is_deleted, receipt_amount, sku_discount_amount, additional_discount_amount,
+         net_amount, amount_paid, amount_due
+  from erased_receipts
+) receipts
 group by business_id, clinic_id, doctor_id, day;
 
 create or replace view reporting.outstanding_receipts as
@@ -213,8 +222,8 @@ comment on column reporting.deleted_receipts.deleted_at is 'When it was deleted'
 
 comment on column reporting.outstanding_receipts.days_outstanding is 'Days since it was issued';
 
-comment on column reporting.receipts_daily.clinic_id          is 'The clinic; null: receipts without a clinic';
-comment on column reporting.receipts_daily.doctor_id          is 'The doctor; null: receipts without a doctor';
+comment on column reporting.receipts_daily.clinic_id          is 'The clinic; null: receipts without a clinic, and erased receipts';
+comment on column reporting.receipts_daily.doctor_id          is 'The doctor; null: receipts without a doctor, and erased receipts';
 comment on column reporting.receipts_daily.day                is 'The day on which the receipts were issued';
 comment on column reporting.receipts_daily.receipts           is 'Number of receipts, without deleted ones';
 comment on column reporting.receipts_daily.gross_amount       is 'Amount before discounts, in rupees';

@@ -20,6 +20,8 @@ select
   0 as review_requests
 from reporting.receipts
 union all
+select business_id, null, null, day, 1, net_amount, amount_due, 0, 0 from erased_receipts where not is_deleted
+union all
 -- A consent form has no clinic.
 select business_id, null, doctor_id, day, 0, null, null, 1, 0 from reporting.consent_forms
 union all
@@ -68,8 +70,8 @@ comment on column reporting.review_requests.appointment_id     is 'The appointme
 comment on column reporting.review_requests.google_review_link is 'The page for writing the review';
 comment on column reporting.review_requests.delivery_id        is 'The delivery that contained it';
 
-comment on column reporting.activities.clinic_id       is 'The clinic; null: no clinic, as in every consent form';
-comment on column reporting.activities.doctor_id       is 'The doctor; null: no doctor';
+comment on column reporting.activities.clinic_id       is 'The clinic; null: no clinic, as in every consent form, or erased';
+comment on column reporting.activities.doctor_id       is 'The doctor; null: no doctor, or erased';
 comment on column reporting.activities.day             is 'The day: of a receipt when it was issued, of a consent form when its last event happened, of a review request when it was requested';
 comment on column reporting.activities.receipts        is '1 for a receipt, otherwise 0';
 comment on column reporting.activities.net_amount      is 'Amount to pay of the receipt after discounts, in rupees';

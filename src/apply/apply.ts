@@ -103,10 +103,7 @@ export async function withPlanForAnySize<T>(
 ): Promise<T> {
   const tx = await db.startTransaction().execute();
   try {
-    const settings = Object.entries(planForAnySize);
-    await sql`select ${sql.join(settings.map(([name, value]) => sql`set_config(${name}, ${value}, true)`))}`.execute(
-      tx,
-    );
+    await setPlanForAnySize(tx);
     const result = await run(tx);
     await (dryRun ? tx.rollback() : tx.commit()).execute();
     return result;
@@ -114,6 +111,27 @@ export async function withPlanForAnySize<T>(
     await tx.rollback().execute();
     throw error;
   }
+}
+
+/** Gives a transaction the settings `planForAnySize`. */
+export async function setPlanForAnySize(tx: Kysely<Tables>): Promise<void> {
+  const settings = Object.entries(planForAnySize).map(
+    ([name, value]) => sql`set_config(${name}, ${value}, true)`,
+  );
+  await sql`select ${sql.join(settings)}`.execute(tx);
+}
+
+/**
+ * Applies applied deliveries again, in a transaction of the caller that has the settings `planForAnySize`.
+ *
+ * @throws the database's error, also for a delivery's data
+ */
+export async function applyAgain(
+  tx: Kysely<Tables>,
+  families: readonly Family[],
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length > 0) await tx.executeQuery(CompiledQuery.raw(applyStatement(families, 'applied'), [ids]));
 }
 
 const names = new Map<string, string>();

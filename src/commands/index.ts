@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import type { Environment } from '../config.ts';
+import { addAuditCommand } from './audit.ts';
 import { addMigrateCommand } from './migrate.ts';
+import { addPatientCommand } from './patient.ts';
 import { addQuarantineCommand } from './quarantine.ts';
 import { addReplayCommand } from './replay.ts';
 import { addRetentionCommand } from './retention.ts';
@@ -21,6 +23,8 @@ export function addServiceCommands(
   addMigrateCommand(program, env);
   addReplayCommand(program, env);
   addQuarantineCommand(program, env);
+  addPatientCommand(program, env);
   addRetentionCommand(program, env);
   addSqlCommand(program, env);
+  addAuditCommand(program, env);
 }

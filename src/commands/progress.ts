@@ -3,26 +3,26 @@ import cliProgress from 'cli-progress';
 const lineEveryMs = 2_000;
 
 /**
- * Shows the progress of a command: a bar on a terminal, otherwise a line every two seconds.
+ * Shows progress, such as `replayed`: a bar on a terminal, otherwise a line every two seconds.
  *
  * @param total undefined: not known
  */
-export function startProgress(total: number | undefined, verb = 'replayed') {
+export function startProgress(total: number | undefined, done: string) {
   const of = total === undefined ? '' : `/${total}`;
   if (process.stderr.isTTY) {
-    const format = `${total === undefined ? '' : '{bar} '}{value}${of} ${verb}`;
+    const format = `${total === undefined ? '' : '{bar} '}{value}${of} ${done}`;
     const bar = new cliProgress.SingleBar({ format }, cliProgress.Presets.rect);
     bar.start(total ?? 0, 0);
     return { advance: (by = 1) => bar.increment(by), stop: () => bar.stop() };
   }
-  let done = 0;
+  let value = 0;
   let last = performance.now();
   return {
     advance: (by = 1) => {
-      done += by;
+      value += by;
       if (performance.now() - last < lineEveryMs) return;
       last = performance.now();
-      process.stderr.write(`${done}${of} ${verb}\n`);
+      process.stderr.write(`${value}${of} ${done}\n`);
     },
     stop: () => {},
   };

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
 import { Intake } from '../intake/intake.ts';
+import { patientsNamedIn } from '../intake/patients-in-body.ts';
 import {
   countQuarantine,
   dropQuarantine,
@@ -13,6 +14,7 @@ import { replayQuarantine } from '../intake/replay-quarantine.ts';
 import { databaseCircuit } from '../store/circuits.ts';
 import { quarantineReasons } from '../store/tables.ts';
 import { parseTime, parseUuid } from './arguments.ts';
+import { logCommand } from './log-command.ts';
 import { describeGroup, printable, tableOf } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
@@ -65,7 +67,21 @@ function list(env: Environment, { limit, ...filter }: QuarantineFilter & { limit
 
 function show(env: Environment, { raw, ...filter }: QuarantineFilter & { raw?: true }): Promise<void> {
   return withDatabase(env, async ({ database }) => {
+    const patients = new Set<string>();
+    const logged = new Set<string>();
+    for await (const { id, body } of readQuarantine(database.db, filter)) {
+      logged.add(id);
+      for (const patient of patientsNamedIn(body)) patients.add(patient);
+    }
+    await logCommand(database.db, {
+      action: 'body',
+      patients: [...patients],
+      filter: { ...filter },
+      rows: logged.size,
+    });
     for await (const row of readQuarantine(database.db, filter)) {
+      // It came after the entry was written.
+      if (!logged.has(row.id)) continue;
       process.stdout.write(printable(`# ${row.id} ${row.path} ${row.reason}\n`));
       process.stdout.write(raw ? row.body : printable(row.body.toString()));
       process.stdout.write('\n');
@@ -81,7 +97,9 @@ function replay(
     const { db, pool } = database;
     // No job is made: the worker's sweep finds replayed deliveries within seconds.
     const intake = new Intake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
-    const { advance, stop } = startProgress(await countQuarantine(db, filter));
+    const rows = await countQuarantine(db, filter);
+    if (!dryRun) await logCommand(db, { action: 'quarantine replay', filter: { ...filter }, rows });
+    const { advance, stop } = startProgress(rows, 'replayed');
     const outcome = await replayQuarantine(db, filter, intake, { dryRun, onProgress: advance });
     stop();
     await intake.close();
@@ -99,6 +117,11 @@ function drop(env: Environment, { all, ...filter }: QuarantineFilter & { all?: t
   const narrowed = filter.id ?? filter.path ?? filter.reason ?? filter.since ?? filter.until;
   if (!narrowed && !all) throw new Error('Select the bodies to delete, or use --all.');
   return withDatabase(env, async ({ database }) => {
-    process.stdout.write(`${await dropQuarantine(database.db, filter)} dropped\n`);
+    const dropped = await database.db.transaction().execute(async (trx) => {
+      const rows = await dropQuarantine(trx, filter);
+      await logCommand(trx, { action: 'quarantine drop', filter: { ...filter }, rows });
+      return rows;
+    });
+    process.stdout.write(`${dropped} dropped\n`);
   });
 }

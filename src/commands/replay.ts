@@ -4,6 +4,7 @@ import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
 import { deliveryStatuses } from '../store/tables.ts';
 import { parseTime, parseUuid } from './arguments.ts';
+import { logCommand } from './log-command.ts';
 import { describeGroup } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
@@ -27,7 +28,9 @@ export function addReplayCommand(program: Command, env: Environment): void {
     .option('--dry-run', 'show the result without changing anything')
     .action(({ dryRun = false, ...filter }: ReplayFilter & { dryRun?: boolean }) =>
       withDatabase(env, async ({ database }) => {
-        const { advance, stop } = startProgress(await countDeliveries(database.db, filter));
+        const rows = await countDeliveries(database.db, filter);
+        if (!dryRun) await logCommand(database.db, { action: 'replay', filter: { ...filter }, rows });
+        const { advance, stop } = startProgress(rows, 'replayed');
         const options = { dryRun, onProgress: advance };
         const outcome = await replayDeliveries(database.db, families, filter, options);
         stop();

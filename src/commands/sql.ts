@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import pg from 'pg';
 import type { Environment } from '../config.ts';
+import type { Database } from '../store/database.ts';
+import { logCommand } from './log-command.ts';
 import { printable, tableOf } from './printable.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -8,7 +10,7 @@ import { withDatabase } from './with-database.ts';
 const asText = { getTypeParser: () => (value: unknown) => value };
 
 /**
- * `receiver sql`: runs a statement and prints its rows, for a machine without psql.
+ * `receiver sql`: runs a statement and prints its rows, for a machine without psql. Each is an entry of the access log.
  *
  * Without --write the statement runs in a read-only transaction, in which PostgreSQL rejects every change of data. This
  * does not prevent effects outside of transactions, where the user has the permission: functions such as
@@ -23,7 +25,7 @@ export function addSqlCommand(program: Command, env: Environment): void {
     .option('--write', 'allow changes of data')
     .action((statement: string, { json, write }: { json?: true; write?: true }) =>
       withDatabase(env, async ({ database }) => {
-        const { rows, fields } = await run(database.pool, statement, write);
+        const { rows, fields } = await runLogged(database, statement, write);
         if (json) {
           // JSON.stringify writes no white space: all control characters are within strings.
           for (const row of rows) process.stdout.write(`${printable(JSON.stringify(row))}\n`);
@@ -37,6 +39,24 @@ export function addSqlCommand(program: Command, env: Environment): void {
         }
       }),
     );
+}
+
+/** The log holds no statements: they may contain personal data. */
+async function runLogged({ db, pool }: Database, statement: string, write = false) {
+  if (write) {
+    await logCommand(db, { action: 'sql', filter: { write } });
+    return run(pool, statement, write);
+  }
+  const entry = { action: 'sql', filter: { write } } as const;
+  try {
+    const result = await run(pool, statement);
+    await logCommand(db, { ...entry, rows: result.rows.length });
+    return result;
+  } catch (error) {
+    // The database's message may contain values.
+    if (error instanceof pg.DatabaseError) await logCommand(db, entry);
+    throw error;
+  }
 }
 
 async function run(pool: pg.Pool, text: string, write = false) {

@@ -1,42 +1,59 @@
 import express, { type ErrorRequestHandler } from 'express';
+import { addAccessLog } from './access-log/routes.tsx';
 import { serveAsset } from './assets.ts';
 import { addDeliveries } from './deliveries/routes.tsx';
 import type { ConsoleDependencies } from './dependencies.ts';
 import { NotFound } from './errors.ts';
 import { addFailed } from './failed/routes.tsx';
-import { requireFormToken, requireSameSite } from './guard.ts';
+import { guardRoutes, requireFormToken, requireSameSite } from './guard.ts';
 import { addOverview } from './overview/routes.tsx';
+import { addPatients } from './patients/routes.tsx';
 import { addQuarantine } from './quarantine/routes.tsx';
 import { addQueue } from './queue/routes.tsx';
+import { createRecordAccess } from './record-access.ts';
 import { addReports } from './reports/routes.tsx';
 import { pageHeaders } from './security-headers.ts';
 import { createSessions } from './session.ts';
-import { requireSession, signIn, signOut } from './sign-in.tsx';
+import { createProvider } from './sign-in/provider.ts';
+import { requireSession } from './sign-in/require-session.ts';
+import { addSignOut } from './sign-in/sign-out.ts';
+import { addProviderSignIn } from './sign-in/with-provider.ts';
+import { addTokenSignIn } from './sign-in/with-token.ts';
+import { createSignedValues } from './signed-values.ts';
 import { openStore } from './store.ts';
 import { sendError } from './ui/error-page.tsx';
 
+const pages = [
+  ...[addOverview, addDeliveries, addFailed, addQuarantine, addReports, addQueue],
+  ...[addPatients, addAccessLog],
+];
+
 /** All pages below /console. */
 export function openConsole(dependencies: ConsoleDependencies) {
-  const { adminToken, verifyToken, log, timezone, trustProxy, databaseUrl } = dependencies;
+  const { adminToken, oidc, log, timezone, trustProxy, databaseUrl } = dependencies;
   const { close, ...store } = openStore(databaseUrl, timezone, log);
-  const guard = { sessions: createSessions(adminToken), verifyToken, timezone, log };
+  const record = createRecordAccess(store.db, log);
+  const provider = oidc && createProvider(oidc);
+  const values = createSignedValues([adminToken, oidc?.clientSecret]);
+  const sessions = createSessions(values);
+  const signIn = { ...dependencies, values, sessions, provider, record };
 
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', trustProxy);
+  const routes = guardRoutes(app);
   app.use(pageHeaders, requireSameSite);
-  app.get('/assets/console.css', serveAsset('console.css'));
+  routes.get('/assets/console.css', serveAsset('console.css'));
+  if (provider) addProviderSignIn(routes, provider, signIn);
   const readForm = express.urlencoded({ extended: false, limit: '64kb' });
-  app.post('/sign-in', readForm, signIn(guard));
+  app.use('/sign-in', readForm);
+  addTokenSignIn(routes, signIn);
 
-  app.use(requireSession(guard));
+  app.use(requireSession(signIn), readForm, requireFormToken);
   for (const name of ['charts.js', 'chart-library.js', 'icon.svg'] as const) {
-    app.get(`/assets/${name}`, serveAsset(name));
+    routes.get(`/assets/${name}`, serveAsset(name));
   }
-  app.use(readForm, requireFormToken);
-  app.post('/sign-out', signOut);
-  for (const addRoutes of [addOverview, addDeliveries, addFailed, addQuarantine, addReports, addQueue]) {
-    addRoutes(app, { ...dependencies, ...store });
-  }
+  addSignOut(routes, signIn);
+  for (const addPages of pages) addPages(routes, { ...dependencies, ...store, record });
 
   app.use(() => {
     throw new NotFound('There is no such page.');

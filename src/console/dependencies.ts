@@ -1,27 +1,28 @@
-import type { IncomingMessage } from 'node:http';
+import type { Config } from '../config.ts';
 import type { Family } from '../families/index.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { Log } from '../log.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
+import type { RateLimit } from '../rate-limit.ts';
 import type { Readiness } from '../readiness.ts';
+import type { RecordAccess } from './record-access.ts';
 import type { DownloadLimits } from './reports/csv.ts';
 import type { ConsoleStore } from './store.ts';
 
 /** What the console needs; the composition root provides it. */
 export interface ConsoleDependencies {
-  adminToken: string;
+  /** Undefined: nobody signs in with it. */
+  adminToken: string | undefined;
+  oidc: Config['oidc'];
   /** The number of proxies in front. */
   trustProxy: number;
   /** The IANA time zone that times are shown in. */
   timezone: string;
   databaseUrl: string;
   families: readonly Family[];
-  /**
-   * Whether this is the admin token; a wrong one counts against the request's address.
-   *
-   * @throws TooManyRequests
-   */
-  verifyToken: (req: IncomingMessage, given: string) => boolean;
+  /** Limits the failed sign-ins of an address. */
+  attempts: Pick<RateLimit, 'consume'>;
+  erasure: Config['erasure'];
   downloads: DownloadLimits;
   readiness: () => Promise<Readiness>;
   intake: Pick<Intake, 'replay'>;
@@ -30,4 +31,4 @@ export interface ConsoleDependencies {
 }
 
 /** What the routes of each page get. */
-export type RouteDependencies = ConsoleDependencies & Omit<ConsoleStore, 'close'>;
+export type RouteDependencies = ConsoleDependencies & Omit<ConsoleStore, 'close'> & { record: RecordAccess };

@@ -1,6 +1,7 @@
-import type { RequestHandler } from 'express';
+import type { RequestHandler, Router } from 'express';
 import { isSameSecret } from '../secret.ts';
-import { Forbidden } from './errors.ts';
+import { Forbidden, MissingRole } from './errors.ts';
+import { isEnough, type Role, type Route, rights } from './rights.ts';
 import type { Visit } from './ui/context.ts';
 
 /**
@@ -32,3 +33,30 @@ export const requireFormToken: RequestHandler = (req, res, next) => {
   if (typeof given !== 'string' || !isSameSecret(given, csrf)) throw new Forbidden();
   next();
 };
+
+type PathOf<Method extends string, R = Route> = R extends `${Method} ${infer Path}` ? Path : never;
+
+/** Where pages add their routes. */
+export interface Routes {
+  get: (path: PathOf<'GET'>, handler: RequestHandler) => void;
+  post: (path: PathOf<'POST'>, handler: RequestHandler) => void;
+}
+
+/** Adds routes that check the role which the table of rights says. */
+export function guardRoutes(router: Router): Routes {
+  return {
+    get: (path, handler) => void router.get(path, requireRole(`GET ${path}`), handler),
+    post: (path, handler) => void router.post(path, requireRole(`POST ${path}`), handler),
+  };
+}
+
+function requireRole(route: string): RequestHandler {
+  if (!Object.hasOwn(rights, route)) throw new Error(`The table of rights does not list ${route}.`);
+  const takes: Role | 'anyone' = rights[route as Route];
+  return (_req, res, next) => {
+    if (takes === 'anyone') return next();
+    const visit = res.locals.visit as Visit | undefined;
+    if (!visit || !isEnough(visit.role, takes)) throw new MissingRole(takes, visit?.role);
+    next();
+  };
+}

@@ -16,13 +16,28 @@ function redactAll<Value>(values: Record<string, Value>, isShown: (name: string)
   return Object.fromEntries(entries);
 }
 
-/** A callback without personal data. Undocumented fields are redacted too. */
+/** A callback without personal data. */
 export function redactEnvelope(envelope: Record<string, unknown>, family: Family | undefined): object {
-  const data = (envelope.data ?? {}) as Record<string, unknown>;
+  const { data = {}, ...parties } = envelope;
   return {
-    ...redactAll(envelope, (name) => publicEnvelopeFields.has(name)),
-    data: redactAll(data, (name) => isPublicField(family ? [family] : [], name)),
+    ...withoutUndocumented(parties, (name) => publicEnvelopeFields.has(name)),
+    data: redactAll(
+      withoutUndocumented(
+        data as object,
+        (name) => family !== undefined && Object.hasOwn(family.fields, name),
+      ),
+      (name) => name === hidden || (family !== undefined && isPublicField([family], name)),
+    ),
   };
+}
+
+/** Shows how many undocumented fields there are: their names may be personal too. */
+function withoutUndocumented(values: object, isDocumented: (name: string) => boolean) {
+  const entries = Object.entries(values) as [string, unknown][];
+  const documented = entries.filter(([name]) => isDocumented(name));
+  const others = entries.length - documented.length;
+  const note = others === 1 ? '1 undocumented field' : `${others} undocumented fields`;
+  return Object.fromEntries<unknown>(others > 0 ? [...documented, [hidden, note]] : documented);
 }
 
 /** A row of a family's table without personal data. */

@@ -6,13 +6,15 @@ export interface Delivery {
   body: Buffer;
 }
 
-/** Whether a delivery is new. */
-export type AppendResult = 'accepted' | 'duplicate';
+/** Whether a delivery is new. `erased`: it is about something that was erased, and is not stored. */
+export type AppendResult = 'accepted' | 'duplicate' | 'erased';
 
 /** `expired`: older than what its family keeps, so it is counted and not stored. */
 export type ReceiveResult = AppendResult | 'expired';
 
-export type NotStored = Exclude<ReceiveResult, 'accepted' | 'duplicate'>;
+export type Stored = 'accepted' | 'duplicate';
+
+export type NotStored = Exclude<ReceiveResult, Stored>;
 
 /** Raised while no store is available: the sender has to resend. */
 export class Unavailable extends Error {

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import type { Family } from '../families/index.ts';
 import type { Log } from '../log.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { databaseTimeoutMs } from '../store/circuits.ts';
@@ -17,6 +18,7 @@ export interface Fallback {
 
 export interface InboxOptions {
   pool: pg.Pool;
+  families: readonly Family[];
   /** PostgreSQL's. */
   circuit: Circuit;
   /** Enqueues the new deliveries of a commit. */
@@ -92,7 +94,10 @@ export class Inbox {
   }
 
   private async store(deliveries: Delivery[]): Promise<AppendResult[]> {
-    const results = await insertDeliveries(this.options.pool, deliveries, databaseTimeoutMs);
+    const results = await insertDeliveries(this.options.pool, deliveries, {
+      timeoutMs: databaseTimeoutMs,
+      families: this.options.families,
+    });
     const fresh = deliveries.filter((_, index) => results[index] === 'accepted');
     if (fresh.length > 0) this.enqueue(fresh.map((delivery) => delivery.id));
     return results;

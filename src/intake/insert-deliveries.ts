@@ -1,42 +1,73 @@
 import type pg from 'pg';
+import { families as allFamilies, type Family, thingOf } from '../families/index.ts';
 import { queryPrepared } from '../store/prepared.ts';
 import type { AppendResult, Delivery } from './delivery.ts';
 
-// All deliveries are one JSON array. Rows are inserted in the order of their ids, which prevents deadlocks
-// between receivers. First-time deliveries are not returned.
-const text = `
+/**
+ * All deliveries are one JSON array. Rows are inserted in the order of their ids, which prevents deadlocks between
+ * receivers. First-time deliveries are not returned.
+ *
+ * What was erased is not stored. `gate` has no rows: it is there for its lock, for which an erasure waits, so that
+ * nothing is stored by a statement that does not see the erasure.
+ */
+const statementOf = (families: readonly Family[]) => `
 with incoming as materialized (
   select * from jsonb_to_recordset($1::jsonb) as incoming(id uuid, family text, copies int, envelope jsonb) order by id
+), gate as (
+  select from erased where false for share
+), refused as materialized (
+  select id
+  from incoming i
+  cross join erasure_salt
+  cross join lateral (
+    select ${thingOf(families, 'i')} as thing, envelope->>'business_id' as business, envelope->'data' as data offset 0
+  ) d
+  where (exists (select from erased) or exists (select from gate)) and exists (
+    select from erased e
+    where e.hash = any(erasure_hashes(salt, family, business, thing, data))
+      and e.until >= service_time((envelope->>'event_time')::numeric)
+  )
 ), stored as (
   insert into inbox (id, event, family, client_id, business_id, event_time, envelope)
   select id, envelope->>'event', family, envelope->>'client_id', envelope->>'business_id',
          service_time((envelope->>'event_time')::numeric), envelope
   from incoming
+  where id not in (select id from refused)
   on conflict (id) do nothing
   returning id, family, received_at
 ), pending as (
   insert into pending_deliveries (id, family, received_at) select * from stored
 ), counted as (
-  select id, copies, id in (select id from stored) as is_new from incoming
+  select id, copies, id in (select id from stored) as is_new from incoming where id not in (select id from refused)
 ), resent as (
   insert into resends (id, count, last_received_at)
   select id, copies - is_new::int, now() from counted where copies > is_new::int
   on conflict (id) do update
     set count = resends.count + excluded.count, last_received_at = excluded.last_received_at
 )
-select id from counted where not is_new`;
+select id, 'duplicate' as result from counted where not is_new
+union all
+select id, 'erased' from refused`;
+
+const statements = new WeakMap<readonly Family[], string>();
+
+function cachedStatement(families: readonly Family[]): string {
+  const text = statements.get(families) ?? statementOf(families);
+  statements.set(families, text);
+  return text;
+}
 
 /**
  * Inserts deliveries in one commit; they may contain duplicates.
  *
- * @param timeoutMs after which the connection is closed
+ * @param options `timeoutMs`: after which the connection is closed
  * @returns for each delivery, in order, whether it is new
  * @throws the database's error; then none of them is stored
  */
 export async function insertDeliveries(
   pool: pg.Pool,
   deliveries: readonly Delivery[],
-  timeoutMs = 30_000,
+  { timeoutMs = 30_000, families = allFamilies }: { timeoutMs?: number; families?: readonly Family[] } = {},
 ): Promise<AppendResult[]> {
   const counts = new Map<string, number>();
   const distinct: Delivery[] = [];
@@ -45,17 +76,21 @@ export async function insertDeliveries(
     if (count === 0) distinct.push(delivery);
     counts.set(delivery.id, count + 1);
   }
-  const query = { text, values: [asJsonb(distinct, counts)], query_timeout: timeoutMs };
-  const rows = await queryPrepared<{ id: string }>(
+  const query = {
+    text: cachedStatement(families),
+    values: [asJsonb(distinct, counts)],
+    query_timeout: timeoutMs,
+  };
+  const rows = await queryPrepared<{ id: string; result: AppendResult }>(
     pool,
     { name: 'insert-deliveries', ...query },
     async () => (await pool.query(query)).rows,
   );
-  const known = new Set(rows.map(({ id }) => id));
+  const results = new Map(rows.map(({ id, result }) => [id, result]));
   return deliveries.map(({ id }) => {
-    if (known.has(id)) return 'duplicate';
-    known.add(id);
-    return 'accepted';
+    const result = results.get(id);
+    if (!result) results.set(id, 'duplicate');
+    return result ?? 'accepted';
   });
 }
 

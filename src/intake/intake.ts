@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import { type AnyEnvelope, envelopeSchema, type Family } from '../families/index.ts';
-import type { AppendResult, Delivery, NotStored, ReceiveResult } from './delivery.ts';
+import type { Delivery, NotStored, ReceiveResult, Stored } from './delivery.ts';
 import { Drift } from './drift.ts';
 import { eventTimeOf, milliseconds } from './identity.ts';
 import { Inbox, type InboxOptions } from './inbox.ts';
@@ -23,7 +23,7 @@ export interface IntakeOptions extends Pick<InboxOptions, 'circuit' | 'fallback'
   observe?:
     | {
         /** Called for each accepted callback. */
-        received: (family: string, status: AppendResult, eventTimeMs: number) => void;
+        received: (family: string, status: Stored, eventTimeMs: number) => void;
         /** Called for each delivery that is acknowledged and not stored. */
         notStored: (family: string, reason: NotStored) => void;
         /** Called after each commit. */
@@ -49,7 +49,14 @@ export class Intake {
 
   constructor(options: IntakeOptions) {
     const { config, families, pool, circuit, fallback, observe, log, enqueue = async () => {} } = options;
-    const common = { pool: options.inboxPool ?? pool, circuit, enqueue, onCommit: observe?.committed, log };
+    const common = {
+      pool: options.inboxPool ?? pool,
+      families,
+      circuit,
+      enqueue,
+      onCommit: observe?.committed,
+      log,
+    };
     this.options = options;
     this.inbox = new Inbox({ ...common, fallback });
     this.databaseInbox = fallback ? new Inbox(common) : this.inbox;
@@ -158,10 +165,11 @@ export class Intake {
   ): Promise<void> {
     if (!(error instanceof Rejection)) return;
     const { reason, errors } = error;
-    const path = this.options.config.paths[family] ?? family;
-    await this.quarantine.keep({ path, reason, errors, body, acknowledged });
+    const { config, families } = this.options;
+    const path = config.paths[family] ?? family;
+    const expected = families.find(({ name }) => name === family);
+    await this.quarantine.keep({ path, family: expected, reason, errors, body, acknowledged });
   }
 }
 
-const isStored = (result: ReceiveResult): result is Exclude<ReceiveResult, NotStored> =>
-  result === 'accepted' || result === 'duplicate';
+const isStored = (result: ReceiveResult): result is Stored => result === 'accepted' || result === 'duplicate';

@@ -1,15 +1,19 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
+import type { Family } from '../families/index.ts';
 import type { Log } from '../log.ts';
 import { uuidV8 } from '../uuid.ts';
 import { Unavailable } from './delivery.ts';
 import { GroupCommit } from './group-commit.ts';
+import { patientsInBody } from './patients-in-body.ts';
 import type { Rejection } from './rejection.ts';
 
 /** A body that passed the access checks and was rejected. */
 export interface RejectedBody extends Pick<Rejection, 'reason' | 'errors'> {
   /** The registered path that received it. */
   path: string;
+  /** The family of the path. */
+  family?: Family | undefined;
   body: Buffer;
   /** Acknowledged with 200 and rejected by PostgreSQL afterwards: it stays until an operator deletes it. */
   acknowledged?: boolean;
@@ -21,11 +25,31 @@ export interface QuarantineOptions {
   limits: { rows: number; bytes: number };
 }
 
+// A body about an erased patient is not stored; `gate` is explained in insert-deliveries.ts.
 const statement = `
+with gate as (
+  select from erased where false for share
+), rejected as materialized (
+  select *
+  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::jsonb[])
+    as rejected(id, path, reason, errors, body, acknowledged, family, patients)
+), refused as materialized (
+  select id
+  from rejected
+  cross join erasure_salt
+  cross join lateral (
+    select patients->>'business' as business, patients->>'thing' as thing, patients->'data' as data offset 0
+  ) d
+  where (exists (select from erased) or exists (select from gate)) and exists (
+    select from erased e
+    where e.hash = any(erasure_hashes(salt, family, business, thing, data))
+      and e.until >= coalesce(service_time((patients->>'eventTime')::numeric), '-infinity')
+  )
+)
 insert into quarantine (id, path, reason, errors, body, acknowledged, count)
 select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), count(*)
-from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[])
-  as rejected(id, path, reason, errors, body, acknowledged)
+from rejected
+where id not in (select id from refused)
 group by id
 order by id
 on conflict (id) do update set
@@ -96,6 +120,8 @@ export class Quarantine {
         rejected.map(({ errors }) => JSON.stringify(errors)),
         rejected.map(({ body }) => `\\x${body.toString('hex')}`),
         rejected.map(({ acknowledged = false }) => acknowledged),
+        rejected.map(({ family }) => family?.name ?? ''),
+        rejected.map(({ body, family }) => JSON.stringify(patientsInBody(body, family))),
       ],
     });
     if (performance.now() - this.lastEviction > evictEveryMs) {

@@ -11,8 +11,8 @@ const longSeconds = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400];
 export type Metrics = ReturnType<typeof defineMetrics>;
 
 /**
- * The metrics of one service, on a registry of its own. The values of each label are a small fixed set; nothing of
- * a callback's content becomes a label.
+ * The metrics of one service, on a registry of its own. The values of each label are a small fixed set, except for
+ * the hash of the access log's head; nothing of a callback's content becomes a label.
  */
 export function defineMetrics(familyNames: readonly string[]) {
   const registry = new Registry();
@@ -95,6 +95,15 @@ export function defineMetrics(familyNames: readonly string[]) {
       name: 'receiver_quarantine_rows',
       help: 'Bodies in quarantine, by reason. If it grows, the sender may have changed something: see receiver quarantine list',
       labelNames: ['reason'],
+    }),
+    accessLogHead: gauge({
+      name: 'receiver_access_log_head',
+      help: 'The number of the last entry of the access log; the label is its hash. Where it is stored elsewhere, receiver audit verify --head proves that the log still contains it',
+      labelNames: ['hash'],
+    }),
+    withheldOverdue: gauge({
+      name: 'receiver_withheld_overdue_records',
+      help: `Erased records that are due to be destroyed and are not held, counted up to ${maxCounted}. If it stays above 0: is a worker running? See its log`,
     }),
     applySeconds: histogram({
       name: 'receiver_apply_duration_seconds',

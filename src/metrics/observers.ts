@@ -15,7 +15,7 @@ export function observersOf(metrics: Metrics) {
         if (status === 'duplicate') metrics.duplicates.inc({ family });
         else metrics.eventAge.observe(Math.max(0, Date.now() - eventTimeMs) / 1000);
       },
-      notStored: (family: string, reason: 'expired') => metrics.notStored.inc({ family, reason }),
+      notStored: (family: string, reason: 'erased' | 'expired') => metrics.notStored.inc({ family, reason }),
       committed: (store: string, deliveries: number, seconds: number) => {
         metrics.commitBatchSize.observe({ store: store.toLowerCase() }, deliveries);
         metrics.commitSeconds.observe({ store: store.toLowerCase() }, seconds);

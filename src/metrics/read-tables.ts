@@ -6,12 +6,17 @@ import { maxCounted } from './definitions.ts';
 const statements = `
 set local statement_timeout = 1000;
 select reason, count(*)::int as rows from quarantine where replayed_at is null group by reason;
+select entry::float8, encode(hash, 'hex') as hash from access_log_head;
 set local enable_seqscan = off;
 set local enable_bitmapscan = off;
 select
   (select count(*)::int from (select from pending_deliveries limit ${maxCounted}) pending) as received,
   (select count(*)::int from (select from failed_deliveries limit ${maxCounted}) failed) as failed,
-  (select coalesce(extract(epoch from now() - min(received_at)), 0)::float8 from pending_deliveries) as oldest`;
+  (select coalesce(extract(epoch from now() - min(received_at)), 0)::float8 from pending_deliveries) as oldest,
+  (select count(*)::int from (
+    select from withheld.records
+    where destroy_at < now() and not patients && array(select hash from patient_holds) limit ${maxCounted}
+  ) overdue) as overdue`;
 
 /**
  * Reads the statistics of the tables, in a time that does not depend on their size.
@@ -20,12 +25,12 @@ select
  */
 export async function readTables(pool: pg.Pool) {
   const results = (await pool.query(statements)) as unknown as pg.QueryResult[];
-  const [quarantine, deliveries] = results.filter(({ command }) => command === 'SELECT');
-  const { received, failed, oldest } = deliveries!.rows[0] as {
-    received: number;
-    failed: number;
-    oldest: number;
-  };
+  const [quarantine, heads, counts] = results.filter(({ command }) => command === 'SELECT');
+  const { received, failed, oldest, overdue } = counts!.rows[0] as Record<
+    'received' | 'failed' | 'oldest' | 'overdue',
+    number
+  >;
+  const head = heads!.rows[0] as { entry: number; hash: string } | undefined;
   const byReason = quarantine!.rows.map(({ reason, rows }): [string, number] => [reason, rows]);
-  return { received, failed, oldestPendingS: oldest, quarantine: new Map(byReason) };
+  return { received, failed, oldestPendingS: oldest, overdue, head, quarantine: new Map(byReason) };
 }

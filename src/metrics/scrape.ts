@@ -54,12 +54,22 @@ async function refresh(metrics: Metrics, { pool, queue, backend, log }: Stores):
   if (fallback) metrics.storeUp.set({ store: 'redis' }, waiting === undefined ? 0 : 1);
 
   // Old values must not be served as current ones.
-  for (const gauge of [metrics.unappliedDeliveries, metrics.quarantine, metrics.queueJobs]) gauge.reset();
-  for (const gauge of [metrics.oldestPendingAge, metrics.fallbackDeliveries]) gauge.remove();
+  for (const gauge of [
+    metrics.unappliedDeliveries,
+    metrics.quarantine,
+    metrics.queueJobs,
+    metrics.accessLogHead,
+  ]) {
+    gauge.reset();
+  }
+  for (const gauge of [metrics.oldestPendingAge, metrics.fallbackDeliveries, metrics.withheldOverdue])
+    gauge.remove();
   if (tables) {
     metrics.unappliedDeliveries.set({ status: 'received' }, tables.received);
     metrics.unappliedDeliveries.set({ status: 'failed' }, tables.failed);
     metrics.oldestPendingAge.set(tables.oldestPendingS);
+    metrics.withheldOverdue.set(tables.overdue);
+    if (tables.head) metrics.accessLogHead.set({ hash: tables.head.hash }, tables.head.entry);
     for (const reason of quarantineReasons) {
       metrics.quarantine.set({ reason }, tables.quarantine.get(reason) ?? 0);
     }

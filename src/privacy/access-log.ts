@@ -11,32 +11,34 @@ export interface Actor {
   address?: string | undefined;
 }
 
-/** What an entry of the access log is about. */
-export type AccessAction =
-  | 'sign-in'
-  | 'sign-in failed'
-  | 'sign-out'
+/** What an entry of the access log may be about. */
+export const accessActions = [
+  'sign-in',
+  'sign-in failed',
+  'sign-out',
   /** Personal data was shown on a page or by a command. */
-  | 'reveal'
+  'reveal',
   /** A body was shown as received. */
-  | 'body'
+  'body',
   /** A report was downloaded. */
-  | 'download'
+  'download',
   /** A patient's data was exported. */
-  | 'export'
-  | 'replay'
-  | 'quarantine replay'
-  | 'quarantine drop'
-  | 'erase'
-  | 'hold'
-  | 'release'
-  | 'erasures export'
-  | 'erasures apply'
+  'export',
+  'replay',
+  'quarantine replay',
+  'quarantine drop',
+  'erase',
+  'hold',
+  'release',
+  'erasures export',
+  'erasures apply',
   /** The access log itself was read. */
-  | 'audit'
-  | 'sql'
-  | 'retention'
-  | 'destroy';
+  'audit',
+  'sql',
+  'retention',
+  'destroy',
+] as const;
+export type AccessAction = (typeof accessActions)[number];
 
 export interface Access {
   actor: Actor;

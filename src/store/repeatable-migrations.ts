@@ -97,7 +97,10 @@ async function dropViews(
   }
 }
 
-/** Gives the views that were dropped the grants that they had, and no others. */
+/**
+ * Gives the views that were dropped the grants that they had, and no others; except for reporting_masked, whose file has
+ * decided them.
+ */
 async function restoreGrants(trx: Transaction<Tables>): Promise<void> {
   const { rows } = await sql<{ statement: string }>`
     with saved as (
@@ -117,7 +120,7 @@ async function restoreGrants(trx: Transaction<Tables>): Promise<void> {
     )
     select concat_ws(' ', statement, coalesce(quote_ident(rolname), 'public'), options) as statement
     from statements left join pg_roles r on r.oid = grantee
-    where grantee = 0 or r.oid is not null
+    where grantee = 0 or r.rolname <> 'reporting_masked'
     order by step`.execute(trx);
   for (const { statement } of rows) await sql.raw(statement).execute(trx);
   await sql`delete from saved_grants`.execute(trx);

@@ -2,9 +2,9 @@ import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { csvWriter } from '../../src/console/reports/csv.ts';
-import { isPersonal } from '../../src/console/reports/query.ts';
+import { isPersonal, readColumns } from '../../src/console/reports/query.ts';
 import { reports } from '../../src/console/reports/reports.ts';
+import { csvWriter } from '../../src/csv.ts';
 import { families } from '../../src/families/index.ts';
 import { consentFormCallback, paths, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
 import { apply, clear } from '../support/deliveries.ts';
@@ -149,11 +149,21 @@ it('personal data is shown and downloaded only by a posted form, and logged', as
     logged.length = 0;
     expect(await (await visitor.post(`/reports/${view}/personal`)).text()).toContain('CANARY');
     expect(await (await visitor.post(`/reports/${view}/csv`)).text()).toContain('CANARY');
-    const logLines = logged
-      .map((line) => JSON.parse(line) as { msg: string; report?: string })
-      .filter(({ msg }) => msg.includes('personal'));
-    expect(logLines.map(({ report }) => report)).toEqual([view, view]);
+    const entries = await database.rows('select action, filter from access_log order by entry desc limit 2');
+    expect(entries).toMatchObject([
+      { action: 'download', filter: { report: view } },
+      { action: 'reveal', filter: { report: view } },
+    ]);
     expect(logged.join()).not.toContain('CANARY');
+  }
+});
+
+it('every report with personal data has the patient, for the access log', async () => {
+  for (const report of reports) {
+    const columns = await readColumns(database.db, report, families);
+    const personal = columns.filter((column) => column.personal).map(({ name }) => name);
+    if (personal.length > 0)
+      expect([report.view, personal]).toEqual([report.view, expect.arrayContaining(['patient_id'])]);
   }
 });
 

@@ -1,5 +1,6 @@
 import * as client from '../../src/client/index.ts';
-import { createSessions, sessionS } from '../../src/console/session.ts';
+import { createSessions, sessionS, type User } from '../../src/console/session.ts';
+import { createSignedValues } from '../../src/console/signed-values.ts';
 import { families } from '../../src/families/index.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
 import { testConfig } from '../support/service.ts';
@@ -13,7 +14,14 @@ const { service, visitor, startAnother } = useConsole({
 
 const id = '018bcfe5-6800-8a3c-9f10-0123456789ab';
 const pages = ['', '/', '/deliveries', `/deliveries/${id}`, '/failed', '/quarantine', `/quarantine/${id}`];
-const more = ['/reports', '/reports/silence', '/reports/silence/csv', '/queue', '/queue/waiting'];
+const more = [
+  '/reports',
+  '/reports/silence',
+  '/reports/silence/csv',
+  '/queue',
+  '/queue/waiting',
+  '/access-log',
+];
 const assets = [
   '/assets/charts.js',
   '/assets/chart-library.js',
@@ -58,7 +66,7 @@ it('the stylesheet of the form needs no session', async () => {
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8']);
 });
 
-it('without an admin token there is no console', async () => {
+it('without an admin token and an identity provider there is no console', async () => {
   const other = await startAnother({});
   for (const path of ['/console', '/console/assets/console.css', '/openapi.json']) {
     expect((await fetch(other.url + path)).status).toBe(404);
@@ -206,33 +214,64 @@ describe('the OpenAPI document', () => {
 });
 
 describe('a session', () => {
-  const sessions = createSessions(adminToken);
+  const sessionsOf = (...secrets: (string | undefined)[]) => createSessions(createSignedValues(secrets));
+  const sessions = sessionsOf(adminToken, 'secret');
+  const user: User = { id: '248289761001', name: 'अनीता राव', role: 'operator' };
   const now = Date.now();
+  const begin = (until?: number) => sessions.begin(user, until, now).value;
 
-  it('expires after twelve hours', () => {
-    const value = sessions.begin(now);
-    expect(sessions.read(value, now + sessionS * 1000 - 1)).toBeDefined();
-    expect(sessions.read(value, now + sessionS * 1000)).toBeUndefined();
+  it('knows its user', () => {
+    expect(sessions.read(begin(), now)?.user).toEqual(user);
   });
 
-  it('is valid at every receiver with the same admin token, and at no other', () => {
-    const value = sessions.begin(now);
-    expect(createSessions(adminToken).read(value, now)).toEqual(sessions.read(value, now));
-    expect(createSessions('another-admin-token').read(value, now)).toBeUndefined();
+  it('expires after twelve hours, or before, with the token of the identity provider', () => {
+    for (const [until, ms] of [
+      [undefined, sessionS * 1000],
+      [now + sessionS * 2000, sessionS * 1000],
+      [now + 5_000, 5_000],
+    ] as const) {
+      const value = begin(until);
+      expect(sessions.read(value, now + ms - 1)).toBeDefined();
+      expect(sessions.read(value, now + ms)).toBeUndefined();
+    }
+  });
+
+  it('is valid at every receiver with the same secrets, and at no other', () => {
+    const value = begin();
+    expect(sessionsOf(adminToken, 'secret').read(value, now)).toEqual(sessions.read(value, now));
+    for (const secrets of [
+      ['another-admin-token', 'secret'],
+      [adminToken, 'other'],
+      [adminToken],
+      [undefined, 'secret'],
+      ['secret', adminToken],
+    ]) {
+      expect(sessionsOf(...secrets).read(value, now)).toBeUndefined();
+    }
   });
 
   it('cannot be extended or forged', () => {
-    const value = sessions.begin(now);
-    const [expires, ...rest] = value.split('.');
-    expect(sessions.read([Number(expires) + 1, ...rest].join('.'), now)).toBeUndefined();
-    for (const forged of ['', '1.2.3', `${value}x`, value.slice(0, -1)]) {
+    const value = begin();
+    const [text, signature] = value.split('.') as [string, string];
+    const content = JSON.parse(Buffer.from(text, 'base64url').toString());
+    const forge = (forged: object) =>
+      `${Buffer.from(JSON.stringify(forged)).toString('base64url')}.${signature}`;
+    expect(sessions.read(forge(content), now)).toBeDefined();
+    content.expires += 1;
+    expect(sessions.read(forge(content), now)).toBeUndefined();
+    for (const forged of ['', '1.2', `${value}x`, value.slice(0, -1)]) {
       expect(sessions.read(forged, now)).toBeUndefined();
     }
   });
 
+  it('is not what another purpose signed', () => {
+    const values = createSignedValues([adminToken, 'secret']);
+    expect(sessions.read(values.write('attempt', { user }, now + 1000), now)).toBeUndefined();
+  });
+
   it('has a token for its forms that no other session has', () => {
-    const [one, other] = [sessions.begin(now), sessions.begin(now)].map((value) => sessions.read(value, now));
+    const [one, other] = [begin(), begin()].map((value) => sessions.read(value, now));
     expect(one!.csrf).not.toBe(other!.csrf);
-    expect(sessions.begin(now)).not.toContain(one!.csrf);
+    expect(begin()).not.toContain(one!.csrf);
   });
 });

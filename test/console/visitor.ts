@@ -1,3 +1,7 @@
+import type { Role } from '../../src/console/rights.ts';
+import { createSessions, sessionCookie } from '../../src/console/session.ts';
+import { createSignedValues } from '../../src/console/signed-values.ts';
+
 export const adminToken = 'an-admin-token-of-tests';
 
 export interface Visitor {
@@ -12,7 +16,17 @@ export interface Visitor {
 /** A signed-in user of a service's console. */
 export async function signInTo(url: string, token = adminToken): Promise<Visitor> {
   const response = await postForm(`${url}/console/sign-in`, { token });
-  const cookie = response.headers.get('set-cookie')?.split(';')[0] ?? '';
+  return visitWith(url, response.headers.get('set-cookie')?.split(';')[0] ?? '');
+}
+
+/** A user with this role, as if the identity provider had signed them in. */
+export function visitAs(url: string, role: Role, clientSecret?: string): Promise<Visitor> {
+  const sessions = createSessions(createSignedValues([adminToken, clientSecret]));
+  const { value } = sessions.begin({ id: `subject-${role}`, name: `${role}@clinic.invalid`, role });
+  return visitWith(url, `${sessionCookie}=${value}`);
+}
+
+async function visitWith(url: string, cookie: string): Promise<Visitor> {
   const get = (path: string) => fetch(`${url}/console${path}`, { headers: { cookie }, redirect: 'manual' });
   const page = await (await get('/reports')).text();
   const csrf = /name="csrf" value="([^"]+)"/.exec(page)![1]!;

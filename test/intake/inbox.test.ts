@@ -1,3 +1,4 @@
+import { families } from '../../src/families/index.ts';
 import { Unavailable } from '../../src/intake/delivery.ts';
 import { Inbox } from '../../src/intake/inbox.ts';
 import { DataRefused } from '../../src/intake/rejection.ts';
@@ -17,7 +18,7 @@ beforeEach(() => database.pool.query('truncate inbox'));
 const log = createLog('silent');
 
 function openInbox(pool = database.pool, enqueue = async (_ids: string[]) => {}) {
-  return new Inbox({ pool, circuit: databaseCircuit(pool, { log }), enqueue, log });
+  return new Inbox({ pool, families, circuit: databaseCircuit(pool, { log }), enqueue, log });
 }
 
 const numbered = (count: number) =>

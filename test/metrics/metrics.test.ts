@@ -1,3 +1,5 @@
+import { logAccess } from '../../src/privacy/access-log.ts';
+import { type LogProblem, verifyLog } from '../../src/privacy/verify-log.ts';
 import type { Service } from '../../src/service.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { consentFormCallback, paths, receiptCallback } from '../support/callbacks.ts';
@@ -93,6 +95,32 @@ it('a job that is retried after a fault of the store is counted', async () => {
   await until(async () => (await scrape(url)).value('receiver_deliveries_applied_total') === 1);
 });
 
+it('the head of the access log is in a scrape, and is the one that verifies', async () => {
+  const { url } = await start({ role: 'receiver' });
+  const heads = async () => (await scrape(url)).metrics.get('receiver_access_log_head')!.samples;
+  expect(await heads()).toMatchObject([{ value: 0 }]);
+  for (const id of ['a', 'b']) await logAccess(database.db, { actor: { id }, action: 'reveal' });
+  const problems: LogProblem[] = [];
+  const head = await verifyLog(database.db, { onProblem: (problem) => problems.push(problem) });
+  expect(problems).toEqual([]);
+  expect(await heads()).toMatchObject([{ value: 2, labels: { hash: head.hash } }]);
+});
+
+it('withheld records are overdue from the moment when they should have been destroyed, unless they are held', async () => {
+  const { url } = await start({ role: 'receiver' });
+  const overdue = async () => (await scrape(url)).value('receiver_withheld_overdue_records');
+  expect(await overdue()).toBe(0);
+  await database.pool.query(`
+    insert into erasures (id, erased_by, counts) values ('00000000-0000-4000-8000-000000000001', 'somebody', '{}');
+    insert into withheld.records (erasure_id, source, patients, destroy_at, received_at, content)
+    select '00000000-0000-4000-8000-000000000001', 'receipts', array[sha256(patient::bytea), sha256('x')],
+           now() + due::interval, now(), '{}'
+    from (values ('a', '-1 hour'), ('b', '-1 day'), ('c', '1 hour')) as records (patient, due)`);
+  expect(await overdue()).toBe(2);
+  await database.pool.query(`insert into patient_holds (hash, held_by) values (sha256('b'), 'somebody')`);
+  expect(await overdue()).toBe(1);
+});
+
 it('pending deliveries are shown with their age and their jobs', async () => {
   const { url } = await start({ role: 'receiver' });
   for (const id of [1, 2]) await post(url + paths.receipt, receipt(id));
@@ -163,7 +191,8 @@ it("nothing of a request's content appears in a scrape", async () => {
   const { metrics } = await scrape(url);
   const own = [...metrics].filter(([name]) => name.startsWith('receiver_'));
   const labels = own.flatMap(([, { samples }]) => samples.flatMap((sample) => Object.keys(sample.labels)));
-  expect(new Set(labels)).toEqual(new Set(['family', 'status', 'store', 'state', 'reason', 'policy', 'le']));
+  const names = ['family', 'status', 'store', 'state', 'reason', 'policy', 'hash', 'le'];
+  expect(new Set(labels)).toEqual(new Set(names));
 });
 
 it('two services in one process do not share counts', async () => {

@@ -132,7 +132,7 @@ describe('a password', () => {
   it.each(['a@b', 'a/b', 'a:b', '@/:', 'a%b', 'a#b'])('of the database may be %s', async (password) => {
     const url = new URL(database.url);
     const user = `user_${Buffer.from(password).toString('hex')}`;
-    await database.pool.query(`create role ${user} login password '${password}'`);
+    await database.pool.query(`create role ${user} login superuser password '${password}'`);
     const DATABASE_URL = `postgresql://${user}:${password}@${url.host}${url.pathname}`;
     const command = spawnReceiver(['sql', '--json', 'select current_user'], { DATABASE_URL });
     expect(await command.end()).toBe(0);

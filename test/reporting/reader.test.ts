@@ -73,9 +73,14 @@ it('a user without permission to create roles can migrate', async () => {
   try {
     expect(await migrate(limited.db)).toContain('reporting');
     // Another test may have created the role already; this one does not exist.
-    const file = join(import.meta.dirname, '../../db/reporting/5_reader.sql');
-    await limited.pool.query(readFileSync(file, 'utf8').replaceAll('reporting_reader', reader));
-    expect(await own.rows('select from pg_roles where rolname = $1', [reader])).toEqual([]);
+    for (const [name, role] of [
+      ['5_reader', 'reporting_reader'],
+      ['6_masked', 'reporting_masked'],
+    ] as const) {
+      const file = join(import.meta.dirname, `../../db/reporting/${name}.sql`);
+      await limited.pool.query(readFileSync(file, 'utf8').replaceAll(role, reader));
+      expect(await own.rows('select from pg_roles where rolname = $1', [reader])).toEqual([]);
+    }
   } finally {
     await limited.close();
     await own.pool.query(`drop owned by ${user}; drop role ${user}`);

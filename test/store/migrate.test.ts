@@ -34,6 +34,8 @@ it('a failed migration changes nothing and is named in the error; the migrations
       expect(await other.rows('select name from receiver_migrations order by name')).toEqual([
         { name: '0001_tables' },
         { name: '0002_write_once' },
+        { name: '0003_privacy' },
+        { name: '0004_patient_indexes' },
         { name: '9001_first' },
       ]);
       expect(await other.rows(`select to_regclass('second') as second`)).toEqual([{ second: null }]);
@@ -224,7 +226,13 @@ it('the lists that other migrators keep in the same schema are left alone', asyn
   const lists = ['schema_migrations', 'kysely_migration'];
   try {
     for (const list of lists) await other.pool.query(`create table ${list} (version text)`);
-    expect(await migrate(other.db)).toEqual(['0001_tables', '0002_write_once', 'reporting']);
+    expect(await migrate(other.db)).toEqual([
+      '0001_tables',
+      '0002_write_once',
+      '0003_privacy',
+      '0004_patient_indexes',
+      'reporting',
+    ]);
     expect(await migrate(other.db)).toEqual([]);
     for (const list of lists) expect(await other.rows(`select * from ${list}`)).toEqual([]);
   } finally {

@@ -37,8 +37,8 @@ export function DeliveryDetail(props: DetailProps) {
         )}
         <RelatedLink delivery={delivery} family={family} />
       </div>
-      <PersonalNote revealed={revealed} hiddenAt={address}>
-        Personal data is hidden. Showing it is logged.
+      <PersonalNote revealed={revealed} shownAt={`${address}/personal`} hiddenAt={address}>
+        Personal data is hidden.
       </PersonalNote>
       <h2>Callback</h2>
       {isReduced && (

@@ -1,8 +1,11 @@
-import type { Request, Response, Router } from 'express';
+import type { Request, Response } from 'express';
+import { patientsIn } from '../../privacy/find-deliveries.ts';
 import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
+import type { Routes } from '../guard.ts';
 import { guid, readForm } from '../read-form.ts';
+import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
 import { DeliveryDetail } from './detail-page.tsx';
 import { parseFilter } from './filter.ts';
@@ -11,8 +14,8 @@ import { DeliveryList } from './list-page.tsx';
 import { readDelivery, readRow } from './read-delivery.ts';
 
 /** A list of deliveries with filters, and a page for each delivery. */
-export function addDeliveries(router: Router, { families, timezone, log, db }: RouteDependencies): void {
-  router.get('/deliveries', async (req, res) => {
+export function addDeliveries(routes: Routes, { families, timezone, db, record }: RouteDependencies): void {
+  routes.get('/deliveries', async (req, res) => {
     const parsed = parseFilter(req.query, families, timezone);
     const { data: place } = readForm(req.query, { before: guid, after: guid });
     const isClear = Object.keys(parsed.faults).length === 0;
@@ -27,10 +30,14 @@ export function addDeliveries(router: Router, { families, timezone, log, db }: R
     if (!delivery) throw new NotFound('There is no such delivery.');
     const family = families.find(({ name }) => name === delivery.family);
     const row = family && (await readRow(db, family, delivery));
-    if (revealed) log.info({ delivery: delivery.id }, 'the console showed the personal data of a delivery');
+    if (revealed) {
+      const patients = [...patientsIn(delivery.envelope.data as object), ...patientsIn(row ?? {})];
+      const filter = { delivery: delivery.id };
+      await record({ actor: actorOf(res), action: 'reveal', patients, filter, rows: 1 });
+    }
     const page = { title: delivery.event, section: 'deliveries', back: true } as const;
     sendPage(res, page, <DeliveryDetail {...{ delivery, family, row, revealed }} />);
   };
-  router.get('/deliveries/:id', (req, res) => show(req, res, false));
-  router.post('/deliveries/:id/personal', (req, res) => show(req, res, true));
+  routes.get('/deliveries/:id', (req, res) => show(req, res, false));
+  routes.post('/deliveries/:id/personal', (req, res) => show(req, res, true));
 }

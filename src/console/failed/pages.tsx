@@ -1,8 +1,9 @@
 import type { ReplayOutcome } from '../../apply/replay.ts';
 import type { Family } from '../../families/index.ts';
+import { useMayPost } from '../ui/context.ts';
 import { Choice, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
 import { Outcome } from '../ui/outcome.tsx';
-import { Table } from '../ui/table.tsx';
+import { type Column, Table } from '../ui/table.tsx';
 import { formatCount, IdLink, Moment } from '../ui/values.tsx';
 import type { FailedGroup } from './groups.ts';
 
@@ -15,6 +16,7 @@ export function FailedPage({
   groups: readonly FailedGroup[];
   families: readonly Family[];
 }) {
+  const mayReplay = useMayPost(preview);
   return (
     <>
       <p>
@@ -35,20 +37,22 @@ export function FailedPage({
           },
           { head: 'First received', cell: ({ first }) => <Moment at={first} /> },
           { head: 'Last received', cell: ({ last }) => <Moment at={last} /> },
-          {
-            head: 'Actions',
-            cell: ({ family, event, error }) => (
-              <PostButton action={preview} values={{ family, event, error }} kind="small second">
-                Replay …
-              </PostButton>
-            ),
-          },
+          ...(mayReplay ? [actions] : []),
         ]}
       />
-      {groups.length > 0 && <ReplayForm families={families} />}
+      {mayReplay && groups.length > 0 && <ReplayForm families={families} />}
     </>
   );
 }
+
+const actions: Column<FailedGroup> = {
+  head: 'Actions',
+  cell: ({ family, event, error }) => (
+    <PostButton action={preview} values={{ family, event, error }} kind="small second">
+      Replay …
+    </PostButton>
+  ),
+};
 
 const listOf = ({ event, error }: FailedGroup) =>
   `/console/deliveries?${new URLSearchParams({ status: 'failed', event, error })}`;

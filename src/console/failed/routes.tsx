@@ -1,6 +1,7 @@
-import type { Router } from 'express';
 import { countDeliveries, type ReplayFilter, replayDeliveries } from '../../apply/replay.ts';
 import type { RouteDependencies } from '../dependencies.ts';
+import type { Routes } from '../guard.ts';
+import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
 import { readReplayForm } from './form.ts';
 import { readFailedGroups } from './groups.ts';
@@ -11,8 +12,8 @@ const limit = 2_000;
 const section = 'failed';
 
 /** Failed deliveries, and their replay: a preview first, then the replay itself. */
-export function addFailed(router: Router, { families, timezone, log, db }: RouteDependencies): void {
-  router.get('/failed', async (_req, res) => {
+export function addFailed(routes: Routes, { families, timezone, db, record }: RouteDependencies): void {
+  routes.get('/failed', async (_req, res) => {
     const groups = await readFailedGroups(db);
     sendPage(
       res,
@@ -26,18 +27,20 @@ export function addFailed(router: Router, { families, timezone, log, db }: Route
     ...(await replayDeliveries(db, families, filter, { dryRun, limit })),
   });
 
-  router.post('/replay/preview', async (req, res) => {
+  routes.post('/replay/preview', async (req, res) => {
     const { filter, entered } = readReplayForm(req.body, families, timezone);
     const outcome = await replay(filter, true);
     const page = { title: 'Preview replay', section, back: true } as const;
     sendPage(res, page, <ConfirmReplay outcome={outcome} values={entered} />);
   });
 
-  router.post('/replay', async (req, res) => {
+  routes.post('/replay', async (req, res) => {
     const { filter, entered } = readReplayForm(req.body, families, timezone);
+    const rows = Math.min(await countDeliveries(db, filter), limit);
+    // PostgreSQL's error may quote a value.
+    const logged = { ...filter, ...(filter.error && { error: 'one error' }) };
+    await record({ actor: actorOf(res), action: 'replay', filter: logged, rows });
     const outcome = await replay(filter, false);
-    const { applied, changed, failed } = outcome;
-    log.info({ applied, changed, failed, delivery: filter.id }, 'the console replayed deliveries');
     const page = { title: 'Replayed', section, back: true } as const;
     sendPage(res, page, <ReplayDone outcome={outcome} values={entered} />);
   });

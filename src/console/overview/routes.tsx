@@ -1,5 +1,5 @@
-import type { Router } from 'express';
 import type { RouteDependencies } from '../dependencies.ts';
+import type { Routes } from '../guard.ts';
 import { isTimeout } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { cached } from './cached.ts';
@@ -7,10 +7,10 @@ import { readArrivals, readBacklog, readDays, readSilences } from './figures.ts'
 import { Overview } from './page.tsx';
 
 /** The first page: last callbacks, backlog, failures, health. */
-export function addOverview(router: Router, { families, readiness, db }: RouteDependencies): void {
+export function addOverview(routes: Routes, { families, readiness, db }: RouteDependencies): void {
   const names = families.map(({ name }) => name);
   const readSilent = cached(() => readSilences(db));
-  router.get('/', async (_req, res) => {
+  routes.get('/', async (_req, res) => {
     const [checks, backlog, arrivals, days, silences] = await Promise.all([
       readiness(),
       unlessTimeout(readBacklog(db)),

@@ -28,8 +28,8 @@ export function BodyPage({ body, revealed }: { body: QuarantinedBody; revealed: 
           </PostButton>
         )}
       </div>
-      <PersonalNote revealed={revealed} hiddenAt={address}>
-        The body ({formatCount(body.bytes)} bytes) may contain personal data. Showing it is logged.
+      <PersonalNote revealed={revealed} shownAt={`${address}/personal`} hiddenAt={address}>
+        The body ({formatCount(body.bytes)} bytes) may contain personal data.
       </PersonalNote>
       {revealed && <Verbatim label="The body as it was received" text={body.body.toString('utf8')} />}
     </>

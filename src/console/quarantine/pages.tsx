@@ -1,6 +1,7 @@
 import { quarantineReasons } from '../../store/tables.ts';
+import { useMayPost } from '../ui/context.ts';
 import { Choice, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
-import { PageLinks, Table } from '../ui/table.tsx';
+import { type Column, PageLinks, Table } from '../ui/table.tsx';
 import { formatCount, formatTimes, Moment, Nothing } from '../ui/values.tsx';
 import type { QuarantineGroup, QuarantineLine } from './rows.ts';
 
@@ -16,14 +17,15 @@ interface QuarantineProps {
 }
 
 export function QuarantinePage({ groups, lines, older, isNarrowed }: QuarantineProps) {
+  const mayAct = useMayPost(preview);
   return (
     <>
       <p>
         Rejected callbacks: they passed the access checks, but could not be accepted. Once the cause is fixed,
         replay them; drop those that are not needed.
       </p>
-      <Groups groups={groups} />
-      {groups.length > 0 && <ByFilter />}
+      <Groups groups={groups} mayAct={mayAct} />
+      {mayAct && groups.length > 0 && <ByFilter />}
       <h2>{isNarrowed ? 'Rejected bodies of one group' : 'Rejected bodies'}</h2>
       {isNarrowed && (
         <p>
@@ -51,7 +53,7 @@ export function FaultList({ faults }: { faults: readonly { path: string; message
   );
 }
 
-function Groups({ groups }: { groups: readonly QuarantineGroup[] }) {
+function Groups({ groups, mayAct }: { groups: readonly QuarantineGroup[]; mayAct: boolean }) {
   return (
     <Table
       label="Quarantine by reason and errors"
@@ -71,11 +73,16 @@ function Groups({ groups }: { groups: readonly QuarantineGroup[] }) {
         },
         { head: 'Received', cell: ({ times }) => formatTimes(times), numeric: true },
         { head: 'Last received', cell: ({ last }) => <Moment at={last} /> },
-        { head: 'Actions', cell: ({ reason, key }) => <Actions values={{ reason, faults: key }} small /> },
+        ...(mayAct ? [actions] : []),
       ]}
     />
   );
 }
+
+const actions: Column<QuarantineGroup> = {
+  head: 'Actions',
+  cell: ({ reason, key }) => <Actions values={{ reason, faults: key }} small />,
+};
 
 /** The actions on quarantined bodies; each leads to a preview. */
 export function Actions({ values, small }: { values: Record<string, string>; small?: boolean }) {

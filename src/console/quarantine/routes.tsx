@@ -1,10 +1,13 @@
-import type { Request, Response, Router } from 'express';
+import type { Request, Response } from 'express';
+import { patientsNamedIn } from '../../intake/patients-in-body.ts';
 import { countQuarantine, dropQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
 import { replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
+import type { Routes } from '../guard.ts';
 import { guid, readForm, text } from '../read-form.ts';
+import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
 import { BodyPage } from './body-page.tsx';
 import { ConfirmDrop, ConfirmReplay, DropDone, ReplayDone } from './confirm-pages.tsx';
@@ -18,8 +21,8 @@ const section = 'quarantine';
 const back = true;
 
 /** Rejected bodies, and their replay or deletion: a preview first, then the action itself. */
-export function addQuarantine(router: Router, { intake, timezone, log, db }: RouteDependencies): void {
-  router.get('/quarantine', async (req, res) => {
+export function addQuarantine(routes: Routes, { intake, timezone, db, record }: RouteDependencies): void {
+  routes.get('/quarantine', async (req, res) => {
     const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid });
     const [groups, { rows, more }] = await Promise.all([readQuarantineGroups(db), listBodies(db, data)]);
     const next = new URLSearchParams({ ...entered, before: rows.at(-1)?.id ?? '' });
@@ -34,7 +37,7 @@ export function addQuarantine(router: Router, { intake, timezone, log, db }: Rou
     ...(await replayQuarantine(db, filter, intake, { dryRun, limit })),
   });
 
-  router.post('/quarantine/preview', async (req, res) => {
+  routes.post('/quarantine/preview', async (req, res) => {
     const { filter, entered } = readQuarantineForm(req.body, timezone);
     if (req.body.action === 'drop') {
       const asOf = String(Date.now());
@@ -47,18 +50,21 @@ export function addQuarantine(router: Router, { intake, timezone, log, db }: Rou
     }
   });
 
-  router.post('/quarantine/replay', async (req, res) => {
+  routes.post('/quarantine/replay', async (req, res) => {
     const { filter } = readQuarantineForm(req.body, timezone);
+    const rows = Math.min(await countQuarantine(db, filter), limit);
+    await record({ actor: actorOf(res), action: 'quarantine replay', filter, rows });
     const outcome = await replay(filter, false);
-    const { accepted, rejected } = outcome;
-    log.info({ accepted, rejected, quarantine: filter.id }, 'the console replayed bodies of the quarantine');
     sendPage(res, { title: 'Replayed', section, back }, <ReplayDone outcome={outcome} />);
   });
 
-  router.post('/quarantine/drop', async (req, res) => {
+  routes.post('/quarantine/drop', async (req, res) => {
     const { filter } = readQuarantineForm(req.body, timezone);
-    const count = await dropQuarantine(db, filter);
-    log.warn({ count, quarantine: filter.id }, 'the console dropped bodies of the quarantine');
+    const count = await db.transaction().execute(async (transaction) => {
+      const rows = await dropQuarantine(transaction, filter);
+      await record({ actor: actorOf(res), action: 'quarantine drop', filter, rows }, transaction);
+      return rows;
+    });
     sendPage(res, { title: 'Dropped', section, back }, <DropDone count={count} />);
   });
 
@@ -66,10 +72,14 @@ export function addQuarantine(router: Router, { intake, timezone, log, db }: Rou
     const id = String(req.params.id);
     const body = uuid.test(id) ? await readBody(db, id) : undefined;
     if (!body) throw new NotFound('There is no such body in the quarantine.');
-    if (revealed) log.info({ quarantine: body.id }, 'the console showed a body of the quarantine');
+    if (revealed) {
+      const patients = patientsNamedIn(body.body);
+      const filter = { quarantine: body.id };
+      await record({ actor: actorOf(res), action: 'body', patients, filter, rows: 1 });
+    }
     const page = { title: `Rejected: ${body.reason.replaceAll('_', ' ')}`, section, back } as const;
     sendPage(res, page, <BodyPage body={body} revealed={revealed} />);
   };
-  router.get('/quarantine/:id', (req, res) => show(req, res, false));
-  router.post('/quarantine/:id/personal', (req, res) => show(req, res, true));
+  routes.get('/quarantine/:id', (req, res) => show(req, res, false));
+  routes.post('/quarantine/:id/personal', (req, res) => show(req, res, true));
 }

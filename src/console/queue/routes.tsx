@@ -1,9 +1,9 @@
-import type { Router } from 'express';
 import type { JobQueue } from '../../queue/backend.ts';
 import { jobStates, listJobs } from '../../queue/list-jobs.ts';
 import { withTimeout } from '../../with-timeout.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
+import type { Routes } from '../guard.ts';
 import { sendPage } from '../ui/page.tsx';
 import { JobCounts, JobList } from './pages.tsx';
 
@@ -12,7 +12,7 @@ const section = 'queue';
 const unavailable = <p class="empty">The queue is unavailable.</p>;
 
 /** The queue, read-only: the number of jobs by state, and the jobs of a state. */
-export function addQueue(router: Router, { queue }: RouteDependencies): void {
+export function addQueue(routes: Routes, { queue }: RouteDependencies): void {
   /** @returns undefined if the queue fails or does not respond in time */
   async function tryRead<T>(read: (bullmq: JobQueue) => Promise<T>): Promise<T | undefined> {
     try {
@@ -22,7 +22,7 @@ export function addQueue(router: Router, { queue }: RouteDependencies): void {
     }
   }
 
-  router.get('/queue', async (_req, res) => {
+  routes.get('/queue', async (_req, res) => {
     const counts = await tryRead((bullmq) => bullmq.getJobCounts(...jobStates));
     sendPage(
       res,
@@ -37,7 +37,7 @@ export function addQueue(router: Router, { queue }: RouteDependencies): void {
     );
   });
 
-  router.get('/queue/:state', async (req, res) => {
+  routes.get('/queue/:state', async (req, res) => {
     const state = jobStates.find((name) => name === req.params.state);
     if (!state) throw new NotFound('There is no such job state.');
     const jobs = await tryRead((bullmq) => listJobs(bullmq, state));

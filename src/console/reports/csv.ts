@@ -1,32 +1,14 @@
 import { pipeline } from 'node:stream/promises';
-import { stringify } from 'csv-stringify';
 import type { Response } from 'express';
 import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
+import { csvWriter } from '../../csv.ts';
 import { Busy } from '../errors.ts';
+import type { RowsSummary } from './query.ts';
 
 // Small, so that callbacks are handled in between.
 const batchSize = 100;
-
-/** It begins like a formula, but a spreadsheet reads it as a number. */
-const negativeNumber = /^-\d+(\.\d+)?$/;
-
-/** Turns rows into CSV (RFC 4180). A quote in front marks as text what a spreadsheet would read as a formula. */
-export function csvWriter(columns: readonly string[]) {
-  return stringify({
-    header: true,
-    columns: [...columns],
-    record_delimiter: 'windows',
-    // The library quotes values with a whole delimiter only, RFC 4180 those with either half of it.
-    quoted_match: /[\r\n]/,
-    escape_formulas: true,
-    cast: {
-      string: (value, { header }) =>
-        header || !negativeNumber.test(value) ? value : { value, escape_formulas: false },
-    },
-  });
-}
 
 /** When a download is aborted: it occupies one of two connections, and its transaction holds vacuum back. */
 export interface DownloadLimits {
@@ -35,30 +17,41 @@ export interface DownloadLimits {
   totalMs: number;
 }
 
+export interface Download {
+  /** The rows. */
+  query: CompiledQuery;
+  /** How many there are, and whose. */
+  summary: CompiledQuery<RowsSummary>;
+  /** Logs the download, before the first row is sent. */
+  record: (summary: RowsSummary) => Promise<void>;
+  columns: readonly string[];
+  /** Of the file. */
+  name: string;
+  limits: DownloadLimits;
+}
+
 /**
  * Streams a query's rows as CSV, with a cursor that follows the speed of the client. An aborted download ends in
- * the middle of a chunked response, which the client notices.
+ * the middle of a chunked response, which the client notices. One snapshot contains what is logged and what is sent.
  *
- * @throws Busy where no connection is free; the database's error before anything was sent
+ * @throws Busy where no connection is free; the database's error or LogUnavailable before anything was sent
  */
-export async function sendCsv(
-  res: Response,
-  pool: pg.Pool,
-  { sql, parameters }: CompiledQuery,
-  columns: readonly string[],
-  name: string,
-  limits: DownloadLimits,
-): Promise<void> {
+export async function sendCsv(res: Response, pool: pg.Pool, download: Download): Promise<void> {
+  const { query, summary, record, columns, name, limits } = download;
   const client = await pool.connect().catch(() => {
     throw new Busy('The maximum number of downloads is running. Try again later.');
   });
   const watch = abortWhenStalled(res, limits);
   let broken: Error | undefined;
   try {
-    const rows = client.query(new QueryStream(sql, [...parameters], { batchSize }));
+    await client.query('begin isolation level repeatable read read only');
+    const { rows: summaries } = await client.query<RowsSummary>(summary.sql, [...summary.parameters]);
+    await record(summaries[0]!);
+    const rows = client.query(new QueryStream(query.sql, [...query.parameters], { batchSize }));
     res.setHeader('Content-Type', 'text/csv; charset=utf-8; header=present');
     res.setHeader('Content-Disposition', `attachment; filename="${name}.csv"`);
     await pipeline(rows, csvWriter(columns), res);
+    await client.query('commit');
   } catch (error) {
     broken = error as Error;
     // The client disconnected.

@@ -126,8 +126,8 @@ function Downloads({ report, columns, filter, revealed }: ReportProps) {
         )}
       </div>
       {hasPersonal && (
-        <PersonalNote revealed={revealed}>
-          Columns with personal data are hidden. Showing or downloading them is logged.
+        <PersonalNote revealed={revealed} shownAt={`${address}/personal`}>
+          Personal data is hidden: the columns with it are left out.
         </PersonalNote>
       )}
     </>

@@ -80,6 +80,25 @@ export function queryRows(
     order by ${sql.raw(order)} ${limit === undefined ? sql`` : sql`limit ${limit}`}) as rows`;
 }
 
+export interface RowsSummary {
+  rows: number;
+  /** Whose rows they are, if that is shown. */
+  patients: string[];
+}
+
+/**
+ * The query for how many rows there are, and whose.
+ *
+ * @param shown the columns that are shown
+ * @param rows see `fromView`
+ */
+export function querySummary(shown: readonly ReportColumn[], rows: RawBuilder<unknown>) {
+  const patients = shown.some(({ name }) => name === 'patient_id')
+    ? sql`coalesce(array_agg(distinct patient_id) filter (where patient_id <> ''), '{}')`
+    : sql`'{}'::text[]`;
+  return sql<RowsSummary>`select count(*)::int as rows, ${patients} as patients ${rows}`;
+}
+
 /**
  * The figures of a report's chart.
  *

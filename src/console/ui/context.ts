@@ -1,10 +1,26 @@
 import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Actor } from '../../privacy/access-log.ts';
+import { may, type Role } from '../rights.ts';
 
 /** What every component of a page may need. */
 export interface Visit {
   timezone: string;
   /** The token of the session's forms. */
   csrf: string;
+  /** The user, and from where. */
+  actor: Actor;
+  role: Role;
 }
 
-export const VisitContext = createContext<Visit>({ timezone: 'UTC', csrf: '' });
+export const VisitContext = createContext<Visit>({
+  timezone: 'UTC',
+  csrf: '',
+  actor: { id: '' },
+  role: 'viewer',
+});
+
+/** Whether the user may post a form to an address of the console. */
+export function useMayPost(address: string): boolean {
+  return may(useContext(VisitContext).role, 'POST', address);
+}

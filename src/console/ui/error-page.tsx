@@ -1,5 +1,6 @@
 import type { Response } from 'express';
-import { BadInput, Busy, Forbidden, NotFound } from '../errors.ts';
+import { ErasureDelayed } from '../../privacy/erasure-lock.ts';
+import { BadInput, Busy, Forbidden, LogUnavailable, MissingRole, NotFound } from '../errors.ts';
 import { isTimeout } from '../store.ts';
 import { sendBarePage, sendPage } from './page.tsx';
 
@@ -9,15 +10,28 @@ interface Kind {
   title: string;
   /** Without it, the error's own message is shown. */
   text?: string;
+  /** Whether somebody who has not signed in may read the text. */
+  forAll?: boolean;
 }
 
 const statusOf = (error: unknown) => (error as { status?: number } | null)?.status ?? 0;
 
 const kinds: Kind[] = [
   { matches: (error) => error instanceof Forbidden, status: 403, title: 'Not allowed' },
+  { matches: (error) => error instanceof MissingRole, status: 403, title: 'Not allowed' },
   { matches: (error) => error instanceof NotFound, status: 404, title: 'Not found' },
   { matches: (error) => error instanceof BadInput, status: 400, title: 'Invalid input' },
-  { matches: (error) => error instanceof Busy, status: 503, title: 'Busy' },
+  {
+    matches: (error) => error instanceof Busy || error instanceof ErasureDelayed,
+    status: 503,
+    title: 'Busy',
+  },
+  {
+    matches: (error) => error instanceof LogUnavailable,
+    status: 503,
+    title: 'Access log unavailable',
+    forAll: true,
+  },
   {
     matches: isTimeout,
     status: 503,
@@ -43,8 +57,10 @@ export function sendError(res: Response, error: unknown): number {
     res.destroy();
     return 500;
   }
-  const { status, title, text = (error as Error).message } = kinds.find(({ matches }) => matches(error))!;
-  if (!res.locals.visit) sendBarePage(res, status, title);
-  else sendPage(res, { title, status }, <p>{text}</p>);
+  const kind = kinds.find(({ matches }) => matches(error))!;
+  const { status, title, text = (error as Error).message } = kind;
+  const content = <p>{text}</p>;
+  if (res.locals.visit) sendPage(res, { title, status }, content);
+  else sendBarePage(res, status, title, kind.forAll && content);
   return status;
 }

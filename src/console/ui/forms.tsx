@@ -1,6 +1,6 @@
 import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useContext } from 'preact/hooks';
-import { VisitContext } from './context.ts';
+import { useMayPost, VisitContext } from './context.ts';
 
 interface PostFormProps {
   action: string;
@@ -10,9 +10,10 @@ interface PostFormProps {
   children: ComponentChildren;
 }
 
-/** A form that is posted, with the session's token. */
+/** A form that is posted, with the session's token. It is shown to users only who may post it. */
 export function PostForm({ action, values = {}, children, class: name }: PostFormProps) {
   const { csrf } = useContext(VisitContext);
+  if (!useMayPost(action)) return null;
   return (
     <form method="post" action={action} class={name}>
       <input type="hidden" name="csrf" value={csrf} />

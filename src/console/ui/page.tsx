@@ -1,7 +1,8 @@
 import type { Response } from 'express';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { assetUrl } from '../assets.ts';
+import { may } from '../rights.ts';
 import { type Visit, VisitContext } from './context.ts';
 import { PostForm, Submit } from './forms.tsx';
 
@@ -12,6 +13,8 @@ const sections = {
   quarantine: { name: 'Quarantine', href: '/console/quarantine' },
   reports: { name: 'Reports', href: '/console/reports' },
   queue: { name: 'Queue', href: '/console/queue' },
+  patients: { name: 'Patients', href: '/console/patients' },
+  'access-log': { name: 'Access log', href: '/console/access-log' },
 };
 
 export type Section = keyof typeof sections;
@@ -42,12 +45,17 @@ export function sendPage(res: Response, options: PageOptions, children: Componen
             Webhook receiver
           </a>
           <nav aria-label="Sections">
-            {Object.entries(sections).map(([key, { name, href }]) => (
-              <a key={key} href={href} {...(key === section ? { 'aria-current': 'page' as const } : {})}>
-                {name}
-              </a>
-            ))}
+            {Object.entries(sections)
+              .filter(([, { href }]) => may(visit.role, 'GET', href))
+              .map(([key, { name, href }]) => (
+                <a key={key} href={href} {...(key === section ? { 'aria-current': 'page' as const } : {})}>
+                  {name}
+                </a>
+              ))}
           </nav>
+          <p class="user">
+            {visit.actor.name ?? visit.actor.id} <span>{visit.role}</span>
+          </p>
           <PostForm action="/console/sign-out" class="sign-out">
             <Submit kind="quiet">Sign out</Submit>
           </PostForm>
@@ -70,11 +78,17 @@ export function sendPage(res: Response, options: PageOptions, children: Componen
 }
 
 /** Sends a page to a user who has not signed in; it reveals nothing of the console. */
-export function sendBarePage(res: Response, status: number, title: string, children?: ComponentChildren) {
+export function sendBarePage(
+  res: Response,
+  status: number,
+  title: string,
+  children?: ComponentChildren,
+  head?: VNode,
+) {
   sendHtml(
     res,
     status,
-    <Document title={title}>
+    <Document title={title} head={head}>
       <main class="narrow">
         <h1>{title}</h1>
         {children}
@@ -90,7 +104,16 @@ function sendHtml(res: Response, status: number, document: Parameters<typeof ren
     .send(`<!doctype html>${renderToString(document)}`);
 }
 
-function Document(props: { title: string; inside?: boolean; charts?: boolean; children: ComponentChildren }) {
+interface DocumentProps {
+  title: string;
+  inside?: boolean;
+  charts?: boolean;
+  /** Further elements of the head. */
+  head?: VNode | undefined;
+  children: ComponentChildren;
+}
+
+function Document(props: DocumentProps) {
   return (
     <html lang="en">
       <head>
@@ -102,6 +125,7 @@ function Document(props: { title: string; inside?: boolean; charts?: boolean; ch
         <link rel="stylesheet" href={assetUrl('console.css')} />
         {props.charts && <script src={assetUrl('chart-library.js')} defer />}
         {props.charts && <script src={assetUrl('charts.js')} defer />}
+        {props.head}
       </head>
       <body>{props.children}</body>
     </html>

@@ -1,6 +1,6 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
-import { VisitContext } from './context.ts';
+import { useMayPost, VisitContext } from './context.ts';
 import { formatDuration, formatMoment } from './time.ts';
 
 /** A moment in the time zone of the reports. */
@@ -44,10 +44,23 @@ export function Facts({ facts }: { facts: Record<string, ComponentChildren> }) {
   );
 }
 
-/** Says that a page shows personal data; where it does not, the text inside. */
-export function PersonalNote(props: { revealed: boolean; hiddenAt?: string; children: ComponentChildren }) {
-  const { revealed, hiddenAt, children } = props;
-  if (!revealed) return <p class="note">{children}</p>;
+interface PersonalNoteProps {
+  revealed: boolean;
+  /** The page that shows personal data, and the one that does not. */
+  shownAt: string;
+  hiddenAt?: string;
+  children: ComponentChildren;
+}
+
+/** Says that a page shows personal data; where it does not, the text inside, and what showing it takes. */
+export function PersonalNote({ revealed, shownAt, hiddenAt, children }: PersonalNoteProps) {
+  const mayShow = useMayPost(shownAt);
+  if (!revealed)
+    return (
+      <p class="note">
+        {children} {mayShow ? 'Showing it is logged.' : 'Showing it takes the role privacy.'}
+      </p>
+    );
   return (
     <p class="note">
       This page shows personal data; showing it was logged. {hiddenAt && <a href={hiddenAt}>Hide it</a>}

@@ -1,0 +1,148 @@
+import { pipeline } from 'node:stream/promises';
+import { type Command, InvalidArgumentError } from 'commander';
+import QueryStream from 'pg-query-stream';
+import type { Environment } from '../config.ts';
+import { csvWriter } from '../csv.ts';
+import {
+  type AccessEntry,
+  type AccessFilter,
+  countPatients,
+  listAccess,
+  patientColumns,
+  patientsSeen,
+} from '../privacy/audit.ts';
+import { type LogHead, type LogProblem, verifyLog } from '../privacy/verify-log.ts';
+import { parseTime } from './arguments.ts';
+import { logCommand } from './log-command.ts';
+import { tableOf } from './printable.ts';
+import { startProgress } from './progress.ts';
+import { withDatabase } from './with-database.ts';
+
+/** `receiver audit`: shows the access log, verifies that nothing was changed, and lists whose data somebody saw. */
+export function addAuditCommand(program: Command, env: Environment): void {
+  const audit = program
+    .command('audit')
+    .description('the access log: who saw or changed which patients’ data');
+  const until = ['--until <time>', 'only entries before this time'] as const;
+
+  audit
+    .command('list')
+    .description('list entries, newest first')
+    .option('--actor <id or name>', 'only of this actor')
+    .option('--action <action>', 'only of this action, such as reveal or export')
+    .option('--patient <id>', 'only about this patient')
+    .option('--since <time>', 'only entries at this time or later', parseTime)
+    .option(...until, parseTime)
+    .option('--limit <n>', 'maximum number of entries', Number, 100)
+    .action((filter: AccessFilter & { limit: number }) => list(env, filter));
+  audit
+    .command('verify')
+    .description('find every entry that was changed, removed, added or moved; exit code 1 if there is one')
+    .option(
+      '--head <entry:hash>',
+      'a head that a former verify printed: it must still be in the log',
+      parseHead,
+    )
+    .action(({ head }: { head?: LogHead }) => verify(env, head));
+  audit
+    .command('report')
+    .description('print the patients whose data an actor saw, as CSV')
+    .requiredOption('--actor <id or name>', 'the actor')
+    .requiredOption('--since <time>', 'entries at this time or later', parseTime)
+    .option(...until, parseTime)
+    .action((filter: AccessFilter) => report(env, filter));
+}
+
+function list(env: Environment, { limit, ...filter }: AccessFilter & { limit: number }): Promise<void> {
+  return withDatabase(env, async ({ database: { db } }) => {
+    const entries = await listAccess(db, filter, limit);
+    const { patient, ...rest } = filter;
+    await logCommand(db, {
+      action: 'audit',
+      patients: patient ? [patient] : [],
+      anonymous: true,
+      filter: { command: 'list', ...rest },
+      rows: entries.length,
+    });
+    const head = ['entry', 'at', 'actor', 'address', 'action', 'patients', 'filter', 'rows'];
+    process.stdout.write(`${tableOf(head, entries.map(cellsOf))}\n`);
+  });
+}
+
+function cellsOf(row: AccessEntry): string[] {
+  const { patients, patient_count: count } = row;
+  const more = count > patients.length ? [`and ${count - patients.length} more`] : [];
+  return [
+    row.entry,
+    row.at.toISOString(),
+    [row.actor, row.actor_name].filter(Boolean).join('\n'),
+    row.address ?? '',
+    row.action,
+    [...patients, ...more].join('\n'),
+    Object.keys(row.filter).length > 0 ? JSON.stringify(row.filter) : '',
+    row.rows ?? '',
+  ];
+}
+
+function verify(env: Environment, kept: LogHead | undefined): Promise<void> {
+  return withDatabase(env, async ({ database: { db } }) => {
+    let progress: ReturnType<typeof startProgress> | undefined;
+    let entries = 0;
+    let problems = 0;
+    const head = await verifyLog(db, {
+      kept,
+      onTotal: (total) => {
+        entries = total;
+        progress = startProgress(total, 'verified');
+      },
+      onProgress: (count) => progress?.advance(count),
+      onProblem: (problem) => {
+        problems += 1;
+        process.stdout.write(`${describe(problem)}\n`);
+      },
+    });
+    progress?.stop();
+    if (problems > 0) {
+      process.stdout.write(
+        `${entries} entries, ${problems} problems. What comes before a removed or replaced entry is proven only by a ` +
+          'head that was kept elsewhere (--head)\n',
+      );
+      process.exitCode = 1;
+    } else {
+      process.stdout.write(
+        `${entries} entries, none was changed, removed or added\nhead ${head.entry}:${head.hash}\n`,
+      );
+    }
+  });
+}
+
+const describe = ({ from, to, problem }: LogProblem) =>
+  from === to ? `entry ${from}: ${problem}` : `entries ${from} to ${to}: ${problem}`;
+
+function parseHead(text: string): LogHead {
+  const [, entry, hash] = /^(\d{1,18}):([0-9a-f]{64})$/i.exec(text) ?? [];
+  if (!hash)
+    throw new InvalidArgumentError('A head must be as a former verify printed it: <entry>:<64 hex digits>.');
+  return { entry: BigInt(entry!), hash: hash.toLowerCase() };
+}
+
+function report(env: Environment, filter: AccessFilter): Promise<void> {
+  return withDatabase(env, async ({ database: { db, pool } }) => {
+    const { patients, unnamed } = await countPatients(db, filter);
+    await logCommand(db, { action: 'audit', filter: { command: 'report', ...filter }, rows: patients });
+    const client = await pool.connect();
+    try {
+      const { sql, parameters } = patientsSeen(db, filter);
+      const rows = client.query(new QueryStream(sql, [...parameters]));
+      await pipeline(rows, csvWriter(patientColumns), process.stdout, { end: false });
+    } finally {
+      client.release(true);
+    }
+    if (unnamed > 0) {
+      process.stderr.write(
+        `${unnamed} entries of this actor name no patients, so the report lacks those whose data they showed: ` +
+          'see receiver audit list\n',
+      );
+    }
+  });
+}

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { accessActions } from '../../privacy/access-log.ts';
+import { listAccess } from '../../privacy/audit.ts';
+import type { RouteDependencies } from '../dependencies.ts';
+import type { Routes } from '../guard.ts';
+import { localTime, oneOf, parseForm, readForm, text } from '../read-form.ts';
+import { actorOf } from '../record-access.ts';
+import { sendPage } from '../ui/page.tsx';
+import { AccessLogPage } from './page.tsx';
+
+const size = 50;
+
+/** Who saw or did what. Reading it is an entry too. */
+export function addAccessLog(routes: Routes, { timezone, db, record }: RouteDependencies): void {
+  routes.get('/access-log', async (req, res) => {
+    const time = localTime(timezone);
+    const parsed = parseForm(req.query, {
+      actor: text,
+      action: oneOf(accessActions),
+      since: time,
+      until: time,
+    });
+    const { data: place } = readForm(req.query, { before: z.coerce.number().int().positive() });
+    const isClear = Object.keys(parsed.faults).length === 0;
+    const entries = isClear ? await listAccess(db, { ...parsed.data, ...place }, size + 1) : undefined;
+    const listed = entries && { entries: entries.slice(0, size), more: entries.length > size };
+    if (listed) {
+      const filter = { ...parsed.data, ...place };
+      await record({ actor: actorOf(res), action: 'audit', filter, rows: listed.entries.length });
+    }
+    const page = { title: 'Access log', section: 'access-log', status: isClear ? 200 : 400 } as const;
+    sendPage(res, page, <AccessLogPage parsed={parsed} listed={listed} />);
+  });
+}

@@ -1,0 +1,159 @@
+import type { Certificate } from '../../privacy/erase.ts';
+import { countRows, type PatientData } from '../../privacy/export.ts';
+import type { Patient } from '../../privacy/find-deliveries.ts';
+import { Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
+import { Table } from '../ui/table.tsx';
+import { formatDuration } from '../ui/time.ts';
+import { Facts, formatCount, IdLink, Moment, Status } from '../ui/values.tsx';
+
+const valuesOf = ({ id, businessId }: Patient) => ({ patient: id, business: businessId });
+
+const nameOf = (table: string) => table.replaceAll('_', ' ');
+
+function Counts({ counts }: { counts: Record<string, number> }) {
+  return (
+    <Table
+      label="Rows by table"
+      rows={Object.entries(counts)}
+      columns={[
+        { head: 'Table', cell: ([table]) => nameOf(table) },
+        { head: 'Rows', cell: ([, count]) => formatCount(count), numeric: true },
+      ]}
+    />
+  );
+}
+
+/** A form for a patient's id, and the certificates of erasures. */
+export function PatientSearch({ certificates }: { certificates: readonly Certificate[] }) {
+  return (
+    <>
+      <p>
+        What is held about a patient: to show it, export it, or erase it. Each of these is in the access log.
+      </p>
+      <PostForm action="/console/patients" class="card">
+        <div class="fields">
+          <Field label="Patient id" name="patient" required autocomplete="off" />
+          <Field label="Business (empty: all)" name="business" autocomplete="off" />
+        </div>
+        <div class="actions">
+          <Submit>Show</Submit>
+        </div>
+      </PostForm>
+      <h2>Erasures</h2>
+      <Table
+        label="Certificates of erasures, newest first"
+        rows={certificates}
+        empty="Nobody was erased yet."
+        columns={[
+          { head: 'Certificate', cell: ({ id }) => <span class="id">{id}</span> },
+          { head: 'Erased', cell: ({ erased_at }) => <Moment at={erased_at} /> },
+          { head: 'By', cell: ({ erased_by }) => erased_by },
+          { head: 'Deliveries', cell: ({ counts }) => formatCount(counts.deliveries ?? 0), numeric: true },
+          { head: 'Destroyed after', cell: ({ destroy_after }) => <Moment at={destroy_after} /> },
+          { head: 'Destroyed', cell: ({ destroyed_at }) => <Moment at={destroyed_at} /> },
+        ]}
+      />
+    </>
+  );
+}
+
+interface PatientProps {
+  patient: Patient;
+  data: PatientData;
+  held: boolean;
+}
+
+/** What is held about a patient, and what can be done with it. */
+export function PatientPage({ patient, data, held }: PatientProps) {
+  const values = valuesOf(patient);
+  const counts = Object.fromEntries(Object.entries(data).map(([table, rows]) => [table, rows.length]));
+  return (
+    <>
+      <Facts
+        facts={{
+          Patient: <span class="id">{patient.id}</span>,
+          Business: patient.businessId ?? 'all',
+          Hold: held ? 'yes: neither retention nor destruction touches this patient’s data' : 'none',
+        }}
+      />
+      <div class="actions">
+        {countRows(data) > 0 && (
+          <PostButton action="/console/patients/export" values={values}>
+            Export
+          </PostButton>
+        )}
+        <PostButton action={`/console/patients/${held ? 'release' : 'hold'}`} values={values} kind="second">
+          {held ? 'Release the hold' : 'Hold'}
+        </PostButton>
+        <PostButton action="/console/patients/erase/preview" values={values} kind="second">
+          Erase …
+        </PostButton>
+      </div>
+      <p class="note">This page shows personal data; showing it was logged.</p>
+      <Counts counts={counts} />
+      <h2>Deliveries</h2>
+      <Table
+        label="Deliveries of the patient, in the order of their receipt"
+        rows={data.deliveries!}
+        empty="No deliveries."
+        columns={[
+          { head: 'Delivery', cell: ({ columns }) => <IdLink to="deliveries" id={columns.id!} /> },
+          { head: 'Event', cell: ({ columns }) => columns.event },
+          { head: 'Business', cell: ({ columns }) => columns.business_id },
+          { head: 'Event time', cell: ({ columns }) => <Moment at={new Date(columns.event_time!)} /> },
+          { head: 'First received', cell: ({ columns }) => <Moment at={new Date(columns.received_at!)} /> },
+          { head: 'Status', cell: ({ columns }) => <Status status={columns.status!} /> },
+        ]}
+      />
+    </>
+  );
+}
+
+interface ConfirmProps {
+  patient: Patient;
+  counts: Record<string, number>;
+  keepMs: number;
+}
+
+/** What an erasure would do. */
+export function ConfirmErasure({ patient, counts, keepMs }: ConfirmProps) {
+  return (
+    <>
+      <p>
+        All of this is erased for good, and does not come back with a resend or a replay.{' '}
+        {keepMs > 0
+          ? `What is withheld is destroyed ${formatDuration(keepMs)} after its receipt, or when a hold ends.`
+          : 'It is destroyed at once.'}{' '}
+        Nothing was changed yet.
+      </p>
+      <Counts counts={counts} />
+      <div class="actions">
+        <PostButton action="/console/patients/erase" values={valuesOf(patient)}>
+          Erase
+        </PostButton>
+        <a href="/console/patients">Cancel</a>
+      </div>
+    </>
+  );
+}
+
+/** The certificate of an erasure. */
+export function ErasureDone({ certificate }: { certificate: Certificate }) {
+  const { id, erased_at, erased_by, counts, destroy_after } = certificate;
+  return (
+    <>
+      <Facts
+        facts={{
+          Certificate: <span class="id">{id}</span>,
+          Erased: <Moment at={erased_at} />,
+          By: erased_by,
+          'Destroyed after': destroy_after ? <Moment at={destroy_after} /> : 'at once',
+        }}
+      />
+      <Counts counts={counts} />
+      <p>
+        <a href="/console/patients">Back to the patients</a>
+      </p>
+    </>
+  );
+}

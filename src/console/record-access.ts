@@ -1,0 +1,46 @@
+import { isIP } from 'node:net';
+import type { Request, Response } from 'express';
+import { type Kysely, sql } from 'kysely';
+import type { Log } from '../log.ts';
+import { type Access, type Actor, logAccess } from '../privacy/access-log.ts';
+import type { Tables } from '../store/tables.ts';
+import { LogUnavailable } from './errors.ts';
+import type { Visit } from './ui/context.ts';
+
+// Longer than a page may take: a download may be about hundreds of thousands of patients.
+const timeoutMs = 60_000;
+
+/**
+ * Adds an entry to the access log, before what it is about is shown or done.
+ *
+ * @param on the transaction of what is done, if it is to be done only together with the entry
+ * @throws LogUnavailable
+ */
+export type RecordAccess = (access: Access, on?: Kysely<Tables>) => Promise<void>;
+
+export function createRecordAccess(db: Kysely<Tables>, log: Log): RecordAccess {
+  const write = async (transaction: Kysely<Tables>, access: Access) => {
+    await sql`set local statement_timeout = ${sql.lit(timeoutMs)}`.execute(transaction);
+    await logAccess(transaction, access);
+  };
+  return async (access, on) => {
+    try {
+      await (on ? write(on, access) : db.transaction().execute((own) => write(own, access)));
+    } catch (error) {
+      log.error({ err: error, action: access.action }, 'the access log cannot be written');
+      throw new LogUnavailable();
+    }
+  };
+}
+
+/** The signed-in user. */
+export const actorOf = (res: Response): Actor => (res.locals.visit as Visit).actor;
+
+/** The address of a request's sender, as the trusted proxies tell it. */
+export function addressOf(req: Request): string {
+  const told = plain(req.ip);
+  return isIP(told) ? told : plain(req.socket.remoteAddress);
+}
+
+// A socket that listens on IPv6 shows IPv4 addresses as ::ffff:192.0.2.1.
+const plain = (address = '') => address.replace(/^::ffff:(?=\d+\.)/i, '');

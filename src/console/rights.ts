@@ -1,0 +1,61 @@
+/** The roles of the console. Each may do what those before it may. */
+export const roles = ['viewer', 'operator', 'privacy'] as const;
+export type Role = (typeof roles)[number];
+
+/** The role that each route takes; `anyone`: no session. A route that is not listed cannot be added. */
+export const rights = {
+  'GET /assets/console.css': 'anyone',
+  'POST /sign-in': 'anyone',
+  'GET /sign-in/start': 'anyone',
+  'GET /sign-in/callback': 'anyone',
+  'POST /sign-out': 'viewer',
+  'GET /assets/charts.js': 'viewer',
+  'GET /assets/chart-library.js': 'viewer',
+  'GET /assets/icon.svg': 'viewer',
+
+  'GET /': 'viewer',
+  'GET /deliveries': 'viewer',
+  'GET /deliveries/:id': 'viewer',
+  'POST /deliveries/:id/personal': 'privacy',
+  'GET /failed': 'viewer',
+  'POST /replay/preview': 'operator',
+  'POST /replay': 'operator',
+  'GET /quarantine': 'viewer',
+  'GET /quarantine/:id': 'viewer',
+  'POST /quarantine/preview': 'operator',
+  'POST /quarantine/replay': 'operator',
+  'POST /quarantine/drop': 'operator',
+  'POST /quarantine/:id/personal': 'privacy',
+  'GET /reports': 'viewer',
+  'GET /reports/:view': 'viewer',
+  'GET /reports/:view/csv': 'viewer',
+  'POST /reports/:view/personal': 'privacy',
+  'POST /reports/:view/csv': 'privacy',
+  'GET /queue': 'viewer',
+  'GET /queue/:state': 'viewer',
+  'GET /patients': 'privacy',
+  'POST /patients': 'privacy',
+  'POST /patients/export': 'privacy',
+  'POST /patients/hold': 'privacy',
+  'POST /patients/release': 'privacy',
+  'POST /patients/erase/preview': 'privacy',
+  'POST /patients/erase': 'privacy',
+  'GET /access-log': 'privacy',
+} as const satisfies Record<string, Role | 'anyone'>;
+
+export type Route = keyof typeof rights;
+
+/** Whether a role may do what takes another. */
+export const isEnough = (role: Role, takes: Role): boolean => roles.indexOf(role) >= roles.indexOf(takes);
+
+const patterns = Object.entries(rights).map(([route, takes]) => {
+  const [method, path] = route.split(' ') as [string, string];
+  return { method, path: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`), takes };
+});
+
+/** Whether a signed-in user may open an address of the console, or post a form to it. */
+export function may(role: Role, method: 'GET' | 'POST', address: string): boolean {
+  const path = address.replace(/^\/console/, '') || '/';
+  const takes = patterns.find((one) => one.method === method && one.path.test(path))?.takes;
+  return takes !== undefined && (takes === 'anyone' || isEnough(role, takes));
+}

@@ -1,0 +1,48 @@
+import type { Request, Response } from 'express';
+import type { Actor } from '../../privacy/access-log.ts';
+import { addressOf } from '../record-access.ts';
+import { sessionCookie, type User } from '../session.ts';
+import { type SignInDependencies, sessionOptions } from './dependencies.ts';
+
+/** How somebody signs in. */
+type Way = 'admin token' | 'identity provider';
+
+/**
+ * Begins a session, once it is in the access log.
+ *
+ * @param until when it ends, in milliseconds
+ * @throws LogUnavailable
+ */
+export async function enter(
+  { sessions, record }: SignInDependencies,
+  req: Request,
+  res: Response,
+  user: User,
+  way: Way,
+  until?: number,
+): Promise<void> {
+  const { role, ...actor } = user;
+  const filter = { with: way, role };
+  await record({ actor: { ...actor, address: addressOf(req) }, action: 'sign-in', filter });
+  const { value, maxAge } = sessions.begin(user, until);
+  res.cookie(sessionCookie, value, { ...sessionOptions(req), maxAge });
+}
+
+/**
+ * Counts and logs a failed sign-in. What an address tries beyond its limit is not logged: otherwise anybody could fill
+ * the log.
+ *
+ * @throws TooManyRequests if the address has reached the limit
+ * @throws LogUnavailable
+ */
+export async function recordFailure(
+  { attempts, record }: Pick<SignInDependencies, 'attempts' | 'record'>,
+  req: Request,
+  way: Way,
+  reason: string,
+  user: Actor = { id: 'unknown' },
+): Promise<void> {
+  const address = addressOf(req);
+  attempts.consume(address);
+  await record({ actor: { ...user, address }, action: 'sign-in failed', filter: { with: way, reason } });
+}

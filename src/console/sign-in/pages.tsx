@@ -1,0 +1,79 @@
+import type { Request, Response } from 'express';
+import { Field, Submit } from '../ui/forms.tsx';
+import { sendBarePage } from '../ui/page.tsx';
+import type { SignInDependencies } from './dependencies.ts';
+import { ownPath } from './own-path.ts';
+
+/** Sends the ways to sign in. They lead to the requested page. */
+export function sendSignIn(
+  { adminToken, provider }: Pick<SignInDependencies, 'adminToken' | 'provider'>,
+  req: Request,
+  res: Response,
+  status: number,
+  fault?: string,
+): void {
+  const next = ownPath(req.method === 'GET' ? req.originalUrl : req.body?.next);
+  sendBarePage(
+    res,
+    status,
+    'Sign in',
+    <>
+      {provider && (
+        // A link, since the policy for forms forbids redirects to another site.
+        <p class="actions">
+          <a class="button" href={`/console/sign-in/start?${new URLSearchParams({ next })}`}>
+            Sign in with your account
+          </a>
+        </p>
+      )}
+      {adminToken && <TokenForm next={next} fault={fault} second={provider !== undefined} />}
+    </>,
+  );
+}
+
+function TokenForm(props: { next: string; fault: string | undefined; second: boolean }) {
+  const { next, fault, second } = props;
+  return (
+    <form method="post" action="/console/sign-in" class="card">
+      <input type="hidden" name="next" value={next} />
+      <Field
+        label="Admin token"
+        name="token"
+        type="password"
+        autocomplete="current-password"
+        required
+        fault={fault}
+      />
+      <Submit kind={second ? 'second' : undefined}>Sign in</Submit>
+      <p class="hint">
+        The value of <code>ADMIN_TOKEN</code>. If it is not set, the embedded database has a generated token:
+        see the file <code>admin-token</code> in <code>DATA_DIR</code>.
+      </p>
+    </form>
+  );
+}
+
+/** Sends why somebody is not signed in. */
+export function sendRefusal(res: Response, status: number, text: string): void {
+  sendBarePage(
+    res,
+    status,
+    'Not signed in',
+    <>
+      <p>{text}</p>
+      <p>
+        <a href="/console">Back to the sign-in</a>
+      </p>
+    </>,
+  );
+}
+
+/** Sends a page that leads to another: a redirect would not do, see where it is used. */
+export function sendForward(res: Response, title: string, address: string): void {
+  const content = (
+    <p>
+      <a href={address}>Continue</a>
+    </p>
+  );
+  sendBarePage(res, 200, title, content, <meta http-equiv="refresh" content={`0; url=${address}`} />);
+}

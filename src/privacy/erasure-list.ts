@@ -1,0 +1,240 @@
+import { type Kysely, sql } from 'kysely';
+import { z } from 'zod';
+import { type Family, thingOf } from '../families/index.ts';
+import { patientsInBody } from '../intake/patients-in-body.ts';
+import type { Tables } from '../store/tables.ts';
+import { type Actor, logAccess } from './access-log.ts';
+import { type Certificate, type ErasureOptions, eraseDeliveries, eraseQuarantined } from './erase.ts';
+import { whileNothingIsStored } from './erasure-lock.ts';
+import type { Thing } from './find-deliveries.ts';
+
+const hash = z.string().regex(/^[\da-f]{64}$/);
+
+/** The list of erasures, to be kept beside the backups: salted hashes and certificates, no personal data. Keep it secret. */
+const listSchema = z.object({
+  format: z.literal('receiver erasures 1'),
+  salt: hash,
+  certificates: z.array(
+    z.object({
+      id: z.guid(),
+      erased_at: z.iso.datetime({ offset: true }),
+      erased_by: z.string(),
+      counts: z.record(z.string(), z.number()),
+      destroy_after: z.iso.datetime({ offset: true }).nullable(),
+      destroyed_at: z.iso.datetime({ offset: true }).nullable(),
+    }),
+  ),
+  erased: z.array(z.object({ hash, until: z.string(), erasure_id: z.guid() })),
+});
+
+export type ErasureList = z.infer<typeof listSchema>;
+
+/** The certificates, newest first. */
+export async function listCertificates(db: Kysely<Tables>, limit = 100): Promise<Certificate[]> {
+  const { rows } =
+    await sql<Certificate>`select * from erasures order by erased_at desc, id limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** @returns the list as JSON */
+export async function exportErasures(db: Kysely<Tables>, actor: Actor): Promise<string> {
+  return db.transaction().execute(async (tx) => {
+    const { rows } = await sql<{ list: string; certificates: number }>`
+      select jsonb_pretty(jsonb_build_object(
+        'format', 'receiver erasures 1', 'salt', (select encode(salt, 'hex') from erasure_salt),
+        'certificates', coalesce((select jsonb_agg(to_jsonb(e) order by erased_at, id) from erasures e), '[]'),
+        'erased', coalesce((select jsonb_agg(jsonb_build_object(
+          'hash', encode(hash, 'hex'), 'until', until, 'erasure_id', erasure_id) order by hash) from erased), '[]')
+      )) as list, (select count(*)::int from erasures) as certificates`.execute(tx);
+    await logAccess(tx, { actor, action: 'erasures export', rows: rows[0]!.certificates });
+    return `${rows[0]!.list}\n`;
+  });
+}
+
+/** @throws Error where the text is no list of erasures */
+export function parseErasures(text: string): ErasureList {
+  try {
+    return listSchema.parse(JSON.parse(text));
+  } catch (error) {
+    throw new Error('This file is no list of erasures; `receiver patient erasures export` writes one', {
+      cause: error,
+    });
+  }
+}
+
+export interface AppliedErasures {
+  /** Erasures that this database did not know. */
+  erasures: number;
+  /** Rows that were erased, by table. */
+  counts: Record<string, number>;
+}
+
+const windowSize = 5_000;
+
+/**
+ * Applies a list of erasures to a restored database: what the backup brought back is erased again, and nothing of it can
+ * come in. It reads every delivery once.
+ *
+ * @param onProgress called with the number of deliveries that were read
+ * @throws Error where the list belongs to another database; ErasureDelayed
+ */
+export async function applyErasures(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  list: ErasureList,
+  { actor, keepMs, keepsTotals }: ErasureOptions,
+  onProgress: (count: number) => void = () => {},
+): Promise<AppliedErasures> {
+  const erasures = await whileNothingIsStored(db, false, (tx) => addToList(tx, list));
+  const counts: Record<string, number> = {};
+  const add = (more: Record<string, number>) => {
+    for (const [table, count] of Object.entries(more)) counts[table] = (counts[table] ?? 0) + count;
+  };
+  for (let last: string | undefined = '00000000-0000-0000-0000-000000000000'; last; ) {
+    const window = await readWindow(db, families, last);
+    last = window.last;
+    for (const found of window.erasures) {
+      const { erasure_id: erasureId, ids, patients, things } = found;
+      const withholding = { erasureId, patients, keepMs };
+      add(
+        await whileNothingIsStored(db, false, (tx) =>
+          eraseDeliveries(tx, families, { ids, things }, withholding, keepsTotals),
+        ),
+      );
+    }
+    onProgress(window.read);
+  }
+  add(await eraseQuarantine(db, families, keepMs));
+  await erasePseudonyms(db);
+  await reopenCertificates(db);
+  const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  await logAccess(db, {
+    actor,
+    action: 'erasures apply',
+    filter: { erasures: list.certificates.length },
+    rows,
+  });
+  return { erasures, counts };
+}
+
+/** @returns the number of erasures that are new here */
+async function addToList(tx: Kysely<Tables>, { salt, certificates, erased }: ErasureList): Promise<number> {
+  const { rows } = await sql<{ salt: string; empty: boolean }>`
+    select encode(salt, 'hex') as salt, not exists (select from erased) and not exists (select from patient_holds) as empty
+    from erasure_salt`.execute(tx);
+  if (rows[0]!.salt !== salt) {
+    // A backup of a version without erasures has a new salt.
+    if (!rows[0]!.empty)
+      throw new Error('This list of erasures belongs to another database, which has its own erasures.');
+    await sql`update erasure_salt set salt = decode(${salt}, 'hex')`.execute(tx);
+    await sql`truncate patient_pseudonyms`.execute(tx);
+  }
+  const added = await sql`
+    insert into erasures
+    select * from jsonb_populate_recordset(null::erasures, ${JSON.stringify(certificates)}::jsonb)
+    on conflict (id) do nothing`.execute(tx);
+  await sql`
+    insert into erased (hash, until, erasure_id)
+    select decode(hash, 'hex'), until, erasure_id
+    from jsonb_to_recordset(${JSON.stringify(erased)}::jsonb) as listed (hash text, until timestamptz, erasure_id uuid)
+    on conflict (hash) do update
+      set until = greatest(erased.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
+  return Number(added.numAffectedRows);
+}
+
+interface Found {
+  erasure_id: string;
+  ids: string[];
+  patients: Buffer[];
+  things: Thing[];
+}
+
+/** The next deliveries in the order of their ids, and those of them that were erased. */
+async function readWindow(db: Kysely<Tables>, families: readonly Family[], after: string) {
+  const { rows } = await sql<{ last: string | null; read: number; erasures: Found[] }>`
+    with part as materialized (
+      select * from inbox where id > ${after}::uuid order by id limit ${windowSize}
+    ), hashed as materialized (
+      select i.id, family, business_id as business, d.thing, i.event_time,
+             array_remove(patient_hashes(salt, business_id, d.data), null) as patients,
+             erasure_hashes(salt, family, business_id, d.thing, d.data) as hashes
+      from part i
+      cross join erasure_salt
+      cross join lateral (
+        select ${sql.raw(thingOf(families, 'i'))} as thing, envelope->'data' as data offset 0
+      ) d
+    ), matched as (
+      select distinct on (h.id) h.*, e.erasure_id
+      from hashed h join erased e on e.hash = any(h.hashes) and e.until >= h.event_time
+      order by h.id, e.until
+    ), grouped as (
+      select erasure_id, array_agg(id) as ids,
+             (select array_agg(distinct hash) from matched m cross join unnest(m.patients) as hash
+              where m.erasure_id = matched.erasure_id) as patients,
+             coalesce(jsonb_agg(distinct jsonb_build_object('family', family, 'business_id', business, 'thing', thing))
+               filter (where thing is not null), '[]') as things
+      from matched group by erasure_id
+    )
+    select (select max(id::text)::uuid from part) as last, (select count(*)::int from part) as read,
+           coalesce((select json_agg(grouped) from grouped), '[]') as erasures`.execute(db);
+  const { last, read, erasures } = rows[0]!;
+  // Bytes are hexadecimal in JSON.
+  const toBuffers = (hashes: unknown) =>
+    ((hashes ?? []) as string[]).map((hex) => Buffer.from(hex.slice(2), 'hex'));
+  return {
+    last: last ?? undefined,
+    read,
+    erasures: erasures.map((found) => ({ ...found, patients: toBuffers(found.patients) })),
+  };
+}
+
+/** Bodies in the quarantine that were erased. */
+async function eraseQuarantine(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  keepMs: number,
+): Promise<{ quarantine: number }> {
+  return whileNothingIsStored(db, false, async (tx) => {
+    const { rows: bodies } = await sql<{ id: string; family: string | null; body: Buffer }>`
+      select q.id, p.family, q.body from quarantine q left join callback_paths p using (path)`.execute(tx);
+    const named = bodies.map(({ id, family, body }) => ({
+      id,
+      family: family ?? '',
+      ...patientsInBody(
+        body,
+        families.find(({ name }) => name === family),
+      ),
+    }));
+    const { rows } = await sql<{ erasure_id: string; ids: string[]; patients: Buffer[] }>`
+      select e.erasure_id, array_agg(distinct b.id) as ids, array_agg(e.hash) as patients
+      from jsonb_to_recordset(${JSON.stringify(named)}::jsonb)
+        as b (id uuid, family text, business text, thing text, data jsonb, "eventTime" numeric)
+      cross join erasure_salt
+      join erased e on e.hash = any(erasure_hashes(salt, b.family, b.business, b.thing, b.data))
+        and e.until >= coalesce(service_time(b."eventTime"), '-infinity')
+      group by e.erasure_id`.execute(tx);
+    let quarantine = 0;
+    for (const { erasure_id: erasureId, ids, patients } of rows) {
+      quarantine += await eraseQuarantined(tx, ids, { erasureId, patients, keepMs });
+    }
+    return { quarantine };
+  });
+}
+
+/** The access log names an erased patient no more, unless something of the patient came later. */
+async function erasePseudonyms(db: Kysely<Tables>): Promise<void> {
+  await sql`
+    delete from patient_pseudonyms p using erased e
+    where e.hash = p.pseudonym
+      and not exists (select from inbox where envelope #>> '{data,patient_oid}' = p.patient_id)
+      and not exists (select from inbox where envelope #>> '{data,patientid}' = p.patient_id)
+      and not exists (select from inbox where envelope #>> '{data,patient_id}' = p.patient_id)`.execute(db);
+}
+
+/** What the backup brought back is withheld again. */
+async function reopenCertificates(db: Kysely<Tables>): Promise<void> {
+  await sql`
+    update erasures set destroy_after = due.last, destroyed_at = null
+    from (select erasure_id, max(destroy_at) as last from withheld.records group by erasure_id) due
+    where due.erasure_id = erasures.id`.execute(db);
+}

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { setPlanForAnySize } from '../apply/apply.ts';
+import type { Tables } from '../store/tables.ts';
+
+/** Raised where the statements in progress do not end in time. Nothing was changed. */
+export class ErasureDelayed extends Error {
+  constructor(cause: unknown) {
+    super('Other transactions hold locks on the deliveries. Nothing was erased; try again later.', { cause });
+    this.name = 'ErasureDelayed';
+  }
+}
+
+// New statements queue behind the lock: it must be given up before the inbox considers PostgreSQL unavailable (0.8 s).
+const lockTimeoutMs = 400;
+const pauseMs = 400;
+const attempts = 50;
+// lock_not_available, deadlock_detected
+const taken = new Set(['55P03', '40P01']);
+
+/**
+ * Runs a step in a transaction while no statement stores or applies deliveries: those in progress have ended, and new ones
+ * wait until the transaction ends.
+ *
+ * @param isDryRun rolls the transaction back, and keeps no statement waiting
+ * @throws ErasureDelayed; the error of the step
+ */
+export async function whileNothingIsStored<T>(
+  db: Kysely<Tables>,
+  isDryRun: boolean,
+  step: (tx: Transaction<Tables>) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await inTransaction(db, isDryRun, step);
+    } catch (error) {
+      if (!taken.has((error as { code?: string }).code ?? '')) throw error;
+      if (attempt === attempts) throw new ErasureDelayed(error);
+    }
+    await sleep(pauseMs);
+  }
+}
+
+async function inTransaction<T>(
+  db: Kysely<Tables>,
+  isDryRun: boolean,
+  step: (tx: Transaction<Tables>) => Promise<T>,
+): Promise<T> {
+  const tx = await db.startTransaction().execute();
+  try {
+    await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(tx);
+    await setPlanForAnySize(tx);
+    // Conflicts with the share lock of the statements that store and apply, and not with pg_dump or a vacuum of inbox.
+    if (!isDryRun) await sql`lock table erased in exclusive mode`.execute(tx);
+    const result = await step(tx);
+    await (isDryRun ? tx.rollback() : tx.commit()).execute();
+    return result;
+  } catch (error) {
+    await tx.rollback().execute();
+    throw error;
+  }
+}

@@ -1,0 +1,141 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Family, thingIdOf, thingOf } from '../families/index.ts';
+import type { Tables } from '../store/tables.ts';
+
+/** A patient of one business or, without that, of every business. */
+export interface Patient {
+  id: string;
+  businessId?: string | undefined;
+}
+
+/** A receipt, a consent form, and so on. */
+export interface Thing {
+  family: string;
+  business_id: string;
+  /** Its id. */
+  thing: string;
+}
+
+export interface PatientDeliveries {
+  ids: string[];
+  /** What the deliveries are about. */
+  things: Thing[];
+  /** Those of them about which no delivery names another patient. */
+  own: Thing[];
+}
+
+interface Row extends Thing {
+  id: string;
+  patients: string[];
+}
+
+/** The spellings of a patient's id in the data of a callback (service-interface section 2). */
+const spellings = ['patient_oid', 'patientid', 'patient_id'] as const;
+
+/** The patients that the data of a callback, or a row of a family's table, names. */
+export function patientsIn(values: object): string[] {
+  const named = values as Record<string, unknown>;
+  return spellings.flatMap((name) => (named[name] ? [String(named[name])] : []));
+}
+
+/**
+ * Finds a patient's deliveries: those that name the patient, and those that name nobody and are about a thing of the
+ * patient, unless another delivery about it names somebody else. Each spelling of the id has an index.
+ */
+export async function findDeliveries(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  { id, businessId }: Patient,
+): Promise<PatientDeliveries> {
+  const business = businessId ? sql`and i.business_id = ${businessId}` : sql``;
+  const naming = spellings.map(
+    (name) => sql`select ${columns(families)} from inbox i
+      where i.envelope #>> ${sql.lit(`{data,${name}}`)} = ${id} ${business}`,
+  );
+  const { rows: named } = await sql<Row>`${sql.join(naming, sql` union `)}`.execute(db);
+  const things = distinctThings(named);
+  const about: Row[] = [];
+  for (const family of families) about.push(...(await readAbout(db, families, family, things)));
+  const others = about.filter(({ patients }) => patients.length > 0 && !patients.includes(id));
+  const shared = new Set(others.map(keyOf));
+  const own = things.filter((thing) => !shared.has(keyOf(thing)));
+  const nameless = about.filter((row) => row.patients.length === 0 && !shared.has(keyOf(row)));
+  return { ids: [...new Set([...named, ...nameless].map((row) => row.id))], things, own };
+}
+
+/** The ids of the applied deliveries about things. */
+export async function findApplied(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  things: readonly Thing[],
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (const family of families) {
+    const about = deliveriesAbout(families, family, things);
+    if (!about) continue;
+    const { rows } =
+      await sql<Row>`select id from (${about}) about join applied_deliveries using (id)`.execute(db);
+    ids.push(...rows.map(({ id }) => id));
+  }
+  return [...new Set(ids)];
+}
+
+async function readAbout(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  family: Family,
+  things: readonly Thing[],
+): Promise<Row[]> {
+  const about = deliveriesAbout(families, family, things);
+  return about ? (await sql<Row>`${about}`.execute(db)).rows : [];
+}
+
+/**
+ * The query for the deliveries of one family about things. Those of a family with versions are found by its tables, where
+ * they are applied; other families have an index on the thing.
+ */
+function deliveriesAbout(
+  families: readonly Family[],
+  family: Family,
+  things: readonly Thing[],
+): RawBuilder<unknown> | undefined {
+  const { name, table, versions, identifiedBy } = family;
+  const wanted = things.filter((thing) => thing.family === name);
+  if (!identifiedBy || wanted.length === 0) return undefined;
+  const type = family.fields[identifiedBy]!.json === 'numeric' ? sql`bigint` : sql`text`;
+  const list = sql`unnest(${wanted.map(({ business_id }) => business_id)}::text[],
+    ${wanted.map(({ thing }) => thing)}::${type}[]) as wanted (business, thing)`;
+  const id = sql.raw(thingIdOf(family, 'i')!);
+  if (!versions) {
+    return sql`select ${columns(families)} from ${list}
+      join inbox i on i.family = ${sql.lit(name)} and i.business_id = business
+        and i.envelope #>> ${sql.lit(`{data,${identifiedBy}}`)} = thing::text`;
+  }
+  const key = sql`business_id = business and ${sql.ref(identifiedBy)} = thing`;
+  const unapplied = ['pending_deliveries', 'failed_deliveries'].map(
+    (status) => sql`select ${columns(families)} from ${sql.table(status)} s join inbox i using (id)
+      where s.family = ${name} and (i.business_id, ${id}) in (select business, thing from ${list})`,
+  );
+  return sql`
+    select ${columns(families)} from ${list}
+    cross join lateral (
+      select delivery_id from ${sql.table(table)} where ${key}
+      union all
+      select delivery_id from ${sql.table(versions)} where ${key}
+    ) made
+    join inbox i on i.id = made.delivery_id
+    union
+    ${sql.join(unapplied, sql` union `)}`;
+}
+
+/** Those of Row. */
+const columns = (families: readonly Family[]) =>
+  sql`i.id, i.family, i.business_id, ${sql.raw(thingOf(families, 'i'))} as thing,
+      patients_of(i.envelope->'data') as patients`;
+
+const keyOf = ({ family, business_id, thing }: Thing) => JSON.stringify([family, business_id, thing]);
+
+function distinctThings(rows: readonly Row[]): Thing[] {
+  const things = rows.filter(({ thing }) => thing !== null);
+  return [...new Map(things.map((row) => [keyOf(row), row])).values()];
+}

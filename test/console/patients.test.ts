@@ -1,0 +1,144 @@
+import { strFromU8, unzipSync } from 'fflate';
+import {
+  consentFormCallback,
+  receiptCallback,
+  receiptData,
+  reviewRequestCallback,
+} from '../support/callbacks.ts';
+import { apply, clear } from '../support/deliveries.ts';
+import { useConsole } from './use-console.ts';
+
+const { database, visitor } = useConsole();
+
+const patient = receiptData.patient_oid;
+beforeEach(async () => {
+  await clear(database);
+  await database.pool.query('truncate erasures, patient_holds, patient_pseudonyms cascade');
+  await apply(database, [
+    receiptCallback(),
+    receiptCallback({
+      event: 'receipt.updated',
+      event_time: 1_700_000_009,
+      data: { net_amount: 12345678901234.56 },
+    }),
+    consentFormCallback(),
+    reviewRequestCallback(),
+    receiptCallback({ data: { receipt_id: 2, patient_oid: 'somebody-else' } }),
+  ]);
+});
+
+const read = async (path: string, fields: Record<string, string> = { patient }) => {
+  const response = await visitor.post(path, fields);
+  return { status: response.status, page: await response.text() };
+};
+const count = async (from: string) => Number((await database.rows(`select count(*) from ${from}`))[0]!.count);
+const lastEntry = async () =>
+  (
+    await database.rows(
+      `
+    select action, rows::int as rows, patients = array[(select patient_hash(salt, '', $1) from erasure_salt)] as about
+    from access_log order by entry desc limit 1`,
+      [patient],
+    )
+  )[0];
+
+it('shows what is held about a patient in all three spellings, and nothing of others', async () => {
+  const { page } = await read('/patients');
+  expect(page.match(/href="\/console\/deliveries\/[\da-f-]{36}"/g)).toHaveLength(4);
+  for (const event of ['receipt.updated', 'mcert.created', 'google_review.request'])
+    expect(page).toContain(event);
+  expect(page).not.toContain('somebody-else');
+  expect(await lastEntry()).toEqual({ action: 'reveal', rows: 8, about: true });
+});
+
+it('the address of no page contains the id of a patient', async () => {
+  const page = await visitor.read('/patients');
+  expect(page).toMatch(/<form method="post" action="\/console\/patients"/);
+  const found = await read('/patients');
+  expect(found.page.match(/(href|action)="[^"]*"/g)!.join()).not.toContain(patient);
+});
+
+it('exports everything that is held, and who looked at it, as JSON and as CSV', async () => {
+  await read('/patients');
+  const response = await visitor.post('/patients/export', { patient });
+  expect(response.headers.get('content-disposition')).toBe('attachment; filename="patient.zip"');
+  const files = unzipSync(new Uint8Array(await response.arrayBuffer()));
+  const text = (name: string) => strFromU8(files[name]!);
+  const data = JSON.parse(text('patient.json'));
+  expect(data.deliveries).toHaveLength(4);
+  expect(data.deliveries[0]).toMatchObject({
+    received_at: expect.any(String),
+    envelope: { data: expect.any(Object) },
+  });
+  expect(data.receipts).toMatchObject([{ receipt_id: 4711, name: receiptData.name }]);
+  expect([data.receipt_versions.length, data.consent_forms.length, data.review_requests.length]).toEqual([
+    1, 1, 1,
+  ]);
+  expect(data.access_log.at(-1)).toMatchObject({ actor: 'admin-token', action: 'reveal' });
+  // A double has fewer digits.
+  expect(text('patient.json')).toContain('12345678901234.56');
+  expect(text('receipts.csv')).toContain('12345678901234.56');
+  expect(text('deliveries.csv').split('\r\n')[0]).toMatch(/^id,event,family,/);
+  expect(
+    Object.values(files)
+      .map((file) => strFromU8(file))
+      .join(),
+  ).not.toContain('somebody-else');
+  expect(await lastEntry()).toEqual({ action: 'export', rows: 8, about: true });
+});
+
+it('an erasure is previewed, then done, and its certificate is listed without the patient', async () => {
+  expect((await read('/patients/erase/preview')).page).toContain('Nothing was changed yet.');
+  expect(await count('receipts')).toBe(2);
+  const { page } = await read('/patients/erase');
+  expect(await database.rows('select receipt_id::int as id from receipts')).toEqual([{ id: 2 }]);
+  const [certificate] = await database.rows('select id from erasures');
+  for (const shown of [page, await visitor.read('/patients')]) {
+    expect(shown).toContain(certificate!.id);
+    expect(shown).not.toContain(patient);
+  }
+  expect(await lastEntry()).toEqual({ action: 'erase', rows: 4, about: true });
+  expect(await count('patient_pseudonyms')).toBe(0);
+});
+
+it('a hold is placed and released', async () => {
+  expect((await read('/patients/hold')).page).toContain('Release the hold');
+  expect(await count('patient_holds')).toBe(1);
+  expect((await read('/patients/release')).page).not.toContain('Release the hold');
+  expect(await count('patient_holds')).toBe(0);
+});
+
+it('of a patient about whom nothing is held, no id is kept', async () => {
+  const { page } = await read('/patients', { patient: 'unknown-patient' });
+  expect(page).toContain('No deliveries.');
+  await read('/patients/export', { patient: 'unknown-patient' });
+  await read('/patients/erase', { patient: 'unknown-patient' });
+  for (const table of ['access_log', 'patient_pseudonyms', 'erased', 'erasures']) {
+    expect(JSON.stringify(await database.rows(`select t::text as row from ${table} t`))).not.toContain(
+      'unknown-patient',
+    );
+  }
+});
+
+it('without an id, the form says what to enter', async () => {
+  expect(await read('/patients', {})).toMatchObject({
+    status: 400,
+    page: expect.stringContaining('Enter the id of a patient.'),
+  });
+});
+
+it('where the access log cannot be written, nothing is shown, exported or erased', async () => {
+  await database.pool.query('alter table access_log_head rename to elsewhere');
+  try {
+    for (const path of ['/patients', '/patients/export']) {
+      const { status, page } = await read(path);
+      expect([path, status]).toEqual([path, 503]);
+      expect(page).not.toContain('receipt.created');
+    }
+    expect((await read('/patients/erase')).status).toBeGreaterThanOrEqual(500);
+    expect(await count('receipts')).toBe(2);
+    expect(await count('erased')).toBe(0);
+  } finally {
+    await database.pool.query('alter table elsewhere rename to access_log_head');
+  }
+});

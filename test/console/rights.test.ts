@@ -1,0 +1,186 @@
+import { openConsole } from '../../src/console/app.ts';
+import type { ConsoleDependencies } from '../../src/console/dependencies.ts';
+import { guardRoutes } from '../../src/console/guard.ts';
+import { type Role, rights, roles } from '../../src/console/rights.ts';
+import { families } from '../../src/families/index.ts';
+import { createLog } from '../../src/log.ts';
+import { paths, receiptCallback } from '../support/callbacks.ts';
+import { apply } from '../support/deliveries.ts';
+import { post } from '../support/service.ts';
+import { useConsole } from './use-console.ts';
+import { adminToken, postForm, signInTo, type Visitor, visitAs } from './visitor.ts';
+
+const oidc = {
+  // Nobody listens there.
+  issuer: 'http://127.0.0.1:9',
+  clientId: 'console',
+  clientSecret: 'a-client-secret',
+  rolesClaim: 'roles',
+};
+const { database, service } = useConsole({ prepare: async () => ({ oidc }) });
+
+type Visitors = 'no session' | Role | 'admin token';
+const visitors: Visitors[] = ['no session', ...roles, 'admin token'];
+
+/** A request of each route, and the status that each visitor gets, in the order of `visitors`. */
+interface Expected {
+  path?: string;
+  fields?: Record<string, string>;
+  statuses: number[];
+}
+
+const everybody = (status: number) => visitors.map(() => status);
+const signedIn = [401, 200, 200, 200, 200];
+const fromOperator = [401, 403, 200, 200, 200];
+const onlyPrivacy = [401, 403, 403, 200, 200];
+const none = { faults: 'none' };
+const patient = { patient: 'nobody' };
+
+/** `<delivery>` and `<body>` are replaced by the ids of one that exists. */
+const table: Record<string, Expected> = {
+  'POST /sign-in': { fields: { token: 'wrong' }, statuses: everybody(401) },
+  'GET /sign-in/start': { statuses: everybody(503) },
+  'GET /sign-in/callback': { statuses: everybody(400) },
+  'GET /assets/console.css': { statuses: everybody(200) },
+  'GET /assets/charts.js': { statuses: signedIn },
+  'GET /assets/chart-library.js': { statuses: signedIn },
+  'GET /assets/icon.svg': { statuses: signedIn },
+  'POST /sign-out': { statuses: [401, 303, 303, 303, 303] },
+
+  'GET /': { statuses: signedIn },
+  'GET /deliveries': { statuses: signedIn },
+  'GET /deliveries/:id': { path: '/deliveries/<delivery>', statuses: signedIn },
+  'POST /deliveries/:id/personal': { path: '/deliveries/<delivery>/personal', statuses: onlyPrivacy },
+  'GET /failed': { statuses: signedIn },
+  'POST /replay/preview': { statuses: fromOperator },
+  'POST /replay': { statuses: fromOperator },
+  'GET /quarantine': { statuses: signedIn },
+  'GET /quarantine/:id': { path: '/quarantine/<body>', statuses: signedIn },
+  'POST /quarantine/preview': { fields: none, statuses: fromOperator },
+  'POST /quarantine/replay': { fields: none, statuses: fromOperator },
+  'POST /quarantine/drop': { fields: none, statuses: fromOperator },
+  'POST /quarantine/:id/personal': { path: '/quarantine/<body>/personal', statuses: onlyPrivacy },
+  'GET /reports': { statuses: signedIn },
+  'GET /reports/:view': { path: '/reports/receipts', statuses: signedIn },
+  'GET /reports/:view/csv': { path: '/reports/receipts/csv', statuses: signedIn },
+  'POST /reports/:view/personal': { path: '/reports/receipts/personal', statuses: onlyPrivacy },
+  'POST /reports/:view/csv': { path: '/reports/receipts/csv', statuses: onlyPrivacy },
+  'GET /queue': { statuses: signedIn },
+  'GET /queue/:state': { path: '/queue/waiting', statuses: signedIn },
+  'GET /patients': { statuses: onlyPrivacy },
+  'POST /patients': { fields: patient, statuses: onlyPrivacy },
+  'POST /patients/export': { fields: patient, statuses: onlyPrivacy },
+  'POST /patients/hold': { fields: patient, statuses: onlyPrivacy },
+  'POST /patients/release': { fields: patient, statuses: onlyPrivacy },
+  'POST /patients/erase/preview': { fields: patient, statuses: onlyPrivacy },
+  'POST /patients/erase': { fields: patient, statuses: onlyPrivacy },
+  'GET /access-log': { statuses: onlyPrivacy },
+};
+
+const ids: Record<string, string> = {};
+const users = {} as Record<Exclude<Visitors, 'no session'>, Visitor>;
+beforeAll(async () => {
+  const now = Math.floor(Date.now() / 1000);
+  const [delivery] = await apply(database, [receiptCallback({ event_time: now, data: { created_at: now } })]);
+  await post(service.url + paths.receipt, '<html>');
+  const [body] = await database.rows('select id from quarantine');
+  Object.assign(ids, { '<delivery>': delivery, '<body>': body!.id });
+  for (const role of roles) users[role] = await visitAs(service.url, role, oidc.clientSecret);
+  users['admin token'] = await signInTo(service.url);
+});
+
+function request(visitor: Visitors, route: string, { path, fields = {} }: Expected): Promise<Response> {
+  const [method, pattern] = route.split(' ') as [string, string];
+  const address = (path ?? pattern).replace(/<\w+>/, (name) => ids[name]!);
+  if (visitor !== 'no session') {
+    return method === 'GET' ? users[visitor].get(address) : users[visitor].post(address, fields);
+  }
+  const url = `${service.url}/console${address}`;
+  return method === 'GET' ? fetch(url, { redirect: 'manual' }) : postForm(url, fields);
+}
+
+/** The routes of the console, as Express has them. */
+async function routesOf(dependencies: Partial<ConsoleDependencies>): Promise<string[]> {
+  const { app, close } = openConsole({
+    ...{ adminToken, oidc, trustProxy: 0, timezone: 'UTC', databaseUrl: database.url, families },
+    ...{ attempts: { consume: () => {} }, downloads: { stalledMs: 1000, totalMs: 1000 } },
+    ...{ log: createLog('silent'), queue: {}, ...dependencies },
+  } as ConsoleDependencies);
+  await close();
+  return app.router.stack.flatMap(({ route }) =>
+    route ? route.stack.map(({ method }) => `${method.toUpperCase()} ${route.path}`) : [],
+  );
+}
+
+it('the table of this test has every route of the console, and so has the table of rights', async () => {
+  const routes = [...new Set(await routesOf({}))].sort();
+  expect(Object.keys(table).sort()).toEqual(routes);
+  expect(Object.keys(rights).sort()).toEqual(routes);
+});
+
+it.each(Object.entries(table))('%s is for the roles of the table alone', async (route, expected) => {
+  const statuses: number[] = [];
+  for (const visitor of visitors) {
+    const response = await request(visitor, route, expected);
+    statuses.push(response.status);
+    const text = await response.text();
+    if (response.status === 403) {
+      const least = visitors.slice(1)[expected.statuses.slice(1).indexOf(200)];
+      expect(text).toMatch(new RegExp(`This takes the role ${least}[ .].*Your role is ${visitor}\\.`));
+    }
+    if (response.status === 401) expect(text).not.toMatch(/<nav|<table|sign-out/);
+  }
+  expect(statuses).toEqual(expected.statuses);
+});
+
+it.each(roles)('no page shows the role %s a button or a section that it may not use', async (role) => {
+  for (const [route, expected] of Object.entries(table)) {
+    if (!route.startsWith('GET /') || /assets|sign-in|csv/.test(route)) continue;
+    const text = await (await request(role, route, expected)).text();
+    const posts = Array.from(
+      text.matchAll(/method="post" action="\/console([^"]*)"/g),
+      ([, to]) => `POST ${to}`,
+    );
+    const nav = /<nav aria-label="Sections">.*?<\/nav>/s.exec(text)![0];
+    const links = Array.from(nav.matchAll(/href="\/console([^"]*)"/g), ([, to]) => `GET ${to || '/'}`);
+    for (const used of [...posts, ...links]) {
+      const [, { statuses }] = Object.entries(table).find(([one]) =>
+        new RegExp(`^${one.replace(/:\w+/g, '[^/]+')}$`).test(used),
+      )!;
+      expect([route, used, statuses[visitors.indexOf(role)]]).not.toContain(403);
+    }
+  }
+});
+
+it('the header names the user and the role', async () => {
+  expect(await users.operator.read('/queue')).toMatch(/operator@clinic\.invalid <span>operator</);
+  expect(await users['admin token'].read('/queue')).toMatch(/admin-token <span>privacy</);
+});
+
+it('a viewer sees no body, no personal data, and no name of an undocumented field', async () => {
+  const at = Date.now();
+  const canary = { name: 'CANARY', CANARY: 1, patient_oid: 'CANARY', mobile: 'CANARY', created_at: at };
+  const sent = {
+    ...receiptCallback({ event_time: Math.floor(at / 1000), data: canary }),
+    CANARY_BESIDE: 'x',
+  };
+  const [id] = await apply(database, [sent]);
+  await post(service.url + paths.receipt, { ...sent, event_time: 'x' });
+  const bodies = await database.rows('select id from quarantine');
+  const pages = [
+    ...['', '/deliveries', `/deliveries/${id}`, '/failed', '/quarantine', '/reports/receipts'],
+    ...['/reports/all_receipts', '/reports/receipts/csv', '/reports/quarantine', '/queue'],
+    ...bodies.map((body) => `/quarantine/${body.id}`),
+  ];
+  for (const page of pages) {
+    expect([page, (await users.viewer.read(page)).includes('CANARY')]).toEqual([page, false]);
+  }
+  expect(await users.viewer.read(`/deliveries/${id}`)).toContain('1 undocumented field');
+});
+
+it('a route that the table of rights does not list cannot be added', () => {
+  const added: string[] = [];
+  const routes = guardRoutes({ get: (path: string) => added.push(path) } as never);
+  expect(() => routes.get('/secrets' as '/queue', () => {})).toThrow('does not list GET /secrets');
+  expect(added).toEqual([]);
+});
