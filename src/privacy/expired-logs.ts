@@ -2,8 +2,8 @@ import { type Kysely, sql } from 'kysely';
 import { patientsInBody, patientsNamedIn } from '../intake/patients-in-body.ts';
 import type { Tables } from '../store/tables.ts';
 import { logAccess } from './access-log.ts';
-import { isHeld, lockHolds } from './holds.ts';
-import type { Pass, Step } from './retention.ts';
+import type { Pass, Step } from './policy.ts';
+import { lockHolds, namesHeld } from './skip-held.ts';
 
 const bodiesPerStep = 200;
 const entriesPerStep = 20_000;
@@ -44,7 +44,7 @@ async function findHeld(
   if (named.length === 0) return new Set();
   const held = await sql<{ id: string }>`
     select id from jsonb_to_recordset(${JSON.stringify(named)}::jsonb) as n(id uuid, business text, patient text)
-    where ${isHeld(sql`n.business`, sql`jsonb_build_object('patient_id', n.patient)`)}`.execute(tx);
+    where ${namesHeld(sql`n.business`, sql`jsonb_build_object('patient_id', n.patient)`)}`.execute(tx);
   return new Set(held.rows.map(({ id }) => id));
 }
 

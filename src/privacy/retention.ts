@@ -6,28 +6,10 @@ import { type Actor, logAccess } from './access-log.ts';
 import { destroyErased } from './destroy.ts';
 import { deleteExpired, reduceBodies } from './expired-deliveries.ts';
 import { deleteOldEntries, deleteQuarantined } from './expired-logs.ts';
+import type { Counts, Pass } from './policy.ts';
 
 /** How long things are kept, in milliseconds: by family name, `bodies`, `quarantine`, `access_log`. */
 export type Retention = Readonly<Record<string, number>>;
-
-/** The number of rows by table. */
-export type Counts = Record<string, number>;
-
-/** The name of a policy, as in `Retention`, or `erased`; and the number of rows that a step deleted. */
-export type Step = [policy: string, deleted: Counts];
-
-/** What the policies share. */
-export interface Pass {
-  db: Kysely<Tables>;
-  families: readonly Family[];
-  /** By policy: what is older goes. */
-  cutoffs: Readonly<Record<string, Date>>;
-  /** Nothing changes. */
-  dryRun: boolean;
-  actor: Actor;
-  /** Runs a step in a transaction of its own; a dry run rolls it back. */
-  inTransaction: <T>(run: (tx: Kysely<Tables>) => Promise<T>) => Promise<T>;
-}
 
 export interface PolicyOutcome {
   policy: string;
