@@ -15,12 +15,12 @@ const taken: Record<DeliveryStatus, (families: string) => string> = {
   delete from pending_deliveries where id = any($1::uuid[]) and family in (${families}) and not exists (select from gate)
   returning id, null::timestamptz as applied_at`,
   failed: (families) => `
-  delete from failed_deliveries where id = any($1::uuid[]) and family in (${families}) and not exists (select from gate)
-    and ${isWhole('failed_deliveries')}
+  delete from failed_deliveries where id = any($1::uuid[]) and family in (${families})
+    and ${isWhole('failed_deliveries')} and not exists (select from gate)
   returning id, applied_at`,
   applied: (families) => `
-  select id, applied_at from applied_deliveries where id = any($1::uuid[]) and family in (${families}) and not exists (select from gate)
-    and ${isWhole('applied_deliveries')}
+  select id, applied_at from applied_deliveries where id = any($1::uuid[]) and family in (${families})
+    and ${isWhole('applied_deliveries')} and not exists (select from gate)
   order by id for update`,
 };
 

@@ -103,7 +103,10 @@ export async function withPlanForAnySize<T>(
 ): Promise<T> {
   const tx = await db.startTransaction().execute();
   try {
-    await setPlanForAnySize(tx);
+    const settings = Object.entries(planForAnySize).map(
+      ([name, value]) => sql`set_config(${name}, ${value}, true)`,
+    );
+    await sql`select ${sql.join(settings)}`.execute(tx);
     const result = await run(tx);
     await (dryRun ? tx.rollback() : tx.commit()).execute();
     return result;
@@ -111,14 +114,6 @@ export async function withPlanForAnySize<T>(
     await tx.rollback().execute();
     throw error;
   }
-}
-
-/** Gives a transaction the settings `planForAnySize`. */
-export async function setPlanForAnySize(tx: Kysely<Tables>): Promise<void> {
-  const settings = Object.entries(planForAnySize).map(
-    ([name, value]) => sql`set_config(${name}, ${value}, true)`,
-  );
-  await sql`select ${sql.join(settings)}`.execute(tx);
 }
 
 /**

@@ -7,10 +7,10 @@ const lineEveryMs = 2_000;
  *
  * @param total undefined: not known
  */
-export function startProgress(total: number | undefined, done: string) {
+export function startProgress(total: number | undefined, verb: string) {
   const of = total === undefined ? '' : `/${total}`;
   if (process.stderr.isTTY) {
-    const format = `${total === undefined ? '' : '{bar} '}{value}${of} ${done}`;
+    const format = `${total === undefined ? '' : '{bar} '}{value}${of} ${verb}`;
     const bar = new cliProgress.SingleBar({ format }, cliProgress.Presets.rect);
     bar.start(total ?? 0, 0);
     return { advance: (by = 1) => bar.increment(by), stop: () => bar.stop() };
@@ -22,7 +22,7 @@ export function startProgress(total: number | undefined, done: string) {
       value += by;
       if (performance.now() - last < lineEveryMs) return;
       last = performance.now();
-      process.stderr.write(`${value}${of} ${done}\n`);
+      process.stderr.write(`${value}${of} ${verb}\n`);
     },
     stop: () => {},
   };

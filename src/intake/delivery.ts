@@ -13,7 +13,6 @@ export type AppendResult = 'accepted' | 'duplicate' | 'erased';
 export type ReceiveResult = AppendResult | 'expired';
 
 export type Stored = 'accepted' | 'duplicate';
-
 export type NotStored = Exclude<ReceiveResult, Stored>;
 
 /** Raised while no store is available: the sender has to resend. */

@@ -1,4 +1,4 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { applyAgain } from '../apply/apply.ts';
 import type { Family } from '../families/index.ts';
 import { patientsInBody, patientsNamedIn } from '../intake/patients-in-body.ts';
@@ -84,7 +84,7 @@ export async function erasePatient(
  * @returns the number of rows by table
  */
 export async function eraseDeliveries(
-  tx: Transaction<Tables>,
+  tx: Kysely<Tables>,
   families: readonly Family[],
   { ids, things }: Pick<PatientDeliveries, 'ids' | 'things'>,
   withholding: Withholding,
@@ -104,14 +104,14 @@ export async function eraseDeliveries(
   return { ...counts, withheld };
 }
 
-async function beginCertificate(tx: Transaction<Tables>, { id }: Actor): Promise<string> {
+async function beginCertificate(tx: Kysely<Tables>, { id }: Actor): Promise<string> {
   const { rows } = await sql<{ id: string }>`
     insert into erasures (erased_by, counts) values (${id}, '{}') returning id`.execute(tx);
   return rows[0]!.id;
 }
 
 async function completeCertificate(
-  tx: Transaction<Tables>,
+  tx: Kysely<Tables>,
   id: string,
   counts: Record<string, number>,
 ): Promise<Certificate> {
@@ -127,7 +127,7 @@ async function completeCertificate(
 
 /** The hashes of a patient, of every business and of those of the things. */
 async function readHashes(
-  tx: Transaction<Tables>,
+  tx: Kysely<Tables>,
   { id, businessId }: Patient,
   things: readonly Thing[],
 ): Promise<Buffer[]> {
@@ -147,7 +147,7 @@ async function readHashes(
  * nobody where they are the patient's alone.
  */
 async function listAsErased(
-  tx: Transaction<Tables>,
+  tx: Kysely<Tables>,
   { id, businessId = '' }: Patient,
   { ids, things, own }: PatientDeliveries,
   erasureId: string,
@@ -207,7 +207,7 @@ export async function findInQuarantine(
 
 /** @returns the number of bodies */
 export async function eraseQuarantined(
-  tx: Transaction<Tables>,
+  tx: Kysely<Tables>,
   ids: readonly string[],
   withholding: Withholding,
 ): Promise<number> {
@@ -219,11 +219,7 @@ export async function eraseQuarantined(
 }
 
 /** The access log names the patient no more, unless data of another business remains. */
-async function erasePseudonym(
-  tx: Transaction<Tables>,
-  { id }: Patient,
-  withholding: Withholding,
-): Promise<void> {
+async function erasePseudonym(tx: Kysely<Tables>, { id }: Patient, withholding: Withholding): Promise<void> {
   const pseudonym = sql`patient_pseudonyms p where p.patient_id = ${id} and p.pseudonym = any(${withholding.patients}::bytea[])
     and not exists (select from inbox where envelope #>> '{data,patient_oid}' = ${id})
     and not exists (select from inbox where envelope #>> '{data,patientid}' = ${id})

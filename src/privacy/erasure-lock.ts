@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Kysely, sql, type Transaction } from 'kysely';
-import { setPlanForAnySize } from '../apply/apply.ts';
+import { type Kysely, sql } from 'kysely';
+import { withPlanForAnySize } from '../apply/apply.ts';
 import type { Tables } from '../store/tables.ts';
 
 /** Raised where the statements in progress do not end in time. Nothing was changed. */
@@ -28,11 +28,11 @@ const taken = new Set(['55P03', '40P01']);
 export async function whileNothingIsStored<T>(
   db: Kysely<Tables>,
   isDryRun: boolean,
-  step: (tx: Transaction<Tables>) => Promise<T>,
+  step: (tx: Kysely<Tables>) => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await inTransaction(db, isDryRun, step);
+      return await withPlanForAnySize(db, lockedBefore(step, isDryRun), isDryRun);
     } catch (error) {
       if (!taken.has((error as { code?: string }).code ?? '')) throw error;
       if (attempt === attempts) throw new ErasureDelayed(error);
@@ -41,22 +41,11 @@ export async function whileNothingIsStored<T>(
   }
 }
 
-async function inTransaction<T>(
-  db: Kysely<Tables>,
-  isDryRun: boolean,
-  step: (tx: Transaction<Tables>) => Promise<T>,
-): Promise<T> {
-  const tx = await db.startTransaction().execute();
-  try {
+const lockedBefore =
+  <T>(step: (tx: Kysely<Tables>) => Promise<T>, isDryRun: boolean) =>
+  async (tx: Kysely<Tables>) => {
     await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(tx);
-    await setPlanForAnySize(tx);
     // Conflicts with the share lock of the statements that store and apply, and not with pg_dump or a vacuum of inbox.
     if (!isDryRun) await sql`lock table erased in exclusive mode`.execute(tx);
-    const result = await step(tx);
-    await (isDryRun ? tx.rollback() : tx.commit()).execute();
-    return result;
-  } catch (error) {
-    await tx.rollback().execute();
-    throw error;
-  }
-}
+    return step(tx);
+  };

@@ -191,8 +191,9 @@ it("nothing of a request's content appears in a scrape", async () => {
   const { metrics } = await scrape(url);
   const own = [...metrics].filter(([name]) => name.startsWith('receiver_'));
   const labels = own.flatMap(([, { samples }]) => samples.flatMap((sample) => Object.keys(sample.labels)));
-  const names = ['family', 'status', 'store', 'state', 'reason', 'policy', 'hash', 'le'];
-  expect(new Set(labels)).toEqual(new Set(names));
+  expect(new Set(labels)).toEqual(
+    new Set(['family', 'status', 'store', 'state', 'reason', 'hash', 'policy', 'le']),
+  );
 });
 
 it('two services in one process do not share counts', async () => {
