@@ -66,8 +66,8 @@ export async function runRetention(
   return outcomes;
 }
 
-/** The pause after a step, so that callbacks keep coming: as long as the step, which takes longer under load. */
-export const pauseFor = (stepMs: number) => Math.max(20, stepMs);
+/** The pause after a step, so that callbacks keep coming: three quarters of the step, which takes longer under load. */
+export const pauseFor = (stepMs: number) => Math.max(20, stepMs * 0.75);
 
 /** @returns the number of rows added */
 function add(total: Counts, counts: Counts): number {
