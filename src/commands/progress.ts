@@ -3,7 +3,7 @@ import cliProgress from 'cli-progress';
 const lineEveryMs = 2_000;
 
 /**
- * Shows the progress of a command: a bar on a terminal, otherwise a line every two seconds.
+ * Shows progress, such as `replayed`: a bar on a terminal, otherwise a line every two seconds.
  *
  * @param total undefined: not known
  */

@@ -19,7 +19,7 @@ export interface QuarantineReplayOptions {
 /**
  * Replays rows of the quarantine, one after the other, and marks those that were not rejected.
  *
- * @returns `accepted` includes the duplicates; `notStored`: they are older than what their family keeps
+ * @returns `accepted` includes the duplicates; `notStored`: expired or erased ones
  * @throws Unavailable
  */
 export async function replayQuarantine(
@@ -36,7 +36,7 @@ export async function replayQuarantine(
       addMessage(outcome.reasons, result.reason, id);
     } else {
       if (!dryRun) await markReplayed(db, id);
-      if (result.outcome === 'expired') outcome.notStored += 1;
+      if (result.outcome === 'expired' || result.outcome === 'erased') outcome.notStored += 1;
       else outcome.accepted += 1;
       if (result.outcome === 'duplicate') outcome.duplicates += 1;
     }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { logAccess } from './access-log.ts';
-import { lockHolds } from './holds.ts';
-import type { Pass, Step } from './retention.ts';
+import type { Pass, Step } from './policy.ts';
+import { lockHolds } from './skip-held.ts';
 
 const recordsPerStep = 500;
 

@@ -3,8 +3,8 @@ import type { Family } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
 import { idAt } from '../uuid.ts';
 import { deleteDeliveries } from './delete-deliveries.ts';
-import { isHeld, lockHolds } from './holds.ts';
-import type { Pass, Step } from './retention.ts';
+import type { Pass, Step } from './policy.ts';
+import { lockHolds, namesHeld } from './skip-held.ts';
 
 const perScan = 20_000;
 const perStep = 500;
@@ -99,7 +99,7 @@ const patientFields = sql`${patients}::text[]`;
 const keptFields = ({ name, identifiedBy }: Family) =>
   sql`when ${name} then ${identifiedBy ? [...patients, identifiedBy] : patients}::text[]`;
 
-const isOfHeld = isHeld(sql`i.business_id`, sql`i.envelope->'data'`);
+const isOfHeld = namesHeld(sql`i.business_id`, sql`i.envelope->'data'`);
 
 interface Found {
   id: string;

@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely';
+import { patientsInBody, patientsNamedIn } from '../intake/patients-in-body.ts';
 import type { Tables } from '../store/tables.ts';
 import { logAccess } from './access-log.ts';
-import { isHeld, lockHolds } from './holds.ts';
-import type { Pass, Step } from './retention.ts';
+import type { Pass, Step } from './policy.ts';
+import { lockHolds, namesHeld } from './skip-held.ts';
 
 const bodiesPerStep = 200;
 const entriesPerStep = 20_000;
@@ -30,33 +31,21 @@ export async function* deleteQuarantined({ cutoffs, inTransaction }: Pass): Asyn
   }
 }
 
-/** Bodies that can be parsed and name a held patient. */
+/** Bodies that name a held patient, as far as they can be read. */
 async function findHeld(
   tx: Kysely<Tables>,
   rows: readonly { id: string; body: Buffer | null }[],
 ): Promise<Set<string>> {
-  const parsed = rows.flatMap(({ id, body }) => {
-    const callback = body ? parse(body) : undefined;
-    return callback ? [{ id, ...callback }] : [];
-  });
-  if (parsed.length === 0) return new Set();
+  const named = rows.flatMap(({ id, body }) =>
+    body
+      ? patientsNamedIn(body).map((patient) => ({ id, business: patientsInBody(body).business, patient }))
+      : [],
+  );
+  if (named.length === 0) return new Set();
   const held = await sql<{ id: string }>`
-    select id from jsonb_to_recordset(${JSON.stringify(parsed)}::jsonb) as p(id uuid, business text, data jsonb)
-    where ${isHeld(sql`p.business`, sql`p.data`)}`.execute(tx);
+    select id from jsonb_to_recordset(${JSON.stringify(named)}::jsonb) as n(id uuid, business text, patient text)
+    where ${namesHeld(sql`n.business`, sql`jsonb_build_object('patient_id', n.patient)`)}`.execute(tx);
   return new Set(held.rows.map(({ id }) => id));
-}
-
-const patients = ['patient_oid', 'patientid', 'patient_id'];
-
-/** The business and the patients of a body; undefined where it names none. */
-function parse(body: Buffer): { business: string; data: Record<string, string> } | undefined {
-  try {
-    const { business_id, data } = JSON.parse(body.toString());
-    const named = patients.filter((name) => data[name] != null).map((name) => [name, String(data[name])]);
-    return { business: String(business_id), data: Object.fromEntries(named) };
-  } catch {
-    return undefined;
-  }
 }
 
 /**

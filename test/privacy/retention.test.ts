@@ -204,7 +204,7 @@ describe('deliveries', () => {
     await setTimes(
       database,
       { received_at: `now() - interval '2 years'`, applied_at: 'now()' },
-      `family = 'consent_form'`,
+      `family <> 'review_request'`,
     );
     await database.pool.query(`insert into quarantine (id, path, reason, body, last_received_at)
       values (gen_random_uuid(), 'p', 'not_json', '{', now() - interval '2 days')`);
@@ -214,7 +214,7 @@ describe('deliveries', () => {
     expect([await everything(), await count('quarantine'), await count('access_log')]).toEqual(before);
     expect(dry).toMatchObject({
       receipt: { receipts: 2, receipt_versions: 2, deliveries: 4 },
-      bodies: { bodies: 1 },
+      bodies: { bodies: 3 },
       quarantine: { quarantine: 1 },
     });
     expect(await run(retention)).toEqual(dry);
@@ -387,10 +387,11 @@ describe('the access log', () => {
     expect(first!.entry).toBe(entries[1]);
   });
 
-  it('a duration of a year never deletes entries of the last calendar year', async () => {
+  it('of the last calendar year stays, whatever the duration', async () => {
     const entry = await add([]);
-    await ago('365 days 7 hours', `entry <= ${entry}`);
-    await run({ access_log: yearMs });
+    await ago('300 days', `entry <= ${entry}`);
+    expect(await run({ access_log: 1 })).toMatchObject({ access_log: {} });
+    expect(await database.rows(`select 1 from access_log where entry = ${entry}`)).toHaveLength(1);
   });
 });
 

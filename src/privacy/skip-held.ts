@@ -10,7 +10,7 @@ export async function lockHolds(tx: Kysely<Tables>): Promise<void> {
 }
 
 /** Whether a patient of a callback is held. The hashes are only computed where there are holds. */
-export const isHeld = (business: RawBuilder<unknown>, data: RawBuilder<unknown>) => sql<boolean>`(
+export const namesHeld = (business: RawBuilder<unknown>, data: RawBuilder<unknown>) => sql<boolean>`(
   exists (select from patient_holds) and exists (
     select from patient_holds h where h.hash = any(patient_hashes((select salt from erasure_salt), ${business}, ${data}))
   ))`;
