@@ -70,7 +70,7 @@ export async function openStores(
     connections: 4,
     name: 'receiver inbox',
     queryTimeoutMs: databaseTimeoutMs,
-    settings: { lock_timeout: databaseTimeoutMs * 0.8, synchronous_commit: 'on' },
+    settings: { lock_timeout: databaseTimeoutMs * 0.8, synchronous_commit: 'on', ...planForAnySize },
   });
   onStop(inboxDatabase.close);
   const circuit = databaseCircuit(inboxDatabase.pool, { log, observe });

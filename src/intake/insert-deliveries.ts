@@ -18,7 +18,7 @@ with incoming as materialized (
 ), refused as materialized (
   select id
   from incoming i
-  cross join erasure_salt
+  cross join (select salt from erasure_salt limit 1) salts
   cross join lateral (
     select ${thingOf(families, 'i')} as thing, envelope->>'business_id' as business, envelope->'data' as data offset 0
   ) d

@@ -36,7 +36,7 @@ with gate as (
 ), refused as materialized (
   select id
   from rejected
-  cross join erasure_salt
+  cross join (select salt from erasure_salt limit 1) salts
   cross join lateral (
     select patients->>'business' as business, patients->>'thing' as thing, patients->'data' as data offset 0
   ) d

@@ -1,11 +1,15 @@
 import fc from 'fast-check';
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { replayDeliveries } from '../../src/apply/replay.ts';
-import { families } from '../../src/families/index.ts';
-import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
+import { type Family, families } from '../../src/families/index.ts';
+import type { ReceiveResult } from '../../src/intake/delivery.ts';
+import { Intake } from '../../src/intake/intake.ts';
+import { createLog } from '../../src/log.ts';
 import { erasePatient } from '../../src/privacy/erase.ts';
 import type { Patient } from '../../src/privacy/find-deliveries.ts';
 import { holdPatient, releasePatient } from '../../src/privacy/hold.ts';
+import { runRetention } from '../../src/privacy/retention.ts';
+import { databaseCircuit } from '../../src/store/circuits.ts';
 import {
   consentFormCallback,
   deliveryOf,
@@ -15,6 +19,7 @@ import {
 } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { apply, clear } from '../support/deliveries.ts';
+import { testConfig } from '../support/service.ts';
 
 let database: TestDatabase;
 let other: TestDatabase;
@@ -38,14 +43,27 @@ const year = 365 * 86_400_000;
 const options = { actor, keepMs: year, keepsTotals: true };
 const erase = (patient: Patient, more = {}) =>
   erasePatient(database.db, families, patient, { ...options, ...more });
-const insert = (callbacks: object[]) =>
-  insertDeliveries(
-    database.pool,
-    callbacks.map((callback) => deliveryOf(callback as never)),
-  );
+const openIntake = (retention: Record<string, number>) => {
+  const { pool } = database;
+  const log = createLog('silent');
+  const config = testConfig({ retention });
+  return new Intake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
+};
+const receive = async (intake: Intake, callbacks: { event: string }[]) => {
+  const results: ReceiveResult[] = [];
+  for (const callback of callbacks) {
+    const family = (families as readonly Family[]).find(({ events }) => events.includes(callback.event))!;
+    results.push((await intake.receive(Buffer.from(JSON.stringify(callback)), family)).status);
+  }
+  return results;
+};
+const swept = { receipt: year, review_request: year };
 
 const patient = receiptData.patient_oid;
-const soon = Math.floor(Date.now() / 1000) + 3_600;
+const now = Math.floor(Date.now() / 1000);
+const longAgo = now - 2 * 365 * 86_400;
+const recent = now - 86_400;
+const soon = now + 3_600;
 
 /** The rows of the families' tables, without the times at which they were made. */
 async function rowsOf({ rows }: TestDatabase): Promise<unknown[]> {
@@ -69,11 +87,11 @@ async function everything({ rows }: TestDatabase): Promise<string> {
   return JSON.stringify(texts);
 }
 
-describe('any interleaving of callbacks, duplicates, replays and erasures', () => {
+describe('any interleaving of callbacks, duplicates, erasures, holds, replays and sweeps', () => {
   const patients = ['161467756044204', '161467756044205'];
   const named = fc.constantFrom(...patients, undefined);
   const common = {
-    event_time: fc.constantFrom(1_700_000_000, 1_700_000_001, soon),
+    event_time: fc.constantFrom(longAgo, longAgo + 1, recent, soon),
     business_id: fc.constantFrom('b1', 'b2'),
   };
   const marked = fc.integer({ min: 0, max: 1e9 }).map((number) => `marker-${number}-`);
@@ -109,9 +127,9 @@ describe('any interleaving of callbacks, duplicates, replays and erasures', () =
   type Callback = ReturnType<typeof receiptCallback>;
   type Step =
     | { kind: 'send'; callbacks: Callback[] }
-    | { kind: 'apply' | 'replay' }
+    | { kind: 'apply' | 'replay' | 'sweep' }
     | { kind: 'resend'; of: number }
-    | { kind: 'erase'; id: string; businessId: string | undefined };
+    | { kind: 'erase' | 'hold' | 'release'; id: string; businessId: string | undefined };
   const step: fc.Arbitrary<Step> = fc.oneof(
     {
       weight: 5,
@@ -119,12 +137,15 @@ describe('any interleaving of callbacks, duplicates, replays and erasures', () =
         .array(callback, { minLength: 1, maxLength: 4 })
         .map((callbacks) => ({ kind: 'send' as const, callbacks: callbacks as Callback[] })),
     },
-    { weight: 2, arbitrary: fc.constantFrom({ kind: 'apply' as const }, { kind: 'replay' as const }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({ kind: fc.constantFrom('apply' as const, 'replay' as const, 'sweep' as const) }),
+    },
     { weight: 3, arbitrary: fc.nat(30).map((of) => ({ kind: 'resend' as const, of })) },
     {
-      weight: 2,
+      weight: 3,
       arbitrary: fc.record({
-        kind: fc.constant('erase' as const),
+        kind: fc.constantFrom('erase' as const, 'erase' as const, 'hold' as const, 'release' as const),
         id: fc.constantFrom(...patients),
         businessId: fc.constantFrom(undefined, undefined, 'b1'),
       }),
@@ -150,8 +171,30 @@ describe('any interleaving of callbacks, duplicates, replays and erasures', () =
     readonly sent: Callback[] = [];
     private readonly patients: { id: string; businessId: string | undefined; until: number }[] = [];
     private readonly things = new Set<string>();
+    /** By patient and business. */
+    private readonly holds = new Set<string>();
+    private hasRetention = false;
 
-    isErased(callback: Callback): boolean {
+    hold({ id, businessId = '' }: Patient, isHeld: boolean): void {
+      if (isHeld) this.holds.add(`${id} ${businessId}`);
+      else this.holds.delete(`${id} ${businessId}`);
+    }
+
+    sweep(): void {
+      this.hasRetention = true;
+      for (const [id, callback] of this.held) {
+        const isHeld = namedBy(callback).some(
+          (name) => this.holds.has(`${name} `) || this.holds.has(`${name} ${callback.business_id}`),
+        );
+        if (this.isExpired(callback) && !isHeld) this.held.delete(id);
+      }
+    }
+
+    private isExpired({ event, event_time }: Callback): boolean {
+      return this.hasRetention && !event.startsWith('mcert') && event_time < now - 365 * 86_400;
+    }
+
+    private isErased(callback: Callback): boolean {
       const names = namedBy(callback);
       const thing = thingOf(callback);
       if (thing && (names.length > 0 ? names : ['']).some((name) => this.things.has(`${thing} ${name}`)))
@@ -164,8 +207,9 @@ describe('any interleaving of callbacks, duplicates, replays and erasures', () =
       );
     }
 
-    send(callback: Callback): 'accepted' | 'duplicate' | 'erased' {
+    send(callback: Callback): ReceiveResult {
       this.sent.push(callback);
+      if (this.isExpired(callback)) return 'expired';
       if (this.isErased(callback)) return 'erased';
       const { id } = deliveryOf(callback);
       const isKnown = this.held.has(id);
@@ -206,18 +250,28 @@ describe('any interleaving of callbacks, duplicates, replays and erasures', () =
       fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 14 }), async (steps) => {
         await reset();
         const model = new Model();
+        const retention: Record<string, number> = {};
+        const intake = openIntake(retention);
         for (const one of steps) {
           if (one.kind === 'send') {
             const expected = one.callbacks.map((callback) => model.send(callback));
-            expect(await insert(one.callbacks)).toEqual(expected);
+            expect(await receive(intake, one.callbacks)).toEqual(expected);
           } else if (one.kind === 'resend' && model.sent.length > 0) {
             const callback = model.sent[one.of % model.sent.length]!;
             const expected = model.send(callback);
-            expect(await insert([callback])).toEqual([expected]);
+            expect(await receive(intake, [callback])).toEqual([expected]);
           } else if (one.kind === 'apply') await applyPending();
           else if (one.kind === 'replay')
             await replayDeliveries(database.db, families, { status: 'applied' }, { dryRun: false });
-          else if (one.kind === 'erase') {
+          else if (one.kind === 'sweep') {
+            await applyPending();
+            Object.assign(retention, swept);
+            model.sweep();
+            await runRetention(database.db, families, retention, { actor });
+          } else if (one.kind === 'hold' || one.kind === 'release') {
+            model.hold(one, one.kind === 'hold');
+            await (one.kind === 'hold' ? holdPatient : releasePatient)(database.db, one, actor);
+          } else if (one.kind === 'erase') {
             model.erase(one.id, one.businessId);
             await erase(one);
           }
@@ -228,6 +282,11 @@ describe('any interleaving of callbacks, duplicates, replays and erasures', () =
         expect(await rowsOf(database)).toEqual(await rowsOf(other));
         const ids = (await database.rows('select id from deliveries')).map(({ id }) => id);
         expect(ids.sort()).toEqual([...model.held.keys()].sort());
+        await intake.close();
+        // Once the holds have ended and everything is due, nothing is withheld either.
+        await database.pool.query(`truncate patient_holds; update withheld.records set destroy_at = now()`);
+        await runRetention(database.db, families, {}, { actor });
+        expect(await database.rows('select from withheld.records')).toEqual([]);
         const text = await everything(database);
         const marker = (callback: Callback) => /marker-\d+-/.exec(JSON.stringify(callback))![0];
         const kept = new Set([...model.held.values()].map(marker));
