@@ -10,13 +10,14 @@ insert into erasure_salt default values;
 revoke all on erasure_salt from public;
 comment on table erasure_salt is 'Makes the hashes of patients those of this database alone. Keep it secret: ids of patients can be guessed';
 
-create function patients_of(data jsonb) returns text[]
-  language sql immutable strict parallel safe
-  return array_remove(
-    array[nullif(data->>'patient_oid', ''), nullif(data->>'patientid', ''), nullif(data->>'patient_id', '')], null);
-comment on function patients_of is 'The patients that the data of a callback names, in any of the three spellings';
+create function patient_of(envelope jsonb) returns text
+  language sql immutable parallel safe
+  return coalesce(nullif(envelope #>> '{data,patient_oid}', ''), nullif(envelope #>> '{data,patientid}', ''),
+                  nullif(envelope #>> '{data,patient_id}', ''));
+comment on function patient_of is 'The patient that a callback names, in any of the three spellings; null: nobody';
 
--- The length of the business makes a text unambiguous.
+-- Single expressions, so that PostgreSQL inlines them: once something was erased, each insert computes these hashes of each
+-- delivery. The length of the business makes a text unambiguous.
 create function patient_hash(salt bytea, business text, patient text) returns bytea
   language sql stable parallel safe
   return sha256(salt || convert_to('patient:' || length(business) || ':' || business || ':' || patient, 'UTF8'));
@@ -29,43 +30,18 @@ create function thing_hash(salt bytea, family text, business text, patient text,
     'UTF8'));
 comment on function thing_hash is 'The hash of a thing (a receipt, a consent form, …) of a patient, who is empty if the callback names none';
 
--- In plpgsql, so that they are not inlined: an insert is planned with them, and needs them only once something was erased.
-create function patient_hashes(salt bytea, business text, data jsonb) returns bytea[]
-  language plpgsql stable parallel safe
-as $$
-declare
-  patient_oid text := nullif(data->>'patient_oid', '');
-  patientid   text := nullif(data->>'patientid', '');
-  patient_id  text := nullif(data->>'patient_id', '');
-begin
-  return array[
-    patient_hash(salt, '', patient_oid), patient_hash(salt, business, patient_oid),
-    patient_hash(salt, '', patientid), patient_hash(salt, business, patientid),
-    patient_hash(salt, '', patient_id), patient_hash(salt, business, patient_id)
-  ];
-end
-$$;
-comment on function patient_hashes is 'The hashes of the patients that the data of a callback names; null for spellings that it does not have';
+create function patient_hashes(salt bytea, business text, patient text) returns bytea[]
+  language sql stable parallel safe
+  return array[patient_hash(salt, '', patient), patient_hash(salt, business, patient)];
+comment on function patient_hashes is 'The hashes of a patient: of every business, and of this one; null without a patient';
 
-create function erasure_hashes(salt bytea, family text, business text, thing text, data jsonb) returns bytea[]
-  language plpgsql stable parallel safe
-as $$
-declare
-  patient_oid text := nullif(data->>'patient_oid', '');
-  patientid   text := nullif(data->>'patientid', '');
-  patient_id  text := nullif(data->>'patient_id', '');
-  nobody      text := case when coalesce(patient_oid, patientid, patient_id) is null then '' end;
-begin
+create function erasure_hashes(salt bytea, family text, business text, thing text, patient text) returns bytea[]
+  language sql stable parallel safe
   return array[
-    patient_hash(salt, '', patient_oid), patient_hash(salt, business, patient_oid),
-    patient_hash(salt, '', patientid), patient_hash(salt, business, patientid),
-    patient_hash(salt, '', patient_id), patient_hash(salt, business, patient_id),
-    thing_hash(salt, family, business, patient_oid, thing), thing_hash(salt, family, business, patientid, thing),
-    thing_hash(salt, family, business, patient_id, thing), thing_hash(salt, family, business, nobody, thing)
+    patient_hash(salt, '', patient), patient_hash(salt, business, patient),
+    thing_hash(salt, family, business, coalesce(patient, ''), thing)
   ];
-end
-$$;
-comment on function erasure_hashes is 'The hashes by which a delivery is recognised as erased: of its patients, and of its thing together with them';
+comment on function erasure_hashes is 'The hashes by which a delivery is recognised as erased: of its patient, and of its thing together with the patient';
 
 ----------------------------------------------------------------------------------------------------------- Erasures
 

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
 import { Intake } from '../intake/intake.ts';
-import { patientsNamedIn } from '../intake/patients-in-body.ts';
+import { patientsNamedIn } from '../intake/patient-in-body.ts';
 import {
   countQuarantine,
   dropQuarantine,

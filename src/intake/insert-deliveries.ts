@@ -20,11 +20,11 @@ with incoming as materialized (
   from incoming i
   cross join (select salt from erasure_salt limit 1) salts
   cross join lateral (
-    select ${thingOf(families, 'i')} as thing, envelope->>'business_id' as business, envelope->'data' as data offset 0
+    select ${thingOf(families, 'i')} as thing, envelope->>'business_id' as business, patient_of(envelope) as patient offset 0
   ) d
   where (exists (select from erased) or exists (select from gate)) and exists (
     select from erased e
-    where e.hash = any(erasure_hashes(salt, family, business, thing, data))
+    where e.hash = any(erasure_hashes(salt, family, business, thing, patient))
       and e.until >= service_time((envelope->>'event_time')::numeric)
   )
 ), stored as (

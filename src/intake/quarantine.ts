@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import { uuidV8 } from '../uuid.ts';
 import { Unavailable } from './delivery.ts';
 import { GroupCommit } from './group-commit.ts';
-import { patientsInBody } from './patients-in-body.ts';
+import { patientInBody } from './patient-in-body.ts';
 import type { Rejection } from './rejection.ts';
 
 /** A body that passed the access checks and was rejected. */
@@ -38,11 +38,11 @@ with gate as (
   from rejected
   cross join (select salt from erasure_salt limit 1) salts
   cross join lateral (
-    select patients->>'business' as business, patients->>'thing' as thing, patients->'data' as data offset 0
+    select patients->>'business' as business, patients->>'thing' as thing, patients->>'patient' as patient offset 0
   ) d
   where (exists (select from erased) or exists (select from gate)) and exists (
     select from erased e
-    where e.hash = any(erasure_hashes(salt, family, business, thing, data))
+    where e.hash = any(erasure_hashes(salt, family, business, thing, patient))
       and e.until >= coalesce(service_time((patients->>'eventTime')::numeric), '-infinity')
   )
 )
@@ -121,7 +121,7 @@ export class Quarantine {
         rejected.map(({ body }) => `\\x${body.toString('hex')}`),
         rejected.map(({ acknowledged = false }) => acknowledged),
         rejected.map(({ family }) => family?.name ?? ''),
-        rejected.map(({ body, family }) => JSON.stringify(patientsInBody(body, family))),
+        rejected.map(({ body, family }) => JSON.stringify(patientInBody(body, family))),
       ],
     });
     if (performance.now() - this.lastEviction > evictEveryMs) {

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { applyAgain } from '../apply/apply.ts';
 import type { Family } from '../families/index.ts';
-import { patientsInBody, patientsNamedIn } from '../intake/patients-in-body.ts';
+import { patientInBody, patientsNamedIn } from '../intake/patient-in-body.ts';
 import type { Tables } from '../store/tables.ts';
 import { type Actor, logAccess } from './access-log.ts';
 import { deleteDeliveries } from './delete-deliveries.ts';
@@ -189,17 +189,16 @@ export async function findInQuarantine(
     )`.execute(db);
   const isWord = new RegExp(`(?<![\\w-])${id.replace(/[^\w]/g, '\\$&')}(?![\\w-])`);
   const found = rows.filter(({ family, body }) => {
-    const named = patientsInBody(
+    const named = patientInBody(
       body,
       families.find(({ name }) => name === family),
     );
-    const { business, thing, data } = named;
+    const { business, thing, patient } = named;
     if (businessId && business !== businessId) return false;
-    if (patientsNamedIn(body).includes(id) || Object.values(data).includes(id)) return true;
-    const isNameless = Object.keys(data).length === 0;
+    if (patient === id || patientsNamedIn(body).includes(id)) return true;
     const isAbout = (one: Thing) =>
       one.family === family && one.business_id === business && one.thing === thing;
-    if (isNameless && own.some(isAbout)) return true;
+    if (patient === null && own.some(isAbout)) return true;
     return id.length >= distinctiveLength && isWord.test(body.toString());
   });
   return found.map((row) => row.id);
@@ -221,9 +220,7 @@ export async function eraseQuarantined(
 /** The access log names the patient no more, unless data of another business remains. */
 async function erasePseudonym(tx: Kysely<Tables>, { id }: Patient, withholding: Withholding): Promise<void> {
   const pseudonym = sql`patient_pseudonyms p where p.patient_id = ${id} and p.pseudonym = any(${withholding.patients}::bytea[])
-    and not exists (select from inbox where envelope #>> '{data,patient_oid}' = ${id})
-    and not exists (select from inbox where envelope #>> '{data,patientid}' = ${id})
-    and not exists (select from inbox where envelope #>> '{data,patient_id}' = ${id})`;
+    and not exists (select from inbox where patient_of(envelope) = ${id})`;
   await withhold(tx, 'patient_pseudonyms', sql`to_jsonb(p)`, sql`now()`, pseudonym, withholding);
   await sql`delete from ${pseudonym}`.execute(tx);
 }

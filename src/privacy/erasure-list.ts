@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { z } from 'zod';
 import { type Family, thingOf } from '../families/index.ts';
-import { patientsInBody } from '../intake/patients-in-body.ts';
+import { patientInBody } from '../intake/patient-in-body.ts';
 import type { Tables } from '../store/tables.ts';
 import { type Actor, logAccess } from './access-log.ts';
 import { type Certificate, type ErasureOptions, eraseDeliveries, eraseQuarantined } from './erase.ts';
@@ -156,12 +156,12 @@ async function readWindow(db: Kysely<Tables>, families: readonly Family[], after
       select * from inbox where id > ${after}::uuid order by id limit ${windowSize}
     ), hashed as materialized (
       select i.id, family, business_id as business, d.thing, i.event_time,
-             array_remove(patient_hashes(salt, business_id, d.data), null) as patients,
-             erasure_hashes(salt, family, business_id, d.thing, d.data) as hashes
+             array_remove(patient_hashes(salt, business_id, d.patient), null) as patients,
+             erasure_hashes(salt, family, business_id, d.thing, d.patient) as hashes
       from part i
       cross join erasure_salt
       cross join lateral (
-        select ${sql.raw(thingOf(families, 'i'))} as thing, envelope->'data' as data offset 0
+        select ${sql.raw(thingOf(families, 'i'))} as thing, patient_of(envelope) as patient offset 0
       ) d
     ), matched as (
       select distinct on (h.id) h.*, e.erasure_id
@@ -200,7 +200,7 @@ async function eraseQuarantine(
     const named = bodies.map(({ id, family, body }) => ({
       id,
       family: family ?? '',
-      ...patientsInBody(
+      ...patientInBody(
         body,
         families.find(({ name }) => name === family),
       ),
@@ -208,9 +208,9 @@ async function eraseQuarantine(
     const { rows } = await sql<{ erasure_id: string; ids: string[]; patients: Buffer[] }>`
       select e.erasure_id, array_agg(distinct b.id) as ids, array_agg(e.hash) as patients
       from jsonb_to_recordset(${JSON.stringify(named)}::jsonb)
-        as b (id uuid, family text, business text, thing text, data jsonb, "eventTime" numeric)
+        as b (id uuid, family text, business text, thing text, patient text, "eventTime" numeric)
       cross join erasure_salt
-      join erased e on e.hash = any(erasure_hashes(salt, b.family, b.business, b.thing, b.data))
+      join erased e on e.hash = any(erasure_hashes(salt, b.family, b.business, b.thing, b.patient))
         and e.until >= coalesce(service_time(b."eventTime"), '-infinity')
       group by e.erasure_id`.execute(tx);
     let quarantine = 0;
@@ -226,9 +226,7 @@ async function erasePseudonyms(db: Kysely<Tables>): Promise<void> {
   await sql`
     delete from patient_pseudonyms p using erased e
     where e.hash = p.pseudonym
-      and not exists (select from inbox where envelope #>> '{data,patient_oid}' = p.patient_id)
-      and not exists (select from inbox where envelope #>> '{data,patientid}' = p.patient_id)
-      and not exists (select from inbox where envelope #>> '{data,patient_id}' = p.patient_id)`.execute(db);
+      and not exists (select from inbox where patient_of(envelope) = p.patient_id)`.execute(db);
 }
 
 /** What the backup brought back is withheld again. */

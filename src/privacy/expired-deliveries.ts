@@ -99,7 +99,7 @@ const patientFields = sql`${patients}::text[]`;
 const keptFields = ({ name, identifiedBy }: Family) =>
   sql`when ${name} then ${identifiedBy ? [...patients, identifiedBy] : patients}::text[]`;
 
-const isOfHeld = namesHeld(sql`i.business_id`, sql`i.envelope->'data'`);
+const isOfHeld = namesHeld(sql`i.business_id`, sql`patient_of(i.envelope)`);
 
 interface Found {
   id: string;

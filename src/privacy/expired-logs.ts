@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { patientsInBody, patientsNamedIn } from '../intake/patients-in-body.ts';
+import { patientInBody, patientsNamedIn } from '../intake/patient-in-body.ts';
 import type { Tables } from '../store/tables.ts';
 import { logAccess } from './access-log.ts';
 import type { Pass, Step } from './policy.ts';
@@ -38,13 +38,13 @@ async function findHeld(
 ): Promise<Set<string>> {
   const named = rows.flatMap(({ id, body }) =>
     body
-      ? patientsNamedIn(body).map((patient) => ({ id, business: patientsInBody(body).business, patient }))
+      ? patientsNamedIn(body).map((patient) => ({ id, business: patientInBody(body).business, patient }))
       : [],
   );
   if (named.length === 0) return new Set();
   const held = await sql<{ id: string }>`
     select id from jsonb_to_recordset(${JSON.stringify(named)}::jsonb) as n(id uuid, business text, patient text)
-    where ${namesHeld(sql`n.business`, sql`jsonb_build_object('patient_id', n.patient)`)}`.execute(tx);
+    where ${namesHeld(sql`n.business`, sql`n.patient`)}`.execute(tx);
   return new Set(held.rows.map(({ id }) => id));
 }
 

@@ -26,7 +26,7 @@ export interface PatientDeliveries {
 
 interface Row extends Thing {
   id: string;
-  patients: string[];
+  patient: string | null;
 }
 
 /** The spellings of a patient's id in the data of a callback (service-interface section 2). */
@@ -40,7 +40,7 @@ export function patientsIn(values: object): string[] {
 
 /**
  * Finds a patient's deliveries: those that name the patient, and those that name nobody and are about a thing of the
- * patient, unless another delivery about it names somebody else. Each spelling of the id has an index.
+ * patient, unless another delivery about it names somebody else.
  */
 export async function findDeliveries(
   db: Kysely<Tables>,
@@ -48,18 +48,15 @@ export async function findDeliveries(
   { id, businessId }: Patient,
 ): Promise<PatientDeliveries> {
   const business = businessId ? sql`and i.business_id = ${businessId}` : sql``;
-  const naming = spellings.map(
-    (name) => sql`select ${columns(families)} from inbox i
-      where i.envelope #>> ${sql.lit(`{data,${name}}`)} = ${id} ${business}`,
-  );
-  const { rows: named } = await sql<Row>`${sql.join(naming, sql` union `)}`.execute(db);
+  const { rows: named } = await sql<Row>`
+    select ${columns(families)} from inbox i where patient_of(envelope) = ${id} ${business}`.execute(db);
   const things = distinctThings(named);
   const about: Row[] = [];
   for (const family of families) about.push(...(await readAbout(db, families, family, things)));
-  const others = about.filter(({ patients }) => patients.length > 0 && !patients.includes(id));
+  const others = about.filter(({ patient }) => patient !== null && patient !== id);
   const shared = new Set(others.map(keyOf));
   const own = things.filter((thing) => !shared.has(keyOf(thing)));
-  const nameless = about.filter((row) => row.patients.length === 0 && !shared.has(keyOf(row)));
+  const nameless = about.filter((row) => row.patient === null && !shared.has(keyOf(row)));
   return { ids: [...new Set([...named, ...nameless].map((row) => row.id))], things, own };
 }
 
@@ -131,7 +128,7 @@ function deliveriesAbout(
 /** Those of Row. */
 const columns = (families: readonly Family[]) =>
   sql`i.id, i.family, i.business_id, ${sql.raw(thingOf(families, 'i'))} as thing,
-      patients_of(i.envelope->'data') as patients`;
+      patient_of(i.envelope) as patient`;
 
 const keyOf = ({ family, business_id, thing }: Thing) => JSON.stringify([family, business_id, thing]);
 

@@ -134,12 +134,10 @@ describe('any interleaving of callbacks, duplicates, erasures, holds, replays an
   const step: fc.Arbitrary<Step> = fc.oneof(
     {
       weight: 5,
-      arbitrary: fc
-        .array(callback, { minLength: 1, maxLength: 4 })
-        .map((callbacks) => ({
-          kind: 'send' as const,
-          callbacks: withoutUndefined(callbacks) as Callback[],
-        })),
+      arbitrary: fc.array(callback, { minLength: 1, maxLength: 4 }).map((callbacks) => ({
+        kind: 'send' as const,
+        callbacks: withoutUndefined(callbacks) as Callback[],
+      })),
     },
     {
       weight: 3,

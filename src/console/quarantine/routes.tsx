@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { patientsNamedIn } from '../../intake/patients-in-body.ts';
+import { patientsNamedIn } from '../../intake/patient-in-body.ts';
 import { countQuarantine, dropQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
 import { replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { uuid } from '../../uuid.ts';

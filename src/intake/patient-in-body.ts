@@ -1,26 +1,26 @@
 import type { Family } from '../families/index.ts';
 
 /** What a rejected body says about its patient, as far as it can be read. */
-export interface PatientsInBody {
+export interface PatientInBody {
   /** Empty if it cannot be read. */
   business: string;
   /** Seconds or milliseconds; null if it cannot be read. */
   eventTime: number | null;
   /** The id of the thing that it is about, as in its column; null if it cannot be read. */
   thing: string | null;
-  /** The ids of patients by the spelling of the field. */
-  data: Record<string, string>;
+  /** The id of the patient, in the first of the spellings that it has; null if it cannot be read. */
+  patient: string | null;
 }
 
 const latestTime = 253_402_300_799_999; // 9999-12-31 in milliseconds
 const spellings = ['patient_oid', 'patientid', 'patient_id'];
 
 /**
- * Reads the patients of a body that may be no JSON. Nothing is validated: it serves only to recognise what was erased.
+ * Reads the patient of a body that may be no JSON. Nothing is validated: it serves only to recognise what was erased.
  *
  * @param family of the path that received it; undefined: the thing is not read
  */
-export function patientsInBody(body: Buffer, family?: Family): PatientsInBody {
+export function patientInBody(body: Buffer, family?: Family): PatientInBody {
   const text = body.toString();
   const identifiedBy = family?.identifiedBy;
   const fields = readFields(text, [
@@ -31,12 +31,12 @@ export function patientsInBody(body: Buffer, family?: Family): PatientsInBody {
   ]);
   const time = Number(fields.event_time);
   const { business_id = '' } = fields;
-  const data = Object.fromEntries(spellings.flatMap((name) => (fields[name] ? [[name, fields[name]]] : [])));
+  const spelling = spellings.find((name) => fields[name]);
   return {
     business: business_id,
     eventTime: Math.abs(time) <= latestTime ? time : null,
     thing: (identifiedBy && fields[identifiedBy]) ?? null,
-    data,
+    patient: spelling ? fields[spelling]! : null,
   };
 }
 
