@@ -9,6 +9,7 @@ import { whileNothingIsStored } from './erasure-lock.ts';
 import {
   findApplied,
   findDeliveries,
+  isAbout,
   type Patient,
   type PatientDeliveries,
   type Thing,
@@ -196,9 +197,9 @@ export async function findInQuarantine(
     const { business, thing, patient } = named;
     if (businessId && business !== businessId) return false;
     if (patient === id || patientsNamedIn(body).includes(id)) return true;
-    const isAbout = (one: Thing) =>
+    const isOfThing = (one: Thing) =>
       one.family === family && one.business_id === business && one.thing === thing;
-    if (patient === null && own.some(isAbout)) return true;
+    if (patient === null && own.some(isOfThing)) return true;
     return id.length >= distinctiveLength && isWord.test(body.toString());
   });
   return found.map((row) => row.id);
@@ -220,7 +221,7 @@ export async function eraseQuarantined(
 /** The access log names the patient no more, unless data of another business remains. */
 async function erasePseudonym(tx: Kysely<Tables>, { id }: Patient, withholding: Withholding): Promise<void> {
   const pseudonym = sql`patient_pseudonyms p where p.patient_id = ${id} and p.pseudonym = any(${withholding.patients}::bytea[])
-    and not exists (select from inbox where patient_of(envelope) = ${id})`;
+    and not exists (select from inbox i where ${isAbout(sql`${id}::text`)})`;
   await withhold(tx, 'patient_pseudonyms', sql`to_jsonb(p)`, sql`now()`, pseudonym, withholding);
   await sql`delete from ${pseudonym}`.execute(tx);
 }

@@ -6,7 +6,7 @@ import type { Tables } from '../store/tables.ts';
 import { type Actor, logAccess } from './access-log.ts';
 import { type Certificate, type ErasureOptions, eraseDeliveries, eraseQuarantined } from './erase.ts';
 import { whileNothingIsStored } from './erasure-lock.ts';
-import type { Thing } from './find-deliveries.ts';
+import { isAbout, type Thing } from './find-deliveries.ts';
 
 const hash = z.string().regex(/^[\da-f]{64}$/);
 
@@ -226,7 +226,7 @@ async function erasePseudonyms(db: Kysely<Tables>): Promise<void> {
   await sql`
     delete from patient_pseudonyms p using erased e
     where e.hash = p.pseudonym
-      and not exists (select from inbox where patient_of(envelope) = p.patient_id)`.execute(db);
+      and not exists (select from inbox i where ${isAbout(sql`p.patient_id`)})`.execute(db);
 }
 
 /** What the backup brought back is withheld again. */

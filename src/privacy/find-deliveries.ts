@@ -32,6 +32,10 @@ interface Row extends Thing {
 /** The spellings of a patient's id in the data of a callback (service-interface section 2). */
 const spellings = ['patient_oid', 'patientid', 'patient_id'] as const;
 
+/** Whether a row of inbox, `i`, names a patient; found by its index. */
+export const isAbout = (patient: RawBuilder<unknown>) =>
+  sql`patient_key(patient_of(i.envelope)) = patient_key(${patient}) and patient_of(i.envelope) = ${patient}`;
+
 /** The patients that the data of a callback, or a row of a family's table, names. */
 export function patientsIn(values: object): string[] {
   const named = values as Record<string, unknown>;
@@ -49,7 +53,7 @@ export async function findDeliveries(
 ): Promise<PatientDeliveries> {
   const business = businessId ? sql`and i.business_id = ${businessId}` : sql``;
   const { rows: named } = await sql<Row>`
-    select ${columns(families)} from inbox i where patient_of(envelope) = ${id} ${business}`.execute(db);
+    select ${columns(families)} from inbox i where ${isAbout(sql`${id}::text`)} ${business}`.execute(db);
   const things = distinctThings(named);
   const about: Row[] = [];
   for (const family of families) about.push(...(await readAbout(db, families, family, things)));
