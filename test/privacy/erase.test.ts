@@ -14,7 +14,6 @@ import {
   consentFormCallback,
   deliveryOf,
   receiptCallback,
-  receiptData,
   reviewRequestCallback,
 } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -59,7 +58,6 @@ const receive = async (intake: Intake, callbacks: { event: string }[]) => {
 };
 const swept = { receipt: year, review_request: year };
 
-const patient = receiptData.patient_oid;
 const now = Math.floor(Date.now() / 1000);
 const longAgo = now - 2 * 365 * 86_400;
 const recent = now - 86_400;
@@ -163,7 +161,7 @@ describe('any interleaving of callbacks, duplicates, erasures, holds, replays an
     return JSON.stringify([
       event.split('.')[0],
       business_id,
-      event.startsWith('mcert') ? (data as never)['id'] : data.receipt_id,
+      event.startsWith('mcert') ? (data as never).id : data.receipt_id,
     ]);
   };
 
