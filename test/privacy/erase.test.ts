@@ -161,7 +161,7 @@ describe('any interleaving of callbacks, duplicates, erasures, holds, replays an
     return JSON.stringify([
       event.split('.')[0],
       business_id,
-      event.startsWith('mcert') ? (data as never).id : data.receipt_id,
+      event.startsWith('mcert') ? (data as { id?: string }).id : data.receipt_id,
     ]);
   };
 
