@@ -1,3 +1,4 @@
+import { identify } from '../../src/intake/identity.ts';
 import { consentFormCallback, paths, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
 import { spawnReceiver } from '../support/process.ts';
 import { until } from '../support/until.ts';
@@ -33,7 +34,8 @@ const pathOf = (event: string) =>
 
 /** Senders that send new callbacks and now and then an old one again, to either receiver, until they are stopped. */
 function startSending({ urls }: Deployment, senders: number) {
-  const acknowledged = new Map<string, ReturnType<typeof callbackOf>>();
+  const sent = new Map<string, ReturnType<typeof callbackOf>>();
+  const acknowledged = new Set<string>();
   const answers = new Map<string, number>();
   let next = 0;
   let running = true;
@@ -43,6 +45,7 @@ function startSending({ urls }: Deployment, senders: number) {
       const sequence = next % 7 === 0 ? Math.floor(next / 2) : next;
       const callback = callbackOf(sequence % patients.length, sequence);
       const body = JSON.stringify(callback);
+      sent.set(identify(callback as never), callback);
       const url = urls[(sender + next) % urls.length]! + pathOf(callback.event);
       try {
         const response = await fetch(url, {
@@ -52,7 +55,7 @@ function startSending({ urls }: Deployment, senders: number) {
         });
         const { status, id } = (await response.json()) as { status: string; id: string };
         answers.set(status, (answers.get(status) ?? 0) + 1);
-        if (response.status === 200) acknowledged.set(id, callback);
+        if (response.status === 200) acknowledged.add(id);
       } catch {
         // A receiver that was killed.
       }
@@ -60,6 +63,7 @@ function startSending({ urls }: Deployment, senders: number) {
   };
   const sending = Promise.all(Array.from({ length: senders }, (_, sender) => send(sender)));
   return {
+    sent,
     acknowledged,
     answers,
     stop: async () => {
@@ -86,7 +90,7 @@ it.each(['redis', 'postgresql'] satisfies Backend[])(
   'on %s, erasures under load, with processes killed at any moment, are complete or have not begun, and nothing else is lost',
   async (backend) => {
     deployment = await startDeployment(backend, { each: 2 });
-    const { acknowledged, answers, stop } = startSending(deployment, 6);
+    const { sent, acknowledged, answers, stop } = startSending(deployment, 6);
     const moreAcknowledged = (count: number) => {
       const enough = acknowledged.size + count;
       return until(() => acknowledged.size > enough, 60_000);
@@ -136,12 +140,12 @@ it.each(['redis', 'postgresql'] satisfies Backend[])(
         left join (select erasure_id, count(*) as n from withheld.records group by 1) w on w.erasure_id = e.id
         where (counts->>'withheld')::int + (counts->>'quarantine')::int <> coalesce(w.n, 0)`),
     ).toEqual([]);
-    const kept = [...acknowledged.values()].filter(
-      (callback) => !erased.some((patient) => JSON.stringify(callback).includes(patient)),
-    );
+    const isErased = (id: string) => erased.some((patient) => JSON.stringify(sent.get(id)).includes(patient));
+    const stored = (await deployment.rows('select id from inbox')).map(({ id }) => id as string);
+    expect([...acknowledged].filter((id) => !isErased(id) && !stored.includes(id))).toEqual([]);
+    // A receiver that was killed has stored callbacks that it did not acknowledge.
+    const kept = stored.map((id) => ({ envelope: sent.get(id) }) as never);
     const inTables = await deployment.rows(versionsInTables);
-    expect(new Map(inTables.map(({ key, id }) => [key, id]))).toEqual(
-      newestVersions(kept.map((envelope) => ({ envelope }) as never)),
-    );
+    expect(new Map(inTables.map(({ key, id }) => [key, id]))).toEqual(newestVersions(kept));
   },
 );
