@@ -125,5 +125,7 @@ it('a broken table fills neither the queue nor the log, and delays no other fami
     async () => (await database.rows(`select 1 from deliveries where status <> 'applied'`)).length === 0,
     60_000,
   );
-  expect(lines.filter(({ msg }) => msg.includes('table'))).toHaveLength(2);
+  const aboutTable = () => lines.filter(({ msg }) => msg.includes('table'));
+  await until(() => aboutTable().length > 1);
+  expect(aboutTable()).toHaveLength(2);
 });
