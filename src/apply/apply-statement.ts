@@ -1,4 +1,5 @@
 import type { Family } from '../families/index.ts';
+import { erasureGate } from '../store/erasure-gate.ts';
 import type { SessionSettings } from '../store/pool.ts';
 import type { DeliveryStatus } from '../store/tables.ts';
 
@@ -12,15 +13,15 @@ const isWhole = (table: string) =>
 /** Takes the deliveries that have this status, the ids $1 and one of these families; others are skipped. */
 const taken: Record<DeliveryStatus, (families: string) => string> = {
   received: (families) => `
-  delete from pending_deliveries where id = any($1::uuid[]) and family in (${families}) and not exists (select from gate)
+  delete from pending_deliveries where id = any($1::uuid[]) and family in (${families})
   returning id, null::timestamptz as applied_at`,
   failed: (families) => `
   delete from failed_deliveries where id = any($1::uuid[]) and family in (${families})
-    and ${isWhole('failed_deliveries')} and not exists (select from gate)
+    and ${isWhole('failed_deliveries')}
   returning id, applied_at`,
   applied: (families) => `
   select id, applied_at from applied_deliveries where id = any($1::uuid[]) and family in (${families})
-    and ${isWhole('applied_deliveries')} and not exists (select from gate)
+    and ${isWhole('applied_deliveries')}
   order by id for update`,
 };
 
@@ -32,8 +33,6 @@ const taken: Record<DeliveryStatus, (families: string) => string> = {
  * Deleting a delivery from the pending ones is the lock and the mark: of two workers, the second finds nothing. With
  * `planForAnySize` they are deleted in the order of their ids; the tables follow in the order of the list, each in the
  * order of its keys. This prevents deadlocks.
- *
- * `gate` has no rows: it is there for its lock, for which an erasure waits.
  */
 export function applyStatement(families: readonly Family[], status: DeliveryStatus = 'received'): string {
   const names = families.map(({ name }) => literal(name)).join(', ');
@@ -43,9 +42,7 @@ export function applyStatement(families: readonly Family[], status: DeliveryStat
   select id, family, business_id, event_time, received_at, coalesce(applied_at, now()) from loaded
 )`;
   return `
-with gate as (
-  select from erased where false for share
-), taken as materialized (${taken[status](names)}
+with ${erasureGate}, taken as materialized (${taken[status](names)}
 ), loaded as materialized (
   select d.*, taken.applied_at from taken join inbox d using (id)
 ), ${families.map((family) => upsertOf(family, status !== 'received')).join(', ')}${status === 'applied' ? '' : applied}

@@ -15,4 +15,4 @@ export type AnyEnvelope = EnvelopeOf<Family>;
 
 export { envelopeSchema, publicEnvelopeFields } from './envelope.ts';
 export { defineFamily, type Family, publicColumns } from './family.ts';
-export { thingIdOf, thingOf } from './thing.ts';
+export { patientFields, thingIdOf, thingOf } from './thing.ts';

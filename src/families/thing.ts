@@ -1,5 +1,8 @@
 import type { Family } from './family.ts';
 
+/** The spellings of a patient's id in the data of a callback (service-interface section 2). */
+export const patientFields = ['patient_oid', 'patientid', 'patient_id'] as const;
+
 /**
  * SQL for the id of the thing that a delivery is about, with the type of its column: 1.0 and 1 are the same receipt.
  * Null for a delivery of another family, whose field of this name may contain anything.

@@ -2,32 +2,24 @@ import type pg from 'pg';
 import { families as allFamilies, type Family, thingOf } from '../families/index.ts';
 import { queryPrepared } from '../store/prepared.ts';
 import type { AppendResult, Delivery } from './delivery.ts';
+import { refusedAmong } from './refused.ts';
 
 /**
  * All deliveries are one JSON array. Rows are inserted in the order of their ids, which prevents deadlocks between
  * receivers. First-time deliveries are not returned.
  *
- * What was erased is not stored. `gate` has no rows: it is there for its lock, for which an erasure waits, so that
- * nothing is stored by a statement that does not see the erasure.
+ * What was erased is not stored.
  */
 const statementOf = (families: readonly Family[]) => `
 with incoming as materialized (
   select * from jsonb_to_recordset($1::jsonb) as incoming(id uuid, family text, copies int, envelope jsonb) order by id
-), gate as (
-  select from erased where false for share
-), refused as materialized (
-  select id
-  from incoming i
-  cross join (select salt from erasure_salt limit 1) salts
-  cross join lateral (
-    select ${thingOf(families, 'i')} as thing, envelope->>'business_id' as business, patient_of(envelope) as patient offset 0
-  ) d
-  where (exists (select from erased) or exists (select from gate)) and exists (
-    select from erased e
-    where e.hash = any(erasure_hashes(salt, family, business, thing, patient))
-      and e.until >= service_time((envelope->>'event_time')::numeric)
-  )
-), stored as (
+), ${refusedAmong('incoming', {
+  family: 'i.family',
+  business: "i.envelope->>'business_id'",
+  thing: thingOf(families, 'i'),
+  patient: 'patient_of(i.envelope)',
+  eventTime: "service_time((i.envelope->>'event_time')::numeric)",
+})}, stored as (
   insert into inbox (id, event, family, client_id, business_id, event_time, envelope)
   select id, envelope->>'event', family, envelope->>'client_id', envelope->>'business_id',
          service_time((envelope->>'event_time')::numeric), envelope

@@ -1,4 +1,4 @@
-import type { Family } from '../families/index.ts';
+import { type Family, patientFields } from '../families/index.ts';
 
 /** What a rejected body says about its patient, as far as it can be read. */
 export interface PatientInBody {
@@ -8,12 +8,11 @@ export interface PatientInBody {
   eventTime: number | null;
   /** The id of the thing that it is about, as in its column; null if it cannot be read. */
   thing: string | null;
-  /** The id of the patient, in the first of the spellings that it has; null if it cannot be read. */
+  /** The id of the patient, in the first of the patientFields that it has; null if it cannot be read. */
   patient: string | null;
 }
 
 const latestTime = 253_402_300_799_999; // 9999-12-31 in milliseconds
-const spellings = ['patient_oid', 'patientid', 'patient_id'];
 
 /**
  * Reads the patient of a body that may be no JSON. Nothing is validated: it serves only to recognise what was erased.
@@ -24,14 +23,14 @@ export function patientInBody(body: Buffer, family?: Family): PatientInBody {
   const text = body.toString();
   const identifiedBy = family?.identifiedBy;
   const fields = readFields(text, [
-    ...spellings,
+    ...patientFields,
     'business_id',
     'event_time',
     ...(identifiedBy ? [identifiedBy] : []),
   ]);
   const time = Number(fields.event_time);
   const { business_id = '' } = fields;
-  const spelling = spellings.find((name) => fields[name]);
+  const spelling = patientFields.find((name) => fields[name]);
   return {
     business: business_id,
     eventTime: Math.abs(time) <= latestTime ? time : null,
@@ -78,7 +77,10 @@ function unquote(value: string | undefined): unknown {
   }
 }
 
-const named = new RegExp(`"(?:${spellings.join('|')})"\\s*:\\s*(?:("(?:[^"\\\\]|\\\\.)+")|(-?\\d+))`, 'g');
+const named = new RegExp(
+  `"(?:${patientFields.join('|')})"\\s*:\\s*(?:("(?:[^"\\\\]|\\\\.)+")|(-?\\d+))`,
+  'g',
+);
 
 /** The ids of all patients that a body names anywhere; it need not be valid JSON. */
 export function patientsNamedIn(body: Buffer): string[] {

@@ -6,6 +6,7 @@ import { uuidV8 } from '../uuid.ts';
 import { Unavailable } from './delivery.ts';
 import { GroupCommit } from './group-commit.ts';
 import { patientInBody } from './patient-in-body.ts';
+import { refusedAmong } from './refused.ts';
 import type { Rejection } from './rejection.ts';
 
 /** A body that passed the access checks and was rejected. */
@@ -25,27 +26,19 @@ export interface QuarantineOptions {
   limits: { rows: number; bytes: number };
 }
 
-// A body about an erased patient is not stored; `gate` is explained in insert-deliveries.ts.
+// A body about an erased patient is not stored.
 const statement = `
-with gate as (
-  select from erased where false for share
-), rejected as materialized (
+with rejected as materialized (
   select *
   from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::jsonb[])
-    as rejected(id, path, reason, errors, body, acknowledged, family, patients)
-), refused as materialized (
-  select id
-  from rejected
-  cross join (select salt from erasure_salt limit 1) salts
-  cross join lateral (
-    select patients->>'business' as business, patients->>'thing' as thing, patients->>'patient' as patient offset 0
-  ) d
-  where (exists (select from erased) or exists (select from gate)) and exists (
-    select from erased e
-    where e.hash = any(erasure_hashes(salt, family, business, thing, patient))
-      and e.until >= coalesce(service_time((patients->>'eventTime')::numeric), '-infinity')
-  )
-)
+    as rejected(id, path, reason, errors, body, acknowledged, family, subject)
+), ${refusedAmong('rejected', {
+  family: 'i.family',
+  business: "i.subject->>'business'",
+  thing: "i.subject->>'thing'",
+  patient: "i.subject->>'patient'",
+  eventTime: "service_time((i.subject->>'eventTime')::numeric)",
+})}
 insert into quarantine (id, path, reason, errors, body, acknowledged, count)
 select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), count(*)
 from rejected

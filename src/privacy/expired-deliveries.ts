@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Family } from '../families/index.ts';
+import { type Family, patientFields } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
 import { idAt } from '../uuid.ts';
 import { deleteDeliveries } from './delete-deliveries.ts';
@@ -69,7 +69,7 @@ export async function* reduceBodies({ db, families, cutoffs, inTransaction }: Pa
           )
           update inbox i set envelope = jsonb_build_object('data', (
             select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(i.envelope->'data')
-            where key = any(case i.family ${kept} else ${patientFields} end)
+            where key = any(case i.family ${kept} else ${patientFields}::text[] end)
           ))
           from taken
           where i.id = taken.id and i.envelope ? 'event' and not ${isOfHeld}`.execute(tx);
@@ -93,11 +93,8 @@ function isExpired(families: readonly Family[], cutoffs: Pass['cutoffs']): RawBu
   );
 }
 
-const patients = ['patient_oid', 'patientid', 'patient_id'];
-const patientFields = sql`${patients}::text[]`;
-
 const keptFields = ({ name, identifiedBy }: Family) =>
-  sql`when ${name} then ${identifiedBy ? [...patients, identifiedBy] : patients}::text[]`;
+  sql`when ${name} then ${identifiedBy ? [...patientFields, identifiedBy] : patientFields}::text[]`;
 
 const isOfHeld = namesHeld(sql`i.business_id`, sql`patient_of(i.envelope)`);
 

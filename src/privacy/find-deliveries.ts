@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { type Family, thingIdOf, thingOf } from '../families/index.ts';
+import { type Family, patientFields, thingIdOf, thingOf } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
 
 /** A patient of one business or, without that, of every business. */
@@ -29,9 +29,6 @@ interface Row extends Thing {
   patient: string | null;
 }
 
-/** The spellings of a patient's id in the data of a callback (service-interface section 2). */
-const spellings = ['patient_oid', 'patientid', 'patient_id'] as const;
-
 /** Whether a row of inbox, `i`, names a patient; found by its index. */
 export const isAbout = (patient: RawBuilder<unknown>) =>
   sql`patient_key(patient_of(i.envelope)) = patient_key(${patient}) and patient_of(i.envelope) = ${patient}`;
@@ -39,7 +36,7 @@ export const isAbout = (patient: RawBuilder<unknown>) =>
 /** The patients that the data of a callback, or a row of a family's table, names. */
 export function patientsIn(values: object): string[] {
   const named = values as Record<string, unknown>;
-  return spellings.flatMap((name) => (named[name] ? [String(named[name])] : []));
+  return patientFields.flatMap((name) => (named[name] ? [String(named[name])] : []));
 }
 
 /**
