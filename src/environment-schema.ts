@@ -1,5 +1,6 @@
 import bytes from 'bytes';
 import { z } from 'zod';
+import { keep, partsOf, retention } from './durations.ts';
 
 /** The path of an event family. */
 export interface FamilyPath {
@@ -7,13 +8,7 @@ export interface FamilyPath {
   path: { variable: string; default: string };
 }
 
-const parts = (text: string) =>
-  text
-    .split(',')
-    .map((part) => part.trim())
-    .filter(Boolean);
-
-const list = z.string().default('').transform(parts);
+const list = z.string().default('').transform(partsOf);
 
 const network = z.union(
   [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
@@ -115,42 +110,6 @@ const size = z
     return z.NEVER;
   });
 
-const dayMs = 86_400_000;
-const unitDays: Record<string, number> = { d: 1, y: 365.25 };
-
-/** @returns milliseconds; undefined if the text is no duration such as 180d or 8y */
-function durationMs(text: string): number | undefined {
-  const [, count, unit] = /^(\d{1,5})([dy])$/.exec(text) ?? [];
-  return unit ? Number(count) * unitDays[unit]! * dayMs : undefined;
-}
-
-const keep = z
-  .string()
-  .default('365d')
-  .transform((text, context) => {
-    const ms = text === '0' ? 0 : durationMs(text);
-    if (ms !== undefined) return ms;
-    context.addIssue({ code: 'custom', message: 'must be a duration such as 365d or 3y, or 0' });
-    return z.NEVER;
-  });
-
-/** How long things are kept, in milliseconds by name: a family's, `bodies`, `quarantine` or `access_log`. */
-const retention = (families: readonly FamilyPath[]) =>
-  z.string().transform((text, context) => {
-    const names = [...families.map(({ name }) => name), 'bodies', 'quarantine', 'access_log'];
-    const kept: Record<string, number> = {};
-    for (const part of parts(text)) {
-      const [name = '', duration = ''] = part.split('=').map((side) => side.trim());
-      const ms = durationMs(duration);
-      const fail = (message: string) => context.addIssue({ code: 'custom', message });
-      if (!names.includes(name)) fail(`has no ${name || part}: it may name ${names.join(', ')}`);
-      else if (!ms) fail(`must give ${name} a duration such as 180d or 8y`);
-      else if (name === 'access_log' && ms < durationMs('1y')!) fail('must keep access_log for at least 1y');
-      else kept[name] = ms;
-    }
-    return kept;
-  });
-
 const issuer = z
   .string()
   .refine(
@@ -193,7 +152,7 @@ export const environmentSchema = (families: readonly FamilyPath[]) =>
     OIDC_CLIENT_ID: z.string().optional(),
     OIDC_CLIENT_SECRET: z.string().optional(),
     OIDC_ROLES_CLAIM: z.string().default('roles'),
-    RETENTION: retention(families).optional(),
+    RETENTION: retention(families.map(({ name }) => name)).optional(),
     ERASURE_KEEP: keep,
     ERASURE_KEEPS_TOTALS: flag('true'),
     METRICS_PORT: integer(0, 65_535).optional(),

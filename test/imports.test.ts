@@ -3,7 +3,15 @@ import { dirname, join } from 'node:path';
 
 /** Small files at the top of src. Every folder may import them, and they import only each other. */
 const common = [
-  ...['config.ts', 'csv.ts', 'decimal.ts', 'environment-schema.ts', 'http-statuses.ts', 'log.ts'],
+  ...[
+    'config.ts',
+    'csv.ts',
+    'decimal.ts',
+    'durations.ts',
+    'environment-schema.ts',
+    'http-statuses.ts',
+    'log.ts',
+  ],
   ...[
     'message-groups.ts',
     'rate-limit.ts',

@@ -4,9 +4,10 @@ import type { Command } from 'commander';
 import { sql } from 'kysely';
 import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
+import { applyErasures } from '../privacy/apply-erasures.ts';
 import { type Certificate, type ErasureOptions, erasePatient } from '../privacy/erase.ts';
-import { applyErasures, exportErasures, listCertificates, parseErasures } from '../privacy/erasure-list.ts';
-import { countRows, readPatient, zipPatient } from '../privacy/export.ts';
+import { exportErasures, listCertificates, parseErasures } from '../privacy/erasure-list.ts';
+import { accessTo, readPatient, zipPatient } from '../privacy/export.ts';
 import type { Patient } from '../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../privacy/hold.ts';
 import { commandActor, logCommand } from './log-command.ts';
@@ -90,15 +91,12 @@ export function addPatientCommand(program: Command, env: Environment): void {
 function show(env: Environment, patient: Patient): Promise<void> {
   return withDatabase(env, async ({ database: { db } }) => {
     const data = await readPatient(db, families, patient);
-    const rows = countRows(data);
-    const business = patient.businessId && { business: patient.businessId };
-    const access = { action: 'reveal', patients: [patient.id], filter: { ...business }, rows } as const;
-    await logCommand(db, { ...access, anonymous: rows === 0 });
+    await logCommand(db, accessTo(patient, data, 'reveal'));
     const counts = Object.entries(data).map(([table, held]) => [table, String(held.length)]);
     process.stdout.write(`${tableOf(['table', 'rows'], counts)}\n`);
     const names = ['id', 'event', 'business_id', 'event_time', 'received_at', 'status'];
     const deliveries = data.deliveries!.map(({ columns }) => names.map((name) => columns[name] ?? ''));
-    if (rows > 0) process.stdout.write(`${tableOf(names, deliveries)}\n`);
+    if (deliveries.length > 0) process.stdout.write(`${tableOf(names, deliveries)}\n`);
     process.stdout.write((await isHeld(db, patient)) ? 'There is a hold.\n' : 'There is no hold.\n');
   });
 }
@@ -106,10 +104,7 @@ function show(env: Environment, patient: Patient): Promise<void> {
 function exportZip(env: Environment, patient: Patient, output: string): Promise<void> {
   return withDatabase(env, async ({ database: { db } }) => {
     const data = await readPatient(db, families, patient);
-    const rows = countRows(data);
-    const business = patient.businessId && { business: patient.businessId };
-    const access = { action: 'export', patients: [patient.id], filter: { ...business }, rows } as const;
-    await logCommand(db, { ...access, anonymous: rows === 0 });
+    await logCommand(db, accessTo(patient, data, 'export'));
     await createFile(output, await zipPatient(data));
   });
 }

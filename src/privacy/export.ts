@@ -4,7 +4,8 @@ import { type Kysely, sql } from 'kysely';
 import { csvWriter } from '../csv.ts';
 import type { Family } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
-import { findInQuarantine } from './erase.ts';
+import type { Access } from './access-log.ts';
+import { findInQuarantine } from './erase-quarantine.ts';
 import { findDeliveries, type Patient } from './find-deliveries.ts';
 import { madeOf } from './withhold.ts';
 
@@ -68,6 +69,17 @@ export async function readPatient(
 /** The number of rows that are held about a patient; the access log is not about the patient alone. */
 export const countRows = ({ access_log: _, ...held }: PatientData) =>
   Object.values(held).reduce((sum, rows) => sum + rows.length, 0);
+
+/** The entry of the access log about reading a patient's data. No id is kept where nothing is held. */
+export function accessTo(
+  patient: Patient,
+  data: PatientData,
+  action: 'reveal' | 'export',
+): Omit<Access, 'actor'> {
+  const rows = countRows(data);
+  const filter = patient.businessId ? { business: patient.businessId } : {};
+  return { action, patients: [patient.id], anonymous: rows === 0, filter, rows };
+}
 
 /** A zip with `patient.json`, which contains every table, and a CSV (RFC 4180) for each table that has rows. */
 export async function zipPatient(data: PatientData): Promise<Buffer> {

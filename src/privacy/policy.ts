@@ -2,9 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Family } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Actor } from './access-log.ts';
-
-/** The number of rows by table. */
-export type Counts = Record<string, number>;
+import type { Counts } from './counts.ts';
 
 /** The name of a policy, as in `Retention`, or `erased`; and the number of rows that a step deleted. */
 export type Step = [policy: string, deleted: Counts];

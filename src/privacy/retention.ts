@@ -3,10 +3,11 @@ import { withPlanForAnySize } from '../apply/apply.ts';
 import type { Family } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
 import { type Actor, logAccess } from './access-log.ts';
+import { add, type Counts, sum } from './counts.ts';
 import { destroyErased } from './destroy.ts';
 import { deleteExpired, reduceBodies } from './expired-deliveries.ts';
 import { deleteOldEntries, deleteQuarantined } from './expired-logs.ts';
-import type { Counts, Pass } from './policy.ts';
+import type { Pass } from './policy.ts';
 
 /** How long things are kept, in milliseconds: by family name, `bodies`, `quarantine`, `access_log`. */
 export type Retention = Readonly<Record<string, number>>;
@@ -68,14 +69,6 @@ export async function runRetention(
 
 /** The pause after a step, so that callbacks keep coming: three quarters of the step, which takes longer under load. */
 export const pauseFor = (stepMs: number) => Math.max(20, stepMs * 0.75);
-
-/** @returns the number of rows added */
-function add(total: Counts, counts: Counts): number {
-  for (const [table, rows] of Object.entries(counts)) total[table] = (total[table] ?? 0) + rows;
-  return sum(counts);
-}
-
-export const sum = (counts: Counts) => Object.values(counts).reduce((total, rows) => total + rows, 0);
 
 /** Whole milliseconds by the database's clock. Ids of deliveries do not tell times before 1970 apart. */
 async function readCutoffs(db: Kysely<Tables>, retention: Retention): Promise<Record<string, Date>> {

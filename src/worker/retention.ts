@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { Family } from '../families/index.ts';
 import { type Log, throttled } from '../log.ts';
-import { pauseFor, type Retention, runRetention, sum } from '../privacy/retention.ts';
+import { sum } from '../privacy/counts.ts';
+import { pauseFor, type Retention, runRetention } from '../privacy/retention.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
 import type { Tables } from '../store/tables.ts';
 

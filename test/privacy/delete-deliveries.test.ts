@@ -8,7 +8,7 @@ import {
   reviewRequestCallback,
 } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { apply, clear, insertCallbacks, moveApplied } from '../support/deliveries.ts';
+import { apply, clear, everyRow, insertCallbacks, moveApplied } from '../support/deliveries.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -17,27 +17,10 @@ beforeAll(async () => {
 afterAll(() => database.close());
 beforeEach(() => clear(database));
 
-const tables = {
-  inbox: 'id',
-  pending_deliveries: 'id',
-  failed_deliveries: 'id',
-  applied_deliveries: 'id',
-  resends: 'id',
-  receipts: 'delivery_id',
-  receipt_versions: 'delivery_id',
-  consent_forms: 'delivery_id',
-  review_requests: 'delivery_id',
-};
-
-/** Every row of every table, without the times of receipt. */
-const everything = () =>
-  Promise.all(
-    Object.entries(tables).map(([table, id]) =>
-      database.rows(
-        `select to_jsonb(t) - array['received_at', 'applied_at', 'last_received_at'] from ${table} t order by ${id}`,
-      ),
-    ),
-  );
+const everything = async () => [
+  ...(await everyRow(database)),
+  await database.rows('select id, count from resends order by id'),
+];
 
 const remove = (ids: string[]) =>
   database.db.transaction().execute((tx) => deleteDeliveries(tx, families, ids));

@@ -17,7 +17,7 @@ import {
   reviewRequestCallback,
 } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { apply, clear, insertCallbacks, moveApplied, setTimes } from '../support/deliveries.ts';
+import { apply, clear, everyRow, insertCallbacks, moveApplied, setTimes } from '../support/deliveries.ts';
 
 const yearMs = 365.25 * 24 * 60 * 60 * 1000;
 const base = 1_700_000_000;
@@ -48,26 +48,7 @@ const statuses = () =>
     .rows('select id, status from deliveries')
     .then((rows) => rows.map(({ status }) => status).toSorted());
 
-const ids = {
-  inbox: 'id',
-  applied_deliveries: 'id',
-  failed_deliveries: 'id',
-  pending_deliveries: 'id',
-  receipts: 'delivery_id',
-  receipt_versions: 'delivery_id',
-  consent_forms: 'delivery_id',
-  review_requests: 'delivery_id',
-};
-
-/** Every row, without the times of receipt. */
-const everything = () =>
-  Promise.all(
-    Object.entries(ids).map(([table, id]) =>
-      database.rows(
-        `select to_jsonb(t) - array['received_at', 'applied_at'] as row from ${table} t order by ${id}`,
-      ),
-    ),
-  );
+const everything = () => everyRow(database);
 
 function createIntake(retention: Retention) {
   const { pool } = database;

@@ -72,3 +72,24 @@ export async function clear(database: TestDatabase): Promise<void> {
 
 /** A time as callbacks contain it, in seconds. */
 export const seconds = (moment: string) => Date.parse(moment) / 1000;
+
+const rowsOrder = {
+  inbox: 'id',
+  pending_deliveries: 'id',
+  failed_deliveries: 'id',
+  applied_deliveries: 'id',
+  receipts: 'delivery_id',
+  receipt_versions: 'delivery_id',
+  consent_forms: 'delivery_id',
+  review_requests: 'delivery_id',
+};
+
+/** Every row of deliveries and of the families' tables, without the times at which they were received and applied. */
+export const everyRow = (database: TestDatabase): Promise<Record<string, unknown>[][]> =>
+  Promise.all(
+    Object.entries(rowsOrder).map(([table, order]) =>
+      database.rows(
+        `select to_jsonb(t) - array['received_at', 'applied_at'] as row from ${table} t order by ${order}`,
+      ),
+    ),
+  );

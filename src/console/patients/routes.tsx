@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { erasePatient } from '../../privacy/erase.ts';
 import { listCertificates } from '../../privacy/erasure-list.ts';
-import { countRows, readPatient, zipPatient } from '../../privacy/export.ts';
+import { accessTo, readPatient, zipPatient } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../../privacy/hold.ts';
 import type { RouteDependencies } from '../dependencies.ts';
@@ -25,10 +25,7 @@ export function addPatients(routes: Routes, { families, erasure, db, record }: R
   /** Reads what is held, once the entry in the access log is written. */
   const read = async (res: Response, patient: Patient, action: 'reveal' | 'export') => {
     const data = await readPatient(db, families, patient);
-    const rows = countRows(data);
-    const filter = patient.businessId ? { business: patient.businessId } : {};
-    const access = { actor: actorOf(res), action, patients: [patient.id], filter, rows };
-    await record({ ...access, anonymous: rows === 0 });
+    await record({ actor: actorOf(res), ...accessTo(patient, data, action) });
     return data;
   };
 

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+
+/** The parts of a comma-separated list. */
+export const partsOf = (text: string) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
+
+const dayMs = 86_400_000;
+const unitDays: Record<string, number> = { d: 1, y: 365.25 };
+
+/** @returns milliseconds; undefined if the text is no duration such as 180d or 8y */
+function durationMs(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,5})([dy])$/.exec(text) ?? [];
+  return unit ? Number(count) * unitDays[unit]! * dayMs : undefined;
+}
+
+/** How long something is kept, in milliseconds; by default a year. */
+export const keep = z
+  .string()
+  .default('365d')
+  .transform((text, context) => {
+    const ms = text === '0' ? 0 : durationMs(text);
+    if (ms !== undefined) return ms;
+    context.addIssue({ code: 'custom', message: 'must be a duration such as 365d or 3y, or 0' });
+    return z.NEVER;
+  });
+
+/** How long things are kept, in milliseconds by name: a family's, `bodies`, `quarantine` or `access_log`. */
+export const retention = (families: readonly string[]) =>
+  z.string().transform((text, context) => {
+    const names = [...families, 'bodies', 'quarantine', 'access_log'];
+    const kept: Record<string, number> = {};
+    for (const part of partsOf(text)) {
+      const [name = '', duration = ''] = part.split('=').map((side) => side.trim());
+      const ms = durationMs(duration);
+      const fail = (message: string) => context.addIssue({ code: 'custom', message });
+      if (!names.includes(name)) fail(`has no ${name || part}: it may name ${names.join(', ')}`);
+      else if (!ms) fail(`must give ${name} a duration such as 180d or 8y`);
+      else if (name === 'access_log' && ms < durationMs('1y')!) fail('must keep access_log for at least 1y');
+      else kept[name] = ms;
+    }
+    return kept;
+  });
