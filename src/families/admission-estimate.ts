@@ -1,0 +1,29 @@
+import { defineFamily } from './family.ts';
+import { admissionId, amount, nested, notPersonal, text, textId, time } from './field.ts';
+
+/** Estimates of what an admission will cost. */
+export const admissionEstimate = defineFamily({
+  name: 'admission_estimate',
+  events: ['ipd_admissions_estimates.created', 'ipd_admissions_estimates.updated'],
+  path: {
+    variable: 'ADMISSION_ESTIMATES_PATH',
+    default: ['/registered_url_for_ipd_admissions_estimates_events'],
+  },
+  table: 'admission_estimates',
+  identifiedBy: 'id',
+  orderedBy: 'updated_at',
+  fields: {
+    id: notPersonal(textId),
+    admission_id: admissionId,
+    name: text,
+    service_id: notPersonal(text),
+    quantity: amount,
+    rate: amount,
+    discount: nested,
+    remarks: text,
+    date: time,
+    added_by: nested,
+    created_at: time,
+    updated_at: time,
+  },
+});

@@ -1,0 +1,20 @@
+import { defineFamily } from './family.ts';
+import { admissionId, nested, notPersonal, text, textId, time, untyped } from './field.ts';
+
+/** What happens during an admission. */
+export const admissionEvent = defineFamily({
+  name: 'admission_event',
+  events: ['ipd_admissions_events.created', 'ipd_admissions_events.updated'],
+  path: { variable: 'ADMISSION_EVENTS_PATH', default: ['/registered_url_for_ipd_admissions_events_events'] },
+  table: 'admission_events',
+  identifiedBy: 'id',
+  fields: {
+    id: notPersonal(textId),
+    admission_id: admissionId,
+    kind: notPersonal(text),
+    at: time,
+    by: nested,
+    clearance_type: notPersonal(text),
+    to: untyped,
+  },
+});

@@ -1,0 +1,40 @@
+import { defineFamily } from './family.ts';
+import { amount, nested, notPersonal, text, textId, time } from './field.ts';
+
+/** Admissions to a hospital (IPD). Of their about forty fields, those that reports need have a type. */
+export const admission = defineFamily({
+  name: 'admission',
+  events: ['ipd_admissions.created', 'ipd_admissions.updated'],
+  path: { variable: 'ADMISSIONS_PATH', default: ['/registered_url_for_ipd_admissions_events'] },
+  table: 'admissions',
+  identifiedBy: 'id',
+  orderedBy: 'updated_at',
+  fields: {
+    id: notPersonal(textId),
+    ipid: text,
+    pid: text,
+    bid: notPersonal(text),
+    docid: notPersonal(text),
+    facilityid: notPersonal(text),
+    stage: notPersonal(text),
+    status: notPersonal(text),
+    admission_date: time,
+    totalbilled: amount,
+    totalpaid: amount,
+    category: nested,
+    department: nested,
+    bed: nested,
+    doc: nested,
+    facility: nested,
+    patient: nested,
+    attendee: nested,
+    insurance: nested,
+    medico_legal_case: nested,
+    procedures: nested,
+    rateplan: nested,
+    refer: nested,
+    duration: nested,
+    created_at: time,
+    updated_at: time,
+  },
+});
