@@ -46,7 +46,7 @@ const texts: Record<Family, string> = {
 
 const atRegisteredPaths = (_: Family, to: To) => to === 'registered';
 
-/** The first is not JSON (400), the others match neither the event nor the path (422). */
+/** The first is not JSON (400); the others do not fit the envelope, the data or the path (422). */
 const mutations: readonly Mutation[] = [
   { invalid: 'truncated', mutate: ({ body }) => ({ body: body.slice(0, -1) }) },
   {

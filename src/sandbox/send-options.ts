@@ -82,7 +82,7 @@ const positiveNumber = option('a number above 0', (text) =>
   Number(text) > 0 && Number.isFinite(Number(text)) ? Number(text) : undefined,
 );
 
-const someFamilies = option(`all, or of ${families.join(', ')}`, (text) => {
+const someFamilies = option(`all, or any of ${families.join(', ')}`, (text) => {
   const names = text.split(',').map((name) => name.trim());
   if (text === 'all') return families;
   return names.every((name) => families.includes(name as Family)) ? (names as Family[]) : undefined;
