@@ -10,7 +10,8 @@ comment on function callback_time is 'A time of a callback as timestamptz: secon
 create function person_name(value jsonb) returns text
   language sql stable parallel safe
   return case jsonb_typeof(value)
-    when 'object' then nullif(concat_ws(' ', value->>'salutation', value->>'first_name', value->>'last_name'), '')
+    when 'object' then nullif(concat_ws(' ', nullif(value->>'salutation', ''), nullif(value->>'first_name', ''),
+                                        nullif(value->>'last_name', '')), '')
     else value #>> '{}'
   end;
 comment on function person_name is 'A name that is a text, or an object with salutation, first_name and last_name';
