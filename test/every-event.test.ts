@@ -9,7 +9,7 @@ import { openRedis } from './support/redis.ts';
 import { startTestService } from './support/service.ts';
 import { until } from './support/until.ts';
 
-// npm run every-event -- --count 1000
+// More than `npm test` sends: EVENTS_COUNT=1000 npx jest test/every-event
 const perEvent = Number(process.env.EVENTS_COUNT ?? 100);
 const seed = Number(process.env.EVENTS_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const timeoutMs = 20_000 + 300 * perEvent;
@@ -114,7 +114,7 @@ const paths: [string, (meaning: Meaning) => string][] = [
 
 describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
   it.each(paths)(
-    `${perEvent} callbacks of each event, in both spellings, shuffled, some twice, %s: none is refused, and every row is right (seed ${seed})`,
+    `${perEvent} callbacks of each event, in both spellings, shuffled, some twice, %s: none is refused, and every row is right`,
     async (_, pathOf) => {
       const callbacks = callbacksOf(seeded(seed));
       const redis = backend === 'redis' ? await openRedis() : undefined;
@@ -163,7 +163,8 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
         const all: [string, Row[]][] = [[`(select ${columns} from deliveries)`, stored], ...Object.entries(tables)];
         for (const [table, rows] of all) {
           const found = await readTable(database, `select * from ${table} s`);
-          expect({ table, ...differences(found, rows.map(canonicalJson)) }).toEqual({
+          expect({ seed, table, ...differences(found, rows.map(canonicalJson)) }).toEqual({
+            seed,
             table,
             rows: rows.length,
             unexpected: [],

@@ -38,15 +38,21 @@ export const wholeNumber = z.int({
 const isBeyondDouble = (value: unknown) =>
   value instanceof Decimal || (Number.isInteger(value) && !Number.isSafeInteger(value));
 
-/** Seconds, milliseconds above 1e11 (service-interface section 2.1 leaves the unit open), or ISO 8601 with an offset. */
-export const timeSchema = z.union([wholeNumber.min(earliest).max(latest), z.string().refine(isIsoTime)], {
-  error: ({ input }) => {
+const timeFault = {
+  error: ({ input }: { input?: unknown }) => {
     if (isBeyondDouble(input)) return `must be ${whole}`;
     if (!Number.isInteger(input))
       return 'expected a time (seconds, milliseconds, or ISO 8601 with an offset)';
     return (input as number) < 0 ? 'must not be before the year 1' : 'must not be after the year 9999';
   },
-});
+};
+
+/** Seconds, milliseconds above 1e11 (service-interface section 2.1 leaves the unit open), or ISO 8601 with an offset. */
+export const timeSchema = z.union(
+  // For a value of the right type, a union has the fault of that option.
+  [wholeNumber.min(earliest, timeFault).max(latest, timeFault), z.string().refine(isIsoTime, timeFault)],
+  timeFault,
+);
 
 /** A text that is part of an index, so that its length is limited. */
 export const idSchema = z.string().min(1, 'must not be empty').max(200, 'must have at most 200 characters');
