@@ -34,7 +34,10 @@ function callbacksOf(random: Random): Callback[] {
   const callbacks = documented.flatMap((of) =>
     Object.keys(of.events).flatMap((event) =>
       Array.from({ length: perEvent / 2 }, () => meaningOf(of, event, random)).flatMap((meaning) =>
-        (['documented', 'seen'] as const).map((spelling) => ({ meaning, body: spell(meaning, spelling, random) })),
+        (['documented', 'seen'] as const).map((spelling) => ({
+          meaning,
+          body: spell(meaning, spelling, random),
+        })),
       ),
     ),
   );
@@ -52,7 +55,11 @@ function shuffled<T>(items: T[], { below }: Random): T[] {
   return items;
 }
 
-async function sendAll(url: string, callbacks: Callback[], pathOf: (meaning: Meaning) => string): Promise<Response[]> {
+async function sendAll(
+  url: string,
+  callbacks: Callback[],
+  pathOf: (meaning: Meaning) => string,
+): Promise<Response[]> {
   const pool = new Pool(url, { connections: 24 });
   const responses: Response[] = [];
   const queue = callbacks.values();
@@ -83,7 +90,9 @@ function identityOf({ meaning, body }: Callback): string {
 /** A table with its times in milliseconds, each row as text. */
 async function readTable(database: TestDatabase, query: string): Promise<string[]> {
   const { fields } = await database.pool.query(`select * from (${query}) t limit 0`);
-  const times = fields.filter(({ dataTypeID, name }) => dataTypeID === 1184 && !own.has(name)).map(({ name }) => name);
+  const times = fields
+    .filter(({ dataTypeID, name }) => dataTypeID === 1184 && !own.has(name))
+    .map(({ name }) => name);
   const rows = await database.rows(`select to_jsonb(t) as row from (${query}) t`);
   return rows.map(({ row }) => {
     for (const name of times) {
@@ -134,7 +143,10 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
 
         const count = (table: string) => database.rows(`select count(*)::int as n from ${table}`);
         await until(async () => (await count('pending_deliveries'))[0]!.n === 0, timeoutMs);
-        expect([await count('quarantine'), await count('failed_deliveries')]).toEqual([[{ n: 0 }], [{ n: 0 }]]);
+        expect([await count('quarantine'), await count('failed_deliveries')]).toEqual([
+          [{ n: 0 }],
+          [{ n: 0 }],
+        ]);
 
         const times = await database.rows(`
           select id, to_jsonb(received_at) as received_at, to_jsonb(applied_at) as applied_at from deliveries`);
@@ -160,7 +172,10 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
           delivery_count: countOf.get(id),
         }));
         const columns = Object.keys(stored[0]!).join(', ');
-        const all: [string, Row[]][] = [[`(select ${columns} from deliveries)`, stored], ...Object.entries(tables)];
+        const all: [string, Row[]][] = [
+          [`(select ${columns} from deliveries)`, stored],
+          ...Object.entries(tables),
+        ];
         for (const [table, rows] of all) {
           const found = await readTable(database, `select * from ${table} s`);
           expect({ seed, table, ...differences(found, rows.map(canonicalJson)) }).toEqual({

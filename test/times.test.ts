@@ -16,13 +16,15 @@ afterAll(() => database.close());
 
 const two = (max: number) => fc.integer({ min: 0, max }).map((value) => String(value).padStart(2, '0'));
 const optional = (text: fc.Arbitrary<string>) => fc.oneof(text, fc.constant(''));
-const fraction = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 11 }).map((d) => `.${d.join('')}`);
+const fraction = fc
+  .array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 11 })
+  .map((d) => `.${d.join('')}`);
 const year = fc.oneof(fc.integer({ min: 0, max: 9999 }), fc.constantFrom(0, 1, 1900, 2000, 2024, 2026, 9999));
 const offset = fc.oneof(
   fc.constantFrom('Z', 'z', ''),
-  fc.tuple(fc.constantFrom('+', '-'), two(16), optional(two(60)), fc.constantFrom(':', '')).map(([sign, h, m, colon]) =>
-    m ? sign + h + colon + m : sign + h,
-  ),
+  fc
+    .tuple(fc.constantFrom('+', '-'), two(16), optional(two(60)), fc.constantFrom(':', ''))
+    .map(([sign, h, m, colon]) => (m ? sign + h + colon + m : sign + h)),
 );
 
 /** Times of ISO 8601, and texts that are nearly such. */
@@ -38,7 +40,9 @@ const isoText = fc
     space: fc.constantFrom('', '', ' '),
     offset,
   })
-  .map((t) => `${t.year}-${t.month}-${t.day}${t.between}${t.hour}:${t.minute}${t.seconds}${t.space}${t.offset}`);
+  .map(
+    (t) => `${t.year}-${t.month}-${t.day}${t.between}${t.hour}:${t.minute}${t.seconds}${t.space}${t.offset}`,
+  );
 
 const number = fc.oneof(
   fc.integer({ min: -62_135_596_900, max: -62_135_596_700 }),
@@ -62,16 +66,19 @@ async function microseconds(values: unknown[]): Promise<(bigint | null)[]> {
 
 it('each spelling of a time is the same instant for the service and for PostgreSQL, which can store it', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.oneof(isoText, isoText, number), { minLength: 200, maxLength: 200 }), async (values) => {
-      const times = values.filter(isTime);
-      const stored = await microseconds(times);
-      const rounded = times.flatMap((value, index) => {
-        const us = Number(stored[index]! - BigInt(milliseconds(value as string)) * 1000n);
-        // The service counts whole milliseconds.
-        return us >= 0 && us <= 1000 ? [] : [{ value, us }];
-      });
-      expect(rounded).toEqual([]);
-    }),
+    fc.asyncProperty(
+      fc.array(fc.oneof(isoText, isoText, number), { minLength: 200, maxLength: 200 }),
+      async (values) => {
+        const times = values.filter(isTime);
+        const stored = await microseconds(times);
+        const rounded = times.flatMap((value, index) => {
+          const us = Number(stored[index]! - BigInt(milliseconds(value as string)) * 1000n);
+          // The service counts whole milliseconds.
+          return us >= 0 && us <= 1000 ? [] : [{ value, us }];
+        });
+        expect(rounded).toEqual([]);
+      },
+    ),
     { numRuns: 100 },
   );
 });
@@ -92,8 +99,19 @@ it.each([
 
 it.each([
   ...['', 'now', 'infinity', '1700000000', '2026-06-30', '07:25', '2026-06-30T07:25:18', '2026-13-01T00:00Z'],
-  ...['2023-02-29T00:00Z', '2026-06-31T00:00Z', '2026-06-30T24:00Z', '2026-06-30T07:60Z', '2026-06-30T07:25:60Z'],
-  ...['2026-06-30T07:25:18.Z', '2026-06-30T07:25:18+16:00', '2026-06-30T07:25:18 IST', ' 2026-06-30T07:25:18Z'],
+  ...[
+    '2023-02-29T00:00Z',
+    '2026-06-31T00:00Z',
+    '2026-06-30T24:00Z',
+    '2026-06-30T07:60Z',
+    '2026-06-30T07:25:60Z',
+  ],
+  ...[
+    '2026-06-30T07:25:18.Z',
+    '2026-06-30T07:25:18+16:00',
+    '2026-06-30T07:25:18 IST',
+    ' 2026-06-30T07:25:18Z',
+  ],
   ...['2026-06-30T07:25:18Z\n', '0000-12-31T23:30-01:00', '0001-01-01T00:00+00:01', '12026-06-30T07:25:18Z'],
   ...[1.5, Number.MAX_SAFE_INTEGER, -1e12, true, {}, [], [1_700_000_000]],
 ])('%j is no time, wherever it stands: the callback is refused, and says what is expected', (value) => {
@@ -108,17 +126,22 @@ it.each([
     try {
       refusal();
     } catch (error) {
-      expect((error as Rejection).errors[0]!.message).toMatch(/^(expected a time .* got |must not be (before|after) the year|must be a whole number from)/);
+      expect((error as Rejection).errors[0]!.message).toMatch(
+        /^(expected a time .* got |must not be (before|after) the year|must be a whole number from)/,
+      );
     }
   }
 });
 
 it('whatever is a time is stored in a row, in every column for times', async () => {
-  const receipts = fc.sample(isoText, { numRuns: 3000 })
+  const receipts = fc
+    .sample(isoText, { numRuns: 3000 })
     .filter(isTime)
     .map((time, receipt_id) => receiptCallback({ data: { receipt_id, created_at: time, updated_at: time } }));
   expect(receipts.length).toBeGreaterThan(100);
   await apply(database, receipts);
   expect(await database.rows('select id from failed_deliveries')).toEqual([]);
-  expect(await database.rows('select from receipts where created_at = updated_at')).toHaveLength(receipts.length);
+  expect(await database.rows('select from receipts where created_at = updated_at')).toHaveLength(
+    receipts.length,
+  );
 });

@@ -29,14 +29,17 @@ const latest = 253_402_300_799_999; // 9999-12-31 in milliseconds
 // A message that begins with `expected` is completed with what was received, see src/intake/explain.ts.
 const whole = `a whole number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;
 
-/** A whole number that is no Decimal. */
-export const wholeNumber = z.int({
-  error: ({ input }) => (isBeyondDouble(input) ? `must be ${whole}` : 'expected a whole number'),
-});
-
 /** Whether it is a whole number that a double cannot represent, or another Decimal. */
 const isBeyondDouble = (value: unknown) =>
   value instanceof Decimal || (Number.isInteger(value) && !Number.isSafeInteger(value));
+
+const wholeFault = {
+  error: ({ input }: { input?: unknown }) =>
+    isBeyondDouble(input) ? `must be ${whole}` : 'expected a whole number',
+};
+
+/** A whole number that is no Decimal. */
+export const wholeNumber = z.int(wholeFault);
 
 const timeFault = {
   error: ({ input }: { input?: unknown }) => {
@@ -113,9 +116,7 @@ export const personName = {
 /** A whole number that identifies the thing, also as digits in quotes. */
 export const integerId = {
   ...integer,
-  schema: z.union([wholeNumber, z.string().regex(/^\d{1,15}$/)], {
-    error: ({ input }) => (isBeyondDouble(input) ? `must be ${whole}` : 'expected a whole number'),
-  }),
+  schema: z.union([wholeNumber, z.string().regex(/^\d{1,15}$/, wholeFault)], wholeFault),
 } satisfies Field;
 
 /** A string that identifies the thing. */

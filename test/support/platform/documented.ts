@@ -1,5 +1,14 @@
 /** What a documented field contains. */
-export type Kind = 'text' | 'number id' | 'time' | 'amount' | 'whole' | 'json' | 'untyped' | 'name' | 'admission';
+export type Kind =
+  | 'text'
+  | 'number id'
+  | 'time'
+  | 'amount'
+  | 'whole'
+  | 'json'
+  | 'untyped'
+  | 'name'
+  | 'admission';
 
 /** A family of events as the service documents it: written apart from src/families, which is tested with it. */
 export interface Documented {
@@ -30,7 +39,10 @@ export const documented: Documented[] = [
     deletedBy: 'receipt.deleted',
     fields: {
       ...of('number id', 'receipt_id'),
-      ...of('text', 'aid doctor_oid clinic_id patient_oid receipt_url receipt_status additional_discount_type'),
+      ...of(
+        'text',
+        'aid doctor_oid clinic_id patient_oid receipt_url receipt_status additional_discount_type',
+      ),
       ...of('text', 'name mobile remarks ref_trx_id payment_id payment_link actor'),
       ...of('time', 'created_at updated_at'),
       ...of('untyped', 'receipt_number flavour'),
@@ -82,7 +94,10 @@ export const documented: Documented[] = [
     orderedBy: 'modified_at',
     fields: {
       ...of('text', 'prescription_id doctor_id partner_doctor_id patient_id partner_patient_id clinic_id'),
-      ...of('text', 'partner_clinic_id partner_appointment_id prescription_url prescription_url_print action'),
+      ...of(
+        'text',
+        'partner_clinic_id partner_appointment_id prescription_url prescription_url_print action',
+      ),
       ...of('untyped', 'current_version previous_version'),
       ...of('time', 'created_at modified_at'),
       ...of('json', 'partner_meta'),

@@ -39,9 +39,25 @@ export function seeded(seed: number) {
 }
 
 const start = Date.parse('2025-10-09T08:53:20Z');
-const texts = ['', 'BK', 'आशा राव', '161467756044204', 'https://files.invalid/1.pdf', `"O'Neill" \\ \n%`, 'null'];
+const texts = [
+  '',
+  'BK',
+  'आशा राव',
+  '161467756044204',
+  'https://files.invalid/1.pdf',
+  `"O'Neill" \\ \n%`,
+  'null',
+];
 const amounts = [0, 0.1, 490.05, 99_999_999_999.99, -1.5, 1e-7];
-const objects = [{}, [], ['a', 1, null], { id: 'u-1', name: 'Nurse' }, { a: { b: [{ c: 1.5 }] }, d: 'é' }, 'text', 7];
+const objects = [
+  {},
+  [],
+  ['a', 1, null],
+  { id: 'u-1', name: 'Nurse' },
+  { a: { b: [{ c: 1.5 }] }, d: 'é' },
+  'text',
+  7,
+];
 const names: (Name | string)[] = [
   'Dr Asha Rao',
   '',
@@ -61,7 +77,7 @@ const extras: Record<string, unknown>[] = [
 /** Of a few things, so that versions compete, with ties in all their times. */
 export function meaningOf(of: Documented, event: string, { below, chance, pick }: Random): Meaning {
   const time = () => start + below(4) * 1000 + (chance(15) ? 779 : 0);
-  const valueOf: Record<Kind, () => Value | null> = {
+  const valueFor: Record<Kind, () => Value | null> = {
     text: () => pick(texts),
     'number id': () => below(12),
     time,
@@ -73,7 +89,7 @@ export function meaningOf(of: Documented, event: string, { below, chance, pick }
     admission: () => null,
   };
   const values = Object.fromEntries(
-    Object.entries(of.fields).map(([name, kind]) => [name, chance(25) ? null : valueOf[kind]()]),
+    Object.entries(of.fields).map(([name, kind]) => [name, chance(25) ? null : valueFor[kind]()]),
   );
   const number = below(12);
   if (of.key) values[of.key] = of.fields[of.key] === 'number id' ? number : `thing-${number}`;

@@ -14,7 +14,10 @@ export interface Accepted {
 type Row = Record<string, unknown>;
 
 /** What each table must contain, by table, in no order. Times are milliseconds. */
-export function expectedTables(families: readonly Documented[], accepted: readonly Accepted[]): Record<string, Row[]> {
+export function expectedTables(
+  families: readonly Documented[],
+  accepted: readonly Accepted[],
+): Record<string, Row[]> {
   const tables: Record<string, Row[]> = {};
   for (const of of families) {
     const things = new Map<string, Accepted[]>();

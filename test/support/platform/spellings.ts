@@ -32,7 +32,8 @@ export function spellAgain(body: Record<string, unknown>, meaning: Meaning, rand
 function envelope({ event, client, business }: Meaning, isSeen: boolean, random: Random): object {
   const { pick } = random;
   if (!isSeen) return { event, timestamp: 1_760_000_000, client_id: client, business_id: business };
-  const optional = (name: string, id: string) => (id ? { [name]: id } : pick([{ [name]: '' }, { [name]: null }, {}]));
+  const optional = (name: string, id: string) =>
+    id ? { [name]: id } : pick([{ [name]: '' }, { [name]: null }, {}]);
   return {
     event_type: event,
     ...optional('client_id', client),
@@ -43,7 +44,8 @@ function envelope({ event, client, business }: Meaning, isSeen: boolean, random:
 }
 
 function spelledValue(kind: Kind, value: Value, isSeen: boolean, random: Random): unknown {
-  if (kind === 'time') return isSeen ? timeText(value as number, random) : timeNumber(value as number, random);
+  if (kind === 'time')
+    return isSeen ? timeText(value as number, random) : timeNumber(value as number, random);
   return kind === 'number id' && isSeen ? String(value) : value;
 }
 
