@@ -76,10 +76,10 @@ const extras: Record<string, unknown>[] = [
 
 /** Of a few things, so that versions compete, with ties in all their times. */
 export function meaningOf(of: Documented, event: string, { below, chance, pick }: Random): Meaning {
-  const time = () => start + below(4) * 1000 + (chance(15) ? 779 : 0);
+  const time = () => start + below(3) * 1000 + (chance(3) ? 779 : 0);
   const valueFor: Record<Kind, () => Value | null> = {
     text: () => pick(texts),
-    'number id': () => below(12),
+    'number id': () => below(6),
     time,
     amount: () => pick(amounts),
     whole: () => below(3) - 1,
@@ -91,7 +91,7 @@ export function meaningOf(of: Documented, event: string, { below, chance, pick }
   const values = Object.fromEntries(
     Object.entries(of.fields).map(([name, kind]) => [name, chance(25) ? null : valueFor[kind]()]),
   );
-  const number = below(12);
+  const number = below(6);
   if (of.key) values[of.key] = of.fields[of.key] === 'number id' ? number : `thing-${number}`;
   const business = pick(['64a1f0c2e4b0a1b2c3d4e5f7', 'b2', '']);
   // A thing is always a part of the same admission, or of none.
