@@ -1,4 +1,5 @@
 export { type Callback, type Envelope, type Family, type HistoryOptions, history } from './history.ts';
+export { type Credentials, sandboxCredentials } from './logins.ts';
 export type { Attempt, Destination } from './post.ts';
 export { type SendOptions, sendCallbacks } from './sender.ts';
 export {
