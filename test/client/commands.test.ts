@@ -1,6 +1,4 @@
 import { PassThrough } from 'node:stream';
-import { Command, CommanderError } from 'commander';
-import { addClientCommands } from '../../src/client/commands/index.ts';
 import { InputEnded, openPrompt } from '../../src/client/commands/prompt.ts';
 import { register } from '../../src/client/commands/register.ts';
 import { searchTable } from '../../src/client/commands/search-table.ts';
@@ -8,6 +6,7 @@ import { parseSettings } from '../../src/client/commands/settings.ts';
 import { createServiceClient } from '../../src/client/index.ts';
 import { sandboxCredentials } from '../../src/sandbox/logins.ts';
 import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
+import { run } from './run-command.ts';
 
 let sandbox: Sandbox;
 let env: Record<string, string>;
@@ -16,24 +15,6 @@ beforeAll(async () => {
   env = { SERVICE_BASE_URL: sandbox.url, SERVICE_TOKEN: sandboxToken };
 });
 afterAll(() => sandbox.close());
-
-async function run(env: Record<string, string>, ...args: string[]) {
-  const said = { out: '', err: '', code: 0 };
-  const program = new Command('receiver').exitOverride().configureOutput({
-    writeOut: (text) => {
-      said.out += text;
-    },
-    writeErr: (text) => {
-      said.err += text;
-    },
-  });
-  addClientCommands(program, env);
-  await program.parseAsync(args, { from: 'user' }).catch((error: unknown) => {
-    if (!(error instanceof CommanderError)) throw error;
-    said.code = error.exitCode;
-  });
-  return said;
-}
 
 describe('search', () => {
   it('prints a table of drugs', async () => {

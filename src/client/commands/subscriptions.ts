@@ -23,7 +23,7 @@ export function addSubscriptionCommands(program: Command, env: Env): void {
 
   subscriptions
     .command('add')
-    .description('subscribe an endpoint to events, with a new signing key, which is printed once')
+    .description('subscribe an endpoint to events, with a new signing key that is printed once')
     .requiredOption('--url <address>', 'the endpoint: where the service sends callbacks to', httpAddress)
     .option(
       '--events <names>',
@@ -32,15 +32,23 @@ export function addSubscriptionCommands(program: Command, env: Env): void {
       'all',
     )
     .option('--protocol <protocol>', "protocol of the endpoint (default: the address's own)")
-    .action(async ({ url, events, protocol }: AddFlags, command: Command) => {
+    .option('--existing-key', 'use the first of SIGNING_KEYS, which receivers accept already, not a new one')
+    .action(async ({ existingKey, ...options }: AddFlags, command: Command) => {
       const { withClient } = await import('./with-client.ts');
       const { addSubscription, hintAfterError } = await import('./add-subscription.ts');
       const explain = (text: string) => command.configureOutput().writeErr?.(`${text}\n`);
       await withClient(
         command,
         env,
-        (client, print) => addSubscription({ client, url, events, protocol, print, explain }),
-        hintAfterError,
+        (client, print) =>
+          addSubscription({
+            client,
+            ...options,
+            keys: existingKey && (env.SIGNING_KEYS ?? ''),
+            print,
+            explain,
+          }),
+        (error) => hintAfterError(error, existingKey),
       );
     });
 
@@ -61,6 +69,7 @@ interface AddFlags {
   readonly url: string;
   readonly events: 'all' | readonly string[];
   readonly protocol?: string;
+  readonly existingKey?: true;
 }
 
 function httpAddress(text: string): string {
