@@ -4,7 +4,7 @@ import { addClientCommands } from '../../src/client/commands/index.ts';
 /** Runs a command of the client in this process; the result has its output, its errors and its exit code. */
 export async function run(env: Record<string, string>, ...args: string[]) {
   const said = { out: '', err: '', code: 0 };
-  const program = new Command('receiver').exitOverride().configureOutput({
+  const program = new Command('receiver').showHelpAfterError().exitOverride().configureOutput({
     writeOut: (text) => {
       said.out += text;
     },

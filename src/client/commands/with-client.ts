@@ -35,6 +35,8 @@ export async function withClient(
     const body =
       error instanceof errors.ServiceError && error.body ? ` · ${error.body.replaceAll('\n', ' ')}` : '';
     const message = `${nameOf(command)}: ${(error as Error).message}${body}`;
+    // The help page is for errors of the command line.
+    command.showHelpAfterError(false);
     command.error([message, hint(error)].filter(Boolean).join('\n'), { exitCode });
   } finally {
     await client?.close();
