@@ -1,11 +1,11 @@
 import { defineFamily } from './family.ts';
-import { notPersonal, text, textId } from './field.ts';
+import { code, notPersonal, text, textId } from './field.ts';
 
 /** Consent forms, which the service calls medical certificates (service-interface sections 2.3, 4.5 and 6). */
 export const consentForm = defineFamily({
   name: 'consent_form',
   events: ['mcert.created', 'mcert.updated'],
-  path: { variable: 'CONSENT_FORMS_PATH', default: '/registered_url_for_consent_form' },
+  path: { variable: 'CONSENT_FORMS_PATH', default: ['/registered_url_for_consent_form'], isBasic: true },
   table: 'consent_forms',
   identifiedBy: 'id',
   fields: {
@@ -15,5 +15,6 @@ export const consentForm = defineFamily({
     patientid: text,
     sendurlpdf: text,
     url: text,
+    type: code('mcert', 'consent'),
   },
 });

@@ -1,19 +1,25 @@
 import { z } from 'zod';
-import type { Family } from './family.ts';
-import { timeSchema, wholeNumber } from './field.ts';
+import { type Family, isIdentifiedByEnvelope, takesEveryEvent } from './family.ts';
+import { idSchema, timeSchema } from './field.ts';
 
-const id = z.string().min(1).max(200);
+const optionalId = z.string().max(200, 'must have at most 200 characters').nullish();
 
-/** The fields of every callback (service-interface section 2.1). */
+/**
+ * The fields of every callback (service-interface section 2.1), as tolerant as the callbacks differ: some have no client,
+ * business or timestamp.
+ */
 const common = {
   event_time: timeSchema.describe('At most a day ahead of the receiver’s clock'),
-  timestamp: wholeNumber,
-  client_id: id,
-  business_id: id,
+  timestamp: timeSchema.nullish(),
+  client_id: optionalId,
+  business_id: optionalId,
 };
 
 /** The fields of the envelope that cannot identify a patient. */
-export const publicEnvelopeFields = new Set(['event', 'event_time', 'timestamp', 'client_id', 'business_id']);
+export const publicEnvelopeFields = new Set([
+  ...['event', 'event_type', 'event_time', 'timestamp', 'client_id', 'business_id'],
+  ...['service', 'transaction_id', 'partition_id'],
+]);
 
 type Infer<Shape extends z.ZodRawShape> = z.infer<z.ZodObject<Shape>>;
 
@@ -33,10 +39,17 @@ export type EnvelopeOfAny<List extends readonly Pick<Family, 'events' | 'data'>[
  * sections 2 and 6). Unknown fields are accepted, in `data` and beside it.
  */
 export function envelopeSchema<const List extends readonly [Family, ...Family[]]>(families: List) {
-  const option = (family: Family) =>
-    z.looseObject({ event: z.enum(family.events), ...common, data: family.data });
-  const [first, ...rest] = families;
-  const union = z.discriminatedUnion('event', [option(first), ...rest.map(option)]);
+  const [first, ...rest] = families.filter((family) => !takesEveryEvent(family)).map(envelopeOption);
+  const union = z.discriminatedUnion('event', [first!, ...rest]);
   // Mapping over the list loses the types: which events have which data.
   return union as unknown as z.ZodType<EnvelopeOfAny<List>>;
 }
+
+function envelopeOption(family: Family) {
+  const { identifiedBy, fields } = family;
+  const id = isIdentifiedByEnvelope(family) ? { [identifiedBy!]: fields[identifiedBy!]!.schema } : {};
+  return z.looseObject({ event: z.enum(family.events as [string]), ...common, ...id, data: family.data });
+}
+
+/** The schema of a callback whose event no family lists. */
+export const otherEnvelope = z.looseObject({ event: idSchema, ...common, data: z.looseObject({}) });

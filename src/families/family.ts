@@ -3,7 +3,7 @@ import type { Field } from './field.ts';
 
 type Fields = Record<string, Field>;
 type Shape<F extends Fields> = { [K in keyof F]: F[K]['schema'] };
-type Events = readonly [string, ...string[]];
+type Events = readonly string[];
 
 /** The columns of every family's table that cannot identify a patient. */
 export const publicColumns = new Set([
@@ -14,12 +14,17 @@ export const publicColumns = new Set([
 export interface FamilyDefinition<Name extends string, E extends Events, F extends Fields> {
   /** `deliveries.family`. */
   name: Name;
-  /** The values of `event` in the order of the lifecycle: a later one wins a tie. */
+  /** The values of `event` in the order of the lifecycle: a later one wins a tie. Empty: those that no family lists. */
   events: E;
   /** The event that deletes the thing. */
   deletedBy?: E[number];
-  /** The environment variable of the registered path, and its default. */
-  path: { variable: string; default: string };
+  /** The environment variable of the registered paths, and its default. Each path accepts every event of the family. */
+  path: {
+    variable: string;
+    default: readonly string[];
+    /** Where only unguessable paths protect callbacks: it has to be set, unless a path for every event is. */
+    isBasic?: true;
+  };
   /** The documented fields of `data`. */
   fields: F;
   table: string;
@@ -27,6 +32,8 @@ export interface FamilyDefinition<Name extends string, E extends Events, F exten
   versions?: string;
   /** The field that identifies a thing of a business; undefined: each delivery is a thing. */
   identifiedBy?: keyof F & string;
+  /** The family of the thing that its things belong to, and are erased with; `transaction_id` names it. */
+  partOf?: 'admission';
   /** The field that orders deliveries with equal event times; without a value, a deletion is the last. */
   orderedBy?: keyof F & string;
 }
@@ -41,8 +48,26 @@ export interface Family<Name extends string = string, E extends Events = Events,
 export function defineFamily<const Name extends string, const E extends Events, F extends Fields>(
   definition: FamilyDefinition<Name, E, F>,
 ): Family<Name, E, F> {
-  const shape = Object.fromEntries(
-    Object.entries(definition.fields).map(([name, field]) => [name, field.schema]),
-  ) as Shape<F>;
-  return { ...definition, data: z.looseObject(shape) };
+  const inData = Object.entries(definition.fields).filter(([, { fromEnvelope }]) => !fromEnvelope);
+  const shape = Object.fromEntries(inData.map(([name, { schema }]) => [name, schema])) as Shape<F>;
+  const data = z.looseObject(shape);
+  const aliases = inData.flatMap(([name, { alias }]) => (alias ? [[name, alias] as const] : []));
+  if (aliases.length === 0) return { ...definition, data };
+  const named = z.preprocess((value) => nameFields(value, aliases), data);
+  return { ...definition, data: named as unknown as typeof data };
 }
+
+/** Gives fields that have another name in a callback their documented one. */
+function nameFields(value: unknown, aliases: readonly (readonly [name: string, alias: string])[]): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const data: Record<string, unknown> = { ...value };
+  for (const [name, alias] of aliases) data[name] ??= data[alias];
+  return data;
+}
+
+/** Whether a family's path accepts every event, also one that no family lists. */
+export const takesEveryEvent = ({ events }: Pick<Family, 'events'>): boolean => events.length === 0;
+
+/** Whether it is a field of the envelope that identifies a family's things, and not one of `data`. */
+export const isIdentifiedByEnvelope = ({ fields, identifiedBy }: Family): boolean =>
+  identifiedBy !== undefined && fields[identifiedBy]!.fromEnvelope !== undefined;

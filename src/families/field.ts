@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Decimal } from '../decimal.ts';
+import { isIsoTime } from '../times.ts';
 
 /**
  * A documented field of a family's `data`: its schema, and the SQL that reads it into a column.
@@ -8,8 +9,14 @@ import { Decimal } from '../decimal.ts';
  */
 export interface Field<Schema extends z.ZodType = z.ZodType> {
   schema: Schema;
-  json: 'text' | 'numeric';
+  json: 'text' | 'numeric' | 'jsonb';
   column: (value: string) => string;
+  /** Another name that some callbacks have for it. */
+  alias?: string;
+  /** SQL that reads it as text from an envelope, for a field that is not in `data`. */
+  fromEnvelope?: (envelope: string) => string;
+  /** Documented as a field that may be missing, so that its absence is no drift. */
+  optional?: true;
   /** `false`: it cannot identify a patient. The console redacts every field without this mark. */
   personal?: false;
   /** The known values of a short text without personal data. Other values are valid, and counted as drift. */
@@ -19,23 +26,38 @@ export interface Field<Schema extends z.ZodType = z.ZodType> {
 const earliest = -62_135_596_800; // 0001-01-01 in seconds
 const latest = 253_402_300_799_999; // 9999-12-31 in milliseconds
 
+// A message that begins with `expected` is completed with what was received, see src/intake/explain.ts.
+const whole = `a whole number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;
+
 /** A whole number that is no Decimal. */
 export const wholeNumber = z.int({
-  error: ({ input }) =>
-    input instanceof Decimal
-      ? `must be a whole number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`
-      : undefined,
+  error: ({ input }) => (isBeyondDouble(input) ? `must be ${whole}` : 'expected a whole number'),
 });
 
-/** Seconds, or milliseconds above 1e11 (service-interface section 2.1 leaves the unit open). */
-export const timeSchema = wholeNumber
-  .min(earliest, 'must not be before the year 1')
-  .max(latest, 'must not be after the year 9999');
+/** Whether it is a whole number that a double cannot represent, or another Decimal. */
+const isBeyondDouble = (value: unknown) =>
+  value instanceof Decimal || (Number.isInteger(value) && !Number.isSafeInteger(value));
+
+/** Seconds, milliseconds above 1e11 (service-interface section 2.1 leaves the unit open), or ISO 8601 with an offset. */
+export const timeSchema = z.union([wholeNumber.min(earliest).max(latest), z.string().refine(isIsoTime)], {
+  error: ({ input }) => {
+    if (isBeyondDouble(input)) return `must be ${whole}`;
+    if (!Number.isInteger(input))
+      return 'expected a time (seconds, milliseconds, or ISO 8601 with an offset)';
+    return (input as number) < 0 ? 'must not be before the year 1' : 'must not be after the year 9999';
+  },
+});
+
+/** A text that is part of an index, so that its length is limited. */
+export const idSchema = z.string().min(1, 'must not be empty').max(200, 'must have at most 200 characters');
 
 const asIs = (value: string) => value;
 
 /** Marks a field that cannot identify a patient, such as the id of a clinic. */
 export const notPersonal = <F extends Field>(field: F) => ({ ...field, personal: false }) satisfies Field;
+
+/** Marks a field that is documented as one that may be missing. */
+export const optional = <F extends Field>(field: F) => ({ ...field, optional: true }) satisfies Field;
 
 /** A string, stored as received. */
 export const text = { schema: z.string().nullish(), json: 'text', column: asIs } satisfies Field;
@@ -61,19 +83,40 @@ export const integer = {
   personal: false,
 } satisfies Field;
 
-/** A time as a whole number, see `timeSchema`. */
+/** A time, see `timeSchema`. */
 export const time = {
   schema: timeSchema.nullish(),
-  json: 'numeric',
-  column: (value) => `service_time(${value})`,
+  json: 'text',
+  column: (value) => `callback_time(${value})`,
   personal: false,
 } satisfies Field;
 
 /** A field of undocumented type, stored as text. */
 export const untyped = { schema: z.unknown().optional(), json: 'text', column: asIs } satisfies Field;
 
-/** A whole number that identifies the thing. */
-export const integerId = { ...integer, schema: wholeNumber } satisfies Field;
+/** An object or a list, stored as JSON: its content is not documented, or no report needs it as columns. */
+export const nested = { schema: z.unknown().optional(), json: 'jsonb', column: asIs } satisfies Field;
 
-/** A string that identifies the thing; its length is limited because it is part of an index. */
-export const textId = { ...text, schema: z.string().min(1).max(200) } satisfies Field;
+/** A name: a text, or an object with `salutation`, `first_name` and `last_name`. */
+export const personName = {
+  schema: z.union([z.string(), z.looseObject({})], 'expected a name (text or an object)').nullish(),
+  json: 'jsonb',
+  column: (value) => `person_name(${value})`,
+} satisfies Field;
+
+/** A whole number that identifies the thing, also as digits in quotes. */
+export const integerId = {
+  ...integer,
+  schema: z.union([wholeNumber, z.string().regex(/^\d{1,15}$/)], {
+    error: ({ input }) => (isBeyondDouble(input) ? `must be ${whole}` : 'expected a whole number'),
+  }),
+} satisfies Field;
+
+/** A string that identifies the thing. */
+export const textId = { ...text, schema: idSchema } satisfies Field;
+
+/** The admission that an event, a clearance or an estimate belongs to: only `transaction_id` names it. */
+export const admissionId = {
+  ...notPersonal(text),
+  fromEnvelope: (envelope: string) => `admission_of(${envelope}->>'transaction_id')`,
+} satisfies Field;

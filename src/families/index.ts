@@ -1,11 +1,35 @@
+import { admission } from './admission.ts';
+import { admissionClearance } from './admission-clearance.ts';
+import { admissionEstimate } from './admission-estimate.ts';
+import { admissionEvent } from './admission-event.ts';
+import { appointment } from './appointment.ts';
 import { consentForm } from './consent-form.ts';
 import type { EnvelopeOf, EnvelopeOfAny } from './envelope.ts';
 import type { Family } from './family.ts';
+import { notice } from './notice.ts';
+import { other } from './other.ts';
+import { paymentRequest } from './payment-request.ts';
+import { practiceChange } from './practice-change.ts';
+import { prescription } from './prescription.ts';
 import { receipt } from './receipt.ts';
 import { reviewRequest } from './review-request.ts';
 
 /** All event families. The routes, the union, the worker and the reports are derived from this list. */
-export const families = [receipt, consentForm, reviewRequest] as const;
+export const families = [
+  receipt,
+  consentForm,
+  reviewRequest,
+  appointment,
+  prescription,
+  paymentRequest,
+  practiceChange,
+  admission,
+  admissionEvent,
+  admissionClearance,
+  admissionEstimate,
+  notice,
+  other,
+] as const;
 
 /** A callback (service-interface section 2). */
 export type Envelope = EnvelopeOfAny<typeof families>;
@@ -13,6 +37,13 @@ export type Envelope = EnvelopeOfAny<typeof families>;
 /** A callback of any list of families. */
 export type AnyEnvelope = EnvelopeOf<Family>;
 
-export { envelopeSchema, publicEnvelopeFields } from './envelope.ts';
-export { defineFamily, type Family, publicColumns } from './family.ts';
-export { patientFields, thingIdOf, thingOf } from './thing.ts';
+export { envelopeSchema, otherEnvelope, publicEnvelopeFields } from './envelope.ts';
+export {
+  defineFamily,
+  type Family,
+  isIdentifiedByEnvelope,
+  publicColumns,
+  takesEveryEvent,
+} from './family.ts';
+export { other } from './other.ts';
+export { admissionOf, keyOf, namesInData, patientFields, readField } from './thing.ts';

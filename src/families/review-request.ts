@@ -4,14 +4,18 @@ import { notPersonal, text } from './field.ts';
 /** Google review requests (service-interface sections 2.4, 4.5 and 6); a request has no id of its own. */
 export const reviewRequest = defineFamily({
   name: 'review_request',
-  events: ['google_review.request'],
-  path: { variable: 'REVIEW_REQUESTS_PATH', default: '/registered_url_for_google_review_events' },
+  events: ['google_review.request', 'google_review.request_manual'],
+  path: {
+    variable: 'REVIEW_REQUESTS_PATH',
+    default: ['/registered_url_for_google_review_events', '/registered_url_for_google_review_manual_events'],
+    isBasic: true,
+  },
   table: 'review_requests',
   fields: {
     doctor_id: notPersonal(text),
     google_review_link: text,
     patient_id: text,
-    appointment_id: text,
+    appointment_id: notPersonal(text),
     clinic_id: notPersonal(text),
   },
 });

@@ -1,24 +1,36 @@
 import type { Family } from './family.ts';
 
-/** The spellings of a patient's id in the data of a callback (service-interface section 2). */
-export const patientFields = ['patient_oid', 'patientid', 'patient_id'] as const;
+/** The spellings of a patient's id in the data of a callback (service-interface section 2), as in the function patient_of. */
+export const patientFields = ['patient_oid', 'patientid', 'patient_id', 'pid'] as const;
 
 /**
- * SQL for the id of the thing that a delivery is about, with the type of its column: 1.0 and 1 are the same receipt.
- * Null for a delivery of another family, whose field of this name may contain anything.
+ * SQL for the value of a field that identifies a family's things, with the type of its column: 1.0 and 1 are the same
+ * receipt. Null for a delivery of another family, whose field of this name may contain anything.
  *
  * @param row the alias of a row with `family` and `envelope`
- * @returns undefined where the family's deliveries are about no thing that has an id
+ * @returns undefined where each delivery of the family is a thing
  */
-export function thingIdOf({ name, fields, identifiedBy }: Family, row: string): string | undefined {
+export function keyOf({ name, fields, identifiedBy }: Family, row: string): string | undefined {
   if (!identifiedBy) return undefined;
   const { json, column } = fields[identifiedBy]!;
-  const id = column(`(${row}.envelope #>> '{data,${identifiedBy}}')::${json}`);
+  const id = column(`(${readField(fields, identifiedBy, `${row}.envelope`)})::${json}`);
   return `case when ${row}.family = '${name}' then ${id} end`;
 }
 
-/** SQL for the same id as text, for deliveries of any family. */
-export function thingOf(families: readonly Family[], row: string): string {
-  const ids = families.flatMap((family) => thingIdOf(family, row) ?? []);
-  return `coalesce(${['null', ...ids.map((id) => `(${id})::text`)].join(', ')})`;
+/** The admission that a `transaction_id` names, as in the function admission_of. */
+export const admissionOf = (transactionId: string): string | undefined =>
+  /\/admissions\/([^/]+)/.exec(transactionId)?.[1];
+
+/** SQL that reads a field from an envelope, as text. */
+export function readField(fields: Family['fields'], name: string, envelope: string): string {
+  const { alias, fromEnvelope } = fields[name]!;
+  if (fromEnvelope) return fromEnvelope(envelope);
+  const [value, other] = [name, alias].map((key) => `${envelope} #>> '{data,${key}}'`);
+  return alias ? `coalesce(${value}, ${other})` : value!;
 }
+
+/** The names in `data` of the documented fields. */
+export const namesInData = (fields: Family['fields']): string[] =>
+  Object.entries(fields).flatMap(([name, { alias, fromEnvelope }]) =>
+    fromEnvelope ? [] : alias ? [name, alias] : [name],
+  );

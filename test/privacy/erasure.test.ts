@@ -18,6 +18,7 @@ import {
   paths,
   receiptCallback,
   receiptData,
+  registeredPaths,
   reviewRequestCallback,
 } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -27,7 +28,7 @@ import { until } from '../support/until.ts';
 let database: TestDatabase;
 beforeAll(async () => {
   database = await createDatabase();
-  await applyReportPaths(database.db, paths);
+  await applyReportPaths(database.db, registeredPaths);
 });
 afterAll(() => database.close());
 beforeEach(async () => {
@@ -144,6 +145,7 @@ it.each([
 describe('bodies in the quarantine', () => {
   const keep = async (body: string, path = paths.receipt) => {
     const quarantine = new Quarantine({
+      families,
       pool: database.pool,
       log: createLog('silent'),
       limits: { rows: 100, bytes: 1e6 },

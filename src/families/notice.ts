@@ -1,0 +1,41 @@
+import { defineFamily } from './family.ts';
+import { nested, notPersonal, optional, personName, text } from './field.ts';
+
+/** Messages to patients, and doctors who joined a consultation; a notice has no id of its own. */
+export const notice = defineFamily({
+  name: 'notice',
+  events: [
+    'appointment.tele.dr_joined',
+    'appointment.reminder_instant',
+    'appointment.followup_reminder_instant',
+    'vaccination.reminder',
+    'prescription.communication',
+  ],
+  path: {
+    variable: 'NOTICES_PATH',
+    default: [
+      '/registered_url_for_appointment_tele_dr_joined_webhook_events',
+      '/registered_url_for_appointment_reminder_instant_webhook_events',
+      '/registered_url_for_appointment_followup_reminder_instant_webhook_events',
+      '/registered_url_for_vaccination_reminder_webhook_events',
+      '/registered_url_for_prescription_communication_events',
+    ],
+  },
+  table: 'notices',
+  fields: {
+    appointment_id: optional(notPersonal(text)),
+    doctor_id: notPersonal(text),
+    patient_id: text,
+    clinic_id: optional(notPersonal(text)),
+    prescription_id: optional(notPersonal(text)),
+    prescription_url: optional(text),
+    doc_name: optional(personName),
+    doctor_name: optional(text),
+    patient_name: optional(personName),
+    actor_oid: optional(notPersonal(text)),
+    booking_link: optional(text),
+    due_date: optional(text),
+    vaccines: optional(text),
+    video_connect: optional(nested),
+  },
+});

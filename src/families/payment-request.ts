@@ -1,0 +1,20 @@
+import { defineFamily } from './family.ts';
+import { amount, notPersonal, text } from './field.ts';
+
+/** Requests to a patient to pay; a request has no id of its own. */
+export const paymentRequest = defineFamily({
+  name: 'payment_request',
+  events: ['receipt_payment.requested'],
+  path: {
+    variable: 'PAYMENT_REQUESTS_PATH',
+    default: ['/registered_url_for_receipt_payment_requested_events'],
+  },
+  table: 'payment_requests',
+  fields: {
+    appointment_id: notPersonal(text),
+    doctor_id: notPersonal(text),
+    patient_id: text,
+    net_amount: amount,
+    url: text,
+  },
+});

@@ -1,0 +1,19 @@
+import { defineFamily } from './family.ts';
+import { nested, notPersonal, optional, text, time } from './field.ts';
+
+/** Doctors who start or stop practising, or become available; a change has no id of its own. */
+export const practiceChange = defineFamily({
+  name: 'practice_change',
+  events: ['schedule.start_practice', 'schedule.stop_practice', 'schedule.available_for_consultation'],
+  path: { variable: 'PRACTICE_CHANGES_PATH', default: ['/registered_url_for_doctor_events'] },
+  table: 'practice_changes',
+  fields: {
+    doctor_id: notPersonal(text),
+    partner_doctor_id: notPersonal(text),
+    clinic_id: optional(notPersonal(text)),
+    partner_clinic_id: optional(notPersonal(text)),
+    created_at: time,
+    modified_at: time,
+    partner_meta: optional(nested),
+  },
+});

@@ -1,0 +1,30 @@
+import { defineFamily } from './family.ts';
+import { code, nested, notPersonal, optional, text, textId, time, untyped } from './field.ts';
+
+/** Prescriptions. */
+export const prescription = defineFamily({
+  name: 'prescription',
+  events: ['prescription.created', 'prescription.updated'],
+  path: { variable: 'PRESCRIPTIONS_PATH', default: ['/registered_url_for_prescription_events'] },
+  table: 'prescriptions',
+  identifiedBy: 'prescription_id',
+  orderedBy: 'modified_at',
+  fields: {
+    prescription_id: { ...notPersonal(textId), alias: 'rx_id' },
+    doctor_id: notPersonal(text),
+    partner_doctor_id: optional(notPersonal(text)),
+    patient_id: text,
+    partner_patient_id: optional(text),
+    clinic_id: optional(notPersonal(text)),
+    partner_clinic_id: optional(notPersonal(text)),
+    partner_appointment_id: optional(text),
+    current_version: optional(untyped),
+    previous_version: optional(untyped),
+    prescription_url: optional(text),
+    prescription_url_print: optional(text),
+    action: code('created', 'updated'),
+    created_at: time,
+    modified_at: time,
+    partner_meta: optional(nested),
+  },
+});

@@ -1,0 +1,33 @@
+const isoTime =
+  /^(\d{4}-\d{2}-\d{2})[T ]((?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?) ?(Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)$/i;
+
+const earliest = -62_135_596_800_000; // 0001-01-01
+
+/**
+ * Parses ISO 8601 with an offset, also with a space in place of the T.
+ *
+ * @returns milliseconds since 1970; NaN if it is no such time, or no day of the calendar
+ */
+function parseIsoTime(text: string): number {
+  const [, day, clock, offset] = isoTime.exec(text) ?? [];
+  if (!day || !clock || !offset) return Number.NaN;
+  const midnight = Date.parse(`${day}T00:00Z`);
+  // Date.parse moves 30 February to March.
+  if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== day) return Number.NaN;
+  const [hours = '0', minutes = '0'] = offset.match(/\d\d/g) ?? [];
+  const aheadMs = (Number(hours) * 60 + Number(minutes)) * (offset[0] === '-' ? -60_000 : 60_000);
+  // Date.parse knows three digits of a fraction.
+  return Date.parse(`${day}T${clock.replace(/(\.\d{3})\d+$/, '$1')}Z`) - aheadMs;
+}
+
+/** Whether a text is a time with an offset that PostgreSQL can store. */
+export const isIsoTime = (text: string): boolean => parseIsoTime(text) >= earliest;
+
+/**
+ * A time of a callback in milliseconds. The unit of numbers is not documented: one above 1e11 is in milliseconds, else in
+ * seconds (service-interface section 2.1).
+ */
+export function milliseconds(time: number | string): number {
+  if (typeof time === 'string') return parseIsoTime(time);
+  return time > 1e11 ? time : time * 1000;
+}
