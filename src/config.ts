@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { environmentSchema, type FamilyPath } from './environment-schema.ts';
+import { environmentSchema, type FamilyPaths } from './environment-schema.ts';
 import { isUnguessable } from './unguessable.ts';
 
 /** Environment variables by their names. */
@@ -19,15 +19,16 @@ export class InvalidConfiguration extends Error {
 }
 
 const unauthenticated =
-  'SIGNING_KEYS, ALLOWED_IPS, ALLOWED_CLIENT_IDS or ALLOWED_BUSINESS_IDS must be set in production, or each of the ' +
-  'three paths must contain a random token, such as the output of `openssl rand -hex 16`; otherwise anybody can send ' +
-  'callbacks. To accept callbacks from anybody, set ALLOW_UNAUTHENTICATED=true';
+  'SIGNING_KEYS, ALLOWED_IPS, ALLOWED_CLIENT_IDS or ALLOWED_BUSINESS_IDS must be set in production, or EVENTS_PATH, or each ' +
+  'of RECEIPTS_PATH, CONSENT_FORMS_PATH and REVIEW_REQUESTS_PATH, and every other path that is set must contain a random ' +
+  'token, such as the output of `openssl rand -hex 16`; otherwise anybody can send callbacks. To accept callbacks from anybody, set ALLOW_UNAUTHENTICATED=true';
 
-function isUnauthenticated({ production, role, authentication, paths }: Config): boolean {
-  const { signingKeys, allowedIps, allowedClientIds, allowedBusinessIds } = authentication;
+/** Whether nothing but the paths tells legitimate senders. */
+function isKnownByPathsAlone({ production, role, authentication }: Config): boolean {
+  const { signingKeys, allowedIps, allowedClientIds, allowedBusinessIds, allowUnauthenticated } = authentication;
   const lists = [signingKeys, allowedIps, allowedClientIds, allowedBusinessIds];
-  const isOpen = lists.every((list) => list.length === 0) && !Object.values(paths).every(isUnguessable);
-  return production && role !== 'worker' && isOpen && !authentication.allowUnauthenticated;
+  const isOpen = lists.every((list) => list.length === 0);
+  return production && role !== 'worker' && isOpen && !allowUnauthenticated;
 }
 
 /**
@@ -37,16 +38,12 @@ function isUnauthenticated({ production, role, authentication, paths }: Config):
  * @param families the event families; each has a variable for its path
  * @throws InvalidConfiguration with every error
  */
-export function parseConfig(env: Environment, families: readonly FamilyPath[]): Config {
+export function parseConfig(env: Environment, families: readonly FamilyPaths[]): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const parsed = environmentSchema(families).safeParse(given);
   const problems = parsed.success
     ? []
-    : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
-  const paths = Object.fromEntries(families.map((f) => [f.name, given[f.path.variable] ?? f.path.default]));
-  if (new Set(Object.values(paths)).size < families.length) {
-    problems.push(`${families.map((f) => f.path.variable).join(', ')} must differ from each other`);
-  }
+    : parsed.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`);
   const oidc = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'];
   const missing = oidc.filter((name) => !given[name]);
   if (missing.length > 0 && missing.length < oidc.length) {
@@ -54,13 +51,36 @@ export function parseConfig(env: Environment, families: readonly FamilyPath[]): 
       `${missing.join(', ')} must be set too: sign-in by OpenID Connect needs ${oidc.join(', ')}`,
     );
   }
-  const config = parsed.success ? toConfig(parsed.data, paths) : undefined;
-  if (config && isUnauthenticated(config)) problems.push(unauthenticated);
+  const config = parsed.success ? toConfig(parsed.data, families) : undefined;
+  if (config) problems.push(...checkPaths(config, given, families));
   if (!config || problems.length > 0) throw new InvalidConfiguration(problems);
   return config;
 }
 
-function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, paths: Record<string, string>) {
+/**
+ * Where only unguessable paths tell legitimate senders, each path that is set must be one. A family without such a path is
+ * not served then, because its documented path is known to everybody.
+ */
+function checkPaths(config: Config, env: Environment, families: readonly FamilyPaths[]): string[] {
+  const all = Object.values(config.paths).flat();
+  const repeated = families.filter(({ name }) =>
+    config.paths[name]!.some((path) => all.indexOf(path) !== all.lastIndexOf(path)),
+  );
+  if (repeated.length > 0) {
+    return [`${repeated.map(({ path }) => path.variable).join(', ')} must differ from each other`];
+  }
+  if (!isKnownByPathsAlone(config)) return [];
+  const set = families.filter(({ path }) => env[path.variable]);
+  const isEnough =
+    set.some(({ events }) => events.length === 0) || families.every((family) => !family.path.isBasic || set.includes(family));
+  if (!isEnough || !set.every(({ name }) => config.paths[name]!.every(isUnguessable))) return [unauthenticated];
+  for (const family of families) if (!set.includes(family)) config.paths[family.name] = [];
+  return [];
+}
+
+function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: readonly FamilyPaths[]) {
+  const variables = e as Record<string, unknown>;
+  const paths = families.map(({ name, path }) => [name, variables[path.variable] as readonly string[]] as const);
   return {
     host: e.HOST,
     port: e.PORT,
@@ -74,8 +94,8 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, paths: Recor
     /** Prefix of the queue's keys, different for each deployment on a Redis. */
     queuePrefix: e.QUEUE_PREFIX,
     dataDir: e.DATA_DIR,
-    /** The registered paths by family name. */
-    paths,
+    /** The registered paths by family name; none: the family is not served. */
+    paths: Object.fromEntries(paths),
     bodyLimitBytes: e.BODY_LIMIT,
     limits: {
       /** Requests per second and address; undefined: any number. */

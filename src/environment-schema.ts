@@ -2,10 +2,12 @@ import bytes from 'bytes';
 import { z } from 'zod';
 import { keep, partsOf, retention } from './durations.ts';
 
-/** The path of an event family. */
-export interface FamilyPath {
+/** The registered paths of an event family. */
+export interface FamilyPaths {
   name: string;
-  path: { variable: string; default: string };
+  /** None: its path takes every event. */
+  events: readonly string[];
+  path: { variable: string; default: readonly string[]; isBasic?: true };
 }
 
 const list = z.string().default('').transform(partsOf);
@@ -77,6 +79,8 @@ const path = z
   .regex(/^\/[\w\-.~/]*$/, 'must start with / and contain only letters, digits and - . _ ~ /')
   .refine((text) => !reserved.includes(text), 'is a path that the service uses itself');
 
+const paths = z.string().transform(partsOf).pipe(z.array(path).min(1, 'must have a path'));
+
 const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/openapi.json'];
 
 // The canonical name in Node's time zone database.
@@ -120,7 +124,7 @@ const issuer = z
   .refine((address) => URL.canParse(address), 'must be a URL');
 
 /** The environment variables, each with its default and its error messages. */
-export const environmentSchema = (families: readonly FamilyPath[]) =>
+export const environmentSchema = (families: readonly FamilyPaths[]) =>
   z.object({
     NODE_ENV: z.string().optional(),
     HOST: z.string().default('127.0.0.1'),
@@ -160,5 +164,5 @@ export const environmentSchema = (families: readonly FamilyPath[]) =>
     LOG_LEVEL: z
       .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level of pino')
       .default('info'),
-    ...Object.fromEntries(families.map((f) => [f.path.variable, path.default(f.path.default)])),
+    ...Object.fromEntries(families.map((f) => [f.path.variable, paths.prefault(f.path.default.join(','))])),
   });

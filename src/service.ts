@@ -102,7 +102,7 @@ async function start(
   const { db, pool } = database;
   const common = { config, families, circuit, log };
 
-  const enqueue = (ids: string[]) => queue.enqueue(ids);
+  const { enqueue } = queue;
   const { fallback } = backend;
   const intake = new Intake({ ...common, pool, inboxPool, enqueue, fallback, observe: observe?.intake });
   onStop(() => intake.close());
@@ -134,9 +134,16 @@ async function start(
   const bodies = new BodyBudget(config.limits.bodies);
   const receiver = { config, access, bodies, intake, observe: observe?.http, log };
   const callbacks = new Map(
-    families.map((family) => [config.paths[family.name]!, createCallbackHandler(family, receiver)]),
+    families.flatMap((family) =>
+      config.paths[family.name]!.map((path) => [path, createCallbackHandler({ family, path }, receiver)] as const),
+    ),
   );
   log.info({ checks: access.describe() }, 'access checks of callbacks');
+  const unserved = families.filter(({ name }) => config.paths[name]!.length === 0);
+  if (unserved.length > 0) {
+    const variables = unserved.map(({ path }) => path.variable);
+    log.warn({ variables }, 'not served: only an unguessable path protects callbacks, and these are not set');
+  }
 
   const { oidc } = config;
   const webConsole =

@@ -28,9 +28,13 @@ it('an empty environment gives the documented defaults', () => {
     logLevel: 'info',
     adminToken: undefined,
     paths: {
-      receipt: '/registered_url_for_receipt_events',
-      consent_form: '/registered_url_for_consent_form',
-      review_request: '/registered_url_for_google_review_events',
+      receipt: ['/registered_url_for_receipt_events'],
+      consent_form: ['/registered_url_for_consent_form'],
+      review_request: [
+        '/registered_url_for_google_review_events',
+        '/registered_url_for_google_review_manual_events',
+      ],
+      other: ['/events'],
     },
     authentication: {
       signingKeys: [],

@@ -17,6 +17,7 @@ const common = [
     'rate-limit.ts',
     'readiness.ts',
     'secret.ts',
+    'times.ts',
     'unguessable.ts',
     'uuid.ts',
     'with-timeout.ts',
@@ -42,7 +43,7 @@ const allowed: Record<string, string[]> = {
 
   // Middle: what the service does.
   intake: ['families', 'store'],
-  apply: ['families', 'store'],
+  apply: ['families', 'intake', 'store'],
   privacy: ['apply', 'families', 'intake', 'store'],
 
   // Edges.

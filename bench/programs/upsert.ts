@@ -48,8 +48,8 @@ set ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}
 where (excluded.event_time, excluded.updated_at) >= (receipts.event_time, receipts.updated_at)`;
 
 const noDelivery = '00000000-0000-0000-0000-000000000000';
-const time = (value: number | null | undefined) =>
-  value == null ? null : new Date(value > 1e11 ? value : value * 1000);
+const time = (value: unknown) =>
+  typeof value !== 'number' ? null : new Date(value > 1e11 ? value : value * 1000);
 
 /** One upsert per receipt, as a prepared statement on a pool of connections. */
 export function upsertInto(url: string, connections: number): (receipt: ReceiptEnvelope) => Promise<void> {

@@ -1,4 +1,4 @@
-import type { Family } from '../families/index.ts';
+import { type Family, namesInData, readField } from '../families/index.ts';
 import { erasureGate } from '../store/erasure-gate.ts';
 import type { SessionSettings } from '../store/pool.ts';
 import type { DeliveryStatus } from '../store/tables.ts';
@@ -8,7 +8,7 @@ export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
 
 /** Retention reduces envelopes to what identifies a delivery; applying them again would empty the row. */
 const isWhole = (table: string) =>
-  `exists (select from inbox i where i.id = ${table}.id and i.envelope ? 'event')`;
+  `exists (select from inbox i where i.id = ${table}.id and i.envelope ? 'event_time')`;
 
 /** Takes the deliveries that have this status, the ids $1 and one of these families; others are skipped. */
 const taken: Record<DeliveryStatus, (families: string) => string> = {
@@ -89,17 +89,23 @@ function upsertOf(family: Family, isReplay: boolean): string {
 function upsertStatement(family: Family, isReplay: boolean): string {
   const { name, fields, identifiedBy, deletedBy, versions } = family;
   const names = Object.keys(fields);
-  const unpacked = names.map((field) => `${quoted(field)} ${fields[field]!.json}`);
+  // What has one name in `data` is unpacked at once.
+  const isUnpacked = (field: string) => !fields[field]!.fromEnvelope && !fields[field]!.alias;
+  const unpacked = names.filter(isUnpacked).map((field) => `${quoted(field)} ${fields[field]!.json}`);
+  const valueOf = (field: string) =>
+    isUnpacked(field)
+      ? `data.${quoted(field)}`
+      : `(${readField(fields, field, 'd.envelope')})::${fields[field]!.json}`;
   const columns = {
     business_id: 'd.business_id',
-    ...Object.fromEntries(names.map((field) => [field, fields[field]!.column(`data.${quoted(field)}`)])),
+    ...Object.fromEntries(names.map((field) => [field, fields[field]!.column(valueOf(field))])),
     client_id: 'd.client_id',
     last_event: 'd.event',
     event_time: 'd.event_time',
     deleted_at: deletedBy
       ? `case when d.event = ${literal(deletedBy)} then d.event_time end`
       : 'null::timestamptz',
-    extra: `(d.envelope->'data') - array[${names.map(literal).join(', ')}]`,
+    extra: `(d.envelope->'data') - array[${namesInData(fields).map(literal).join(', ')}]::text[]`,
     delivery_id: 'd.id',
     ...(versions && { received_at: 'd.received_at', applied_at: 'coalesce(d.applied_at, now())' }),
   };
@@ -114,8 +120,12 @@ function upsertStatement(family: Family, isReplay: boolean): string {
   select ${Object.entries(columns)
     .map(([column, value]) => `${value} as ${quoted(column)}`)
     .join(',\n    ')}
-  from loaded d
-  cross join lateral jsonb_to_record(d.envelope->'data') as data(${unpacked.join(', ')})
+  from loaded d${
+    unpacked.length > 0
+      ? `
+  cross join lateral jsonb_to_record(d.envelope->'data') as data(${unpacked.join(', ')})`
+      : ''
+  }
   where d.family = ${literal(name)}
 )`,
     `${changed} as (
@@ -162,7 +172,9 @@ export function versionOrder({ events, orderedBy, deletedBy }: Family, row: stri
   return [
     `${row}.event_time`,
     ...(orderedBy ? [changeTime(orderedBy)] : []),
-    `array_position(array[${events.map(literal).join(', ')}], ${row}.last_event)`,
+    ...(events.length > 1
+      ? [`array_position(array[${events.map(literal).join(', ')}], ${row}.last_event)`]
+      : []),
     `${row}.delivery_id`,
   ];
 }

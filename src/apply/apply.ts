@@ -119,14 +119,17 @@ export async function withPlanForAnySize<T>(
 /**
  * Applies applied deliveries again, in a transaction of the caller that has the settings `planForAnySize`.
  *
+ * @returns the number of rows of the families' tables that changed
  * @throws the database's error, also for a delivery's data
  */
 export async function applyAgain(
   tx: Kysely<Tables>,
   families: readonly Family[],
   ids: readonly string[],
-): Promise<void> {
-  if (ids.length > 0) await tx.executeQuery(CompiledQuery.raw(applyStatement(families, 'applied'), [ids]));
+): Promise<number> {
+  if (ids.length === 0) return 0;
+  const query = CompiledQuery.raw(applyStatement(families, 'applied'), [ids]) as CompiledQuery<Result>;
+  return (await tx.executeQuery(query)).rows[0]!.changed;
 }
 
 const names = new Map<string, string>();

@@ -1,10 +1,14 @@
 import type { Kysely } from 'kysely';
-import type { Family } from '../families/index.ts';
+import { type Family, other } from '../families/index.ts';
 import { addMessage, type MessageGroup } from '../message-groups.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';
 import { applyDeliveries } from './apply.ts';
+import { replayOther } from './replay-other.ts';
 
-/** Selects deliveries; undefined fields do not filter, except for the status, which is then `failed`. */
+/**
+ * Selects deliveries; undefined fields do not filter, except for the status, which is then `failed`. Of the family `other`,
+ * it selects the deliveries whose event a family lists by now, and the status is then `applied`.
+ */
 export interface ReplayFilter {
   status?: DeliveryStatus | undefined;
   family?: string | undefined;
@@ -21,8 +25,12 @@ export interface ReplayFilter {
 const chunk = 500;
 
 /** The number of matching deliveries. */
-export async function countDeliveries(db: Kysely<Tables>, filter: ReplayFilter): Promise<number> {
-  const { rows } = await matching(db, filter)
+export async function countDeliveries(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  filter: ReplayFilter,
+): Promise<number> {
+  const { rows } = await matching(db, families, filter)
     .select(({ fn }) => fn.countAll<string>().as('rows'))
     .executeTakeFirstOrThrow();
   return Number(rows);
@@ -53,16 +61,18 @@ export async function replayDeliveries(
   filter: ReplayFilter,
   { dryRun, limit = Number.POSITIVE_INFINITY, onProgress }: ReplayOptions,
 ) {
-  const { status = 'failed' } = filter;
+  const status = statusOf(filter);
   const outcome = { applied: 0, changed: 0, failed: 0, errors: [] as MessageGroup[] };
   let last = '';
   while (outcome.applied + outcome.failed < limit) {
-    let query = matching(db, filter).select('id').orderBy('id').limit(chunk);
+    let query = matching(db, families, filter).select('id').orderBy('id').limit(chunk);
     if (last) query = query.where('id', '>', last);
     const ids = (await query.execute()).map(({ id }) => id);
     if (ids.length === 0) break;
     last = ids.at(-1)!;
-    const result = await applyDeliveries(db, families, ids, { status, dryRun });
+    const result = isOther(filter)
+      ? await replayOther(db, families, ids, dryRun)
+      : await applyDeliveries(db, families, ids, { status, dryRun });
     if (result.broken.length > 0) throw result.broken[0]!.error;
     outcome.applied += result.applied;
     outcome.changed += result.changed;
@@ -73,8 +83,13 @@ export async function replayDeliveries(
   return outcome;
 }
 
-function matching(db: Kysely<Tables>, filter: ReplayFilter) {
-  let query = db.selectFrom('deliveries').where('status', '=', filter.status ?? 'failed');
+const isOther = ({ family, status }: ReplayFilter) => family === other.name && (status ?? 'applied') === 'applied';
+
+const statusOf = (filter: ReplayFilter) => filter.status ?? (isOther(filter) ? 'applied' : 'failed');
+
+function matching(db: Kysely<Tables>, families: readonly Family[], filter: ReplayFilter) {
+  let query = db.selectFrom('deliveries').where('status', '=', statusOf(filter));
+  if (isOther(filter)) query = query.where('event', 'in', ['', ...families.flatMap(({ events }) => events)]);
   if (filter.family) query = query.where('family', '=', filter.family);
   if (filter.event) query = query.where('event', '=', filter.event);
   if (filter.businessId) query = query.where('business_id', '=', filter.businessId);

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import type { Family } from '../families/index.ts';
+import { type Family, takesEveryEvent } from '../families/index.ts';
 import type { AdminToken } from './admin-token.ts';
 
 /** The text on a terminal after the start: the addresses, the console, and an example. */
@@ -9,15 +9,17 @@ export function greeting(
   families: readonly Family[],
   generated: AdminToken | undefined,
 ): string {
-  const lines = families.map((family) => {
-    const name = family.name.replaceAll('_', ' ');
-    return `  ${name.padEnd(16)}${url}${config.paths[family.name]}`;
-  });
+  const lines = families.flatMap((family) =>
+    config.paths[family.name]!.map((path) => {
+      const name = takesEveryEvent(family) ? 'all events' : family.name.replaceAll('_', ' ');
+      return `  ${name.padEnd(21)}${url}${path}`;
+    }),
+  );
   return `
 The service is ready. Callback URLs:
 
 ${lines.join('\n')}
-${config.adminToken ? consoleHint(url, generated) : ''}${config.authentication.signingKeys.length > 0 ? '' : example(`${url}${config.paths.receipt}`)}
+${config.adminToken ? consoleHint(url, generated) : ''}${config.authentication.signingKeys.length > 0 ? '' : example(`${url}${config.paths.receipt?.[0]}`)}
 `;
 }
 

@@ -13,9 +13,11 @@ import { withDatabase } from './with-database.ts';
 export function addReplayCommand(program: Command, env: Environment): void {
   program
     .command('replay')
-    .description('apply deliveries again, by default the failed ones')
+    .description(
+      'apply deliveries again, by default the failed ones; with --family other, those whose event is known by now',
+    )
     .addOption(
-      new Option('--status <status>', 'only with this status').choices(deliveryStatuses).default('failed'),
+      new Option('--status <status>', 'only with this status (default: failed)').choices(deliveryStatuses),
     )
     .addOption(
       new Option('--family <family>', 'only of this family').choices(families.map(({ name }) => name)),
@@ -28,7 +30,7 @@ export function addReplayCommand(program: Command, env: Environment): void {
     .option('--dry-run', 'show the result without changing anything')
     .action(({ dryRun = false, ...filter }: ReplayFilter & { dryRun?: boolean }) =>
       withDatabase(env, async ({ database }) => {
-        const rows = await countDeliveries(database.db, filter);
+        const rows = await countDeliveries(database.db, families, filter);
         if (!dryRun) await logCommand(database.db, { action: 'replay', filter: { ...filter }, rows });
         const { advance, stop } = startProgress(rows, 'replayed');
         const options = { dryRun, onProgress: advance };

@@ -11,6 +11,7 @@ export const admissionClearance = defineFamily({
   },
   table: 'admission_clearances',
   identifiedBy: 'transaction_id',
+  partOf: 'admission',
   orderedBy: 'updated_at',
   fields: {
     transaction_id: { ...notPersonal(textId), fromEnvelope: (envelope) => `${envelope}->>'transaction_id'` },

@@ -11,6 +11,7 @@ export const admissionEstimate = defineFamily({
   },
   table: 'admission_estimates',
   identifiedBy: 'id',
+  partOf: 'admission',
   orderedBy: 'updated_at',
   fields: {
     id: notPersonal(textId),

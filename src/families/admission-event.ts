@@ -8,6 +8,7 @@ export const admissionEvent = defineFamily({
   path: { variable: 'ADMISSION_EVENTS_PATH', default: ['/registered_url_for_ipd_admissions_events_events'] },
   table: 'admission_events',
   identifiedBy: 'id',
+  partOf: 'admission',
   fields: {
     id: notPersonal(textId),
     admission_id: admissionId,

@@ -5,7 +5,7 @@ import { code, notPersonal, text, textId } from './field.ts';
 export const consentForm = defineFamily({
   name: 'consent_form',
   events: ['mcert.created', 'mcert.updated'],
-  path: { variable: 'CONSENT_FORMS_PATH', default: ['/registered_url_for_consent_form'] },
+  path: { variable: 'CONSENT_FORMS_PATH', default: ['/registered_url_for_consent_form'], isBasic: true },
   table: 'consent_forms',
   identifiedBy: 'id',
   fields: {

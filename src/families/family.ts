@@ -19,7 +19,12 @@ export interface FamilyDefinition<Name extends string, E extends Events, F exten
   /** The event that deletes the thing. */
   deletedBy?: E[number];
   /** The environment variable of the registered paths, and its default. Each path accepts every event of the family. */
-  path: { variable: string; default: readonly string[] };
+  path: {
+    variable: string;
+    default: readonly string[];
+    /** Where only unguessable paths protect callbacks: it has to be set, unless a path for every event is. */
+    isBasic?: true;
+  };
   /** The documented fields of `data`. */
   fields: F;
   table: string;
@@ -27,6 +32,8 @@ export interface FamilyDefinition<Name extends string, E extends Events, F exten
   versions?: string;
   /** The field that identifies a thing of a business; undefined: each delivery is a thing. */
   identifiedBy?: keyof F & string;
+  /** The family of the thing that its things belong to, and are erased with; `transaction_id` names it. */
+  partOf?: 'admission';
   /** The field that orders deliveries with equal event times; without a value, a deletion is the last. */
   orderedBy?: keyof F & string;
 }

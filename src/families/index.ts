@@ -39,4 +39,5 @@ export type AnyEnvelope = EnvelopeOf<Family>;
 
 export { envelopeSchema, otherEnvelope, publicEnvelopeFields } from './envelope.ts';
 export { defineFamily, type Family, isIdentifiedByEnvelope, publicColumns, takesEveryEvent } from './family.ts';
-export { keyOf, namesInData, patientFields, readField } from './thing.ts';
+export { other } from './other.ts';
+export { admissionOf, keyOf, namesInData, patientFields, readField } from './thing.ts';

@@ -6,7 +6,7 @@ export const receipt = defineFamily({
   name: 'receipt',
   events: ['receipt.created', 'receipt.updated', 'receipt.deleted'],
   deletedBy: 'receipt.deleted',
-  path: { variable: 'RECEIPTS_PATH', default: ['/registered_url_for_receipt_events'] },
+  path: { variable: 'RECEIPTS_PATH', default: ['/registered_url_for_receipt_events'], isBasic: true },
   table: 'receipts',
   versions: 'receipt_versions',
   identifiedBy: 'receipt_id',

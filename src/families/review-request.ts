@@ -8,6 +8,7 @@ export const reviewRequest = defineFamily({
   path: {
     variable: 'REVIEW_REQUESTS_PATH',
     default: ['/registered_url_for_google_review_events', '/registered_url_for_google_review_manual_events'],
+    isBasic: true,
   },
   table: 'review_requests',
   fields: {

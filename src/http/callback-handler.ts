@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../config.ts';
-import type { Family } from '../families/index.ts';
-import type { Intake } from '../intake/intake.ts';
+import type { Intake, Route } from '../intake/intake.ts';
 import type { Log } from '../log.ts';
 import type { AccessChecks } from './access/access-checks.ts';
 import type { BodyBudget } from './body-budget.ts';
@@ -29,10 +28,11 @@ export interface CallbackDependencies {
 }
 
 /**
- * Receives the callbacks of one family (service-interface section 4.5): a 200 means that the delivery is
+ * Receives the callbacks of one registered path (service-interface section 4.5): a 200 means that the delivery is
  * durable. It uses nothing of Express, so it runs on any server that has Node's request and response.
  */
-export function createCallbackHandler(family: Family, dependencies: CallbackDependencies): Handler {
+export function createCallbackHandler(route: Route, dependencies: CallbackDependencies): Handler {
+  const { family } = route;
   const { config, access, bodies, intake, observe, log } = dependencies;
 
   const receive = async (req: IncomingMessage) => {
@@ -46,7 +46,7 @@ export function createCallbackHandler(family: Family, dependencies: CallbackDepe
     try {
       const body = await readBody(req, config.bodyLimitBytes);
       verify(body);
-      return await intake.receive(body, family);
+      return await intake.receive(body, route);
     } finally {
       release?.();
     }

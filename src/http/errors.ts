@@ -14,7 +14,11 @@ const requestError = (message: string) =>
     }
   };
 
-export class SignatureMissing extends requestError('The callback is not signed.') {}
+export class SignatureMissing extends RequestError {
+  constructor(header: string) {
+    super(`The callback is not signed: the header ${header} is missing.`);
+  }
+}
 
 export class SignatureWrong extends requestError('The signature does not match the body under any key.') {}
 

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Family } from '../families/index.ts';
+import { type Family, namesInData, publicEnvelopeFields } from '../families/index.ts';
 import type { Log } from '../log.ts';
 
 type DriftKind = 'unknown' | 'missing' | 'value' | 'other';
@@ -9,7 +9,11 @@ type Documented = Pick<Family, 'events' | 'fields'>;
 
 interface DocumentedFields {
   names: ReadonlySet<string>;
-  list: readonly { name: string; knownValues: readonly string[] | undefined }[];
+  list: readonly {
+    name: string;
+    alias: string | undefined;
+    knownValues: readonly string[] | undefined;
+  }[];
 }
 
 /** A row of `schema_drift`, as input of `record_schema_drift`. */
@@ -24,7 +28,7 @@ interface Note {
   example_delivery: string;
 }
 
-const envelopeFields = new Set(['event', 'event_time', 'timestamp', 'client_id', 'business_id', 'data']);
+const envelopeFields = new Set([...publicEnvelopeFields, 'data']);
 // The table has the same limit.
 const maxNewPerEvent = 100;
 const flushEveryMs = 5_000;
@@ -55,8 +59,10 @@ export class Drift {
     this.log = log;
     this.documented = new Map(
       families.flatMap(({ events, fields }) => {
-        const list = Object.entries(fields).map(([name, { knownValues }]) => ({ name, knownValues }));
-        return events.map((event) => [event, { names: new Set(Object.keys(fields)), list }]);
+        const list = Object.entries(fields)
+          .filter(([, { fromEnvelope }]) => !fromEnvelope)
+          .map(([name, { alias, knownValues }]) => ({ name, alias, knownValues }));
+        return events.map((event) => [event, { names: new Set(namesInData(fields)), list }]);
       }),
     );
     this.timer = setInterval(() => void this.flush(), flushEveryMs).unref();
@@ -66,14 +72,17 @@ export class Drift {
   observe(id: string, envelope: { event: string; data: object }): void {
     const { event } = envelope;
     const fields = this.documented.get(event);
-    if (!fields) return;
+    if (!fields) {
+      this.note(id, eventName.test(event) ? event : '…', '/event', 'unknown', '');
+      return;
+    }
     for (const name in envelope) {
       if (!envelopeFields.has(name)) this.note(id, event, `/${safeName(name)}`, 'unknown', '');
     }
     const data = envelope.data as Record<string, unknown>;
     let unknown = Object.keys(data).length;
-    for (const { name, knownValues } of fields.list) {
-      const value = data[name];
+    for (const { name, alias, knownValues } of fields.list) {
+      const value = data[name] === undefined && alias ? data[alias] : data[name];
       if (value === undefined) this.note(id, event, `/data/${name}`, 'missing', '');
       else unknown -= 1;
       if (knownValues && typeof value === 'string' && !knownValues.includes(value)) {
@@ -121,12 +130,15 @@ export class Drift {
       return;
     }
     if (kind === 'unknown' || kind === 'value') {
-      const count = this.newPerEvent.get(event) ?? 0;
+      // All events that no family lists count together.
+      const isEvent = field === '/event';
+      const group = isEvent ? '' : event;
+      const count = this.newPerEvent.get(group) ?? 0;
       if (count >= maxNewPerEvent) {
-        this.add({ ...note, field: '', kind: 'other', value: '' });
+        this.add({ ...note, event: isEvent ? '…' : event, field: '', kind: 'other', value: '' });
         return;
       }
-      this.newPerEvent.set(event, count + 1);
+      this.newPerEvent.set(group, count + 1);
     }
     this.notes.set(key, note);
   }
@@ -134,4 +146,5 @@ export class Drift {
 
 // Any other key or value may be personal data, such as a name.
 const identifier = /^[A-Za-z_]\w{0,63}$/;
+const eventName = /^[A-Za-z_][\w.]{0,99}$/;
 const safeName = (value: string) => (identifier.test(value) ? value : '…');

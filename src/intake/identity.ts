@@ -1,22 +1,39 @@
 import { hash as hashOf } from 'node:crypto';
-import type { AnyEnvelope } from '../families/index.ts';
+import { type AnyEnvelope, type Family, isIdentifiedByEnvelope } from '../families/index.ts';
+import { milliseconds } from '../times.ts';
 import { uuidV8 } from '../uuid.ts';
 import { canonicalJson } from './canonical-json.ts';
 
-/** The fields that identify a callback. Not `timestamp`: a resend may have a new one. */
-type Identifiable = Pick<AnyEnvelope, 'event' | 'event_time' | 'client_id' | 'business_id' | 'data'>;
+/** The fields that identify a callback, with `event` for `event_type`. Not `timestamp`: a resend may have a new one. */
+type Identifiable = Pick<AnyEnvelope, 'event' | 'event_time' | 'client_id' | 'business_id' | 'data'> & {
+  transaction_id?: unknown;
+};
+
+/** The members of the envelope that the hash covers. */
+const identifying: ReadonlySet<string> = new Set(['event', 'event_time', 'client_id', 'business_id', 'data']);
+
+/** Where `data` has no id: two clearances of two patients may be equal but for this. */
+const identifyingByTransaction: ReadonlySet<string> = new Set([...identifying, 'transaction_id']);
+
+export const identifyingMembers = (family?: Family) =>
+  family && isIdentifiedByEnvelope(family) ? identifyingByTransaction : identifying;
+
+/** Whether a member may be absent: an empty id is as good as none. */
+export const isOptionalMember = (name: string): boolean => name === 'client_id' || name === 'business_id';
 
 /**
  * The id of a delivery: a UUID (version 8) of the event time in milliseconds and of a SHA-256 over the
  * canonical JSON of these fields. A resent callback has the same id, and ids sort by time.
  */
-export function identify({ event, event_time, client_id, business_id, data }: Identifiable): string {
-  const content = canonicalJson({ event, event_time, client_id, business_id, data });
-  return idOf(event_time, hashOf('sha256', content));
+export function identify(envelope: Identifiable, family?: Family): string {
+  const members = Object.entries(envelope).filter(
+    ([name, value]) => identifyingMembers(family).has(name) && (value || !isOptionalMember(name)),
+  );
+  return idOf(envelope.event_time, hashOf('sha256', canonicalJson(Object.fromEntries(members))));
 }
 
 /** The id of a delivery whose SHA-256 is known. */
-export function idOf(eventTime: number, hash: string): string {
+export function idOf(eventTime: number | string, hash: string): string {
   const time = Math.max(0, milliseconds(eventTime)).toString(16).padStart(12, '0');
   return uuidV8(time, hash);
 }
@@ -24,9 +41,4 @@ export function idOf(eventTime: number, hash: string): string {
 /** The event time of a delivery in milliseconds; 0 for one before 1970. */
 export function eventTimeOf(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
-}
-
-/** The unit is not documented: a time above 1e11 is in milliseconds, else in seconds. */
-export function milliseconds(time: number): number {
-  return time > 1e11 ? time : time * 1000;
 }

@@ -1,5 +1,4 @@
 import pg from 'pg';
-import type { Family } from '../families/index.ts';
 import type { Log } from '../log.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { databaseTimeoutMs } from '../store/circuits.ts';
@@ -18,11 +17,10 @@ export interface Fallback {
 
 export interface InboxOptions {
   pool: pg.Pool;
-  families: readonly Family[];
   /** PostgreSQL's. */
   circuit: Circuit;
   /** Enqueues the new deliveries of a commit. */
-  enqueue: (ids: string[]) => Promise<void>;
+  enqueue: (deliveries: Pick<Delivery, 'id' | 'family'>[]) => Promise<void>;
   fallback?: Fallback | undefined;
   /** Called after each commit. */
   onCommit?: ((store: string, deliveries: number, seconds: number) => void) | undefined;
@@ -94,12 +92,9 @@ export class Inbox {
   }
 
   private async store(deliveries: Delivery[]): Promise<AppendResult[]> {
-    const results = await insertDeliveries(this.options.pool, deliveries, {
-      timeoutMs: databaseTimeoutMs,
-      families: this.options.families,
-    });
+    const results = await insertDeliveries(this.options.pool, deliveries, { timeoutMs: databaseTimeoutMs });
     const fresh = deliveries.filter((_, index) => results[index] === 'accepted');
-    if (fresh.length > 0) this.enqueue(fresh.map((delivery) => delivery.id));
+    if (fresh.length > 0) this.enqueue(fresh.map(({ id, family }) => ({ id, family })));
     return results;
   }
 
@@ -115,12 +110,12 @@ export class Inbox {
   }
 
   /** The response does not wait for the queue: the sweep finds deliveries without a job. */
-  private enqueue(ids: string[]): void {
+  private enqueue(deliveries: Pick<Delivery, 'id' | 'family'>[]): void {
     const enqueued = this.options
-      .enqueue(ids)
+      .enqueue(deliveries)
       .catch((error) => {
         this.options.log.debug(
-          { err: error, count: ids.length },
+          { err: error, count: deliveries.length },
           'deliveries not enqueued; the sweep will find them',
         );
       })

@@ -1,5 +1,4 @@
 import type pg from 'pg';
-import { families as allFamilies, type Family, thingOf } from '../families/index.ts';
 import { queryPrepared } from '../store/prepared.ts';
 import type { AppendResult, Delivery } from './delivery.ts';
 import { refusedAmong } from './refused.ts';
@@ -10,19 +9,19 @@ import { refusedAmong } from './refused.ts';
  *
  * What was erased is not stored.
  */
-const statementOf = (families: readonly Family[]) => `
+const statement = `
 with incoming as materialized (
   select * from jsonb_to_recordset($1::jsonb) as incoming(id uuid, family text, copies int, envelope jsonb) order by id
 ), ${refusedAmong('incoming', {
-  family: 'i.family',
-  business: "i.envelope->>'business_id'",
-  thing: thingOf(families, 'i'),
+  family: 'thing_family(i.family)',
+  business: "coalesce(i.envelope->>'business_id', '')",
+  thing: 'thing_of(i.family, i.envelope)',
   patient: 'patient_of(i.envelope)',
-  eventTime: "service_time((i.envelope->>'event_time')::numeric)",
+  eventTime: "callback_time(i.envelope->>'event_time')",
 })}, stored as (
   insert into inbox (id, event, family, client_id, business_id, event_time, envelope)
-  select id, envelope->>'event', family, envelope->>'client_id', envelope->>'business_id',
-         service_time((envelope->>'event_time')::numeric), envelope
+  select id, coalesce(envelope->>'event', envelope->>'event_type'), family, coalesce(envelope->>'client_id', ''),
+         coalesce(envelope->>'business_id', ''), callback_time(envelope->>'event_time'), envelope
   from incoming
   where id not in (select id from refused)
   on conflict (id) do nothing
@@ -41,14 +40,6 @@ select id, 'duplicate' as result from counted where not is_new
 union all
 select id, 'erased' from refused`;
 
-const statements = new WeakMap<readonly Family[], string>();
-
-function cachedStatement(families: readonly Family[]): string {
-  const text = statements.get(families) ?? statementOf(families);
-  statements.set(families, text);
-  return text;
-}
-
 /**
  * Inserts deliveries in one commit; they may contain duplicates.
  *
@@ -59,7 +50,7 @@ function cachedStatement(families: readonly Family[]): string {
 export async function insertDeliveries(
   pool: pg.Pool,
   deliveries: readonly Delivery[],
-  { timeoutMs = 30_000, families = allFamilies }: { timeoutMs?: number; families?: readonly Family[] } = {},
+  { timeoutMs = 30_000 }: { timeoutMs?: number } = {},
 ): Promise<AppendResult[]> {
   const counts = new Map<string, number>();
   const distinct: Delivery[] = [];
@@ -69,7 +60,7 @@ export async function insertDeliveries(
     counts.set(delivery.id, count + 1);
   }
   const query = {
-    text: cachedStatement(families),
+    text: statement,
     values: [asJsonb(distinct, counts)],
     query_timeout: timeoutMs,
   };

@@ -1,13 +1,14 @@
 import type pg from 'pg';
-import type { z } from 'zod';
 import type { Config } from '../config.ts';
-import { type AnyEnvelope, envelopeSchema, type Family } from '../families/index.ts';
+import { type AnyEnvelope, type Family, takesEveryEvent } from '../families/index.ts';
 import type { Delivery, NotStored, ReceiveResult, Stored } from './delivery.ts';
+import { milliseconds } from '../times.ts';
+import { isUnguessable } from '../unguessable.ts';
 import { Drift } from './drift.ts';
-import { eventTimeOf, milliseconds } from './identity.ts';
+import { eventTimeOf } from './identity.ts';
 import { Inbox, type InboxOptions } from './inbox.ts';
-import { parseCallback } from './parse-callback.ts';
-import { Quarantine } from './quarantine.ts';
+import { createParser, type ParseCallback } from './parse-callback.ts';
+import { Quarantine, type RejectedBody } from './quarantine.ts';
 import { Rejection, TenantNotAllowed } from './rejection.ts';
 
 export interface IntakeOptions extends Pick<InboxOptions, 'circuit' | 'fallback' | 'log'> {
@@ -32,6 +33,12 @@ export interface IntakeOptions extends Pick<InboxOptions, 'circuit' | 'fallback'
     | undefined;
 }
 
+/** A registered path, and the family whose events it takes. */
+export interface Route {
+  family: Family;
+  path: string;
+}
+
 /** The result of a replay. */
 export type Reassessment = { outcome: ReceiveResult; id: string } | { outcome: 'rejected'; reason: string };
 
@@ -43,7 +50,7 @@ export class Intake {
   private readonly databaseInbox: Inbox;
   private readonly quarantine: Quarantine;
   private readonly drift: Drift;
-  private readonly schema: z.ZodType<AnyEnvelope>;
+  private readonly parse: ParseCallback;
   private readonly clients: ReadonlySet<string>;
   private readonly businesses: ReadonlySet<string>;
 
@@ -51,7 +58,6 @@ export class Intake {
     const { config, families, pool, circuit, fallback, observe, log, enqueue = async () => {} } = options;
     const common = {
       pool: options.inboxPool ?? pool,
-      families,
       circuit,
       enqueue,
       onCommit: observe?.committed,
@@ -60,43 +66,46 @@ export class Intake {
     this.options = options;
     this.inbox = new Inbox({ ...common, fallback });
     this.databaseInbox = fallback ? new Inbox(common) : this.inbox;
-    this.quarantine = new Quarantine({ pool, limits: config.quarantine, log });
+    this.quarantine = new Quarantine({ pool, families, limits: config.quarantine, log });
     this.drift = new Drift(pool, log, families);
-    this.schema = envelopeSchema(families);
+    this.parse = createParser(families, (family) => whereOf(family, config.paths[family.name]));
     this.clients = new Set(config.authentication.allowedClientIds);
     this.businesses = new Set(config.authentication.allowedBusinessIds);
   }
 
   /**
-   * Receives a callback at a family's registered path (service-interface section 4.5).
+   * Receives a callback at a registered path (service-interface section 4.5).
    *
    * @returns once the delivery is durable or is known not to be stored, with its id
    * @throws Rejection, once it is in the quarantine; TenantNotAllowed; Unavailable
    */
-  async receive(body: Buffer, family: Family): Promise<{ status: ReceiveResult; id: string }> {
+  async receive(body: Buffer, { family, path }: Route): Promise<{ status: ReceiveResult; id: string }> {
     try {
       const { delivery, envelope } = this.read(body, family);
       const status = await this.store(delivery);
       if (isStored(status)) {
         this.drift.observe(delivery.id, envelope);
-        this.options.observe?.received(family.name, status, milliseconds(envelope.event_time));
+        this.options.observe?.received(delivery.family, status, milliseconds(envelope.event_time));
       }
       return { status, id: delivery.id };
     } catch (error) {
-      await this.recordRejection(error, { body, family: family.name });
+      await this.recordRejection(error, { body, family, path });
       throw error;
     }
   }
 
   /**
-   * Validates a body of the quarantine again, with the current schemas. Its event decides about the family, not its path.
+   * Validates a body of the quarantine again, with the current schemas. Its event decides about the family, not its path;
+   * an event that no family lists is accepted if the path takes every event.
    *
    * @param options `dryRun`: stores nothing
    * @throws Unavailable
    */
-  async replay(body: Buffer, { dryRun }: { dryRun: boolean }): Promise<Reassessment> {
+  async replay(body: Buffer, path: string, { dryRun }: { dryRun: boolean }): Promise<Reassessment> {
+    const { config, families } = this.options;
+    const catchAll = families.find((one) => takesEveryEvent(one) && config.paths[one.name]?.includes(path));
     try {
-      const { delivery, envelope } = this.read(body);
+      const { delivery, envelope } = this.read(body, catchAll);
       if (dryRun) return { outcome: this.isExpired(delivery) ? 'expired' : 'accepted', id: delivery.id };
       const outcome = await this.store(delivery);
       if (isStored(outcome)) this.drift.observe(delivery.id, envelope);
@@ -119,7 +128,10 @@ export class Intake {
     try {
       await this.store({ id, family, body }, this.databaseInbox);
     } catch (error) {
-      await this.recordRejection(error, { body, family, acknowledged: true });
+      const { config, families } = this.options;
+      const path = config.paths[family]?.[0] ?? family;
+      const known = families.find(({ name }) => name === family);
+      await this.recordRejection(error, { body, family: known, path, acknowledged: true });
       if (!(error instanceof Rejection)) throw error;
       this.options.log.error(
         { delivery: id, reason: error.message },
@@ -135,9 +147,8 @@ export class Intake {
   }
 
   private read(body: Buffer, expected?: Family): { delivery: Delivery; envelope: AnyEnvelope } {
-    const { envelope, id } = parseCallback(body, this.schema, Date.now(), expected);
+    const { envelope, id, family } = this.parse(body, Date.now(), expected);
     this.checkTenant(envelope);
-    const family = expected ?? this.options.families.find(({ events }) => events.includes(envelope.event))!;
     return { delivery: { id, family: family.name, body }, envelope };
   }
 
@@ -152,24 +163,26 @@ export class Intake {
     return keptMs !== undefined && eventTimeOf(id) < Date.now() - keptMs;
   }
 
+  /** An id that is missing is on no list. */
   private checkTenant({ client_id, business_id }: AnyEnvelope): void {
-    if (this.clients.size > 0 && !this.clients.has(client_id)) throw new TenantNotAllowed('client_id');
-    if (this.businesses.size > 0 && !this.businesses.has(business_id))
+    if (this.clients.size > 0 && !this.clients.has(client_id ?? '')) throw new TenantNotAllowed('client_id');
+    if (this.businesses.size > 0 && !this.businesses.has(business_id ?? ''))
       throw new TenantNotAllowed('business_id');
   }
 
   /** Resolves once the body is in the quarantine, if the error is a Rejection. @throws Unavailable */
   private async recordRejection(
     error: unknown,
-    { body, family, acknowledged = false }: { body: Buffer; family: string; acknowledged?: boolean },
+    body: Pick<RejectedBody, 'body' | 'family' | 'path' | 'acknowledged'>,
   ): Promise<void> {
     if (!(error instanceof Rejection)) return;
     const { reason, errors } = error;
-    const { config, families } = this.options;
-    const path = config.paths[family] ?? family;
-    const expected = families.find(({ name }) => name === family);
-    await this.quarantine.keep({ path, family: expected, reason, errors, body, acknowledged });
+    await this.quarantine.keep({ ...body, reason, errors });
   }
 }
+
+/** Where to send a family's events. An unguessable path is a secret. */
+const whereOf = ({ path }: Family, paths: readonly string[] = []) =>
+  paths.find((one) => !isUnguessable(one)) ?? `the path of ${path.variable}`;
 
 const isStored = (result: ReceiveResult): result is Stored => result === 'accepted' || result === 'duplicate';

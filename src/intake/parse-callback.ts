@@ -1,45 +1,88 @@
 import { isUtf8 } from 'node:buffer';
-import type { z } from 'zod';
-import type { AnyEnvelope, Family } from '../families/index.ts';
+import { type AnyEnvelope, envelopeSchema, type Family, otherEnvelope, takesEveryEvent } from '../families/index.ts';
+import { milliseconds } from '../times.ts';
 import { withDecimals } from './decimals.ts';
-import { identify, idOf, milliseconds } from './identity.ts';
+import { explain } from './explain.ts';
+import { identify, identifyingMembers, idOf } from './identity.ts';
 import { plainDigest } from './plain-digest.ts';
-import { type FieldError, InvalidCallback, NotJson, pointer, WrongFamily } from './rejection.ts';
+import { type FieldError, InvalidCallback, NotJson, UnknownEvent, WrongFamily } from './rejection.ts';
 import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/**
- * Parses and identifies a callback, in linear time.
- *
- * @param schema of the envelope of any family (service-interface section 2)
- * @param nowMs the current time: an event more than a day ahead would remain the newest until then
- * @param family the family of the path (section 4.5); undefined: any
- * @returns the callback as received, and its id; numbers of `data` that a double cannot represent are Decimals
- * @throws NotJson; InvalidCallback; WrongFamily
- */
-export function parseCallback(
+export interface ParsedCallback {
+  /** As received, with `event` also where it was called `event_type`. Numbers that a double cannot represent are Decimals. */
+  envelope: AnyEnvelope;
+  id: string;
+  /** The family that lists the event; that of events that nobody lists, at a path that takes every event. */
+  family: Family;
+}
+
+export type ParseCallback = (
   body: Buffer,
-  schema: z.ZodType<AnyEnvelope>,
+  /** The current time: an event more than a day ahead would remain the newest until then. */
   nowMs: number,
-  family?: Family,
-): { envelope: AnyEnvelope; id: string } {
-  if (!isUtf8(body)) throw new NotJson('The body is not UTF-8.');
-  const json = body.toString('utf8');
-  const parsed = parseJson(json);
-  const hash = plainDigest(body, parsed);
-  const value = hash === undefined ? exactly(json, parsed) : parsed;
-  const validated = schema.safeParse(value);
-  if (!validated.success) throw new InvalidCallback(validated.error.issues.map(describeIssue));
-  // The parsed value itself, not zod's copy: with its unknown fields, in their order.
-  const envelope = value as AnyEnvelope;
-  if (family && !family.events.includes(envelope.event)) throw new WrongFamily(family.events);
-  if (milliseconds(envelope.event_time) > nowMs + dayMs) {
-    throw new InvalidCallback([
-      { path: '/event_time', message: 'must not be more than a day in the future' },
-    ]);
-  }
-  return { envelope, id: hash === undefined ? identify(envelope) : idOf(envelope.event_time, hash) };
+  /** The family of the path (service-interface section 4.5); undefined: any that lists the event. */
+  expected?: Family,
+) => ParsedCallback;
+
+/**
+ * Creates the function that parses and identifies callbacks, in linear time. It raises NotJson; InvalidCallback, whose
+ * UnknownEvent and WrongFamily name the right path.
+ *
+ * @param whereOf tells the sender where to send a family's events
+ */
+export function createParser(
+  families: readonly Family[],
+  whereOf: (family: Family) => string = ({ path }) => `the path of ${path.variable}`,
+): ParseCallback {
+  const schema = envelopeSchema(families as readonly [Family, ...Family[]]);
+  const familyOf = new Map(families.flatMap((family) => family.events.map((event) => [event, family])));
+
+  /** @throws UnknownEvent, WrongFamily */
+  const route = (event: unknown, expected: Family | undefined): Family | undefined => {
+    const family = typeof event === 'string' ? familyOf.get(event) : undefined;
+    if (!expected || typeof event !== 'string') return family;
+    if (takesEveryEvent(expected)) return family ?? expected;
+    if (!family) throw new UnknownEvent(expected.events);
+    if (family !== expected) throw new WrongFamily(expected.events, event, whereOf(family));
+    return family;
+  };
+
+  return (body, nowMs, expected) => {
+    if (!isUtf8(body)) throw new NotJson('The body is not UTF-8.');
+    const json = body.toString('utf8');
+    const parsed = parseJson(json);
+    const family = route(eventOf(parsed), expected);
+    const digest = family && plainDigest(body, parsed, identifyingMembers(family));
+    // The parsed value itself, not zod's copy: with its unknown fields, in their order.
+    const value = withEvent(digest === undefined ? exactly(json, parsed) : parsed);
+    const validated = (family && takesEveryEvent(family) ? otherEnvelope : schema).safeParse(value);
+    if (!validated.success) {
+      if (isObject(value) && typeof value.event === 'string' && !family) throw new UnknownEvent();
+      throw new InvalidCallback(validated.error.issues.map((issue) => explain(issue, value)));
+    }
+    const envelope = value as unknown as AnyEnvelope;
+    if (milliseconds(envelope.event_time) > nowMs + dayMs) {
+      throw new InvalidCallback([
+        { path: '/event_time', message: 'must not be more than a day in the future' },
+      ]);
+    }
+    const id = digest === undefined ? identify(envelope, family) : idOf(envelope.event_time, digest);
+    return { envelope, id, family: family! };
+  };
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
+
+/** Some callbacks call it `event_type`. */
+const eventOf = (value: unknown) => (isObject(value) ? (value.event ?? value.event_type) : undefined);
+
+function withEvent(value: unknown): unknown {
+  return isObject(value) && value.event == null && value.event_type != null
+    ? { ...value, event: value.event_type }
+    : value;
 }
 
 /** @throws InvalidCallback if PostgreSQL cannot store it */
@@ -61,9 +104,4 @@ function parseJson(json: string): unknown {
     // Not the parser's message, which quotes the body.
     throw new NotJson('The body is not valid JSON.');
   }
-}
-
-function describeIssue(issue: z.core.$ZodIssue): FieldError {
-  const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
-  return { path: pointer(issue.path), message: missing ? 'is required' : issue.message };
 }

@@ -1,12 +1,15 @@
-import { type Family, patientFields } from '../families/index.ts';
+import { admissionOf, type Family, patientFields } from '../families/index.ts';
+import { isIsoTime } from '../times.ts';
 
-/** What a rejected body says about its patient, as far as it can be read. */
-export interface PatientInBody {
+/** What a rejected body is about, as far as it can be read. */
+export interface SubjectOfBody {
+  /** The family of the thing; empty if it is not known. */
+  family: string;
   /** Empty if it cannot be read. */
   business: string;
-  /** Seconds or milliseconds; null if it cannot be read. */
-  eventTime: number | null;
-  /** The id of the thing that it is about, as in its column; null if it cannot be read. */
+  /** As received; null if it cannot be read. */
+  eventTime: string | null;
+  /** The id of the thing, as in the function thing_of; null if it cannot be read. */
   thing: string | null;
   /** The id of the patient, in the first of the patientFields that it has; null if it cannot be read. */
   patient: string | null;
@@ -15,58 +18,59 @@ export interface PatientInBody {
 const latestTime = 253_402_300_799_999; // 9999-12-31 in milliseconds
 
 /**
- * Reads the patient of a body that may be no JSON. Nothing is validated: it serves only to recognise what was erased.
+ * Reads what a body is about, which may be no JSON. Nothing is validated: it serves only to recognise what was erased.
  *
- * @param family of the path that received it; undefined: the thing is not read
+ * @param sentTo the family of the path that received it, unless its event says another
  */
-export function patientInBody(body: Buffer, family?: Family): PatientInBody {
+export function subjectOfBody(body: Buffer, families: readonly Family[], sentTo?: Family): SubjectOfBody {
   const text = body.toString();
-  const identifiedBy = family?.identifiedBy;
-  const fields = readFields(text, [
-    ...patientFields,
-    'business_id',
-    'event_time',
-    ...(identifiedBy ? [identifiedBy] : []),
-  ]);
-  const time = Number(fields.event_time);
-  const { business_id = '' } = fields;
-  const spelling = patientFields.find((name) => fields[name]);
+  const fields = readFields(parseFields(text) ?? ((name) => findField(text, name)));
+  const event = fields('event') ?? fields('event_type') ?? '';
+  const family = families.find(({ events }) => events.includes(event)) ?? sentTo;
+  const eventTime = fields('event_time') ?? '';
+  const isTime = isIsoTime(eventTime) || (eventTime !== '' && Math.abs(Number(eventTime)) <= latestTime);
   return {
-    business: business_id,
-    eventTime: Math.abs(time) <= latestTime ? time : null,
-    thing: (identifiedBy && fields[identifiedBy]) ?? null,
-    patient: spelling ? fields[spelling]! : null,
+    family: family?.partOf ?? family?.name ?? '',
+    business: fields('business_id') ?? '',
+    eventTime: isTime ? eventTime : null,
+    thing: (family && thingIn(family, fields)) ?? null,
+    patient: patientFields.map(fields).find(Boolean) ?? null,
   };
 }
 
-function readFields(text: string, names: readonly string[]): Record<string, string> {
-  const values = parseFields(text) ?? findFields(text, names);
-  const found = names.flatMap((name) => {
-    const value = values[name];
-    if (typeof value !== 'string' && typeof value !== 'number') return [];
+type ReadField = (name: string) => string | undefined;
+
+function thingIn({ fields, identifiedBy, partOf }: Family, read: ReadField): string | undefined {
+  if (partOf) return admissionOf(read('transaction_id') ?? '');
+  if (!identifiedBy) return undefined;
+  const { alias } = fields[identifiedBy]!;
+  return read(identifiedBy) ?? (alias ? read(alias) : undefined);
+}
+
+function readFields(valueOf: (name: string) => unknown): ReadField {
+  return (name) => {
+    const value = valueOf(name);
+    if (typeof value !== 'string' && typeof value !== 'number') return undefined;
     // PostgreSQL's jsonb has neither U+0000 nor half surrogates.
-    return [[name, String(value).slice(0, 200).replaceAll('\0', '').toWellFormed()]];
-  });
-  return Object.fromEntries(found);
+    return String(value).slice(0, 200).replaceAll('\0', '').toWellFormed();
+  };
 }
 
 /** @returns undefined if the body is no JSON object */
-function parseFields(text: string): Record<string, unknown> | undefined {
+function parseFields(text: string): ((name: string) => unknown) | undefined {
   try {
     const { data, ...envelope } = JSON.parse(text);
-    return { ...(typeof data === 'object' ? data : {}), ...envelope };
+    const fields: Record<string, unknown> = { ...(typeof data === 'object' ? data : {}), ...envelope };
+    return (name) => fields[name];
   } catch {
     return undefined;
   }
 }
 
 /** The text may be cut anywhere. */
-function findFields(text: string, names: readonly string[]): Record<string, unknown> {
-  const find = (name: string) => {
-    const value = `"${name}"\\s*:\\s*("(?:[^"\\\\]|\\\\.){1,200}"|"?[^",}\\s]{1,200})`;
-    return unquote(new RegExp(value).exec(text)?.[1]);
-  };
-  return Object.fromEntries(names.map((name) => [name, find(name)]));
+function findField(text: string, name: string): unknown {
+  const value = `"${name}"\\s*:\\s*("(?:[^"\\\\]|\\\\.){1,200}"|"?[^",}\\s]{1,200})`;
+  return unquote(new RegExp(value).exec(text)?.[1]);
 }
 
 function unquote(value: string | undefined): unknown {

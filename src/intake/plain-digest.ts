@@ -1,5 +1,6 @@
 import { hash as hashOf } from 'node:crypto';
 import { sortedOrder } from './canonical-json.ts';
+import { isOptionalMember } from './identity.ts';
 
 // Longer bodies, objects with more members, and deeper ones take the other way.
 const maxBytes = 16 * 1024;
@@ -17,7 +18,7 @@ let position = 0;
 let valueStart = 0;
 let valueEnd = 0;
 
-const isIdentifying = new Set(['event', 'event_time', 'client_id', 'business_id', 'data']);
+const eventKey = Buffer.from('"event"');
 
 const space = 0x20;
 const quote = 0x22;
@@ -37,24 +38,34 @@ const closeBrace = 0x7d;
  *
  * @param json valid JSON in UTF-8
  * @param value the result of JSON.parse
+ * @param members the names of the members that identify it; `event_type` counts as `event`
  * @returns undefined where the canonical form needs more than copying: escapes, arrays, exponents, other notations of
  *   numbers, repeated keys, keys beyond ASCII. So JSON that has a digest has nothing that PostgreSQL's jsonb rejects, and
  *   no number that a double cannot represent
  */
-export function plainDigest(json: Buffer, value: unknown): string | undefined {
+export function plainDigest(json: Buffer, value: unknown, members: ReadonlySet<string>): string | undefined {
   if (json.length >= maxBytes || json[0] !== openBrace || json.includes(backslash)) return undefined;
+  // Then `event_type` counts, too.
+  if ((value as { event?: unknown }).event === null) return undefined;
   bytes.set(json);
   written = json.length;
-  if (!readObject(value, 0, 0)) return undefined;
+  if (!readObject(value, 0, 0, members)) return undefined;
   return hashOf('sha256', bytes.subarray(valueStart, valueEnd));
 }
 
 /** Reads the object at a position, and writes its canonical form. @returns whether copying is enough */
-function readObject(value: unknown, start: number, depth: number): boolean {
+function readObject(
+  value: unknown,
+  start: number,
+  depth: number,
+  identifying?: ReadonlySet<string>,
+): boolean {
   // The text of a repeated key may be that of another value.
   if (typeof value !== 'object' || value === null) return false;
-  const keys = Object.keys(value);
-  if (keys.length > maxMembers || depth === maxDepth) return false;
+  const given = Object.keys(value);
+  if (given.length > maxMembers || depth === maxDepth) return false;
+  const event = identifying && !given.includes('event') ? given.indexOf('event_type') : -1;
+  const keys = event < 0 ? given : given.with(event, 'event');
   const { isPlain, places } = sortedOrder(keys);
   if (!isPlain) return false;
   const first = 4 * maxMembers * depth;
@@ -66,7 +77,7 @@ function readObject(value: unknown, start: number, depth: number): boolean {
     members[member + 1] = at;
     at = skipSpace(skipSpace(at) + 1); // behind the colon
     if (bytes[at] === openBrace) {
-      if (!readObject((value as Record<string, unknown>)[keys[index]!], at, depth + 1)) return false;
+      if (!readObject((value as Record<string, unknown>)[given[index]!], at, depth + 1)) return false;
     } else if (!readScalar(at)) return false;
     members[member + 2] = valueStart;
     members[member + 3] = valueEnd;
@@ -75,10 +86,22 @@ function readObject(value: unknown, start: number, depth: number): boolean {
   // Without a repeated key, the text has as many members as the value, in the same order.
   if (bytes[at] !== closeBrace) return false;
   position = at + 1;
+  if (event >= 0) rename(first + 4 * event);
   valueStart = written;
-  write(first, depth === 0 ? places.filter((place) => isIdentifying.has(keys[place]!)) : places);
+  write(first, identifying ? places.filter((place) => isIncluded(keys[place]!, value, identifying)) : places);
   valueEnd = written;
   return true;
+}
+
+const isIncluded = (key: string, value: object, identifying: ReadonlySet<string>) =>
+  identifying.has(key) && (!isOptionalMember(key) || Boolean((value as Record<string, unknown>)[key]));
+
+/** Makes `event` the key of a member. */
+function rename(member: number): void {
+  bytes.set(eventKey, written);
+  members[member] = written;
+  written += eventKey.length;
+  members[member + 1] = written;
 }
 
 function readScalar(start: number): boolean {

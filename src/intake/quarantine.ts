@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import { uuidV8 } from '../uuid.ts';
 import { Unavailable } from './delivery.ts';
 import { GroupCommit } from './group-commit.ts';
-import { patientInBody } from './patient-in-body.ts';
+import { subjectOfBody } from './patient-in-body.ts';
 import { refusedAmong } from './refused.ts';
 import type { Rejection } from './rejection.ts';
 
@@ -22,6 +22,7 @@ export interface RejectedBody extends Pick<Rejection, 'reason' | 'errors'> {
 
 export interface QuarantineOptions {
   pool: pg.Pool;
+  families: readonly Family[];
   log: Log;
   limits: { rows: number; bytes: number };
 }
@@ -30,14 +31,14 @@ export interface QuarantineOptions {
 const statement = `
 with rejected as materialized (
   select *
-  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::jsonb[])
-    as rejected(id, path, reason, errors, body, acknowledged, family, subject)
+  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::jsonb[])
+    as rejected(id, path, reason, errors, body, acknowledged, subject)
 ), ${refusedAmong('rejected', {
-  family: 'i.family',
+  family: "i.subject->>'family'",
   business: "i.subject->>'business'",
   thing: "i.subject->>'thing'",
   patient: "i.subject->>'patient'",
-  eventTime: "service_time((i.subject->>'eventTime')::numeric)",
+  eventTime: "callback_time(i.subject->>'eventTime')",
 })}
 insert into quarantine (id, path, reason, errors, body, acknowledged, count)
 select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), count(*)
@@ -113,8 +114,9 @@ export class Quarantine {
         rejected.map(({ errors }) => JSON.stringify(errors)),
         rejected.map(({ body }) => `\\x${body.toString('hex')}`),
         rejected.map(({ acknowledged = false }) => acknowledged),
-        rejected.map(({ family }) => family?.name ?? ''),
-        rejected.map(({ body, family }) => JSON.stringify(patientInBody(body, family))),
+        rejected.map(({ body, family }) =>
+          JSON.stringify(subjectOfBody(body, this.options.families, family)),
+        ),
       ],
     });
     if (performance.now() - this.lastEviction > evictEveryMs) {

@@ -44,10 +44,19 @@ export class InvalidCallback extends Rejection {
   }
 }
 
+/** No family lists the event, and the path takes only those of one family, or the event is not text. */
+export class UnknownEvent extends InvalidCallback {
+  constructor(events: readonly string[] = []) {
+    const known = events.length > 0 ? `: this path takes ${events.join(', ')}` : '';
+    super([{ path: '/event', message: `is not a known event${known}` }]);
+  }
+}
+
 /** A callback of another path's family. */
 export class WrongFamily extends InvalidCallback {
-  constructor(events: readonly string[]) {
-    super([{ path: '/event', message: `must be one of ${events.join(', ')} at this path` }], 'wrong_family');
+  constructor(events: readonly string[], event: string, where: string) {
+    const message = `must be one of ${events.join(', ')} at this path; send ${event} to ${where}`;
+    super([{ path: '/event', message }], 'wrong_family');
   }
 }
 

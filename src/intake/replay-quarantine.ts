@@ -29,8 +29,8 @@ export async function replayQuarantine(
   { dryRun, limit = Number.POSITIVE_INFINITY, onProgress }: QuarantineReplayOptions,
 ) {
   const outcome = { accepted: 0, duplicates: 0, notStored: 0, rejected: 0, reasons: [] as MessageGroup[] };
-  for await (const { id, body } of readQuarantine(db, filter)) {
-    const result = await intake.replay(body, { dryRun });
+  for await (const { id, body, path } of readQuarantine(db, filter)) {
+    const result = await intake.replay(body, path, { dryRun });
     if (result.outcome === 'rejected') {
       outcome.rejected += 1;
       addMessage(outcome.reasons, result.reason, id);

@@ -1,4 +1,4 @@
-import type { Family } from '../families/index.ts';
+import { type Family, takesEveryEvent } from '../families/index.ts';
 import { callbackOf, schemaRef } from './names.ts';
 import { callbackResponses } from './responses.ts';
 
@@ -13,10 +13,13 @@ export function webhooks(families: readonly Family[], signatureHeader: string): 
       {
         post: {
           operationId: `receive_${family.name}`,
-          summary: family.events.join(', '),
+          summary: takesEveryEvent(family)
+            ? 'Every event, also one that no other webhook lists'
+            : family.events.join(', '),
           description:
-            `Sent to the path that ${family.path.variable} configures, by default ${family.path.default}. ` +
-            'Times are in seconds, or in milliseconds if above 1e11. Additional fields are allowed and stored.',
+            `Sent to a path that ${family.path.variable} configures, by default ${family.path.default.join(' or ')}. ` +
+            'Times are in seconds, in milliseconds if above 1e11, or ISO 8601 with an offset. event may be called ' +
+            'event_type. Additional fields are allowed and stored.',
           tags: ['callbacks'],
           security: [],
           parameters: [signature(signatureHeader)],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { envelopeSchema, type Family } from '../families/index.ts';
+import { envelopeSchema, type Family, otherEnvelope, takesEveryEvent } from '../families/index.ts';
 import { callbackOf, dataOf, requestOf, responseOf, schemaRef } from './names.ts';
 import type { ServiceInterface } from './operations.ts';
 import { acknowledgement, problem } from './responses.ts';
@@ -11,7 +11,7 @@ export function schemas(families: readonly Family[], service: ServiceInterface):
   add('Acknowledgement', acknowledgement);
   add('Problem', problem);
   for (const family of families) {
-    add(callbackOf(family), envelopeSchema([family]));
+    add(callbackOf(family), takesEveryEvent(family) ? otherEnvelope : envelopeSchema([family]));
     add(dataOf(family), family.data);
   }
   for (const { name, summary, method, request, response } of Object.values(service.operations)) {

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import { type Family, thingOf } from '../families/index.ts';
-import { patientInBody } from '../intake/patient-in-body.ts';
+import type { Family } from '../families/index.ts';
+import { subjectOfBody } from '../intake/patient-in-body.ts';
 import type { Tables } from '../store/tables.ts';
 import { logAccess } from './access-log.ts';
 import { add, type Counts, sum } from './counts.ts';
@@ -36,7 +36,7 @@ export async function applyErasures(
   const erasures = await whileNothingIsStored(db, false, (tx) => addToList(tx, list));
   const counts: Counts = {};
   for (let last: string | undefined = '00000000-0000-0000-0000-000000000000'; last; ) {
-    const window = await readWindow(db, families, last);
+    const window = await readWindow(db, last);
     last = window.last;
     for (const found of window.erasures) {
       const { erasure_id: erasureId, ids, patients, things } = found;
@@ -95,18 +95,19 @@ interface Found {
 }
 
 /** The next deliveries in the order of their ids, and those of them that were erased. */
-async function readWindow(db: Kysely<Tables>, families: readonly Family[], after: string) {
+async function readWindow(db: Kysely<Tables>, after: string) {
   const { rows } = await sql<{ last: string | null; read: number; erasures: Found[] }>`
     with part as materialized (
       select * from inbox where id > ${after}::uuid order by id limit ${windowSize}
     ), hashed as materialized (
-      select i.id, family, business_id as business, d.thing, i.event_time,
+      select i.id, d.family, business_id as business, d.thing, i.event_time,
              array_remove(patient_hashes(salt, business_id, d.patient), null) as patients,
-             erasure_hashes(salt, family, business_id, d.thing, d.patient) as hashes
+             erasure_hashes(salt, d.family, business_id, d.thing, d.patient) as hashes
       from part i
       cross join erasure_salt
       cross join lateral (
-        select ${sql.raw(thingOf(families, 'i'))} as thing, patient_of(envelope) as patient offset 0
+        select thing_family(i.family) as family, thing_of(i.family, envelope) as thing, patient_of(envelope) as patient
+        offset 0
       ) d
     ), matched as (
       select distinct on (h.id) h.*, e.erasure_id
@@ -142,21 +143,17 @@ async function eraseQuarantine(
   return whileNothingIsStored(db, false, async (tx) => {
     const { rows: bodies } = await sql<{ id: string; family: string | null; body: Buffer }>`
       select q.id, p.family, q.body from quarantine q left join callback_paths p using (path)`.execute(tx);
-    const named = bodies.map(({ id, family, body }) => ({
-      id,
-      family: family ?? '',
-      ...patientInBody(
-        body,
-        families.find(({ name }) => name === family),
-      ),
-    }));
+    const named = bodies.map(({ id, family, body }) => {
+      const sentTo = families.find(({ name }) => name === family);
+      return { id, ...subjectOfBody(body, families, sentTo) };
+    });
     const { rows } = await sql<{ erasure_id: string; ids: string[]; patients: Buffer[] }>`
       select e.erasure_id, array_agg(distinct b.id) as ids, array_agg(e.hash) as patients
       from jsonb_to_recordset(${JSON.stringify(named)}::jsonb)
-        as b (id uuid, family text, business text, thing text, patient text, "eventTime" numeric)
+        as b (id uuid, family text, business text, thing text, patient text, "eventTime" text)
       cross join erasure_salt
       join erased e on e.hash = any(erasure_hashes(salt, b.family, b.business, b.thing, b.patient))
-        and e.until >= coalesce(service_time(b."eventTime"), '-infinity')
+        and e.until >= coalesce(callback_time(b."eventTime"), '-infinity')
       group by e.erasure_id`.execute(tx);
     let quarantine = 0;
     for (const { erasure_id: erasureId, ids, patients } of rows) {

@@ -1,6 +1,6 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely';
 import { equal, literal, quoted, versionOrder } from '../apply/apply-statement.ts';
-import type { Family } from '../families/index.ts';
+import { type Family, readField } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
 
 /**
@@ -42,22 +42,18 @@ async function run<Row>(db: Kysely<Tables>, text: string, values: unknown[]): Pr
  * The things of the deliveries, to find their rows by the primary key. A delivery that was never applied may have no valid
  * key, and has no row.
  */
-function keys(family: Family): string {
-  const { name, fields, identifiedBy } = family;
-  const field = identifiedBy && fields[identifiedBy]!;
-  const thing = field && quoted(identifiedBy);
+function keys({ name, fields, identifiedBy }: Family): string {
+  const key = identifiedBy && fields[identifiedBy]!;
+  const thing =
+    key && `(${readField(fields, identifiedBy, 'things.envelope')})::${key.json}`;
   return `things as materialized (
-  select d.id, d.business_id, d.envelope->'data' as data from inbox d
+  select d.id, d.business_id, d.envelope from inbox d
   where d.id = any($1::uuid[]) and d.family = ${literal(name)} and (
     exists (select from applied_deliveries a where a.id = d.id)
     or exists (select from failed_deliveries f where f.id = d.id and f.applied_at is not null))
 ), keys as materialized (
-  select things.id as delivery_id${
-    field
-      ? `, business_id, ${field.column(`data.${thing}`)} as ${thing}
-  from things cross join lateral jsonb_to_record(things.data) as data(${thing} ${field.json})`
-      : ' from things'
-  }
+  select things.id as delivery_id${thing ? `, business_id, ${key.column(thing)} as ${quoted(identifiedBy)}` : ''}
+  from things
 )`;
 }
 

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Family } from '../families/index.ts';
-import { patientInBody, patientsNamedIn } from '../intake/patient-in-body.ts';
+import { patientsNamedIn, subjectOfBody } from '../intake/patient-in-body.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Patient, Thing } from './find-deliveries.ts';
 import { type Withholding, withhold } from './withhold.ts';
@@ -23,15 +23,13 @@ export async function findInQuarantine(
     )`.execute(db);
   const isWord = new RegExp(`(?<![\\w-])${id.replace(/[^\w]/g, '\\$&')}(?![\\w-])`);
   const found = rows.filter(({ family, body }) => {
-    const named = patientInBody(
-      body,
-      families.find(({ name }) => name === family),
-    );
-    const { business, thing, patient } = named;
+    const sentTo = families.find(({ name }) => name === family);
+    const subject = subjectOfBody(body, families, sentTo);
+    const { business, patient } = subject;
     if (businessId && business !== businessId) return false;
     if (patient === id || patientsNamedIn(body).includes(id)) return true;
     const isOfThing = (one: Thing) =>
-      one.family === family && one.business_id === business && one.thing === thing;
+      one.family === subject.family && one.business_id === business && one.thing === subject.thing;
     if (patient === null && own.some(isOfThing)) return true;
     return id.length >= distinctiveLength && isWord.test(body.toString());
   });

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { type Family, patientFields } from '../families/index.ts';
+import { type Family, namesInData, patientFields } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
 import { idAt } from '../uuid.ts';
 import { deleteDeliveries } from './delete-deliveries.ts';
@@ -67,12 +67,15 @@ export async function* reduceBodies({ db, families, cutoffs, inTransaction }: Pa
           with taken as materialized (
             select id from applied_deliveries where id = any(${ids}::uuid[]) order by id for update skip locked
           )
-          update inbox i set envelope = jsonb_build_object('data', (
-            select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(i.envelope->'data')
-            where key = any(case i.family ${kept} else ${patientFields}::text[] end)
+          update inbox i set envelope = jsonb_strip_nulls(jsonb_build_object(
+            'transaction_id', i.envelope->'transaction_id',
+            'data', (
+              select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(i.envelope->'data')
+              where key = any(case i.family ${kept} else ${patientFields}::text[] end)
+            )
           ))
           from taken
-          where i.id = taken.id and i.envelope ? 'event' and not ${isOfHeld}`.execute(tx);
+          where i.id = taken.id and i.envelope ? 'event_time' and not ${isOfHeld}`.execute(tx);
         return Number(numAffectedRows);
       });
       yield ['bodies', { bodies }];
@@ -93,8 +96,10 @@ function isExpired(families: readonly Family[], cutoffs: Pass['cutoffs']): RawBu
   );
 }
 
-const keptFields = ({ name, identifiedBy }: Family) =>
-  sql`when ${name} then ${identifiedBy ? [...patientFields, identifiedBy] : patientFields}::text[]`;
+const keptFields = ({ name, fields, identifiedBy }: Family) => {
+  const id = identifiedBy ? namesInData({ [identifiedBy]: fields[identifiedBy]! }) : [];
+  return sql`when ${name} then ${[...patientFields, ...id]}::text[]`;
+};
 
 const isOfHeld = namesHeld(sql`i.business_id`, sql`patient_of(i.envelope)`);
 

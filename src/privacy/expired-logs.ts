@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { patientInBody, patientsNamedIn } from '../intake/patient-in-body.ts';
+import { patientsNamedIn, subjectOfBody } from '../intake/patient-in-body.ts';
 import type { Tables } from '../store/tables.ts';
 import { logAccess } from './access-log.ts';
 import type { Pass, Step } from './policy.ts';
@@ -38,7 +38,7 @@ async function findHeld(
 ): Promise<Set<string>> {
   const named = rows.flatMap(({ id, body }) =>
     body
-      ? patientsNamedIn(body).map((patient) => ({ id, business: patientInBody(body).business, patient }))
+      ? patientsNamedIn(body).map((patient) => ({ id, business: subjectOfBody(body, []).business, patient }))
       : [],
   );
   if (named.length === 0) return new Set();

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { type Family, patientFields, thingIdOf, thingOf } from '../families/index.ts';
+import { type Family, patientFields } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
 
 /** A patient of one business or, without that, of every business. */
@@ -8,8 +8,9 @@ export interface Patient {
   businessId?: string | undefined;
 }
 
-/** A receipt, a consent form, and so on. */
+/** A receipt, a consent form, an admission with its parts, and so on. */
 export interface Thing {
+  /** See the function thing_family. */
   family: string;
   business_id: string;
   /** Its id. */
@@ -50,10 +51,10 @@ export async function findDeliveries(
 ): Promise<PatientDeliveries> {
   const business = businessId ? sql`and i.business_id = ${businessId}` : sql``;
   const { rows: named } = await sql<Row>`
-    select ${columns(families)} from inbox i where ${isAbout(sql`${id}::text`)} ${business}`.execute(db);
+    select ${columns} from inbox i where ${isAbout(sql`${id}::text`)} ${business}`.execute(db);
   const things = distinctThings(named);
   const about: Row[] = [];
-  for (const family of families) about.push(...(await readAbout(db, families, family, things)));
+  for (const family of families) about.push(...(await readAbout(db, family, things)));
   const others = about.filter(({ patient }) => patient !== null && patient !== id);
   const shared = new Set(others.map(keyOf));
   const own = things.filter((thing) => !shared.has(keyOf(thing)));
@@ -69,7 +70,7 @@ export async function findApplied(
 ): Promise<string[]> {
   const ids: string[] = [];
   for (const family of families) {
-    const about = deliveriesAbout(families, family, things);
+    const about = deliveriesAbout(family, things);
     if (!about) continue;
     const { rows } =
       await sql<Row>`select id from (${about}) about join applied_deliveries using (id)`.execute(db);
@@ -78,44 +79,37 @@ export async function findApplied(
   return [...new Set(ids)];
 }
 
-async function readAbout(
-  db: Kysely<Tables>,
-  families: readonly Family[],
-  family: Family,
-  things: readonly Thing[],
-): Promise<Row[]> {
-  const about = deliveriesAbout(families, family, things);
+async function readAbout(db: Kysely<Tables>, family: Family, things: readonly Thing[]): Promise<Row[]> {
+  const about = deliveriesAbout(family, things);
   return about ? (await sql<Row>`${about}`.execute(db)).rows : [];
 }
 
 /**
- * The query for the deliveries of one family about things. Those of a family with versions are found by its tables, where
- * they are applied; other families have an index on the thing.
+ * The query for the deliveries about things of one family, and about parts of these. Those of a family with versions are
+ * found by its tables, where they are applied; the others by the index on the thing.
  */
 function deliveriesAbout(
-  families: readonly Family[],
-  family: Family,
+  { name, table, versions, identifiedBy, fields }: Family,
   things: readonly Thing[],
 ): RawBuilder<unknown> | undefined {
-  const { name, table, versions, identifiedBy } = family;
   const wanted = things.filter((thing) => thing.family === name);
   if (!identifiedBy || wanted.length === 0) return undefined;
-  const type = family.fields[identifiedBy]!.json === 'numeric' ? sql`bigint` : sql`text`;
   const list = sql`unnest(${wanted.map(({ business_id }) => business_id)}::text[],
-    ${wanted.map(({ thing }) => thing)}::${type}[]) as wanted (business, thing)`;
-  const id = sql.raw(thingIdOf(family, 'i')!);
+    ${wanted.map(({ thing }) => thing)}::text[]) as wanted (business, thing)`;
   if (!versions) {
-    return sql`select ${columns(families)} from ${list}
-      join inbox i on i.family = ${sql.lit(name)} and i.business_id = business
-        and i.envelope #>> ${sql.lit(`{data,${identifiedBy}}`)} = thing::text`;
+    return sql`select ${columns} from ${list}
+      join inbox i on ${isIndexed} and i.business_id = business and thing_of(i.family, i.envelope) = thing
+        and thing_family(i.family) = ${name}`;
   }
-  const key = sql`business_id = business and ${sql.ref(identifiedBy)} = thing`;
+  const type = fields[identifiedBy]!.json === 'numeric' ? sql`bigint` : sql`text`;
+  const key = sql`business_id = business and ${sql.ref(identifiedBy)} = thing::${type}`;
   const unapplied = ['pending_deliveries', 'failed_deliveries'].map(
-    (status) => sql`select ${columns(families)} from ${sql.table(status)} s join inbox i using (id)
-      where s.family = ${name} and (i.business_id, ${id}) in (select business, thing from ${list})`,
+    (status) => sql`select ${columns} from ${sql.table(status)} s join inbox i using (id)
+      where s.family = ${name}
+        and (i.business_id, thing_of(i.family, i.envelope)) in (select business, thing from ${list})`,
   );
   return sql`
-    select ${columns(families)} from ${list}
+    select ${columns} from ${list}
     cross join lateral (
       select delivery_id from ${sql.table(table)} where ${key}
       union all
@@ -126,10 +120,13 @@ function deliveriesAbout(
     ${sql.join(unapplied, sql` union `)}`;
 }
 
+/** The condition of the index inbox_thing. */
+const isIndexed = sql`i.family not in (
+  'receipt', 'appointment', 'review_request', 'payment_request', 'practice_change', 'notice', 'other')`;
+
 /** Those of Row. */
-const columns = (families: readonly Family[]) =>
-  sql`i.id, i.family, i.business_id, ${sql.raw(thingOf(families, 'i'))} as thing,
-      patient_of(i.envelope) as patient`;
+const columns = sql`i.id, thing_family(i.family) as family, i.business_id,
+  thing_of(i.family, i.envelope) as thing, patient_of(i.envelope) as patient`;
 
 const keyOf = ({ family, business_id, thing }: Thing) => JSON.stringify([family, business_id, thing]);
 

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { type Family, thingIdOf } from '../families/index.ts';
+import { type Family, keyOf } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
 
 /** To which erasure rows belong, and how long they are withheld. */
@@ -28,7 +28,7 @@ export async function withholdDeliveries(
   for (const family of families) {
     for (const table of [family.table, ...(family.versions ? [family.versions] : [])]) {
       const made = sql`inbox i join ${sql.table(table)} made on ${madeOf(family)}
-        where i.id = any(${ids}::uuid[]) and not i.envelope ? 'event'`;
+        where i.id = any(${ids}::uuid[]) and not i.envelope ? 'event_time'`;
       rows += await withhold(db, table, sql`to_jsonb(made)`, sql`i.received_at`, made, withholding);
     }
   }
@@ -39,7 +39,7 @@ export async function withholdDeliveries(
 export function madeOf(family: Family): RawBuilder<unknown> {
   const { identifiedBy } = family;
   const key = identifiedBy
-    ? sql`made.business_id = i.business_id and made.${sql.ref(identifiedBy)} = ${sql.raw(thingIdOf(family, 'i')!)} and`
+    ? sql`made.business_id = i.business_id and made.${sql.ref(identifiedBy)} = ${sql.raw(keyOf(family, 'i')!)} and`
     : sql``;
   return sql`${key} made.delivery_id = i.id`;
 }

@@ -2,15 +2,19 @@ import type { Processor, Queue, QueueOptions, Worker, WorkerOptions } from 'bull
 import type { Circuit } from '../store/circuit.ts';
 import type { FallbackStream } from './fallback-stream.ts';
 
-/** A job carries the ids of the deliveries to apply, never their payloads. */
-type JobData = { ids: string[] };
+/** A job carries the ids of the deliveries to apply and the names of their families, never their payloads. */
+export interface JobData {
+  ids: string[];
+  /** Undefined in a job of a former version: any. */
+  families?: string[];
+}
 type JobName = 'apply';
 
 export type JobQueue = Queue<JobData, void, JobName>;
 export type JobWorker = Worker<JobData, void, JobName>;
 
 /** Applies the deliveries of a job, given its id. */
-export type ApplyJob = (ids: string[], job: string) => Promise<void>;
+export type ApplyJob = (data: JobData, job: string) => Promise<void>;
 
 /** The store of BullMQ's queue. `close` closes everything that it has opened. */
 export interface QueueBackend {
@@ -39,6 +43,6 @@ export const queueName = 'deliveries';
 export function createProcessor(apply: ApplyJob): Processor<JobData, void, JobName> {
   return async ({ name, data, id }) => {
     // Other names belong to other versions.
-    if (name === 'apply') await apply(data.ids, id ?? '');
+    if (name === 'apply') await apply(data, id ?? '');
   };
 }

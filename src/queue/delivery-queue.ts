@@ -1,6 +1,17 @@
 import type { Log } from '../log.ts';
-import type { JobQueue, QueueBackend } from './backend.ts';
+import type { JobData, JobQueue, QueueBackend } from './backend.ts';
 import { createBatcher } from './batcher.ts';
+
+/** What the queue needs to know of a delivery. */
+export interface QueuedDelivery {
+  id: string;
+  family: string;
+}
+
+const jobOf = (deliveries: readonly QueuedDelivery[]): JobData => ({
+  ids: deliveries.map(({ id }) => id),
+  families: [...new Set(deliveries.map(({ family }) => family))],
+});
 
 /** Raised until the queue's store is available for the first time. */
 export class QueueUnavailable extends Error {
@@ -29,7 +40,7 @@ export class DeliveryQueue {
    *
    * @throws QueueUnavailable, or the store's error
    */
-  readonly enqueue = createBatcher<string>((ids) => this.addJob(ids), jobEveryMs);
+  readonly enqueue = createBatcher<QueuedDelivery>((deliveries) => this.addJob(deliveries), jobEveryMs);
   private readonly backend: QueueBackend;
   private readonly log: Log;
   private readonly closing = new AbortController();
@@ -48,15 +59,15 @@ export class DeliveryQueue {
    *
    * @throws QueueUnavailable, or the store's error
    */
-  async enqueueOverdue(ids: readonly string[]): Promise<void> {
+  async enqueueOverdue(deliveries: readonly QueuedDelivery[]): Promise<void> {
     const period = Math.floor(Date.now() / uniqueForMs);
     const jobs = [];
-    for (let at = 0; at < ids.length; at += idsPerJob) {
-      const chunk = ids.slice(at, at + idsPerJob);
+    for (let at = 0; at < deliveries.length; at += idsPerJob) {
+      const chunk = deliveries.slice(at, at + idsPerJob);
       // A repeated id prevents a second job while the first one waits. It contains the time, because the id of a job
       // that was lost from every list stays in use for ever.
-      const jobId = `swept-${period}-${chunk[0]}`;
-      jobs.push({ name: 'apply' as const, data: { ids: chunk }, opts: { jobId } });
+      const jobId = `swept-${period}-${chunk[0]!.id}`;
+      jobs.push({ name: 'apply' as const, data: jobOf(chunk), opts: { jobId } });
     }
     if (jobs.length > 0) await this.bullmq().addBulk(jobs);
   }
@@ -104,11 +115,11 @@ export class DeliveryQueue {
     }
   }
 
-  private async addJob(ids: string[]): Promise<void> {
+  private async addJob(deliveries: QueuedDelivery[]): Promise<void> {
     const { circuit } = this.backend;
     if (this.isLong || circuit.isOpen) return;
     try {
-      await this.bullmq().add('apply', { ids });
+      await this.bullmq().add('apply', jobOf(deliveries));
     } catch (error) {
       if (!(error instanceof QueueUnavailable)) void circuit.probeAfter(error);
       throw error;

@@ -7,11 +7,12 @@ import type { Tables } from '../store/tables.ts';
  *
  * @param paths the registered paths by family name
  */
-export async function applyReportPaths(db: Kysely<Tables>, paths: Record<string, string>): Promise<void> {
+export async function applyReportPaths(db: Kysely<Tables>, paths: Record<string, readonly string[]>): Promise<void> {
+  const given = Object.entries(paths).flatMap(([family, list]) => list.map((path) => ({ family, path })));
   await sql`
     insert into callback_paths (path, family)
     select path, family
-    from unnest(${Object.values(paths)}::text[], ${Object.keys(paths)}::text[]) as given (path, family)
+    from unnest(${given.map(({ path }) => path)}::text[], ${given.map(({ family }) => family)}::text[]) as given (path, family)
     order by path
     on conflict (path) do update set family = excluded.family
       where callback_paths.family <> excluded.family`.execute(db);

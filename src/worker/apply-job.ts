@@ -51,9 +51,9 @@ export function createApplyJob(
     }
   };
 
-  return async (ids, job) => {
+  return async ({ ids, families }, job) => {
     try {
-      for (const group of pauses.take()) {
+      for (const group of pauses.take(families)) {
         const started = performance.now();
         const result = await applyWithRetries(group, ids);
         if (result.broken.length > 0) observe?.retried();

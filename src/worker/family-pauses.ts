@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 
 const shortestMs = 1_000;
 const longestMs = 30_000;
+const maxCombinations = 40;
 
 /**
  * The families whose tables cannot be written to although PostgreSQL is available: a table is locked, lacks a column, or
@@ -14,6 +15,7 @@ export class FamilyPauses {
   private readonly families: readonly Family[];
   private readonly log: Log;
   private readonly pauses = new Map<string, { until: number; ms: number }>();
+  private readonly combinations = new Set<string>();
 
   constructor(families: readonly Family[], log: Log) {
     this.families = families;
@@ -23,12 +25,15 @@ export class FamilyPauses {
   /**
    * The families to apply now, in groups that are applied one after another. A family whose pause is over is a group
    * of its own, in one job only.
+   *
+   * @param names those of the job; undefined: not known
    */
-  take(): Family[][] {
+  take(names?: readonly string[]): Family[][] {
     const now = performance.now();
     const usable: Family[] = [];
     const retried: Family[][] = [];
-    for (const family of this.families) {
+    const wanted = this.families.filter(({ name }) => !names || names.includes(name));
+    for (const family of this.isPrepared(wanted) ? wanted : this.families) {
       const pause = this.pauses.get(family.name);
       if (!pause) usable.push(family);
       else if (pause.until <= now) {
@@ -37,6 +42,13 @@ export class FamilyPauses {
       }
     }
     return usable.length > 0 ? [usable, ...retried] : retried;
+  }
+
+  /** Each combination of families has a prepared statement, which takes memory: beyond some, all are applied together. */
+  private isPrepared(families: readonly Family[]): boolean {
+    const combination = families.map(({ name }) => name).join();
+    if (this.combinations.size < maxCombinations) this.combinations.add(combination);
+    return this.combinations.has(combination);
   }
 
   /** The names of the families that can be applied or retried now. */

@@ -26,7 +26,7 @@ export async function sweep(
   if ((await queue.countWaiting()) > mostWaitingJobs) return 0;
   const overdue = await db
     .selectFrom('pending_deliveries')
-    .select('id')
+    .select(['id', 'family'])
     .where('family', 'in', families)
     .where(
       sql<boolean>`(received_at < now() - ${olderThanMs} * interval '1 millisecond' or received_at > now())`,
@@ -34,6 +34,6 @@ export async function sweep(
     .orderBy('received_at')
     .limit(idsPerSweep)
     .execute();
-  await queue.enqueueOverdue(overdue.map(({ id }) => id));
+  await queue.enqueueOverdue(overdue);
   return overdue.length;
 }

@@ -321,7 +321,7 @@ it('a new family needs one definition and one table', async () => {
     name: 'lab_order',
     events: ['lab.ordered', 'lab.cancelled'],
     deletedBy: 'lab.cancelled',
-    path: { variable: 'LAB_ORDERS_PATH', default: '/lab' },
+    path: { variable: 'LAB_ORDERS_PATH', default: ['/lab'] },
     table: 'lab_orders',
     identifiedBy: 'code',
     fields: { code: { ...text, schema: z.string() }, price: amount },

@@ -21,7 +21,7 @@ describe('a field without a mark', () => {
   const made = defineFamily({
     name: 'made',
     events: ['made.created'],
-    path: { variable: 'MADE_PATH', default: '/made' },
+    path: { variable: 'MADE_PATH', default: ['/made'] },
     table: 'made',
     fields: { plain: text, marked: notPersonal(text), price: amount },
   });

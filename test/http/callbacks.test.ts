@@ -30,7 +30,7 @@ beforeAll(async () => {
   const callbacks = new Map(
     families.map((family) => [
       paths[family.name],
-      createCallbackHandler(family, { config, access, bodies, intake, log }),
+      createCallbackHandler({ family, path: paths[family.name] }, { config, access, bodies, intake, log }),
     ]),
   );
   app = createApp({ callbacks, health: [], log });

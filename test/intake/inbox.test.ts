@@ -17,8 +17,8 @@ beforeEach(() => database.pool.query('truncate inbox'));
 
 const log = createLog('silent');
 
-function openInbox(pool = database.pool, enqueue = async (_ids: string[]) => {}) {
-  return new Inbox({ pool, families, circuit: databaseCircuit(pool, { log }), enqueue, log });
+function openInbox(pool = database.pool, enqueue = async (_deliveries: object[]) => {}) {
+  return new Inbox({ pool, circuit: databaseCircuit(pool, { log }), enqueue, log });
 }
 
 const numbered = (count: number) =>
@@ -75,16 +75,17 @@ it('two receivers that store the same deliveries in opposite orders never deadlo
   expect(await database.rows('select sum(delivery_count)::int as n from deliveries')).toEqual([{ n: 600 }]);
 });
 
-it('the queue gets the ids of new deliveries, once', async () => {
-  const enqueued: string[] = [];
-  const inbox = openInbox(database.pool, async (ids) => {
-    enqueued.push(...ids);
+it('the queue gets the ids and families of new deliveries, once', async () => {
+  const enqueued: object[] = [];
+  const inbox = openInbox(database.pool, async (some) => {
+    enqueued.push(...some);
   });
   const deliveries = numbered(50);
   await Promise.all([...deliveries, ...deliveries].map((delivery) => inbox.append(delivery)));
   await inbox.append(deliveries[0]!);
   await inbox.drained();
-  expect(enqueued.toSorted()).toEqual(deliveries.map(({ id }) => id).toSorted());
+  expect(new Set(enqueued)).toEqual(new Set(deliveries.map(({ id }) => ({ id, family: 'receipt' }))));
+  expect(enqueued).toHaveLength(50);
 });
 
 it('drained waits until the queue has the ids', async () => {

@@ -1,3 +1,4 @@
+import { families } from '../../src/families/index.ts';
 import { Unavailable } from '../../src/intake/delivery.ts';
 import { Quarantine, type RejectedBody } from '../../src/intake/quarantine.ts';
 import { dropQuarantine } from '../../src/intake/quarantine-rows.ts';
@@ -23,7 +24,7 @@ const rejected = (body: string | Buffer): RejectedBody => ({
 
 function open(limits = { rows: 1_000, bytes: 1e6 }, lines: string[] = []) {
   const capturing = createLog('warn', { write: (line) => lines.push(line) });
-  return new Quarantine({ pool: database.pool, limits, log: capturing });
+  return new Quarantine({ families, pool: database.pool, limits, log: capturing });
 }
 
 it('a body is stored byte for byte, once per content and path, with a count', async () => {
@@ -107,7 +108,7 @@ it('a body that cannot be stored raises Unavailable, so that the sender resends 
     connections: 1,
     name: 'test',
   });
-  const quarantine = new Quarantine({ pool: unavailable.pool, limits: { rows: 1, bytes: 1 }, log });
+  const quarantine = new Quarantine({ families, pool: unavailable.pool, limits: { rows: 1, bytes: 1 }, log });
   await expect(quarantine.keep(rejected('x'))).rejects.toThrow(Unavailable);
   await unavailable.close();
 });

@@ -2,7 +2,7 @@ import { logAccess } from '../../src/privacy/access-log.ts';
 import { type LogProblem, verifyLog } from '../../src/privacy/verify-log.ts';
 import type { Service } from '../../src/service.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
-import { consentFormCallback, paths, receiptCallback } from '../support/callbacks.ts';
+import { consentFormCallback, paths, receiptCallback, registeredPaths } from '../support/callbacks.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { post, type ServiceOptions, startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -138,7 +138,7 @@ it('the apply delay starts at the arrival of the delivery, however late its job 
   const receiver = await start({ role: 'receiver' });
   await post(receiver.url + paths.receipt, receipt(1));
   await database.pool.query(`update inbox set received_at = now() - interval '2 hours'`);
-  const { url } = await start({ paths: { ...paths, receipt: '/elsewhere' } });
+  const { url } = await start({ paths: { ...registeredPaths, receipt: ['/elsewhere'] } });
   const sum = await until(async () => (await scrape(url)).value('receiver_apply_delay_seconds_sum'));
   expect(sum).toBeGreaterThanOrEqual(7200);
 });

@@ -52,7 +52,8 @@ const receive = async (intake: Intake, callbacks: { event: string }[]) => {
   const results: ReceiveResult[] = [];
   for (const callback of callbacks) {
     const family = (families as readonly Family[]).find(({ events }) => events.includes(callback.event))!;
-    results.push((await intake.receive(Buffer.from(JSON.stringify(callback)), family)).status);
+    const body = Buffer.from(JSON.stringify(callback));
+    results.push((await intake.receive(body, { family, path: '/p' })).status);
   }
   return results;
 };

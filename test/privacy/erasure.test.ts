@@ -16,6 +16,7 @@ import {
   consentFormCallback,
   deliveryOf,
   paths,
+  registeredPaths,
   receiptCallback,
   receiptData,
   reviewRequestCallback,
@@ -27,7 +28,7 @@ import { until } from '../support/until.ts';
 let database: TestDatabase;
 beforeAll(async () => {
   database = await createDatabase();
-  await applyReportPaths(database.db, paths);
+  await applyReportPaths(database.db, registeredPaths);
 });
 afterAll(() => database.close());
 beforeEach(async () => {
@@ -143,7 +144,7 @@ it.each([
 
 describe('bodies in the quarantine', () => {
   const keep = async (body: string, path = paths.receipt) => {
-    const quarantine = new Quarantine({
+    const quarantine = new Quarantine({ families,
       pool: database.pool,
       log: createLog('silent'),
       limits: { rows: 100, bytes: 1e6 },

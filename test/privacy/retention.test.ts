@@ -62,10 +62,10 @@ function createIntake(retention: Retention) {
   };
   const intake = new Intake({ config, families, pool, circuit, observe, log });
   const receive = (callback: { event: string }) =>
-    intake.receive(
-      Buffer.from(JSON.stringify(callback)),
-      families.find(({ events }: Family) => events.includes(callback.event))!,
-    );
+    intake.receive(Buffer.from(JSON.stringify(callback)), {
+      family: families.find(({ events }: Family) => events.includes(callback.event))!,
+      path: '/p',
+    });
   const close = async () => {
     await intake.close();
     circuit.stop();
@@ -412,7 +412,7 @@ describe('a callback that is older than what is kept', () => {
     expect(await receive(old)).toEqual({ status: 'expired', id: deliveryOf(old).id });
     const body = Buffer.from(JSON.stringify(old));
     for (const dryRun of [true, false])
-      expect(await intake.replay(body, { dryRun })).toMatchObject({ outcome: 'expired' });
+      expect(await intake.replay(body, '/p', { dryRun })).toMatchObject({ outcome: 'expired' });
     await intake.drain(deliveryOf(old));
     expect(await receive(receiptCallback({ event_time: base + 9 }))).toMatchObject({ status: 'accepted' });
     expect(await receive(consentFormCallback())).toMatchObject({ status: 'accepted' });

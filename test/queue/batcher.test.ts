@@ -30,12 +30,19 @@ it('raises a failure to each caller of the batch, and sends the next batch', asy
   await add([3]);
 });
 
-it('adds one job for the ids of several commits within milliseconds', async () => {
+it('adds one job for the ids, and their families, of several commits within milliseconds', async () => {
   const [redis, database] = await Promise.all([openRedis(), createDatabase()]);
   const { queue, close } = await openQueue(database, redis.url);
-  await Promise.all([queue.enqueue(['a', 'b']), queue.enqueue(['c']), queue.enqueue(['d'])]);
+  const of = (family: string, ...ids: string[]) => ids.map((id) => ({ id, family }));
+  await Promise.all([
+    queue.enqueue([...of('receipt', 'a'), ...of('notice', 'b')]),
+    queue.enqueue(of('receipt', 'c')),
+    queue.enqueue(of('receipt', 'd')),
+  ]);
   const jobs = await queue.bullmq().getJobs(['waiting']);
-  expect(jobs.map(({ data }) => data)).toEqual([{ ids: ['a', 'b', 'c', 'd'] }]);
+  expect(jobs.map(({ data }) => data)).toEqual([
+    { ids: ['a', 'b', 'c', 'd'], families: ['receipt', 'notice'] },
+  ]);
   await close();
   await Promise.all([redis.stop(), database.close()]);
 });

@@ -86,7 +86,7 @@ it('delivery_health counts each business separately', async () => {
 });
 
 it('a quarantined body counts for the family of its path until it is replayed', async () => {
-  await applyReportPaths(database.db, { receipt: '/r-secret', consent_form: '/c-secret' });
+  await applyReportPaths(database.db, { receipt: ['/r-secret'], consent_form: ['/c-secret'] });
   const hour = '2024-03-01T10:31:00Z';
   await quarantine('/r-secret', Buffer.from('{"business_id" : "b1", "data": 1}'), hour);
   await quarantine('/r-secret', Buffer.from([0xff, 0x00, 0x22]), hour);
@@ -114,8 +114,8 @@ it('a quarantined body counts for the family of its path until it is replayed', 
 });
 
 it('the view quarantine shows the family of a path, also of a previous one, and never the path, which may be secret', async () => {
-  await applyReportPaths(database.db, { receipt: '/former' });
-  await applyReportPaths(database.db, { receipt: '/present' });
+  await applyReportPaths(database.db, { receipt: ['/former'] });
+  await applyReportPaths(database.db, { receipt: ['/present'] });
   await quarantine('/former', Buffer.from('{"business_id":"b7"}'), '2024-03-01T10:31:00Z');
   const rows = await database.rows('select * from reporting.quarantine');
   expect(rows).toMatchObject([{ family: 'receipt', business_id: 'b7', times_received: 1 }]);

@@ -36,6 +36,8 @@ it('a failed migration changes nothing and is named in the error; the migrations
         { name: '0002_write_once' },
         { name: '0003_privacy' },
         { name: '0004_patient_indexes' },
+        { name: '0005_families' },
+        { name: '0006_family_indexes' },
         { name: '9001_first' },
       ]);
       expect(await other.rows(`select to_regclass('second') as second`)).toEqual([{ second: null }]);
@@ -231,6 +233,8 @@ it('the lists that other migrators keep in the same schema are left alone', asyn
       '0002_write_once',
       '0003_privacy',
       '0004_patient_indexes',
+      '0005_families',
+      '0006_family_indexes',
       'reporting',
     ]);
     expect(await migrate(other.db)).toEqual([]);

@@ -116,6 +116,8 @@ it('the list of migrations is found under its first name, too', async () => {
       '0002_write_once',
       '0003_privacy',
       '0004_patient_indexes',
+      '0005_families',
+      '0006_family_indexes',
       'reporting',
     ]);
     expect(await migrate(database.db)).toEqual([]);

@@ -1,10 +1,16 @@
 import fc from 'fast-check';
-import { type Envelope, type Family, families } from '../../src/families/index.ts';
+import { type Family, families } from '../../src/families/index.ts';
 import { identify } from '../../src/intake/identity.ts';
 
 type FamilyName = (typeof families)[number]['name'];
 
-export const paths = Object.fromEntries(families.map(({ name, path }) => [name, path.default])) as Record<
+/** The registered paths, as in Config. */
+export const registeredPaths: Record<string, readonly string[]> = Object.fromEntries(
+  families.map(({ name, path }) => [name, path.default]),
+);
+
+/** A registered path of each family. */
+export const paths = Object.fromEntries(families.map(({ name, path }) => [name, path.default[0]])) as Record<
   FamilyName,
   string
 >;
@@ -54,6 +60,7 @@ export const consentFormData = {
   patientid: '161467756044204',
   sendurlpdf: 'https://files.invalid/s/1.pdf',
   url: 'https://files.invalid/u/1.pdf',
+  type: 'mcert',
 };
 
 export const reviewRequestData = {
@@ -64,31 +71,173 @@ export const reviewRequestData = {
   clinic_id: '64a1f0c2e4b0a1b2c3d4e5f8',
 };
 
-type Overrides = Partial<Omit<Envelope, 'data'>> & { data?: Record<string, unknown> };
+const people = {
+  doctor_id: '161467756044203',
+  partner_doctor_id: 'doc-1',
+  patient_id: '161467756044204',
+  partner_patient_id: 'pat-1',
+  clinic_id: '64a1f0c2e4b0a1b2c3d4e5f8',
+  partner_clinic_id: 'clinic-1',
+};
+const { partner_doctor_id: _, partner_patient_id: __, partner_clinic_id: ___, ...ids } = people;
+const times = { created_at: 1_700_000_000, modified_at: 1_700_000_060 };
+const appointment_id = 'api-0b8f7f5e-6b1f-4c3c-9d55-1f0d7f0f8a11';
 
-export function receiptCallback({ data, ...envelope }: Overrides = {}) {
-  return { event: 'receipt.created', ...common, ...envelope, data: { ...receiptData, ...data } };
-}
+/** An appointment with every documented field. */
+export const appointmentData = {
+  appointment_id,
+  partner_appointment_id: 'apt-1',
+  ...people,
+  status: 'BK',
+  action: 'created',
+  ...times,
+  custom_attributes: { label: ['new'] },
+  partner_meta: {},
+  sa_ids: ['sa-1'],
+  workflow_data: { 'sa-1': 'result-1' },
+};
 
-export function consentFormCallback({ data, ...envelope }: Overrides = {}) {
-  return { event: 'mcert.created', ...common, ...envelope, data: { ...consentFormData, ...data } };
-}
+const admissionData = {
+  id: 'adm-1',
+  ipid: 'IP-1',
+  pid: '161467756044204',
+  bid: '64a1f0c2e4b0a1b2c3d4e5f7',
+  docid: '161467756044203',
+  facilityid: '64a1f0c2e4b0a1b2c3d4e5f8',
+  stage: 'ADMITTED',
+  status: 'ACTIVE',
+  admission_date: '2026-06-30 07:25:18.779000+00:00',
+  totalbilled: 12500.5,
+  totalpaid: 5000,
+  category: 'general',
+  department: { name: 'Surgery' },
+  bed: { number: '12', ward: { name: 'A' } },
+  doc: { name: 'Dr Rao' },
+  facility: { name: 'Main' },
+  patient: { name: 'आशा राव', phone: '+919900000001', gender: 'F' },
+  attendee: { name: 'Ravi' },
+  insurance: { payer: 'none' },
+  medico_legal_case: { is_mlc: false },
+  procedures: [{ name: 'Appendectomy' }],
+  rateplan: { name: 'cash' },
+  refer: { by: 'self' },
+  duration: { days: 3 },
+  created_at: '2026-06-30 07:25:18.779000+00:00',
+  updated_at: '2026-06-30 08:25:18.779000+00:00',
+};
 
-export function reviewRequestCallback({ data, ...envelope }: Overrides = {}) {
-  return { event: 'google_review.request', ...common, ...envelope, data: { ...reviewRequestData, ...data } };
-}
+const staff = { id: 'u-1', name: 'Nurse One' };
+
+type Overrides = { event?: string; data?: object } & { [field in keyof typeof common]?: unknown } & {
+  transaction_id?: string;
+};
+
+/** A callback as the interface documents it. */
+export type Callback = typeof common & { event: string; data: Record<string, unknown> };
+
+const callbackOf =
+  <Data extends object>(event: string, ofFamily: Data, around: object = {}) =>
+  ({ data, ...envelope }: Overrides = {}) =>
+    ({ event, ...common, ...around, ...envelope, data: { ...ofFamily, ...data } }) as typeof common & {
+      event: string;
+      data: Data;
+    };
+
+export const receiptCallback = callbackOf('receipt.created', receiptData);
+export const consentFormCallback = callbackOf('mcert.created', consentFormData);
+export const reviewRequestCallback = callbackOf('google_review.request', reviewRequestData);
+export const appointmentCallback = callbackOf('appointment.created', appointmentData);
+
+const transaction = (part: string) => ({ transaction_id: `ipd/b/admissions/adm-1/${part}` });
 
 /** A callback of each family, with every documented field. */
-export const samples: Record<FamilyName, () => { event: string; data: Record<string, unknown> }> = {
+export const samples: Record<FamilyName, (overrides?: Overrides) => Callback> = {
   receipt: receiptCallback,
   consent_form: consentFormCallback,
   review_request: reviewRequestCallback,
+  appointment: appointmentCallback,
+  prescription: callbackOf('prescription.created', {
+    prescription_id: 'rx-1',
+    ...people,
+    partner_appointment_id: 'apt-1',
+    current_version: 'v2',
+    previous_version: 'v1',
+    prescription_url: 'https://files.invalid/p/1.pdf',
+    prescription_url_print: 'https://files.invalid/p/1-print.pdf',
+    action: 'created',
+    ...times,
+    partner_meta: {},
+  }),
+  payment_request: callbackOf('receipt_payment.requested', {
+    appointment_id,
+    doctor_id: people.doctor_id,
+    patient_id: people.patient_id,
+    net_amount: 490.05,
+    url: 'https://pay.invalid/1',
+  }),
+  practice_change: callbackOf('schedule.start_practice', {
+    doctor_id: people.doctor_id,
+    partner_doctor_id: people.partner_doctor_id,
+    clinic_id: people.clinic_id,
+    partner_clinic_id: people.partner_clinic_id,
+    ...times,
+    partner_meta: {},
+  }),
+  admission: callbackOf('ipd_admissions.created', admissionData),
+  admission_event: callbackOf(
+    'ipd_admissions_events.created',
+    { id: 'ev-1', kind: 'moved', at: 1_700_000_000, by: staff, clearance_type: 'billing', to: 'ward B' },
+    transaction('events/ev-1'),
+  ),
+  admission_clearance: callbackOf(
+    'ipd_admissions_clearances.created',
+    {
+      type: 'billing',
+      status: 'pending',
+      completed_at: 1_700_000_000,
+      completed_by: staff,
+      updated_at: 1_700_000_000,
+    },
+    transaction('clearances/billing'),
+  ),
+  admission_estimate: callbackOf(
+    'ipd_admissions_estimates.created',
+    {
+      id: 'est-1',
+      name: 'Room',
+      service_id: 's-1',
+      quantity: 3,
+      rate: 1500.5,
+      discount: { category: 'amount', value: 100 },
+      remarks: '',
+      date: 1_700_000_000,
+      added_by: staff,
+      created_at: 1_700_000_000,
+      updated_at: 1_700_000_000,
+    },
+    transaction('estimates/est-1'),
+  ),
+  notice: callbackOf('prescription.communication', {
+    appointment_id,
+    ...ids,
+    prescription_id: 'rx-1',
+    prescription_url: 'https://files.invalid/p/1.pdf',
+    doc_name: { salutation: 'Dr', first_name: 'Asha', last_name: 'Rao' },
+    doctor_name: 'Dr Asha Rao',
+    patient_name: { first_name: 'Ravi', last_name: 'Kumar' },
+    actor_oid: '161467756044203',
+    booking_link: 'https://book.invalid/1',
+    due_date: '2026-11-30',
+    vaccines: 'MMR',
+    video_connect: { host_link: 'https://meet.invalid/h', meet_link: 'https://meet.invalid/m', vendor: 'v' },
+  }),
+  other: callbackOf('user.data.download', {}),
 };
 
 /** The delivery of a callback. */
-export function deliveryOf(callback: ReturnType<typeof receiptCallback>) {
-  const family = families.find(({ events }: Family) => events.includes(callback.event))?.name ?? 'unlisted';
-  return { id: identify(callback), family, body: Buffer.from(JSON.stringify(callback)) };
+export function deliveryOf(callback: Callback) {
+  const family = families.find(({ events }: Family) => events.includes(callback.event)) as Family | undefined;
+  return { id: identify(callback, family), family: family?.name ?? 'unlisted', body: Buffer.from(JSON.stringify(callback)) };
 }
 
 const event = (...names: string[]) => fc.constantFrom(...names);

@@ -1,4 +1,4 @@
-import type { Family } from '../../families/index.ts';
+import { type Family, other } from '../../families/index.ts';
 import { BadInput } from '../errors.ts';
 import { familyFields, guid, localTime, oneOf, readForm, text } from '../read-form.ts';
 
@@ -18,7 +18,7 @@ export function readReplayForm(form: Record<string, unknown>, families: readonly
     since: localTime(timezone),
     until: localTime(timezone),
   });
-  if (filter.status === 'applied' && !filter.id) {
+  if (filter.status === 'applied' && !filter.id && filter.family !== other.name) {
     throw new BadInput('Applied deliveries can only be replayed one at a time, by id.');
   }
   return { filter, entered };

@@ -23,7 +23,7 @@ export function addFailed(routes: Routes, { families, timezone, db, record }: Ro
   });
 
   const replay = async (filter: ReplayFilter, dryRun: boolean) => ({
-    matching: await countDeliveries(db, filter),
+    matching: await countDeliveries(db, families, filter),
     ...(await replayDeliveries(db, families, filter, { dryRun, limit })),
   });
 
@@ -36,7 +36,7 @@ export function addFailed(routes: Routes, { families, timezone, db, record }: Ro
 
   routes.post('/replay', async (req, res) => {
     const { filter, entered } = readReplayForm(req.body, families, timezone);
-    const rows = Math.min(await countDeliveries(db, filter), limit);
+    const rows = Math.min(await countDeliveries(db, families, filter), limit);
     // PostgreSQL's error may quote a value.
     const logged = { ...filter, ...(filter.error && { error: 'one error' }) };
     await record({ actor: actorOf(res), action: 'replay', filter: logged, rows });

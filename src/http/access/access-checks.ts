@@ -73,11 +73,7 @@ export function createAccessChecks({ config, limits, log }: AccessDependencies):
       limits?.requests?.consume(address);
       if (rules.allowedIps.length > 0 && !isAllowedAddress(address)) throw new AddressNotAllowed();
       if (!isSigned) return noCheck;
-      const signature = readSignature(
-        textOf(req.headers[header]),
-        rules.signatureToleranceS,
-        Date.now() / 1000,
-      );
+      const signature = readSignature(textOf(req.headers[header]), rules, Date.now() / 1000);
       return (body) => verifySignature(signature, body, keys);
     },
     recordRejection: (req, error) => {
@@ -95,7 +91,7 @@ export function createAccessChecks({ config, limits, log }: AccessDependencies):
         'address list': rules.allowedIps.length > 0,
         'client list': rules.allowedClientIds.length > 0,
         'business list': rules.allowedBusinessIds.length > 0,
-        'unguessable paths': Object.values(config.paths).every(isUnguessable),
+        'unguessable paths': Object.values(config.paths).flat().every(isUnguessable),
       };
       const configured = Object.keys(checks).filter((name) => checks[name]);
       const text = configured.join(', ') || 'none: anybody can send callbacks';

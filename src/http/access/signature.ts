@@ -1,5 +1,8 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
+import type { Config } from '../../config.ts';
 import { SignatureMissing, SignatureStale, SignatureWrong } from '../errors.ts';
+
+type SignatureRules = Pick<Config['authentication'], 'signatureHeader' | 'signatureToleranceS'>;
 
 export interface Signature {
   time: string;
@@ -14,8 +17,8 @@ export interface Signature {
  * @param nowS the time, in unix seconds
  * @throws SignatureMissing, SignatureStale; SignatureWrong if no body could match it
  */
-export function readSignature(header: string | undefined, toleranceS: number, nowS: number): Signature {
-  if (!header) throw new SignatureMissing();
+export function readSignature(header: string | undefined, rules: SignatureRules, nowS: number): Signature {
+  if (!header) throw new SignatureMissing(rules.signatureHeader);
   let time: string | undefined;
   const candidates: string[] = [];
   for (const spaced of header.split(',')) {
@@ -24,7 +27,7 @@ export function readSignature(header: string | undefined, toleranceS: number, no
     else if (/^t=\d{1,12}$/.test(part)) time ??= part.slice(2);
   }
   if (time === undefined || candidates.length === 0) throw new SignatureWrong();
-  if (Math.abs(nowS - Number(time)) > toleranceS) throw new SignatureStale(toleranceS);
+  if (Math.abs(nowS - Number(time)) > rules.signatureToleranceS) throw new SignatureStale(rules.signatureToleranceS);
   return { time, candidates };
 }
 

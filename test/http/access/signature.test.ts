@@ -4,12 +4,12 @@ import { SignatureMissing, SignatureStale, SignatureWrong } from '../../../src/h
 import { sign } from '../../support/sign.ts';
 
 const now = 1_700_000_000;
-const rules = { keys: ['old', 'new'], toleranceS: 180 };
+const rules = { keys: ['old', 'new'], signatureHeader: 'X-Signed', signatureToleranceS: 180 };
 const body = Buffer.from('{"a":1}');
 const verify =
   (header: string | undefined, bytes = body, keys = rules.keys) =>
   () =>
-    verifySignature(readSignature(header, rules.toleranceS, now), bytes, keys);
+    verifySignature(readSignature(header, rules, now), bytes, keys);
 
 it('a signature under any of the keys passes, alone or among others', () => {
   expect(verify(sign('old', body, now))).not.toThrow();

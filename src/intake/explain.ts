@@ -1,0 +1,49 @@
+import type { z } from 'zod';
+import { Decimal } from '../decimal.ts';
+import { type FieldError, pointer } from './rejection.ts';
+
+/** The validator's names of types, in the words of JSON. */
+const expectedWords: Record<string, string> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+};
+
+/**
+ * Explains a fault to the developers of the sender: where it is, what is expected there, and the type of what came. Never
+ * the value, and nothing of the validator's own text.
+ *
+ * @param body what was validated
+ */
+export function explain(issue: z.core.$ZodIssue, body: unknown): FieldError {
+  const received = issue.path.reduce<unknown>(
+    (value, key) => (value as Record<PropertyKey, unknown> | null | undefined)?.[key],
+    body,
+  );
+  return { path: pointer(issue.path), message: messageOf(issue, received) };
+}
+
+function messageOf(issue: z.core.$ZodIssue, received: unknown): string {
+  if (received === undefined) return 'is required';
+  if (issue.message.startsWith('must ')) return issue.message;
+  const expected =
+    issue.code === 'invalid_type'
+      ? expectedWords[issue.expected]
+      : // The union of all callbacks: the families' own unions have messages.
+        issue.code === 'invalid_union' && 'text';
+  // The families' own messages begin so.
+  const message = issue.message.startsWith('expected ') ? issue.message : expected && `expected ${expected}`;
+  return message ? `${message}, got ${typeOf(received)}` : 'is not valid';
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (value instanceof Decimal) return 'a number';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'a whole number' : 'a number with a fraction';
+  if (typeof value === 'boolean') return 'true or false';
+  return typeof value === 'string' ? 'text' : 'an object';
+}
