@@ -26,8 +26,8 @@ declare
   ];
   texts constant name[] := array[
     'business_id', 'client_id', 'clinic_id', 'doctor_id', 'owner', 'patient_id', 'form_id',
-    'partner_clinic_id', 'partner_doctor_id', 'prescription_id', 'actor_id', 'facility_id', 'admission_id', 'event_id',
-    'clearance_id', 'estimate_id', 'service_id',
+    'aid', 'appointment_id', 'prescription_id', 'partner_clinic_id', 'partner_doctor_id', 'actor_id', 'facility_id',
+    'admission_id', 'event_id', 'clearance_id', 'estimate_id', 'service_id',
     'family', 'event', 'last_event', 'status', 'actor', 'additional_discount_type', 'reason', 'kind',
     'type', 'state', 'action', 'stage', 'clearance_type', 'open_clearance_types'
   ];

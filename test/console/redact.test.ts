@@ -8,7 +8,7 @@ const numbersOf = (family: (typeof families)[number]) =>
     .map(([name]) => name);
 
 it.each([
-  ['receipt', ['doctor_oid', 'clinic_id', 'receipt_status', 'additional_discount_type', 'actor']],
+  ['receipt', ['aid', 'doctor_oid', 'clinic_id', 'receipt_status', 'additional_discount_type', 'actor']],
   ['consent_form', ['id', 'docid', 'owner']],
   ['review_request', ['doctor_id', 'clinic_id']],
 ])('of a %s the console shows every number, and of its texts only %j', (name, texts) => {

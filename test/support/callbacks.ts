@@ -237,7 +237,11 @@ export const samples: Record<FamilyName, (overrides?: Overrides) => Callback> = 
 /** The delivery of a callback. */
 export function deliveryOf(callback: Callback) {
   const family = families.find(({ events }: Family) => events.includes(callback.event)) as Family | undefined;
-  return { id: identify(callback, family), family: family?.name ?? 'unlisted', body: Buffer.from(JSON.stringify(callback)) };
+  return {
+    id: identify(callback, family),
+    family: family?.name ?? 'other',
+    body: Buffer.from(JSON.stringify(callback)),
+  };
 }
 
 const event = (...names: string[]) => fc.constantFrom(...names);
