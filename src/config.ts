@@ -25,7 +25,8 @@ const unauthenticated =
 
 /** Whether nothing but the paths tells legitimate senders. */
 function isKnownByPathsAlone({ production, role, authentication }: Config): boolean {
-  const { signingKeys, allowedIps, allowedClientIds, allowedBusinessIds, allowUnauthenticated } = authentication;
+  const { signingKeys, allowedIps, allowedClientIds, allowedBusinessIds, allowUnauthenticated } =
+    authentication;
   const lists = [signingKeys, allowedIps, allowedClientIds, allowedBusinessIds];
   const isOpen = lists.every((list) => list.length === 0);
   return production && role !== 'worker' && isOpen && !allowUnauthenticated;
@@ -72,15 +73,19 @@ function checkPaths(config: Config, env: Environment, families: readonly FamilyP
   if (!isKnownByPathsAlone(config)) return [];
   const set = families.filter(({ path }) => env[path.variable]);
   const isEnough =
-    set.some(({ events }) => events.length === 0) || families.every((family) => !family.path.isBasic || set.includes(family));
-  if (!isEnough || !set.every(({ name }) => config.paths[name]!.every(isUnguessable))) return [unauthenticated];
+    set.some(({ events }) => events.length === 0) ||
+    families.every((family) => !family.path.isBasic || set.includes(family));
+  if (!isEnough || !set.every(({ name }) => config.paths[name]!.every(isUnguessable)))
+    return [unauthenticated];
   for (const family of families) if (!set.includes(family)) config.paths[family.name] = [];
   return [];
 }
 
 function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: readonly FamilyPaths[]) {
   const variables = e as Record<string, unknown>;
-  const paths = families.map(({ name, path }) => [name, variables[path.variable] as readonly string[]] as const);
+  const paths = families.map(
+    ({ name, path }) => [name, variables[path.variable] as readonly string[]] as const,
+  );
   return {
     host: e.HOST,
     port: e.PORT,

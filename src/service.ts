@@ -135,7 +135,9 @@ async function start(
   const receiver = { config, access, bodies, intake, observe: observe?.http, log };
   const callbacks = new Map(
     families.flatMap((family) =>
-      config.paths[family.name]!.map((path) => [path, createCallbackHandler({ family, path }, receiver)] as const),
+      config.paths[family.name]!.map(
+        (path) => [path, createCallbackHandler({ family, path }, receiver)] as const,
+      ),
     ),
   );
   log.info({ checks: access.describe() }, 'access checks of callbacks');

@@ -50,7 +50,7 @@ const allowed: Record<string, string[]> = {
   client: [],
   sandbox: [],
   openapi: ['families'],
-  http: ['families', 'intake'],
+  http: ['intake'],
   worker: ['apply', 'families', 'intake', 'privacy', 'queue', 'store'],
   console: ['apply', 'families', 'intake', 'privacy', 'queue', 'store', '../assets'],
   commands: ['apply', 'families', 'intake', 'privacy', 'queue', 'store'],

@@ -1,4 +1,5 @@
 import { sendCallbacks } from '../src/sandbox/sender.ts';
+import { registeredUrls } from '../src/sandbox/urls.ts';
 import { callbacks } from '../src/sandbox/variations.ts';
 import type { Service } from '../src/service.ts';
 import { consentFormCallback, deliveryOf, paths, receiptCallback } from './support/callbacks.ts';
@@ -70,15 +71,9 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
     const sent = [...callbacks({ seed: 7, count: 600, duplicates: 0.2, shuffle: true })];
     const halves = [sent.filter((_, index) => index % 2 === 0), sent.filter((_, index) => index % 2 === 1)];
     const summaries = await Promise.all(
-      halves.map((half, index) => {
-        const at = (path: string) => receivers[index]!.url + path;
-        const urls = {
-          receipt: at(paths.receipt),
-          consent_form: at(paths.consent_form),
-          review_request: at(paths.review_request),
-        };
-        return sendCallbacks(half, { urls, connections: 16 });
-      }),
+      halves.map((half, index) =>
+        sendCallbacks(half, { urlOf: registeredUrls(receivers[index]!.url), connections: 16 }),
+      ),
     );
     expect(summaries.reduce((sum, { acknowledged }) => sum + acknowledged, 0)).toBe(600);
     const distinct = new Set(sent.map(({ body }) => deliveryOf(JSON.parse(body)).id)).size;

@@ -92,13 +92,13 @@ function upsertStatement(family: Family, isReplay: boolean): string {
   // What has one name in `data` is unpacked at once.
   const isUnpacked = (field: string) => !fields[field]!.fromEnvelope && !fields[field]!.alias;
   const unpacked = names.filter(isUnpacked).map((field) => `${quoted(field)} ${fields[field]!.json}`);
-  const valueOf = (field: string) =>
+  const read = (field: string) =>
     isUnpacked(field)
       ? `data.${quoted(field)}`
       : `(${readField(fields, field, 'd.envelope')})::${fields[field]!.json}`;
   const columns = {
     business_id: 'd.business_id',
-    ...Object.fromEntries(names.map((field) => [field, fields[field]!.column(valueOf(field))])),
+    ...Object.fromEntries(names.map((field) => [field, fields[field]!.column(read(field))])),
     client_id: 'd.client_id',
     last_event: 'd.event',
     event_time: 'd.event_time',

@@ -83,7 +83,8 @@ export async function replayDeliveries(
   return outcome;
 }
 
-const isOther = ({ family, status }: ReplayFilter) => family === other.name && (status ?? 'applied') === 'applied';
+const isOther = ({ family, status }: ReplayFilter) =>
+  family === other.name && (status ?? 'applied') === 'applied';
 
 const statusOf = (filter: ReplayFilter) => filter.status ?? (isOther(filter) ? 'applied' : 'failed');
 

@@ -29,24 +29,25 @@ const whole = `a whole number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SA
 
 /** A whole number that is no Decimal. */
 export const wholeNumber = z.int({
-  error: ({ input }) => (isNumber(input) ? `must be ${whole}` : 'expected a whole number'),
+  error: ({ input }) => (isBeyondDouble(input) ? `must be ${whole}` : 'expected a whole number'),
 });
 
-const isNumber = (value: unknown) => typeof value === 'number' || value instanceof Decimal;
+/** Whether it is a whole number that a double cannot represent, or another Decimal. */
+const isBeyondDouble = (value: unknown) =>
+  value instanceof Decimal || (Number.isInteger(value) && !Number.isSafeInteger(value));
 
 /** Seconds, milliseconds above 1e11 (service-interface section 2.1 leaves the unit open), or ISO 8601 with an offset. */
 export const timeSchema = z.union([wholeNumber.min(earliest).max(latest), z.string().refine(isIsoTime)], {
-  error: ({ input }) =>
-    isNumber(input)
-      ? 'must be a time from the year 1 to the year 9999, as a whole number of seconds or milliseconds'
-      : 'expected a time (seconds, milliseconds, or ISO 8601 with an offset)',
+  error: ({ input }) => {
+    if (isBeyondDouble(input)) return `must be ${whole}`;
+    if (!Number.isInteger(input))
+      return 'expected a time (seconds, milliseconds, or ISO 8601 with an offset)';
+    return (input as number) < 0 ? 'must not be before the year 1' : 'must not be after the year 9999';
+  },
 });
 
 /** A text that is part of an index, so that its length is limited. */
-export const idSchema = z
-  .string()
-  .min(1, 'must not be empty')
-  .max(200, 'must have at most 200 characters');
+export const idSchema = z.string().min(1, 'must not be empty').max(200, 'must have at most 200 characters');
 
 const asIs = (value: string) => value;
 
@@ -102,8 +103,7 @@ export const personName = {
 export const integerId = {
   ...integer,
   schema: z.union([wholeNumber, z.string().regex(/^\d{1,15}$/)], {
-    error: ({ input }) =>
-      isNumber(input) ? `must be ${whole}` : 'expected a whole number (digits in quotes will do)',
+    error: ({ input }) => (isBeyondDouble(input) ? `must be ${whole}` : 'expected a whole number'),
   }),
 } satisfies Field;
 

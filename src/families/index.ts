@@ -38,6 +38,12 @@ export type Envelope = EnvelopeOfAny<typeof families>;
 export type AnyEnvelope = EnvelopeOf<Family>;
 
 export { envelopeSchema, otherEnvelope, publicEnvelopeFields } from './envelope.ts';
-export { defineFamily, type Family, isIdentifiedByEnvelope, publicColumns, takesEveryEvent } from './family.ts';
+export {
+  defineFamily,
+  type Family,
+  isIdentifiedByEnvelope,
+  publicColumns,
+  takesEveryEvent,
+} from './family.ts';
 export { other } from './other.ts';
 export { admissionOf, keyOf, namesInData, patientFields, readField } from './thing.ts';

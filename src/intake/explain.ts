@@ -43,7 +43,8 @@ function typeOf(value: unknown): string {
   if (value === null) return 'null';
   if (value instanceof Decimal) return 'a number';
   if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'a whole number' : 'a number with a fraction';
+  if (typeof value === 'number')
+    return Number.isInteger(value) ? 'a whole number' : 'a number with a fraction';
   if (typeof value === 'boolean') return 'true or false';
   return typeof value === 'string' ? 'text' : 'an object';
 }

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { Config } from '../config.ts';
 import { type AnyEnvelope, type Family, takesEveryEvent } from '../families/index.ts';
-import type { Delivery, NotStored, ReceiveResult, Stored } from './delivery.ts';
 import { milliseconds } from '../times.ts';
 import { isUnguessable } from '../unguessable.ts';
+import type { Delivery, NotStored, ReceiveResult, Stored } from './delivery.ts';
 import { Drift } from './drift.ts';
 import { eventTimeOf } from './identity.ts';
 import { Inbox, type InboxOptions } from './inbox.ts';

@@ -1,5 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { type AnyEnvelope, envelopeSchema, type Family, otherEnvelope, takesEveryEvent } from '../families/index.ts';
+import {
+  type AnyEnvelope,
+  envelopeSchema,
+  type Family,
+  otherEnvelope,
+  takesEveryEvent,
+} from '../families/index.ts';
 import { milliseconds } from '../times.ts';
 import { withDecimals } from './decimals.ts';
 import { explain } from './explain.ts';

@@ -47,9 +47,9 @@ function thingIn({ fields, identifiedBy, partOf }: Family, read: ReadField): str
   return read(identifiedBy) ?? (alias ? read(alias) : undefined);
 }
 
-function readFields(valueOf: (name: string) => unknown): ReadField {
+function readFields(find: (name: string) => unknown): ReadField {
   return (name) => {
-    const value = valueOf(name);
+    const value = find(name);
     if (typeof value !== 'string' && typeof value !== 'number') return undefined;
     // PostgreSQL's jsonb has neither U+0000 nor half surrogates.
     return String(value).slice(0, 200).replaceAll('\0', '').toWellFormed();

@@ -44,8 +44,7 @@ async function run<Row>(db: Kysely<Tables>, text: string, values: unknown[]): Pr
  */
 function keys({ name, fields, identifiedBy }: Family): string {
   const key = identifiedBy && fields[identifiedBy]!;
-  const thing =
-    key && `(${readField(fields, identifiedBy, 'things.envelope')})::${key.json}`;
+  const thing = key && `(${readField(fields, identifiedBy, 'things.envelope')})::${key.json}`;
   return `things as materialized (
   select d.id, d.business_id, d.envelope from inbox d
   where d.id = any($1::uuid[]) and d.family = ${literal(name)} and (

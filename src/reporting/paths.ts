@@ -7,7 +7,10 @@ import type { Tables } from '../store/tables.ts';
  *
  * @param paths the registered paths by family name
  */
-export async function applyReportPaths(db: Kysely<Tables>, paths: Record<string, readonly string[]>): Promise<void> {
+export async function applyReportPaths(
+  db: Kysely<Tables>,
+  paths: Record<string, readonly string[]>,
+): Promise<void> {
   const given = Object.entries(paths).flatMap(([family, list]) => list.map((path) => ({ family, path })));
   await sql`
     insert into callback_paths (path, family)

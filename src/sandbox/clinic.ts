@@ -11,15 +11,17 @@ const hex = '0123456789abcdef';
 /** An id of 15 digits, as patients and doctors have. */
 const personId = (random: Random) => random.pick(['1', '2', '6', '7']) + random.text(14, digits);
 
-/** An id of 24 hexadecimal digits, as clinics and clients have. */
-export const placeId = (random: Random) => random.text(24, hex);
+/** An id of 24 hexadecimal digits, as clinics, clients and prescriptions have. */
+export const hexId = (random: Random) => random.text(24, hex);
 
 export function newClinic(random: Random, businessId?: string) {
   return {
     businessId: businessId ?? personId(random),
-    clinicId: placeId(random),
+    clinicId: hexId(random),
     doctors: Array.from({ length: random.between(1, 4) }, () => personId(random)),
     nextReceipt: random.between(1, 5_000),
+    /** In seconds. */
+    lastPracticeChange: 0,
   };
 }
 
@@ -37,6 +39,35 @@ export function appointmentId(random: Random): string {
   const groups = [8, 4, 4, 4, 12].map((length) => random.text(length, hex));
   return `${random.pick(['d', 'api'])}-${groups.join('-')}`;
 }
+
+/** A patient's appointment with a doctor. */
+export type Visit = ReturnType<typeof newVisit>;
+
+export function newVisit(random: Random, clinic: Clinic) {
+  return {
+    appointmentId: appointmentId(random),
+    patient: newPatient(random),
+    doctor: random.pick(clinic.doctors),
+    clinicId: clinic.clinicId,
+  };
+}
+
+/** The ids of who a visit is about. */
+export const partiesOf = ({ doctor, patient, clinicId }: Visit) => ({
+  doctor_id: doctor,
+  patient_id: patient.oid,
+  clinic_id: clinicId,
+});
+
+/** The same in the partner's system. */
+export const partnerPartiesOf = ({ doctor, patient, clinicId }: Visit) => ({
+  partner_doctor_id: partnerId(doctor),
+  partner_patient_id: partnerId(patient.oid),
+  partner_clinic_id: partnerId(clinicId),
+});
+
+/** The partner's id of what has this id. */
+export const partnerId = (id: string) => `partner-${id.slice(-8)}`;
 
 /** Address of a PDF on object storage. */
 export const pdfUrl = (random: Random, folder: string) =>

@@ -1,18 +1,11 @@
-import { type Clinic, newClinic, placeId } from './clinic.ts';
+import { type Clinic, hexId, newClinic } from './clinic.ts';
+import type { Envelope } from './envelope.ts';
+import { documentedEvent, type Family } from './families.ts';
 import { type Random, seededRandom } from './random.ts';
-import { consentFormScenario, receiptScenario, reviewRequestScenario, type Scenario } from './scenarios.ts';
-
-export type Family = 'receipt' | 'consent_form' | 'review_request';
-
-/** The envelope of section 2.1. */
-export interface Envelope {
-  readonly event: string;
-  readonly event_time: number;
-  readonly timestamp: number;
-  readonly client_id: string;
-  readonly business_id: string;
-  readonly data: Record<string, unknown>;
-}
+import { removeAt } from './remove-at.ts';
+import { scenariosOf } from './scenarios/frequencies.ts';
+import type { Scenario } from './scenarios/scenario.ts';
+import { spellAsPlatform } from './spelling.ts';
 
 /** One callback to send. */
 export interface Callback {
@@ -24,6 +17,7 @@ export interface Callback {
   readonly businessId: string;
   /** The body, sent and signed as UTF-8. */
   readonly body: string;
+  /** What the body says, in the spelling of the contract. */
   readonly envelope: Envelope;
   /** Set on a deliberate duplicate: identical, or with another `timestamp`. */
   readonly duplicate?: 'same bytes' | 'new timestamp';
@@ -39,7 +33,17 @@ export interface HistoryOptions {
   readonly clientId?: string;
   /** One clinic per business. Default: five, generated from the seed. */
   readonly businessIds?: readonly string[];
+  /**
+   * The families of the callbacks. With them, what belongs to a visit or an admission names it. Default: receipts,
+   * consent forms and review requests that have nothing to do with each other.
+   */
+  readonly families?: readonly Family[];
+  /** How the bodies are spelled: as in section 2, as the service really sends them, or each at random. Default: contract. */
+  readonly spelling?: Spelling;
 }
+
+export const spellings = ['contract', 'platform', 'mixed'] as const;
+export type Spelling = (typeof spellings)[number];
 
 /** 6 January 2025, 09:00 in India. */
 export const defaultStart = Date.UTC(2025, 0, 6, 3, 30);
@@ -49,24 +53,19 @@ const opensAt = 3.5 * 3_600_000;
 const closesAt = 14.5 * 3_600_000;
 const day = 24 * 3_600_000;
 
-type Kind = { family: Family; begin: (random: Random, clinic: Clinic, now: number) => Scenario };
-const receipts: Kind = { family: 'receipt', begin: receiptScenario };
-const consentForms: Kind = { family: 'consent_form', begin: consentFormScenario };
-const reviewRequests: Kind = { family: 'review_request', begin: reviewRequestScenario };
-// Weighted by their frequency in a clinic.
-const kinds = [receipts, receipts, receipts, receipts, consentForms, consentForms, reviewRequests];
-
 /**
- * An endless, lazy sequence of realistic callbacks of some clinics: receipts created, partly paid and deleted, consent
- * forms and review requests, interleaved. The same options give the same callbacks; no two have the same content, even
- * without their `timestamp`. Other seeds give other businesses.
+ * An endless, lazy sequence of realistic callbacks of some clinics, interleaved. The same options give the same
+ * callbacks; no two have the same content, even without their `timestamp`. Another spelling gives the same envelopes.
+ * Other seeds give other businesses.
  */
 export function* history(options: HistoryOptions): Generator<Callback, never> {
   const random = seededRandom(options.seed);
-  const clientId = options.clientId ?? placeId(random);
+  const spell = spellerOf(options);
+  const scenarios = scenariosOf(options.families);
+  const clientId = options.clientId ?? hexId(random);
   const businessIds = options.businessIds ?? Array.from({ length: 5 }, () => undefined);
   const clinics = businessIds.map((id) => newClinic(random, id));
-  const open: { family: Family; clinic: Clinic; scenario: Scenario }[] = [];
+  const open: { clinic: Clinic; scenario: Scenario }[] = [];
   let now = options.start ?? defaultStart;
 
   for (let number = 0; ; ) {
@@ -74,9 +73,9 @@ export function* history(options: HistoryOptions): Generator<Callback, never> {
     now = toOpeningHours(now + random.between(1, random.chance(0.4) ? 400 : 12_000));
     const begins = open.length === 0 || (open.length < maxConcurrent && random.chance(0.5));
     if (begins) {
-      const { family, begin } = random.pick(kinds);
+      const begin = random.pick(scenarios);
       const clinic = random.pick(clinics);
-      open.push({ family, clinic, scenario: begin(random, clinic, now) });
+      open.push({ clinic, scenario: begin(random, clinic, now) });
     }
     // Often the newest continues at once: a create and its update within one second are normal.
     const place = begins || random.chance(0.4) ? open.length - 1 : random.between(0, open.length - 1);
@@ -86,29 +85,35 @@ export function* history(options: HistoryOptions): Generator<Callback, never> {
       removeAt(open, place);
       continue;
     }
-    const { event, data } = step.value;
+    const { event, data, transactionId } = step.value;
+    const { family } = documentedEvent(event);
+    if (options.families && !options.families.includes(family)) continue;
     const envelope: Envelope = {
       event,
-      ...timesOf(current.family, now, random),
+      ...timesOf(family, now, random),
       client_id: clientId,
       business_id: current.clinic.businessId,
+      ...(transactionId !== undefined && { transaction_id: transactionId }),
       data,
     };
-    yield callbackOf(number++, current.family, envelope);
+    yield callbackOf(number++, envelope, spell(envelope));
   }
 }
 
-/** Removes an item; the last one takes its place. */
-export function removeAt<T>(items: T[], place: number): T {
-  const removed = items[place]!;
-  items[place] = items.at(-1)!;
-  items.pop();
-  return removed;
+/** @param sent the envelope as it is spelled in the body */
+export function callbackOf(number: number, envelope: Envelope, sent: object = envelope): Callback {
+  const { event, business_id: businessId } = envelope;
+  const { family } = documentedEvent(event);
+  return { number, family, event, businessId, body: JSON.stringify(sent), envelope };
 }
 
-export function callbackOf(number: number, family: Family, envelope: Envelope): Callback {
-  const { event, business_id: businessId } = envelope;
-  return { number, family, event, businessId, body: JSON.stringify(envelope), envelope };
+function spellerOf({ seed, spelling = 'contract' }: HistoryOptions): (envelope: Envelope) => object {
+  // Values of its own: the spelling changes nothing else.
+  const random = seededRandom(seed, 2);
+  return (envelope) => {
+    const asPlatform = spelling === 'platform' || (spelling === 'mixed' && random.chance(0.5));
+    return asPlatform ? spellAsPlatform(envelope, random) : envelope;
+  };
 }
 
 function timesOf(family: Family, now: number, random: Random) {

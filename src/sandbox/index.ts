@@ -1,4 +1,6 @@
-export { type Callback, type Envelope, type Family, type HistoryOptions, history } from './history.ts';
+export type { Envelope } from './envelope.ts';
+export { type DocumentedEvent, documentedEvents, type Family, families } from './families.ts';
+export { type Callback, type HistoryOptions, history, type Spelling } from './history.ts';
 export type { Attempt, Destination } from './post.ts';
 export { type SendOptions, sendCallbacks } from './sender.ts';
 export {
@@ -10,4 +12,5 @@ export {
 } from './server.ts';
 export { signatureOf } from './signature.ts';
 export type { Summary } from './tally.ts';
+export { eventsUrl, registeredUrls, type UrlOf } from './urls.ts';
 export { type CallbacksOptions, callbacks } from './variations.ts';

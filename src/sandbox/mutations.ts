@@ -1,32 +1,100 @@
-import { type Callback, callbackOf, type Envelope, type Family } from './history.ts';
+import type { Family } from './families.ts';
+import type { Callback } from './history.ts';
+import type { Random } from './random.ts';
+
+/** Where callbacks are sent: each event to its registered path, or all to the one path that takes every event. */
+export const destinations = ['registered', 'events'] as const;
+export type To = (typeof destinations)[number];
+
+type Sent = Record<string, unknown> & { readonly data: Record<string, unknown> };
+
+interface Mutation {
+  readonly invalid: string;
+  readonly mutate: (callback: Callback) => Pick<Callback, 'body'> | Pick<Callback, 'family'>;
+  /** Whether it makes a callback of the family invalid there. Default: always. */
+  readonly applies?: (family: Family, to: To) => boolean;
+}
 
 const year9999 = 253_402_214_400_000; // in milliseconds
 
-type Mutation = (callback: Callback) => Callback;
-
-const otherFamily: Record<Family, Family> = {
-  receipt: 'consent_form',
-  consent_form: 'review_request',
-  review_request: 'receipt',
+/** The fields without which nobody knows what the data is about; prescriptions have either. */
+const identifying: Partial<Record<Family, readonly string[]>> = {
+  receipt: ['receipt_id'],
+  consent_form: ['id'],
+  appointment: ['appointment_id'],
+  prescription: ['prescription_id', 'rx_id'],
+  admission: ['id'],
+  admission_event: ['id'],
+  admission_estimate: ['id'],
 };
 
-/**
- * Mutations that make a callback invalid. The result of the first is not JSON (400), the results of the others do not
- * match section 2 or the path (422). No two callbacks have the same result.
- */
-export const mutations: readonly Mutation[] = [
-  (callback) => ({ ...callback, body: callback.body.slice(0, -1), invalid: 'truncated' }),
-  changed('no business_id', ({ business_id: _, ...rest }) => rest),
-  changed('unknown event', (envelope) => ({ ...envelope, event: 'receipt.exploded' })),
-  changed('event_time is text', (envelope) => ({ ...envelope, event_time: `at ${envelope.event_time}` })),
-  changed('event_time in the future', (envelope) => ({ ...envelope, event_time: year9999 })),
-  changed('data is a list', (envelope) => ({ ...envelope, data: [envelope.data] })),
-  (callback) => ({ ...callback, family: otherFamily[callback.family], invalid: "another family's path" }),
+/** A documented text of each family. */
+const texts: Record<Family, string> = {
+  receipt: 'receipt_url',
+  consent_form: 'url',
+  review_request: 'google_review_link',
+  appointment: 'status',
+  prescription: 'doctor_id',
+  payment_request: 'url',
+  practice_change: 'doctor_id',
+  admission: 'stage',
+  admission_event: 'kind',
+  admission_clearance: 'status',
+  admission_estimate: 'name',
+  notice: 'doctor_id',
+};
+
+const atRegisteredPaths = (_: Family, to: To) => to === 'registered';
+
+/** The first is not JSON (400); the others do not fit the envelope, the data or the path (422). */
+const mutations: readonly Mutation[] = [
+  { invalid: 'truncated', mutate: ({ body }) => ({ body: body.slice(0, -1) }) },
+  {
+    invalid: 'event_time is text',
+    mutate: changed((sent) => ({ ...sent, event_time: `at ${sent.event_time}` })),
+  },
+  {
+    invalid: 'event_time in the future',
+    mutate: changed((sent) => ({ ...sent, event_time: year9999 })),
+  },
+  { invalid: 'data is a list', mutate: changed((sent) => ({ ...sent, data: [sent.data] })) },
+  {
+    invalid: 'a list in place of text',
+    mutate: changed(({ data, ...sent }, family) => {
+      const text = texts[family];
+      return { ...sent, data: { ...data, [text]: [data[text]] } };
+    }),
+  },
+  {
+    invalid: 'no identifying field',
+    mutate: changed(({ data, ...sent }, family) => {
+      const kept = Object.entries(data).filter(([name]) => !identifying[family]!.includes(name));
+      return { ...sent, data: Object.fromEntries(kept) };
+    }),
+    applies: (family) => family in identifying,
+  },
+  {
+    invalid: 'unknown event',
+    mutate: changed(({ event, event_type, ...sent }) => ({
+      ...sent,
+      event: `${event ?? event_type}.exploded`,
+    })),
+    applies: atRegisteredPaths,
+  },
+  {
+    invalid: "another family's path",
+    mutate: ({ family }) => ({ family: family === 'receipt' ? 'consent_form' : 'receipt' }),
+    applies: atRegisteredPaths,
+  },
 ];
 
-function changed(invalid: string, change: (envelope: Envelope) => object): Mutation {
-  return (callback) => {
-    const { number, family, envelope } = callback;
-    return { ...callbackOf(number, family, envelope), body: JSON.stringify(change(envelope)), invalid };
-  };
+/** Makes a callback invalid where it is sent. No two callbacks have the same result. */
+export function invalidated(callback: Callback, to: To, random: Random): Callback {
+  const applicable = mutations.filter(({ applies }) => applies?.(callback.family, to) ?? true);
+  const { mutate, invalid } = random.pick(applicable);
+  return { ...callback, ...mutate(callback), invalid };
+}
+
+function changed(change: (sent: Sent, family: Family) => object): Mutation['mutate'] {
+  return ({ body, family }) => ({ body: JSON.stringify(change(JSON.parse(body), family)) });
 }

@@ -1,11 +1,12 @@
 import type { Dispatcher } from 'undici';
-import type { Callback, Family } from './history.ts';
+import type { Callback } from './history.ts';
 import { signatureOf } from './signature.ts';
+import type { UrlOf } from './urls.ts';
 
 /** Where callbacks are sent, and how they are signed (section 4.5). */
 export interface Destination {
-  /** The URL of each family. */
-  readonly urls: Readonly<Record<Family, string>>;
+  /** See registeredUrls and eventsUrl. */
+  readonly urlOf: UrlOf;
   /** If set, each attempt is signed. */
   readonly signingKey?: string | undefined;
   /** Default: X-Webhook-Signature. */
@@ -40,8 +41,8 @@ export async function post(
   destination: Destination,
   attempt = 1,
 ): Promise<Attempt> {
-  const { urls, signingKey, signatureHeader = 'X-Webhook-Signature' } = destination;
-  const url = new URL(urls[callback.family]);
+  const { urlOf, signingKey, signatureHeader = 'X-Webhook-Signature' } = destination;
+  const url = new URL(urlOf(callback));
   const headers: Record<string, string> = { 'content-type': 'application/json' };
   if (signingKey !== undefined) headers[signatureHeader] = signatureOf(signingKey, callback.body);
   const began = performance.now();

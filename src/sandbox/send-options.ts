@@ -1,5 +1,7 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import type { Family } from './history.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Family, families } from './families.ts';
+import { spellings } from './history.ts';
+import { destinations } from './mutations.ts';
 import type { SendOptions } from './sender.ts';
 import type { CallbacksOptions } from './variations.ts';
 
@@ -25,6 +27,21 @@ export function addSendOptions(command: Command, defaults: Pick<SendFlags, 'coun
       wholeNumber,
     )
     .option('--start <time>', 'start of the history, ISO 8601 (default: yesterday 09:00 in India)', moment)
+    .addOption(
+      new Option('--families <names>', 'comma-separated, or all')
+        .argParser(someFamilies)
+        .default(families, 'all'),
+    )
+    .addOption(
+      new Option('--spelling <name>', 'as in the contract, as the platform really sends, or mixed')
+        .choices(spellings)
+        .default('mixed'),
+    )
+    .addOption(
+      new Option('--to <paths>', 'each event to its registered path, or all events to EVENTS_PATH')
+        .choices(destinations)
+        .default('registered'),
+    )
     .option('--duplicates <share>', 'share of duplicates, such as 5%', share, 0)
     .option('--invalid <share>', 'share of invalid callbacks, such as 1%', share, 0)
     .option('--shuffle', 'out of order, within a window of 1000')
@@ -40,16 +57,6 @@ export function receiverAddress(env: Env): string {
   // These mean all interfaces; one cannot connect to them.
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${env.PORT || 8080}`;
-}
-
-/** The registered URLs: the paths of section 4.5 unless the environment has others. */
-export function registeredUrls(base: string, env: Env): Record<Family, string> {
-  const below = (path: string) => base.replace(/\/+$/, '') + path;
-  return {
-    receipt: below(env.RECEIPTS_PATH || '/registered_url_for_receipt_events'),
-    consent_form: below(env.CONSENT_FORMS_PATH || '/registered_url_for_consent_form'),
-    review_request: below(env.REVIEW_REQUESTS_PATH || '/registered_url_for_google_review_events'),
-  };
 }
 
 /** Parses an option's value for commander: `read` returns undefined or NaN for an invalid one. */
@@ -74,6 +81,12 @@ const positiveWhole = option('more than 0', (text) => wholeNumber(text) || undef
 const positiveNumber = option('a number above 0', (text) =>
   Number(text) > 0 && Number.isFinite(Number(text)) ? Number(text) : undefined,
 );
+
+const someFamilies = option(`all, or any of ${families.join(', ')}`, (text) => {
+  const names = text.split(',').map((name) => name.trim());
+  if (text === 'all') return families;
+  return names.every((name) => families.includes(name as Family)) ? (names as Family[]) : undefined;
+});
 
 const share = option('a share such as 5%, at most 90%', (text) => {
   const value = text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : Number(text);

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { openLedger } from './ledger.ts';
 import { outcomesOf, startProgress } from './progress.ts';
-import { type Env, registeredUrls, type SendFlags } from './send-options.ts';
+import type { Env, SendFlags } from './send-options.ts';
 import { sendCallbacks } from './sender.ts';
 import type { Summary } from './tally.ts';
+import { eventsUrl, registeredUrls } from './urls.ts';
 import { callbacks } from './variations.ts';
 
 /**
@@ -30,7 +31,7 @@ export async function send(
   try {
     const summary = await sendCallbacks(callbacks({ ...flags, seed, start, count }), {
       ...flags,
-      urls: registeredUrls(base, env),
+      urlOf: flags.to === 'events' ? eventsUrl(base, env) : registeredUrls(base, env),
       signingKey: flags.sign ?? (env.SIGNING_KEYS?.split(',')[0]?.trim() || undefined),
       signatureHeader: env.SIGNATURE_HEADER || undefined,
       signal,

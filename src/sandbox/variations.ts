@@ -1,6 +1,7 @@
-import { type Callback, callbackOf, type HistoryOptions, history, removeAt } from './history.ts';
-import { mutations } from './mutations.ts';
+import { type Callback, callbackOf, type HistoryOptions, history } from './history.ts';
+import { invalidated, type To } from './mutations.ts';
 import { type Random, seededRandom } from './random.ts';
+import { removeAt } from './remove-at.ts';
 
 const shuffleWindow = 1_000;
 const duplicateWindow = 200;
@@ -12,6 +13,8 @@ export interface CallbacksOptions extends HistoryOptions {
   readonly duplicates?: number;
   /** Share of invalid callbacks, 0 to 1; mutations.ts has the ways in which they are invalid. */
   readonly invalid?: number;
+  /** Where they are sent, which decides what is invalid. Default: registered. */
+  readonly to?: To;
   /** Changes the order within a window of 1000. */
   readonly shuffle?: boolean;
 }
@@ -27,12 +30,12 @@ export function* callbacks(options: CallbacksOptions): Generator<Callback, void>
 }
 
 function* withFaults(options: CallbacksOptions, random: Random) {
-  const { duplicates = 0, invalid = 0 } = options;
+  const { duplicates = 0, invalid = 0, to = 'registered' } = options;
   const recent: Callback[] = [];
   for (const callback of history(options)) {
     while (recent.length > 0 && random.chance(duplicates)) yield duplicateOf(random.pick(recent), random);
     if (random.chance(invalid)) {
-      yield random.pick(mutations)(callback);
+      yield invalidated(callback, to, random);
       continue;
     }
     if (duplicates > 0 && recent.length < duplicateWindow) recent.push(callback);
@@ -44,7 +47,8 @@ function* withFaults(options: CallbacksOptions, random: Random) {
 function duplicateOf(callback: Callback, random: Random): Callback {
   if (random.chance(0.5)) return { ...callback, duplicate: 'same bytes' };
   const timestamp = callback.envelope.timestamp + random.between(30, 3_600);
-  const resent = callbackOf(callback.number, callback.family, { ...callback.envelope, timestamp });
+  const sent = { ...JSON.parse(callback.body), timestamp };
+  const resent = callbackOf(callback.number, { ...callback.envelope, timestamp }, sent);
   return { ...resent, duplicate: 'new timestamp' };
 }
 

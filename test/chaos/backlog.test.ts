@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sendCallbacks } from '../../src/sandbox/sender.ts';
+import { registeredUrls } from '../../src/sandbox/urls.ts';
 import { callbacks } from '../../src/sandbox/variations.ts';
-import { paths } from '../support/callbacks.ts';
 import { until } from '../support/until.ts';
 import { type Deployment, startDeployment } from './deployment.ts';
 
@@ -32,14 +32,9 @@ it(`${count} deliveries accumulate in constant memory, and are all applied once 
     return { done, receiverMiB: residentMiB(deployment.processOf('receiver').child.pid!), redisMiB, jobs };
   };
   const before = await sample(0);
-  const at = (path: string) => deployment.url + path;
   let acknowledged = 0;
   const sending = sendCallbacks(callbacks({ seed: 3, count }), {
-    urls: {
-      receipt: at(paths.receipt),
-      consent_form: at(paths.consent_form),
-      review_request: at(paths.review_request),
-    },
+    urlOf: registeredUrls(deployment.url),
     connections: 32,
     resendOnFailure: true,
     onAttempt: (attempt) => {

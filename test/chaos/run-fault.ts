@@ -4,8 +4,8 @@ import { identify } from '../../src/intake/identity.ts';
 import type { Callback } from '../../src/sandbox/history.ts';
 import { seededRandom } from '../../src/sandbox/random.ts';
 import { sendCallbacks } from '../../src/sandbox/sender.ts';
+import { registeredUrls } from '../../src/sandbox/urls.ts';
 import { callbacks } from '../../src/sandbox/variations.ts';
-import { paths } from '../support/callbacks.ts';
 import { until } from '../support/until.ts';
 import { countJobs, countWaiting } from './counts.ts';
 import type { Deployment } from './deployment.ts';
@@ -60,15 +60,10 @@ export async function runFault(
   let injected = false;
   let jobs = 0;
   const end = Date.now() + seconds * 1000;
-  const at = (path: string) => deployment.url + path;
   const sending = sendCallbacks(
     callbacksWhile(() => !injected || Date.now() < end, seed),
     {
-      urls: {
-        receipt: at(paths.receipt),
-        consent_form: at(paths.consent_form),
-        review_request: at(paths.review_request),
-      },
+      urlOf: registeredUrls(deployment.url),
       connections: 256, // many, because a rejected one waits before it resends
       rate,
       resendOnFailure: true,

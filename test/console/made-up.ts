@@ -99,7 +99,8 @@ function movedTo(
 const envelope = () => history({ seed: 1 }).next().value.envelope;
 
 async function fillQuarantine(database: TestDatabase): Promise<void> {
-  const quarantine = new Quarantine({ families,
+  const quarantine = new Quarantine({
+    families,
     pool: database.pool,
     log: createLog('silent'),
     limits: { rows: 1_000, bytes: 1_000_000 },

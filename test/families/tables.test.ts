@@ -1,4 +1,5 @@
-import { type Family, families } from '../../src/families/index.ts';
+import { type Family, families, keyOf } from '../../src/families/index.ts';
+import { samples } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
@@ -48,5 +49,23 @@ it.each(families.flatMap((family: Family) => (family.versions ? [[family.version
   async (versions, family) => {
     const [those, own] = [await columnsOf(versions), await columnsOf(family.table)];
     expect(Object.entries(those)).toEqual(Object.entries(own));
+  },
+);
+
+it.each(families.map((family: Family) => [family.name, family] as const))(
+  'the functions thing_of and thing_family know what a delivery of %s is about',
+  async (name, family) => {
+    const envelope = samples[name as keyof typeof samples]();
+    const [found] = await database.rows(
+      `select thing_of(family, envelope) as thing, thing_family(family) as family, (${keyOf(family, 'd') ?? 'null'})::text as key
+       from (select $1::text as family, $2::jsonb as envelope) d`,
+      [name, JSON.stringify(envelope)],
+    );
+    const { identifiedBy, partOf } = family;
+    expect(found).toEqual({
+      thing: partOf ? 'adm-1' : identifiedBy ? String(found!.key) : null,
+      family: partOf ?? name,
+      key: identifiedBy ? expect.stringMatching(/./) : null,
+    });
   },
 );

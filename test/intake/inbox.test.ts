@@ -1,4 +1,3 @@
-import { families } from '../../src/families/index.ts';
 import { Unavailable } from '../../src/intake/delivery.ts';
 import { Inbox } from '../../src/intake/inbox.ts';
 import { DataRefused } from '../../src/intake/rejection.ts';

@@ -33,7 +33,21 @@ const text = fc
   .map((value) => JSON.stringify(value));
 // Few keys, so that many objects have the same number of keys, the same keys in another order, or one key twice.
 const key = fc
-  .constantFrom(...identifying, 'event_type', 'timestamp', 'a', 'ab', 'b', '1', '10', '2', '__proto__', 'é', '"', '')
+  .constantFrom(
+    ...identifying,
+    'event_type',
+    'timestamp',
+    'a',
+    'ab',
+    'b',
+    '1',
+    '10',
+    '2',
+    '__proto__',
+    'é',
+    '"',
+    '',
+  )
   .map((value) => JSON.stringify(value));
 const membersOf = (value: fc.Arbitrary<string>) =>
   fc
@@ -90,7 +104,9 @@ it.each([
 ])('%s has the same digest in compact and in spaced JSON', (_, json) => {
   for (const indent of [0, 2]) {
     const written = JSON.stringify(json, null, indent);
-    expect(plainDigest(Buffer.from(written), JSON.parse(written), identifyingMembers())).toBe(digestOf(written));
+    expect(plainDigest(Buffer.from(written), JSON.parse(written), identifyingMembers())).toBe(
+      digestOf(written),
+    );
   }
 });
 

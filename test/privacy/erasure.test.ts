@@ -16,9 +16,9 @@ import {
   consentFormCallback,
   deliveryOf,
   paths,
-  registeredPaths,
   receiptCallback,
   receiptData,
+  registeredPaths,
   reviewRequestCallback,
 } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -144,7 +144,8 @@ it.each([
 
 describe('bodies in the quarantine', () => {
   const keep = async (body: string, path = paths.receipt) => {
-    const quarantine = new Quarantine({ families,
+    const quarantine = new Quarantine({
+      families,
       pool: database.pool,
       log: createLog('silent'),
       limits: { rows: 100, bytes: 1e6 },

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { addSandboxCommands } from '../../src/sandbox/commands.ts';
+import { documentedEvents } from '../../src/sandbox/families.ts';
 import { receiverAddress } from '../../src/sandbox/send-options.ts';
 import { accept, startReceiver } from './receiver.ts';
 
@@ -44,18 +45,40 @@ async function runUntil(untilEnd: UntilEnd, env: Record<string, string>, args: s
 
 it('sends to the documented paths and ends with a summary', async () => {
   const { out } = await run({}, 'send', '--url', receiver.url, '--count', '60', '--seed', '5');
-  expect(new Set(receiver.got.map((g) => g.path))).toEqual(
-    new Set([
-      '/registered_url_for_receipt_events',
-      '/registered_url_for_consent_form',
-      '/registered_url_for_google_review_events',
-    ]),
-  );
+  const documented = new Map(documentedEvents.map(({ event, path }) => [event, path]));
+  for (const { path, body } of receiver.got) {
+    const { event, event_type = event } = JSON.parse(String(body));
+    expect(path).toBe(documented.get(event_type));
+  }
   expect(out).toMatch(/^sent {5}60 callbacks in [\d.]+ s \(\d+\/s\), 60 acknowledged, 0 resent$/m);
   expect(out).toMatch(/^outcomes 200 accepted 60$/m);
   expect(out).toMatch(/^latency {2}p50 [\d.]+ ms · p95 [\d.]+ ms · p99 [\d.]+ ms · max [\d.]+ ms$/m);
   expect(out).toMatch(/^repeat {3}--seed 5 --start \d{4}-\d\d-\d\dT03:30:00.000Z$/m);
   expect(process.exitCode).toBeUndefined();
+});
+
+it('sends all events in both spellings, until families, spelling and path are given', async () => {
+  const sent = async (...args: string[]) => {
+    receiver.got.length = 0;
+    await run({}, 'send', '--url', receiver.url, '--count', '2000', '--seed', '5', ...args);
+    const bodies = receiver.got.map((g) => JSON.parse(String(g.body)));
+    return {
+      events: new Set(bodies.map(({ event, event_type = event }) => event_type)),
+      spellings: new Set(bodies.map((body) => ('event_type' in body ? 'platform' : 'contract'))),
+      paths: new Set(receiver.got.map((g) => g.path)),
+    };
+  };
+  const { events, spellings, paths } = await sent();
+  expect(events).toEqual(new Set(documentedEvents.map(({ event }) => event)));
+  expect(paths).toEqual(new Set(documentedEvents.map(({ path }) => path)));
+  expect(spellings).toEqual(new Set(['contract', 'platform']));
+
+  const options = ['--families', 'payment_request,consent_form', '--spelling', 'platform', '--to', 'events'];
+  expect(await sent(...options)).toEqual({
+    events: new Set(['receipt_payment.requested', 'mcert.created', 'mcert.updated']),
+    spellings: new Set(['platform']),
+    paths: new Set(['/events']),
+  });
 });
 
 it('takes host, port, paths, key and header from the environment', async () => {
@@ -69,7 +92,8 @@ it('takes host, port, paths, key and header from the environment', async () => {
     SIGNING_KEYS: 'first,second',
     SIGNATURE_HEADER: 'X-Our-Signature',
   };
-  await run(env, 'send', '--count', '40', '--seed', '1');
+  const names = 'receipt,consent_form,review_request';
+  await run(env, 'send', '--count', '100', '--seed', '1', '--families', names);
   expect(new Set(receiver.got.map((g) => g.path))).toEqual(
     new Set(['/r/unguessable', '/c/unguessable', '/g/unguessable']),
   );
@@ -128,6 +152,9 @@ it.each([
   ['--rate', '0'],
   ['--connections', '0'],
   ['--count', '-1'],
+  ['--families', 'receipts'],
+  ['--spelling', 'ours'],
+  ['--to', 'nowhere'],
   ['--start', 'soon'],
   ['--url', 'ftp://127.0.0.1'],
 ])('rejects %s %s', async (option, value) => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { registeredUrls } from '../../src/sandbox/urls.ts';
 
 export interface Got {
   readonly path: string;
@@ -26,7 +27,7 @@ export async function startReceiver(respond: (got: Got, response: ServerResponse
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url,
-    urls: { receipt: `${url}/receipts`, consent_form: `${url}/forms`, review_request: `${url}/reviews` },
+    urlOf: registeredUrls(url),
     got,
     mostOpen: () => mostOpen,
     close: async () => {

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { documentedEvent } from '../../src/sandbox/families.ts';
 import { openLedger } from '../../src/sandbox/ledger.ts';
 import { nextTurn } from '../../src/sandbox/pace.ts';
 import type { Attempt } from '../../src/sandbox/post.ts';
@@ -15,10 +16,9 @@ afterEach(() => receiver.close());
 it('sends each callback once, as JSON, to the path of its family', async () => {
   receiver = await startReceiver(accept);
   const sequence = [...callbacks({ seed: 1, count: 120 })];
-  const summary = await sendCallbacks(sequence, { urls: receiver.urls, connections: 4 });
+  const summary = await sendCallbacks(sequence, { urlOf: receiver.urlOf, connections: 4 });
 
-  const paths = { receipt: '/receipts', consent_form: '/forms', review_request: '/reviews' };
-  const sent = sequence.map((c) => `${paths[c.family]} ${c.body}`);
+  const sent = sequence.map((c) => `${documentedEvent(c.event).path} ${c.body}`);
   expect(receiver.got.map((g) => `${g.path} ${g.body}`).sort()).toEqual(sent.sort());
   for (const { headers } of receiver.got) {
     expect(headers['content-type']).toBe('application/json');
@@ -40,7 +40,7 @@ it('sends each callback once, as JSON, to the path of its family', async () => {
 it('keeps the order on one connection', async () => {
   receiver = await startReceiver(accept);
   const sequence = [...callbacks({ seed: 2, count: 40 })];
-  await sendCallbacks(sequence, { urls: receiver.urls, connections: 1 });
+  await sendCallbacks(sequence, { urlOf: receiver.urlOf, connections: 1 });
   expect(receiver.got.map((g) => g.body.toString())).toEqual(sequence.map((c) => c.body));
   expect(receiver.mostOpen()).toBe(1);
 });
@@ -49,13 +49,13 @@ it('has no more callbacks in flight than connections', async () => {
   receiver = await startReceiver(
     (got, response, count) => void setImmediate(() => accept(got, response, count)),
   );
-  await sendCallbacks(callbacks({ seed: 2, count: 100 }), { urls: receiver.urls, connections: 3 });
+  await sendCallbacks(callbacks({ seed: 2, count: 100 }), { urlOf: receiver.urlOf, connections: 3 });
   expect(receiver.mostOpen()).toBeLessThanOrEqual(3);
 });
 
 it('signs the bytes it sends, with the current second', async () => {
   receiver = await startReceiver(accept);
-  const options = { urls: receiver.urls, signingKey: 'key', signatureHeader: 'X-Our-Signature' };
+  const options = { urlOf: receiver.urlOf, signingKey: 'key', signatureHeader: 'X-Our-Signature' };
   await sendCallbacks(callbacks({ seed: 3, count: 5 }), options);
   expect(receiver.got).toHaveLength(5);
   for (const { headers, body } of receiver.got) {
@@ -73,7 +73,7 @@ it('resends after failures, waiting for Retry-After, until the callback is ackno
   });
   const attempts: Attempt[] = [];
   const summary = await sendCallbacks(callbacks({ seed: 4, count: 1 }), {
-    urls: receiver.urls,
+    urlOf: receiver.urlOf,
     resendOnFailure: true,
     onAttempt: (attempt) => void attempts.push(attempt),
   });
@@ -89,9 +89,9 @@ it('resends after failures, waiting for Retry-After, until the callback is ackno
 
 it('resends nothing by default, and never after a 422', async () => {
   receiver = await startReceiver((got, response) => {
-    response.writeHead(got.path === '/receipts' ? 503 : 422).end();
+    response.writeHead(got.path === '/registered_url_for_receipt_events' ? 503 : 422).end();
   });
-  const options = { urls: receiver.urls, maxAttempts: 2 };
+  const options = { urlOf: receiver.urlOf, maxAttempts: 2 };
   const count = 30;
   const receipts = [...callbacks({ seed: 5, count })].filter((c) => c.family === 'receipt').length;
 
@@ -107,14 +107,16 @@ it('resends nothing by default, and never after a 422', async () => {
 it('counts an unreachable receiver by its error code', async () => {
   receiver = await startReceiver(accept);
   await receiver.close();
-  const summary = await sendCallbacks(callbacks({ seed: 6, count: 3 }), { urls: receiver.urls });
+  const summary = await sendCallbacks(callbacks({ seed: 6, count: 3 }), { urlOf: receiver.urlOf });
   expect(summary).toMatchObject({ acknowledged: 0, unacknowledged: 3, outcomes: { ECONNREFUSED: 3 } });
   receiver = await startReceiver(accept);
 });
 
 it('does not count rejected invalid callbacks as unacknowledged', async () => {
   receiver = await startReceiver((_, response) => void response.writeHead(422).end());
-  const summary = await sendCallbacks(callbacks({ seed: 7, count: 10, invalid: 1 }), { urls: receiver.urls });
+  const summary = await sendCallbacks(callbacks({ seed: 7, count: 10, invalid: 1 }), {
+    urlOf: receiver.urlOf,
+  });
   expect(summary).toMatchObject({
     callbacks: 10,
     acknowledged: 0,
@@ -131,7 +133,7 @@ it('ends an endless sequence when the signal aborts, after the pending responses
   });
   const { signal } = controller;
   const summary = await sendCallbacks(callbacks({ seed: 8 }), {
-    urls: receiver.urls,
+    urlOf: receiver.urlOf,
     connections: 5,
     signal,
   });
@@ -145,7 +147,7 @@ it('stops waiting as soon as the signal aborts', async () => {
     response.writeHead(503, { 'Retry-After': '3600' }).end(() => controller.abort());
   });
   const summary = await sendCallbacks(callbacks({ seed: 8 }), {
-    urls: receiver.urls,
+    urlOf: receiver.urlOf,
     connections: 1,
     resendOnFailure: true,
     signal: controller.signal,
@@ -156,7 +158,7 @@ it('stops waiting as soon as the signal aborts', async () => {
 it('raises the error of the listener, and stops', async () => {
   receiver = await startReceiver(accept);
   const full = sendCallbacks(callbacks({ seed: 9 }), {
-    urls: receiver.urls,
+    urlOf: receiver.urlOf,
     onAttempt: () => {
       throw new Error('disk full');
     },
@@ -171,7 +173,7 @@ it('sends no faster than its rate', async () => {
     response.on('close', () => controller.abort());
   });
   const summary = await sendCallbacks(callbacks({ seed: 10, count: 20 }), {
-    urls: receiver.urls,
+    urlOf: receiver.urlOf,
     rate: 1 / 3600,
     signal: controller.signal,
   });
@@ -200,7 +202,7 @@ describe('the ledger', () => {
     const ledger = await openLedger(file);
     const acknowledged: Attempt[] = [];
     const { acknowledged: count } = await sendCallbacks(callbacks({ seed: 11, count: 60 }), {
-      urls: receiver.urls,
+      urlOf: receiver.urlOf,
       onAttempt: (attempt) => {
         if (attempt.acknowledged) acknowledged.push(attempt);
         return ledger.record(attempt);

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { documentedEvent, families } from '../../src/sandbox/families.ts';
 import type { Callback } from '../../src/sandbox/history.ts';
 import { callbacks } from '../../src/sandbox/variations.ts';
 
@@ -44,25 +45,43 @@ it('generates the requested shares', () => {
   expect(sequence).toHaveLength(20_000);
 });
 
-it('mutates a callback into one that no receiver can accept', () => {
-  const invalid = [...callbacks({ seed: 9, count: 600, invalid: 1 })];
-  expect(new Set(invalid.map((c) => c.body)).size).toBe(600);
-  const byWay = new Map(invalid.map((c) => [c.invalid, c]));
-  expect([...byWay.keys()].sort()).toEqual([
-    "another family's path",
-    'data is a list',
-    'event_time in the future',
-    'event_time is text',
-    'no business_id',
-    'truncated',
-    'unknown event',
-  ]);
-  const bodyOf = (way: string) => JSON.parse(byWay.get(way)!.body);
-  expect(() => bodyOf('truncated')).toThrow(SyntaxError);
-  expect(bodyOf('no business_id')).not.toHaveProperty('business_id');
-  expect(bodyOf('unknown event').event).toBe('receipt.exploded');
-  expect(bodyOf('event_time is text').event_time).toEqual(expect.any(String));
-  expect(Array.isArray(bodyOf('data is a list').data)).toBe(true);
+describe.each(['registered', 'events'] as const)('an invalid callback, sent to %s paths', (to) => {
+  const invalid = [...callbacks({ seed: 9, count: 3_000, invalid: 1, to, families, spelling: 'mixed' })];
+  const of = (way: string) => invalid.filter((callback) => callback.invalid === way);
+  const sentOf = (way: string) => of(way).map(({ body }) => JSON.parse(body));
+
+  it('is one that no receiver can accept there', () => {
+    const everywhere = [
+      ...['a list in place of text', 'data is a list', 'event_time in the future', 'event_time is text'],
+      ...['no identifying field', 'truncated'],
+    ];
+    const atRegisteredPaths = ["another family's path", 'unknown event'];
+    expect([...new Set(invalid.map((callback) => callback.invalid))].sort()).toEqual(
+      (to === 'events' ? everywhere : [...everywhere, ...atRegisteredPaths]).sort(),
+    );
+    expect(new Set(invalid.map(({ body }) => body)).size).toBe(3_000);
+  });
+
+  it('is invalid in the way that its name says', () => {
+    for (const { body } of of('truncated')) expect(() => JSON.parse(body)).toThrow(SyntaxError);
+    for (const { event_time } of sentOf('event_time is text')) expect(Date.parse(event_time)).toBeNaN();
+    for (const { event_time } of sentOf('event_time in the future')) {
+      expect(event_time).toBeGreaterThan(Date.now() + 86_400_000);
+    }
+    for (const { data } of sentOf('data is a list')) expect(Array.isArray(data)).toBe(true);
+    for (const { data } of sentOf('a list in place of text')) {
+      expect(Object.values(data)).toContainEqual([expect.any(String)]);
+    }
+    for (const { body, envelope } of of('no identifying field')) {
+      const { receipt_id, id, prescription_id, appointment_id } = envelope.data;
+      const thing = receipt_id ?? id ?? prescription_id ?? appointment_id;
+      expect(Object.values(JSON.parse(body).data).map(String)).not.toContain(String(thing));
+    }
+    for (const { event } of sentOf('unknown event')) expect(event).toMatch(/\.exploded$/);
+    for (const { family, event } of of("another family's path")) {
+      expect(family).not.toBe(documentedEvent(event).family);
+    }
+  });
 });
 
 it('is lazy', () => {

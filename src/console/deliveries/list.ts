@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
-import type { Family } from '../../families/index.ts';
+import { type Family, readField } from '../../families/index.ts';
 import { type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
 import { idAt } from '../../uuid.ts';
 import { businesses } from '../store.ts';
@@ -8,7 +8,7 @@ import type { DeliveryFilter } from './filter.ts';
 type Columns = 'id' | 'event' | 'business_id' | 'event_time' | 'received_at' | 'status' | 'delivery_count';
 
 export interface DeliveryLine extends Pick<Selectable<Tables['deliveries']>, Columns> {
-  /** The id of the callback's receipt or form, where its family has one. */
+  /** The id of the callback's receipt, form, and so on, where its family has one. */
   record: string | null;
 }
 
@@ -75,8 +75,10 @@ const tables = {
 } satisfies Record<DeliveryStatus, string>;
 
 function recordOf(families: readonly Family[]): RawBuilder<unknown> {
-  const names = new Set(families.flatMap(({ identifiedBy = [] }) => identifiedBy));
-  return sql`coalesce(${sql.join([null, ...names].map((name) => sql`i.envelope #>> array['data', ${name}::text]`))})`;
+  const ids = families.flatMap(({ name, fields, identifiedBy }) =>
+    identifiedBy ? sql`when ${name} then ${sql.raw(readField(fields, identifiedBy, 'i.envelope'))}` : [],
+  );
+  return sql`case i.family ${sql.join(ids, sql` `)} end`;
 }
 
 function conditions(filter: DeliveryFilter, status: DeliveryStatus): RawBuilder<unknown>[] {

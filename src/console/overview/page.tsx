@@ -132,21 +132,32 @@ function Silences({ result }: { result: CachedResult<Silent[]> }) {
   );
 }
 
+/** Colours are few, and the small parts of a bar cannot be told apart. */
+const mostSeries = 6;
+
 function Hours({ families, arrivals }: { families: readonly string[]; arrivals: Arrivals }) {
   const { hours, shown } = arrivals;
   const { timezone } = useContext(VisitContext);
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', minute: '2-digit' });
-  const count = (family: string, hour: Date) =>
-    hours.find((row) => row.family === family && row.hour.getTime() === hour.getTime())?.callbacks ?? 0;
+  const count = (some: readonly string[], hour?: Date) =>
+    hours
+      .filter((row) => some.includes(row.family) && (!hour || row.hour.getTime() === hour.getTime()))
+      .reduce((sum, { callbacks }) => sum + callbacks, 0);
+  const sending = families
+    .filter((family) => count([family]) > 0)
+    .toSorted((one, other) => count([other]) - count([one]));
+  const own = sending.length > mostSeries ? sending.slice(0, mostSeries - 1) : sending;
+  const rest = sending.slice(own.length);
+  const series = [
+    ...own.map((family) => ({ name: family.replaceAll('_', ' '), of: [family] })),
+    ...(rest.length > 0 ? [{ name: `${rest.length} other families`, of: rest }] : []),
+  ];
   return (
     <Chart
       title="Callbacks per hour by family, last 24 hours"
       stacked
       labels={shown.map((hour) => clock.format(hour))}
-      series={families.map((family) => ({
-        name: family.replaceAll('_', ' '),
-        values: shown.map((hour) => count(family, hour)),
-      }))}
+      series={series.map(({ name, of }) => ({ name, values: shown.map((hour) => count(of, hour)) }))}
       format={formatCount}
     />
   );

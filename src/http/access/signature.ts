@@ -27,7 +27,8 @@ export function readSignature(header: string | undefined, rules: SignatureRules,
     else if (/^t=\d{1,12}$/.test(part)) time ??= part.slice(2);
   }
   if (time === undefined || candidates.length === 0) throw new SignatureWrong();
-  if (Math.abs(nowS - Number(time)) > rules.signatureToleranceS) throw new SignatureStale(rules.signatureToleranceS);
+  if (Math.abs(nowS - Number(time)) > rules.signatureToleranceS)
+    throw new SignatureStale(rules.signatureToleranceS);
   return { time, candidates };
 }
 

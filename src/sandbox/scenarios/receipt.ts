@@ -1,19 +1,13 @@
-import { appointmentId, type Clinic, newPatient, pdfUrl } from './clinic.ts';
-import type { Random } from './random.ts';
+import { appointmentId, type Clinic, newPatient, pdfUrl, type Visit } from '../clinic.ts';
+import type { Random } from '../random.ts';
+import { inRupees, type Scenario, type ScenarioEvent } from './scenario.ts';
 
-export interface ScenarioEvent {
-  readonly event: string;
-  readonly data: Record<string, unknown>;
-}
-
-/** The events of one receipt, form or review request; `next` takes the time of the event, milliseconds. */
-export type Scenario = Generator<ScenarioEvent, void, number>;
-
-const inRupees = (paise: number) => paise / 100;
-
-/** A receipt (section 2.2): created, paid in full, in parts or not, sometimes deleted, rarely restored. */
-export function* receiptScenario(random: Random, clinic: Clinic, createdAt: number): Scenario {
-  const patient = newPatient(random);
+/**
+ * A receipt (section 2.2): created, paid in full, in parts or not, sometimes deleted, rarely restored. For a visit,
+ * the patient is often asked to pay what is due.
+ */
+export function* receiptScenario(random: Random, clinic: Clinic, createdAt: number, visit?: Visit): Scenario {
+  const patient = visit?.patient ?? newPatient(random);
   const amount = random.between(5_000, 500_000);
   const skuDiscount = random.chance(0.2) ? random.between(1, 2_000) : 0;
   const discount = random.chance(0.3) ? random.between(1, 3_000) : 0;
@@ -21,8 +15,8 @@ export function* receiptScenario(random: Random, clinic: Clinic, createdAt: numb
   let paid = random.chance(0.5) ? net : 0;
   const receipt: Record<string, unknown> = {
     receipt_id: clinic.nextReceipt++,
-    aid: appointmentId(random),
-    doctor_oid: random.pick(clinic.doctors),
+    aid: visit?.appointmentId ?? appointmentId(random),
+    doctor_oid: visit?.doctor ?? random.pick(clinic.doctors),
     clinic_id: clinic.clinicId,
     patient_oid: patient.oid,
     created_at: createdAt,
@@ -56,6 +50,7 @@ export function* receiptScenario(random: Random, clinic: Clinic, createdAt: numb
   };
   let now = yield version('receipt.created', {});
 
+  if (visit && paid < net && random.chance(0.7)) now = yield paymentRequest(random, visit, net - paid);
   while (paid < net && random.chance(0.8)) {
     paid = random.chance(0.5) ? net : paid + random.between(1, net - paid);
     const reference = random.text(12, 'ABCDEFGHJKMNPQRSTUVWXYZ23456789');
@@ -78,29 +73,16 @@ export function* receiptScenario(random: Random, clinic: Clinic, createdAt: numb
   yield version('receipt.updated', { updated_at: now, archive: 0, remarks: 'Restored' });
 }
 
-/** A medical certificate (section 2.3): created, sometimes updated. */
-export function* consentFormScenario(random: Random, clinic: Clinic): Scenario {
-  const form = {
-    docid: random.pick(clinic.doctors),
-    id: random.text(24, '0123456789abcdef'),
-    owner: clinic.businessId,
-    patientid: newPatient(random).oid,
-  };
-  // Each version has its own PDF.
-  const pdf = () => ({ sendurlpdf: pdfUrl(random, 'forms/send'), url: pdfUrl(random, 'forms') });
-  yield { event: 'mcert.created', data: { ...form, ...pdf() } };
-  while (random.chance(0.4)) yield { event: 'mcert.updated', data: { ...form, ...pdf() } };
-}
-
-/** A review request (section 2.4); appointment and clinic may be missing. */
-export function* reviewRequestScenario(random: Random, clinic: Clinic): Scenario {
-  yield {
-    event: 'google_review.request',
+function paymentRequest(random: Random, visit: Visit, due: number): ScenarioEvent {
+  const page = random.text(20, 'abcdefghijkmnpqrstuvwxyz0123456789');
+  return {
+    event: 'receipt_payment.requested',
     data: {
-      doctor_id: random.pick(clinic.doctors),
-      google_review_link: `https://reviews.example/r/${random.text(16, '0123456789abcdefghijkmnpqrstuvwxyz')}`,
-      patient_id: newPatient(random).oid,
-      ...(random.chance(0.8) ? { appointment_id: appointmentId(random), clinic_id: clinic.clinicId } : {}),
+      appointment_id: visit.appointmentId,
+      doctor_id: visit.doctor,
+      patient_id: visit.patient.oid,
+      net_amount: inRupees(due),
+      url: `https://pay.example/checkout/${page}`,
     },
   };
 }

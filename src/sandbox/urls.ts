@@ -1,0 +1,32 @@
+import { documentedEvent, documentedEvents, type Family, pathVariable } from './families.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** The URL that a callback is sent to. */
+export type UrlOf = (callback: { readonly family: Family; readonly event: string }) => string;
+
+/**
+ * The registered URLs below `base`: for each event its documented path; where the environment sets the paths of the
+ * family and the documented one is not among them, the first of these.
+ */
+export function registeredUrls(base: string, env: Env = {}): UrlOf {
+  return ({ family, event }) => {
+    const paths = pathsOf(family, env);
+    const documented = documentedEvent(event).path;
+    return below(base, paths.includes(documented) ? documented : paths[0]!);
+  };
+}
+
+/** The one URL below `base` that takes every event. */
+export function eventsUrl(base: string, env: Env = {}): UrlOf {
+  const url = below(base, env.EVENTS_PATH || '/events');
+  return () => url;
+}
+
+function pathsOf(family: Family, env: Env): string[] {
+  const configured = env[pathVariable(family)];
+  if (configured) return configured.split(',').map((path) => path.trim());
+  return documentedEvents.filter((documented) => documented.family === family).map(({ path }) => path);
+}
+
+const below = (base: string, path: string) => base.replace(/\/+$/, '') + path;
