@@ -58,7 +58,7 @@ it('sql prints rows, and migrate creates the tables of an empty database once', 
   await fresh.close();
 });
 
-it.each(['start', 'migrate', 'sql', 'send', 'sandbox', 'search', 'register'])(
+it.each(['start', 'migrate', 'sql', 'send', 'sandbox', 'search', 'register', 'subscriptions'])(
   '%s has a help page',
   async (command) => {
     const help = spawnReceiver([command, '--help'], {});

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
 import { type ErrorContext, RefusedInput, ServiceError, Unauthorized, Unavailable } from './errors.ts';
-import type { Operation } from './operations.ts';
+import type { Operation, ResponseOf } from './operations.ts';
 import { readResponse } from './read-response.ts';
 import { secretsOf } from './redact.ts';
 import { registrationHeaders } from './registration-schemas.ts';
@@ -45,13 +45,13 @@ export async function call<O extends Operation>(
   operation: O,
   input: unknown,
   options: RegistrationOptions,
-): Promise<z.output<O['response']>> {
+): Promise<ResponseOf<O>> {
   const context = { operation: operation.name, transactionId: transactionOf(input) };
   const request = parse(operation.request, input, context);
-  const headers = operation.registers ? parseHeaders(options, context) : {};
+  const headers = operation.group === 'registration' ? parseHeaders(options, context) : {};
   let sent = false;
 
-  async function attempt(outer: AbortSignal, rejected?: RejectedToken): Promise<z.output<O['response']>> {
+  async function attempt(outer: AbortSignal, rejected?: RejectedToken): Promise<ResponseOf<O>> {
     const token = await getToken(connection.token, outer, context, rejected?.token);
     if (rejected && token === rejected.token) throw rejected.error;
     const { dispatcher, baseUrl, timeoutMs, serviceIdentifierField } = connection;
@@ -63,8 +63,7 @@ export async function call<O extends Operation>(
         return sendRequest(dispatcher, baseUrl, operation, request, authorised, signal);
       });
       const secrets = [token, ...secretsOf(request), ...Object.values(headers)];
-      const body = readResponse(response, operation, serviceIdentifierField, secrets, context);
-      return body as z.output<O['response']>;
+      return readResponse(response, operation, serviceIdentifierField, secrets, context) as ResponseOf<O>;
     } catch (error) {
       // A 401 means that the request was not applied (RFC 9110), so a registration may be sent again too.
       if (error instanceof Unauthorized && !rejected) return attempt(outer, { token, error });
@@ -75,12 +74,18 @@ export async function call<O extends Operation>(
 
   async function attempts(signal: AbortSignal) {
     const end = performance.now() + connection.totalTimeoutMs;
+    let mayBeDone = false;
     for (let count = 1; ; count++) {
       try {
         return await attempt(signal);
       } catch (error) {
         signal.throwIfAborted();
         const failure = toServiceError(error, context, sent);
+        // An attempt whose response was lost may have deleted it.
+        if (operation.method === 'DELETE' && mayBeDone && failure.status === 404) {
+          return undefined as ResponseOf<O>;
+        }
+        mayBeDone ||= failure instanceof Unavailable && failure.mayHaveReached;
         const pauseMs = pauseBeforeRetry(failure, operation, count, connection.retry);
         if (pauseMs === undefined || performance.now() + pauseMs >= end) throw failure;
         connection.onRetry?.(failure, pauseMs);
@@ -99,7 +104,8 @@ export async function call<O extends Operation>(
 
 type RejectedToken = { readonly token: string; readonly error: Unauthorized };
 
-function toServiceError(error: unknown, context: ErrorContext, mayHaveReached: boolean): ServiceError {
+/** The error of an attempt; an error that is none of ours is raised as it is. */
+export function toServiceError(error: unknown, context: ErrorContext, mayHaveReached: boolean): ServiceError {
   if (error instanceof ServiceError) return error;
   if (!(error instanceof TimedOut || error instanceof NoResponse)) throw error;
   const reason = error instanceof TimedOut ? 'time-out' : 'network';

@@ -8,10 +8,12 @@ export {
   Unavailable,
   UnreadableResponse,
 } from './errors.ts';
+export { type LoginOptions, loginTokenSource } from './login-token-source.ts';
 export { type NextStep, nextStep } from './next-step.ts';
 export { type Operation, type OperationName, operations, resources } from './operations.ts';
 export * from './registration-schemas.ts';
 export type { RetryPolicy } from './retry.ts';
 export * from './search-schemas.ts';
 export { createServiceClient, type ServiceClient, type ServiceClientOptions } from './service-client.ts';
-export type { TokenSource } from './token-source.ts';
+export * from './subscription-schemas.ts';
+export type { TokenFunction, TokenSource } from './token-source.ts';

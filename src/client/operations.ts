@@ -1,26 +1,36 @@
 import type { z } from 'zod';
 import * as registration from './registration-schemas.ts';
 import * as search from './search-schemas.ts';
+import * as subscriptions from './subscription-schemas.ts';
 
-/** One operation of section 4. */
-export interface Operation<Request extends z.ZodType = z.ZodType, Response extends z.ZodType = z.ZodType> {
+/** One operation: of section 4, or of the service's public documentation. */
+export interface Operation {
   readonly name: string;
   /** Its title in section 4. */
   readonly summary: string;
-  readonly method: 'GET' | 'POST';
-  /** Path below the base address, without a leading slash. */
+  /** A registration takes the headers of section 4.1 and returns a service identifier. */
+  readonly group: 'registration' | 'search' | 'subscriptions' | 'login';
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Path below the base address, without a leading slash; `{field}` stands for a field of the request. */
   readonly path: string;
-  readonly request: Request;
-  readonly response: Response;
+  readonly request: z.ZodType;
+  /** Undefined: no response body is documented, and none is read. */
+  readonly response: z.ZodType | undefined;
+  /** The documented status of a success. */
+  readonly status: 200 | 201;
   /** Whether it may be sent twice. An OTP works once, so a registration is not repeatable. */
   readonly repeatable: boolean;
-  /** Whether it takes the headers of section 4.1 and returns a service identifier. */
-  readonly registers: boolean;
 }
 
-const registers = { method: 'POST', repeatable: false, registers: true } as const;
+/** What an operation returns. */
+export type ResponseOf<O extends Operation> = O['response'] extends z.ZodType
+  ? z.output<O['response']>
+  : undefined;
 
-/** The four operations, sections 4.1 to 4.4. */
+const registers = { group: 'registration', method: 'POST', status: 200, repeatable: false } as const;
+const subscriptionsPath = 'notification/v1/connect/webhook/subscriptions';
+
+/** The four operations of sections 4.1 to 4.4, and the three of subscriptions. */
 export const operations = {
   verifyAadhaarOtp: {
     ...registers,
@@ -49,12 +59,46 @@ export const operations = {
   searchDrugsAndLabs: {
     name: 'searchDrugsAndLabs',
     summary: 'Search drugs and laboratory tests',
+    group: 'search',
     method: 'GET',
     path: 'medical-db/v1/drugs-and-labs',
     request: search.searchRequest,
     response: search.searchResponse,
+    status: 200,
     repeatable: true,
-    registers: false,
+  },
+  listSubscriptions: {
+    name: 'listSubscriptions',
+    summary: 'List subscriptions',
+    group: 'subscriptions',
+    method: 'GET',
+    path: subscriptionsPath,
+    request: subscriptions.listSubscriptionsRequest,
+    response: subscriptions.listSubscriptionsResponse,
+    status: 200,
+    repeatable: true,
+  },
+  createSubscription: {
+    name: 'createSubscription',
+    summary: 'Create subscription',
+    group: 'subscriptions',
+    method: 'POST',
+    path: subscriptionsPath,
+    request: subscriptions.createSubscriptionRequest,
+    response: subscriptions.createSubscriptionResponse,
+    status: 201,
+    repeatable: false,
+  },
+  deleteSubscription: {
+    name: 'deleteSubscription',
+    summary: 'Delete subscription',
+    group: 'subscriptions',
+    method: 'DELETE',
+    path: `${subscriptionsPath}/{id}`,
+    request: subscriptions.deleteSubscriptionRequest,
+    response: undefined,
+    status: 200,
+    repeatable: true,
   },
 } as const satisfies Record<string, Operation>;
 
@@ -68,4 +112,5 @@ export const resources = {
   ServiceIdentifier: registration.serviceIdentifier,
   Drug: search.drug,
   LabTest: search.labTest,
+  Subscription: subscriptions.subscription,
 };

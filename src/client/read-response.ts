@@ -5,7 +5,7 @@ import { retryAfterMs } from './retry.ts';
 import type { HttpResponse } from './send-request.ts';
 
 /**
- * The parsed body of a 2xx, the service identifier under the name svc. Raises Unauthorized (401), Rejected (another
+ * The parsed body of a 2xx, if one is documented, the service identifier under the name svc. Raises Unauthorized (401), Rejected (another
  * 4xx), Unavailable (5xx) or UnreadableResponse (anything else).
  */
 export function readResponse(
@@ -16,12 +16,12 @@ export function readResponse(
   request: Pick<ErrorContext, 'operation' | 'transactionId'>,
 ): unknown {
   const { status, text } = response;
-  // A successful registration returns tokens and a person's profile, which no pattern recognises.
-  const redactable = text !== undefined && !(operation.registers && status < 300);
+  // Tokens, a person's profile and signing keys, which no pattern recognises.
+  const isSecret = status < 300 && operation.group !== 'search';
   const context = {
     ...request,
     status,
-    body: redactable ? redact(text, secrets) : undefined,
+    body: text === undefined || isSecret ? undefined : redact(text, secrets),
     retryAfterMs: retryAfterMs(response.headers['retry-after']),
   };
   const message = `the service responded with ${status}`;
@@ -29,11 +29,12 @@ export function readResponse(
   if (status >= 400 && status < 500) throw new Rejected(message, context);
   if (status >= 500) throw new Unavailable(message, context, { reason: 'status', mayHaveReached: true });
   if (status < 200 || status > 299) throw new UnreadableResponse(`${message}, not followed`, context);
+  if (!operation.response) return undefined;
   if (text === undefined) throw new UnreadableResponse(`incomplete body (${response.failure})`, context);
 
   const received = parseJson(text);
   if (received === undefined) throw new UnreadableResponse('the body is not JSON', context);
-  const named = operation.registers ? renameIdentifier(received, identifierField) : received;
+  const named = operation.group === 'registration' ? renameIdentifier(received, identifierField) : received;
   const parsed = operation.response.safeParse(named);
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map((i) => `${i.path.join('.') || 'body'}: ${i.message}`).join('; ');

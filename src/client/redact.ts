@@ -3,7 +3,7 @@ const maxScanned = 4000;
 
 /**
  * A response body as text that may go into an error: cut to 500 characters, without any string of the request (token,
- * OTP, names, addresses), any JWT, and any number of six digits or more, however grouped. A service that echoes the
+ * OTP, names, addresses), any JWT, any signing key, and any number of six digits or more, however grouped. A service that echoes the
  * request or masks badly must not put an Aadhaar-linked number into a log.
  */
 export function redact(body: string, secrets: Iterable<string>): string {
@@ -19,6 +19,7 @@ export function redact(body: string, secrets: Iterable<string>): string {
   text = text
     // The patterns below take quadratic time on a long run of one kind.
     .slice(0, maxScanned)
+    .replace(/(signing_key\\*"\s*:\s*\\*")[^"\\]*/g, '$1[redacted]')
     .replace(/eyJ[\w-]+(?:\.[\w-]*)*/g, '[redacted]')
     .replace(/\d(?:[\s.()-]{0,2}\d){5,}/g, '[number]')
     .replace(/[^\s"@:,<>]+@[^\s"@:,<>]+/g, '[address]');

@@ -44,9 +44,15 @@ export async function sendRequest(
   headers: Record<string, string>,
   signal: AbortSignal,
 ): Promise<HttpResponse> {
-  const url = new URL(operation.path, baseUrl);
+  const fields = new Map(Object.entries(request));
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, field) => {
+    const value = fields.get(field);
+    fields.delete(field);
+    return encodeURIComponent(value);
+  });
+  const url = new URL(path, baseUrl);
   const hasBody = operation.method === 'POST';
-  if (!hasBody) url.search = new URLSearchParams(Object.entries(request)).toString();
+  if (!hasBody) url.search = new URLSearchParams([...fields]).toString();
   const type = 'application/json';
   let start: Pick<HttpResponse, 'status' | 'headers'> | undefined;
   try {
@@ -55,7 +61,7 @@ export async function sendRequest(
       path: url.pathname + url.search,
       method: operation.method,
       headers: { ...headers, accept: type, 'content-type': hasBody ? type : undefined },
-      body: hasBody ? JSON.stringify(request) : null,
+      body: hasBody ? JSON.stringify(Object.fromEntries(fields)) : null,
       signal,
     });
     start = { status: response.statusCode, headers: response.headers };

@@ -2,7 +2,7 @@ import { Agent } from 'undici';
 import type { z } from 'zod';
 import { type CallOptions, type Connection, call, type RegistrationOptions } from './call.ts';
 import type { ServiceError } from './errors.ts';
-import { type OperationName, operations } from './operations.ts';
+import { type OperationName, operations, type ResponseOf } from './operations.ts';
 import { defaultRetryPolicy, type RetryPolicy } from './retry.ts';
 import type { TokenSource } from './token-source.ts';
 
@@ -25,12 +25,13 @@ export interface ServiceClientOptions {
   readonly onRetry?: (error: ServiceError, pauseMs: number) => void;
 }
 
+type Response<Name extends OperationName> = Promise<ResponseOf<(typeof operations)[Name]>>;
 type Call<Name extends OperationName, Options = RegistrationOptions> = (
   request: z.input<(typeof operations)[Name]['request']>,
   options?: Options,
-) => Promise<z.output<(typeof operations)[Name]['response']>>;
+) => Response<Name>;
 
-/** The operations of section 4. Each raises a ServiceError, or the reason of an aborted signal. */
+/** The operations of section 4, and those of subscriptions. Each raises a ServiceError, or the reason of an aborted signal. */
 export interface ServiceClient {
   /** Section 4.1. Not retried once it may have reached the service: an OTP works once. */
   verifyAadhaarOtp: Call<'verifyAadhaarOtp'>;
@@ -40,16 +41,19 @@ export interface ServiceClient {
   createAddressByAadhaar: Call<'createAddressByAadhaar'>;
   /** Section 4.4. Retried after network errors, time-outs, 429 (respecting Retry-After) and 5xx. */
   searchDrugsAndLabs: Call<'searchDrugsAndLabs', CallOptions>;
+  /** Retried like the search. The response contains the signing keys: do not log it. */
+  listSubscriptions(options?: CallOptions): Response<'listSubscriptions'>;
+  /** Not retried once it may have reached the service. Rejected (400) if the endpoint has a subscription already. */
+  createSubscription: Call<'createSubscription', CallOptions>;
+  /** Retried like the search. Rejected (404) if there is none, unless an attempt without a response may have deleted it. */
+  deleteSubscription: Call<'deleteSubscription', CallOptions>;
   /** Closes the connections once the pending calls have ended. */
   close(): Promise<void>;
 }
 
 /** A client of the service. Raises TypeError for an invalid base address or number. */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
-  const baseUrl = parseBaseUrl(options.baseUrl);
-  if (!baseUrl) {
-    throw new TypeError('baseUrl must be an http(s) address without credentials, query or fragment');
-  }
+  const baseUrl = requireBaseUrl(options.baseUrl);
   const timeoutMs = positive('timeoutMs', options.timeoutMs ?? 10_000);
   const connection: Connection = {
     dispatcher: new Agent({
@@ -77,6 +81,9 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     createAddressByMobile: callTo('createAddressByMobile'),
     createAddressByAadhaar: callTo('createAddressByAadhaar'),
     searchDrugsAndLabs: callTo('searchDrugsAndLabs'),
+    listSubscriptions: (o) => callTo('listSubscriptions')({}, o),
+    createSubscription: callTo('createSubscription'),
+    deleteSubscription: callTo('deleteSubscription'),
     close: () => connection.dispatcher.close(),
   };
 }
@@ -93,7 +100,14 @@ export function parseBaseUrl(input: string | URL): URL | undefined {
   return url;
 }
 
-function positive(name: string, value: number): number {
+/** The same; raises TypeError. */
+export function requireBaseUrl(input: string | URL): URL {
+  const baseUrl = parseBaseUrl(input);
+  if (baseUrl) return baseUrl;
+  throw new TypeError('baseUrl must be an http(s) address without credentials, query or fragment');
+}
+
+export function positive(name: string, value: number): number {
   // In Node a longer timer fires at once.
   if (Number.isSafeInteger(value) && value > 0 && value <= 0x7fffffff) return value;
   throw new TypeError(`${name} must be a positive integer below 2^31`);

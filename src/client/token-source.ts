@@ -1,19 +1,22 @@
 import { readFile } from 'node:fs/promises';
-import { type ErrorContext, Unauthorized } from './errors.ts';
+import { type ErrorContext, ServiceError, Unauthorized, Unavailable } from './errors.ts';
 import { codeOf } from './send-request.ts';
 
-/**
- * The bearer token (section 5): itself, a file that holds it, or a function. After a 401 the function is called again
- * with the rejected token as `refused`.
- */
-export type TokenSource =
-  | string
-  | { readonly file: string }
-  | ((request: { readonly refused?: string; readonly signal: AbortSignal }) => string | Promise<string>);
+/** Returns the bearer token. After a 401 it is called again with the rejected token as `refused`. */
+export type TokenFunction = (request: {
+  readonly refused?: string;
+  readonly signal: AbortSignal;
+}) => string | Promise<string>;
+
+/** The bearer token (section 5): itself, a file that holds it, or a function. */
+export type TokenSource = string | { readonly file: string } | TokenFunction;
+
+// RFC 6750. The HTTP library rejects other header values, and quotes them.
+export const bearerToken = /^[\w.~+/-]+=*$/;
 
 /**
  * The token for the next request. A file is read each time, so that a rotated token is used at once. Raises
- * Unauthorized, without the token in its message.
+ * Unauthorized, or Unavailable if the service could not be reached for a token; without the token in its message.
  */
 export async function getToken(
   source: TokenSource,
@@ -24,11 +27,16 @@ export async function getToken(
   let problem = 'the token source returned no valid bearer token';
   try {
     const token: unknown = await fromSource(source, signal, refused);
-    // The HTTP library rejects header values that are no bearer token (RFC 6750), and quotes them.
-    if (typeof token === 'string' && /^[\w.~+/-]+=*$/.test(token)) return token;
+    if (typeof token === 'string' && bearerToken.test(token)) return token;
   } catch (error) {
-    // Only the error's name: the error of an OAuth library contains the client secret.
-    problem = `the token source failed (${codeOf(error)})`;
+    // Of other errors only the name: the error of an OAuth library contains the client secret.
+    problem = `the token source failed (${error instanceof ServiceError ? error.message : codeOf(error)})`;
+    if (error instanceof ServiceError && (error instanceof Unavailable || error.status === 429)) {
+      const reason = error instanceof Unavailable ? error.reason : 'status';
+      const { retryAfterMs } = error;
+      // Nothing was sent, so any operation may be retried.
+      throw new Unavailable(problem, { ...context, retryAfterMs }, { reason, mayHaveReached: false });
+    }
   }
   if (refused === undefined) throw new Unauthorized(problem, context);
   throw new Unauthorized(`the service responded with 401, and ${problem}`, { ...context, status: 401 });

@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { admissionId, nested, notPersonal, text, textId, time } from './field.ts';
+import { admissionId, nested, notPersonal, optional, text, textId, time } from './field.ts';
 
 /** Clearances of an admission. They have no id in `data`: `transaction_id` names the admission and the kind of clearance. */
 export const admissionClearance = defineFamily({
@@ -18,8 +18,8 @@ export const admissionClearance = defineFamily({
     admission_id: admissionId,
     type: notPersonal(text),
     status: notPersonal(text),
-    completed_at: time,
-    completed_by: nested,
-    updated_at: time,
+    completed_at: optional(time),
+    completed_by: optional(nested),
+    updated_at: optional(time),
   },
 });

@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { admissionId, amount, nested, notPersonal, text, textId, time } from './field.ts';
+import { admissionId, amount, nested, notPersonal, optional, text, textId, time } from './field.ts';
 
 /** Estimates of what an admission will cost. */
 export const admissionEstimate = defineFamily({
@@ -18,13 +18,13 @@ export const admissionEstimate = defineFamily({
     admission_id: admissionId,
     name: text,
     service_id: notPersonal(text),
-    quantity: amount,
-    rate: amount,
-    discount: nested,
-    remarks: text,
-    date: time,
-    added_by: nested,
-    created_at: time,
-    updated_at: time,
+    quantity: optional(amount),
+    rate: optional(amount),
+    discount: optional(nested),
+    remarks: optional(text),
+    date: optional(time),
+    added_by: optional(nested),
+    created_at: optional(time),
+    updated_at: optional(time),
   },
 });

@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { admissionId, nested, notPersonal, text, textId, time, untyped } from './field.ts';
+import { admissionId, nested, notPersonal, optional, text, textId, time, untyped } from './field.ts';
 
 /** What happens during an admission. */
 export const admissionEvent = defineFamily({
@@ -13,9 +13,9 @@ export const admissionEvent = defineFamily({
     id: notPersonal(textId),
     admission_id: admissionId,
     kind: notPersonal(text),
-    at: time,
-    by: nested,
-    clearance_type: notPersonal(text),
-    to: untyped,
+    at: optional(time),
+    by: optional(nested),
+    clearance_type: optional(notPersonal(text)),
+    to: optional(untyped),
   },
 });

@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { amount, nested, notPersonal, text, textId, time } from './field.ts';
+import { amount, nested, notPersonal, optional, text, textId, time } from './field.ts';
 
 /** Admissions to a hospital (IPD). Of their about forty fields, those that reports need have a type. */
 export const admission = defineFamily({
@@ -18,23 +18,23 @@ export const admission = defineFamily({
     facilityid: notPersonal(text),
     stage: notPersonal(text),
     status: notPersonal(text),
-    admission_date: time,
-    totalbilled: amount,
-    totalpaid: amount,
-    category: nested,
-    department: nested,
-    bed: nested,
-    doc: nested,
-    facility: nested,
-    patient: nested,
-    attendee: nested,
-    insurance: nested,
-    medico_legal_case: nested,
-    procedures: nested,
-    rateplan: nested,
-    refer: nested,
-    duration: nested,
-    created_at: time,
-    updated_at: time,
+    admission_date: optional(time),
+    totalbilled: optional(amount),
+    totalpaid: optional(amount),
+    category: optional(nested),
+    department: optional(nested),
+    bed: optional(nested),
+    doc: optional(nested),
+    facility: optional(nested),
+    patient: optional(nested),
+    attendee: optional(nested),
+    insurance: optional(nested),
+    medico_legal_case: optional(nested),
+    procedures: optional(nested),
+    rateplan: optional(nested),
+    refer: optional(nested),
+    duration: optional(nested),
+    created_at: optional(time),
+    updated_at: optional(time),
   },
 });

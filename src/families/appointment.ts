@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { code, nested, notPersonal, text, textId, time } from './field.ts';
+import { code, nested, notPersonal, optional, text, textId, time } from './field.ts';
 
 /** Appointments: all their events are about one thing. */
 export const appointment = defineFamily({
@@ -25,20 +25,20 @@ export const appointment = defineFamily({
   orderedBy: 'modified_at',
   fields: {
     appointment_id: notPersonal(textId),
-    partner_appointment_id: text,
+    partner_appointment_id: optional(text),
     doctor_id: notPersonal(text),
-    partner_doctor_id: notPersonal(text),
+    partner_doctor_id: optional(notPersonal(text)),
     patient_id: text,
-    partner_patient_id: text,
+    partner_patient_id: optional(text),
     clinic_id: notPersonal(text),
-    partner_clinic_id: notPersonal(text),
+    partner_clinic_id: optional(notPersonal(text)),
     status: code('BK', 'OG', 'CM', 'CMNP', 'CN', 'CND', 'CNS', 'CK'),
-    action: notPersonal(text),
+    action: optional(notPersonal(text)),
     created_at: time,
     modified_at: time,
-    custom_attributes: nested,
+    custom_attributes: optional(nested),
     partner_meta: nested,
-    sa_ids: nested,
-    workflow_data: nested,
+    sa_ids: optional(nested),
+    workflow_data: optional(nested),
   },
 });

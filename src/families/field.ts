@@ -15,6 +15,8 @@ export interface Field<Schema extends z.ZodType = z.ZodType> {
   alias?: string;
   /** SQL that reads it as text from an envelope, for a field that is not in `data`. */
   fromEnvelope?: (envelope: string) => string;
+  /** Documented as a field that may be missing, so that its absence is no drift. */
+  optional?: true;
   /** `false`: it cannot identify a patient. The console redacts every field without this mark. */
   personal?: false;
   /** The known values of a short text without personal data. Other values are valid, and counted as drift. */
@@ -53,6 +55,9 @@ const asIs = (value: string) => value;
 
 /** Marks a field that cannot identify a patient, such as the id of a clinic. */
 export const notPersonal = <F extends Field>(field: F) => ({ ...field, personal: false }) satisfies Field;
+
+/** Marks a field that is documented as one that may be missing. */
+export const optional = <F extends Field>(field: F) => ({ ...field, optional: true }) satisfies Field;
 
 /** A string, stored as received. */
 export const text = { schema: z.string().nullish(), json: 'text', column: asIs } satisfies Field;

@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { nested, notPersonal, personName, text } from './field.ts';
+import { nested, notPersonal, optional, personName, text } from './field.ts';
 
 /** Messages to patients, and doctors who joined a consultation; a notice has no id of its own. */
 export const notice = defineFamily({
@@ -23,19 +23,19 @@ export const notice = defineFamily({
   },
   table: 'notices',
   fields: {
-    appointment_id: notPersonal(text),
+    appointment_id: optional(notPersonal(text)),
     doctor_id: notPersonal(text),
     patient_id: text,
-    clinic_id: notPersonal(text),
-    prescription_id: notPersonal(text),
-    prescription_url: text,
-    doc_name: personName,
-    doctor_name: text,
-    patient_name: personName,
-    actor_oid: notPersonal(text),
-    booking_link: text,
-    due_date: text,
-    vaccines: text,
-    video_connect: nested,
+    clinic_id: optional(notPersonal(text)),
+    prescription_id: optional(notPersonal(text)),
+    prescription_url: optional(text),
+    doc_name: optional(personName),
+    doctor_name: optional(text),
+    patient_name: optional(personName),
+    actor_oid: optional(notPersonal(text)),
+    booking_link: optional(text),
+    due_date: optional(text),
+    vaccines: optional(text),
+    video_connect: optional(nested),
   },
 });

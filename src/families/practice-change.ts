@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { nested, notPersonal, text, time } from './field.ts';
+import { nested, notPersonal, optional, text, time } from './field.ts';
 
 /** Doctors who start or stop practising, or become available; a change has no id of its own. */
 export const practiceChange = defineFamily({
@@ -10,10 +10,10 @@ export const practiceChange = defineFamily({
   fields: {
     doctor_id: notPersonal(text),
     partner_doctor_id: notPersonal(text),
-    clinic_id: notPersonal(text),
-    partner_clinic_id: notPersonal(text),
+    clinic_id: optional(notPersonal(text)),
+    partner_clinic_id: optional(notPersonal(text)),
     created_at: time,
     modified_at: time,
-    partner_meta: nested,
+    partner_meta: optional(nested),
   },
 });

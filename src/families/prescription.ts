@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { code, nested, notPersonal, text, textId, time, untyped } from './field.ts';
+import { code, nested, notPersonal, optional, text, textId, time, untyped } from './field.ts';
 
 /** Prescriptions. */
 export const prescription = defineFamily({
@@ -12,19 +12,19 @@ export const prescription = defineFamily({
   fields: {
     prescription_id: { ...notPersonal(textId), alias: 'rx_id' },
     doctor_id: notPersonal(text),
-    partner_doctor_id: notPersonal(text),
+    partner_doctor_id: optional(notPersonal(text)),
     patient_id: text,
-    partner_patient_id: text,
-    clinic_id: notPersonal(text),
-    partner_clinic_id: notPersonal(text),
-    partner_appointment_id: text,
-    current_version: untyped,
-    previous_version: untyped,
-    prescription_url: text,
-    prescription_url_print: text,
+    partner_patient_id: optional(text),
+    clinic_id: optional(notPersonal(text)),
+    partner_clinic_id: optional(notPersonal(text)),
+    partner_appointment_id: optional(text),
+    current_version: optional(untyped),
+    previous_version: optional(untyped),
+    prescription_url: optional(text),
+    prescription_url_print: optional(text),
     action: code('created', 'updated'),
     created_at: time,
     modified_at: time,
-    partner_meta: nested,
+    partner_meta: optional(nested),
   },
 });

@@ -12,6 +12,7 @@ interface DocumentedFields {
   list: readonly {
     name: string;
     alias: string | undefined;
+    optional: true | undefined;
     knownValues: readonly string[] | undefined;
   }[];
 }
@@ -61,7 +62,7 @@ export class Drift {
       families.flatMap(({ events, fields }) => {
         const list = Object.entries(fields)
           .filter(([, { fromEnvelope }]) => !fromEnvelope)
-          .map(([name, { alias, knownValues }]) => ({ name, alias, knownValues }));
+          .map(([name, { alias, optional, knownValues }]) => ({ name, alias, optional, knownValues }));
         return events.map((event) => [event, { names: new Set(namesInData(fields)), list }]);
       }),
     );
@@ -81,10 +82,10 @@ export class Drift {
     }
     const data = envelope.data as Record<string, unknown>;
     let unknown = Object.keys(data).length;
-    for (const { name, alias, knownValues } of fields.list) {
+    for (const { name, alias, optional, knownValues } of fields.list) {
       const value = data[name] === undefined && alias ? data[alias] : data[name];
-      if (value === undefined) this.note(id, event, `/data/${name}`, 'missing', '');
-      else unknown -= 1;
+      if (value !== undefined) unknown -= 1;
+      else if (!optional) this.note(id, event, `/data/${name}`, 'missing', '');
       if (knownValues && typeof value === 'string' && !knownValues.includes(value)) {
         this.note(id, event, `/data/${name}`, 'value', safeName(value));
       }

@@ -15,7 +15,8 @@ export interface DocumentOptions {
 
 /**
  * The interface as an OpenAPI 3.1 document: the service's operations, and its callbacks under `webhooks`,
- * generated from the schemas that validate them (service-interface sections 2, 4, 5 and 6).
+ * generated from the schemas that validate them (service-interface sections 2, 4, 5 and 6; the service's public
+ * documentation for subscriptions).
  */
 export function openApiDocument({ families, service, signatureHeader, version }: DocumentOptions) {
   return {
@@ -38,6 +39,12 @@ export function openApiDocument({ families, service, signatureHeader, version }:
     tags: [
       { name: 'registration', description: 'Registration of a health account' },
       { name: 'search', description: 'The medical database' },
+      {
+        name: 'subscriptions',
+        description:
+          "Which events the service sends, and where to. From the service's public documentation, not from the " +
+          'interface; it shows few types',
+      },
       { name: 'callbacks', description: 'What the service sends to the receiver' },
     ],
     paths: paths(service),

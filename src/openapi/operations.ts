@@ -5,13 +5,16 @@ import { requestOf, responseOf, schemaRef } from './names.ts';
 export interface Operation {
   readonly name: string;
   readonly summary: string;
-  readonly method: 'GET' | 'POST';
-  /** Without a leading slash. */
+  /** A registration takes the registration headers. */
+  readonly group: 'registration' | 'search' | 'subscriptions';
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Without a leading slash; `{field}` stands for a field of the request. */
   readonly path: string;
   readonly request: z.ZodType;
-  readonly response: z.ZodType;
-  /** Whether it belongs to a registration and takes its headers. */
-  readonly registers: boolean;
+  /** Undefined: no body is documented. */
+  readonly response: z.ZodType | undefined;
+  /** The status of a success. */
+  readonly status: 200 | 201;
 }
 
 /** The operations of the service, and the schemas that they share. */
@@ -22,46 +25,59 @@ export interface ServiceInterface {
   readonly resources: Readonly<Record<string, z.ZodType>>;
 }
 
-/** The operations (service-interface sections 4.1 to 4.4), by path. */
+const noErrors = 'An error; the interface shows no error statuses or bodies';
+const descriptions: Record<Operation['group'], { success: string; error: string }> = {
+  registration: {
+    success: 'The state of the registration; svc stands for a field whose real name is configured',
+    error: noErrors,
+  },
+  search: { success: 'The results', error: noErrors },
+  subscriptions: {
+    success: 'Success',
+    error:
+      'An error. Documented are 400, with the code INVALID_REQUEST where the endpoint is registered already, 401, ' +
+      '404 and 500',
+  },
+};
+
+/** The operations (service-interface sections 4.1 to 4.4, and subscriptions), by path and method. */
 export function paths({ operations, registrationHeaders }: ServiceInterface): Record<string, object> {
-  return Object.fromEntries(
-    Object.values(operations).map((operation) => {
-      const { name, summary, method, path, registers } = operation;
-      const headers = registers ? parameters('header', registrationHeaders) : [];
-      const described = {
-        operationId: name,
-        summary,
-        tags: [registers ? 'registration' : 'search'],
-        ...inputOf(operation, headers),
-        responses: {
-          200: {
-            description: registers
-              ? 'The state of the registration; svc stands for a field whose real name is configured'
-              : 'The results',
-            content: { 'application/json': { schema: schemaRef(responseOf(name)) } },
-          },
-          default: { description: 'An error; the interface shows no error statuses or bodies' },
-        },
-      };
-      return [`/${path}`, { [method.toLowerCase()]: described }];
-    }),
-  );
+  const byPath: Record<string, Record<string, object>> = {};
+  for (const operation of Object.values(operations)) {
+    const { name, summary, group, method, path, response, status } = operation;
+    const headers = group === 'registration' ? parameters('header', registrationHeaders) : [];
+    const { success, error } = descriptions[group];
+    const content = { 'application/json': { schema: schemaRef(responseOf(name)) } };
+    byPath[`/${path}`] ??= {};
+    byPath[`/${path}`]![method.toLowerCase()] = {
+      operationId: name,
+      summary,
+      tags: [group],
+      ...inputOf(operation, headers),
+      responses: {
+        [status]: { description: success, ...(response ? { content } : {}) },
+        default: { description: error },
+      },
+    };
+  }
+  return byPath;
 }
 
-function inputOf({ name, method, request }: Operation, headers: object[]): object {
-  if (method === 'GET') return { parameters: [...headers, ...parameters('query', request)] };
+function inputOf({ name, method, path, request }: Operation, headers: object[]): object {
+  const place = (field: string) => (path.includes(`{${field}}`) ? 'path' : 'query');
+  if (method !== 'POST') return { parameters: [...headers, ...parameters(place, request)] };
   const content = { 'application/json': { schema: schemaRef(requestOf(name)) } };
   return { parameters: headers, requestBody: { required: true, content } };
 }
 
 /** The fields of a schema as parameters. */
-function parameters(place: 'header' | 'query', schema: z.ZodType): object[] {
+function parameters(place: 'header' | ((field: string) => 'path' | 'query'), schema: z.ZodType): object[] {
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' });
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...rest } = property as z.core.JSONSchema.BaseSchema;
     return {
       name,
-      in: place,
+      in: typeof place === 'string' ? place : place(name),
       required: required.includes(name),
       ...(description ? { description } : {}),
       schema: rest,

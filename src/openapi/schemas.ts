@@ -16,7 +16,7 @@ export function schemas(families: readonly Family[], service: ServiceInterface):
   }
   for (const { name, summary, method, request, response } of Object.values(service.operations)) {
     if (method === 'POST') add(requestOf(name), request.meta({ title: `${summary} request` }));
-    add(responseOf(name), response.meta({ title: `${summary} response` }));
+    if (response) add(responseOf(name), response.meta({ title: `${summary} response` }));
   }
   for (const [name, schema] of Object.entries(service.resources)) add(name, schema);
 

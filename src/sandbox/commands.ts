@@ -10,7 +10,7 @@ import {
 } from './send-options.ts';
 import type { SandboxOptions } from './server.ts';
 
-interface SandboxFlags extends SendFlags, Pick<SandboxOptions, 'host' | 'port' | 'slowMs'> {
+interface SandboxFlags extends SendFlags, Pick<SandboxOptions, 'host' | 'port' | 'slowMs' | 'expiresIn'> {
   readonly token?: string;
   readonly sendTo?: string;
 }
@@ -39,6 +39,7 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
     .option('--host <address>', 'where to listen', '127.0.0.1')
     .option('--port <number>', 'where to listen', wholeNumber, 8090)
     .option('--token <token>', 'the accepted bearer token (default: the one it prints)', env.SERVICE_TOKEN)
+    .option('--expires-in <number>', 'lifetime of the tokens of a login, seconds', wholeNumber, 3_600)
     .option('--slow-ms <number>', 'delay of a slow response, milliseconds', wholeNumber, 3_000)
     .option('--send-to <address>', 'the base address of a receiver to send callbacks to', httpAddress);
   // A few clinics on a busy day.

@@ -32,8 +32,9 @@ for (const status of [400, 401, 403, 404, 409, 422, 429, 500, 502, 503, 504]) {
 const byMobile = ['slow', 'hang', 'garbage', 'redirect', 'huge', 'reset', 'stall', 'echo', 'html'];
 
 /**
- * Injects the fault that a magic value of the request names: a mobile 9000000NNN, or an abha_address or search query that
- * begins with fault-NAME; with fault-once-NAME, into every other request. The result says whether it did.
+ * Injects the fault that a magic value of the request names: a mobile 9000000NNN, an abha_address or search query that
+ * begins with fault-NAME, or a path below /fault-NAME; with fault-once-NAME, into every other request. The result says
+ * whether it did.
  */
 export function faultInjector(slowMs: number) {
   const failedOnce = new Set<string>();
@@ -46,6 +47,8 @@ export function faultInjector(slowMs: number) {
       name = name.slice('once-'.length);
     }
     if (name === 'slow') await sleep(slowMs, undefined, { ref: false });
+    // The request is handled, and its response is lost.
+    if (name === 'lost') response.end = () => response.destroy();
     const fault = name === undefined || !Object.hasOwn(faults, name) ? undefined : faults[name];
     fault?.(request, response);
     return fault !== undefined;
@@ -56,7 +59,7 @@ function faultNamed(request: Request): string | undefined {
   const { mobile, abha_address } = (request.body ?? {}) as Record<string, unknown>;
   const ending = /^9000000(\d{3})$/.exec(String(mobile))?.[1];
   if (ending !== undefined) return byMobile[Number(ending) - 1] ?? ending;
-  for (const text of [abha_address, request.query.q]) {
+  for (const text of [abha_address, request.query.q, request.originalUrl.slice(1)]) {
     const named = /^fault-([a-z0-9-]+)/.exec(String(text))?.[1];
     if (named !== undefined) return named;
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-// Written from sections 4.1 to 4.4, not imported from the client, so that a mistake in the client's schemas is not
+// Written from sections 4.1 to 4.4 and the service's public documentation, not imported from the client, so that a mistake in the client's schemas is not
 // mirrored here.
 
 const txnId = z.string().min(1);
@@ -36,4 +36,13 @@ export const searchQuery = z.object({
   q: z.string().min(1),
   limit: z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(1).max(100)).default(10),
   s_type: z.enum(['drug', 'lab']).default('drug'),
+});
+
+export const loginRequest = z.object({ client_id: z.string(), client_secret: z.string() });
+
+export const subscriptionRequest = z.object({
+  endpoint: z.string().min(1),
+  event_names: z.array(z.string()).default([]),
+  signing_key: z.string().default(''),
+  protocol: z.string().default('https'),
 });

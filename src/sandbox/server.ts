@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import express, { type NextFunction, type Request, type Response } from 'express';
+import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import { faultInjector, sendError } from './faults.ts';
+import { type Credentials, logins, sandboxCredentials } from './logins.ts';
 import { searchMedicalDatabase } from './medical-database.ts';
 import { registration } from './registration.ts';
 import { searchQuery } from './requests.ts';
+import { subscriptions } from './subscriptions.ts';
 
 /** The bearer token that a sandbox accepts by default: an unsigned JWT. */
 export const sandboxToken = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJzYW5kYm94In0.sandbox';
@@ -18,6 +20,10 @@ export interface SandboxOptions {
   readonly port?: number;
   /** The accepted bearer tokens. Default: sandboxToken. */
   readonly tokens?: readonly string[];
+  /** What a login must send. Default: sandboxCredentials. */
+  readonly credentials?: Credentials;
+  /** Lifetime of the tokens of a login, seconds. Default: 3600. */
+  readonly expiresIn?: number;
   /** The real name of the response field that the interface calls svc. Default: svc. */
   readonly serviceIdentifierField?: string;
   /** Delay of a slow response, milliseconds. Default: 3000. */
@@ -38,31 +44,45 @@ export interface Sandbox {
   readonly url: string;
   /** The last 1000 requests, oldest first. */
   readonly requests: readonly ReceivedRequest[];
-  /** Replaces the accepted bearer tokens. */
+  /** Replaces the accepted bearer tokens, those of logins too. */
   accept(tokens: readonly string[]): void;
   close(): Promise<void>;
 }
 
-/** Starts a simulated service: the operations of sections 4.1 to 4.4, with the magic values of docs/sandbox.md. */
+/**
+ * Starts a simulated service: the operations of sections 4.1 to 4.4, the login, and the subscriptions, with the magic
+ * values of docs/sandbox.md.
+ */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   let tokens = new Set(options.tokens ?? [sandboxToken]);
   const requests: ReceivedRequest[] = [];
   const inject = faultInjector(options.slowMs ?? 3_000);
+  const { logIn, isIssued, revokeAll } = logins(
+    options.credentials ?? sandboxCredentials,
+    options.expiresIn ?? 3_600,
+  );
 
   const app = express().disable('x-powered-by');
   app.use(express.json());
-  app.use((request, response, next) => {
+  app.use((request, _, next) => {
     const { method, path, query, headers, body } = request;
     requests.push({ method, path, query, headers, body, clientPort: request.socket.remotePort });
     if (requests.length > maxRequests) requests.shift();
+    // The fault's prefix; originalUrl keeps it.
+    request.url = request.url.replace(/^\/fault-[^/?]+(?=\/)/, '');
+    next();
+  });
+  const withFaults: RequestHandler = async (request, response, next) => {
+    if (!(await inject(request, response))) next();
+  };
+  app.post('/connect-auth/v1/account/login', withFaults, logIn);
+  app.use((request, response, next) => {
     const token = /^Bearer (.+)$/i.exec(request.get('authorization') ?? '')?.[1];
-    if (token !== undefined && tokens.has(token)) return next();
+    if (token !== undefined && (tokens.has(token) || isIssued(token))) return next();
     response.set('WWW-Authenticate', 'Bearer');
     sendError(response, 401, 'unauthorized', 'a valid bearer token is required');
   });
-  app.use(async (request, response, next) => {
-    if (!(await inject(request, response))) next();
-  });
+  app.use(withFaults);
   for (const [path, handler] of Object.entries(registration(options.serviceIdentifierField ?? 'svc'))) {
     app.post(path, handler);
   }
@@ -71,6 +91,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     if (query.success) return void response.json(searchMedicalDatabase(query.data));
     sendError(response, 400, 'invalid_query', query.error.issues.map((i) => i.path.join('.')).join(', '));
   });
+  app.use('/notification/v1/connect/webhook/subscriptions', subscriptions());
   app.use((_, response) => sendError(response, 404, 'not_found', 'no such operation'));
   app.use((error: { status?: number }, _: Request, response: Response, next: NextFunction) => {
     if (response.headersSent) return next(error);
@@ -85,6 +106,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     requests,
     accept: (accepted) => {
       tokens = new Set(accepted);
+      revokeAll();
     },
     close: async () => {
       const closed = once(server, 'close');

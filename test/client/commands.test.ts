@@ -1,12 +1,12 @@
 import { PassThrough } from 'node:stream';
-import { Command, CommanderError } from 'commander';
-import { addClientCommands } from '../../src/client/commands/index.ts';
 import { InputEnded, openPrompt } from '../../src/client/commands/prompt.ts';
 import { register } from '../../src/client/commands/register.ts';
 import { searchTable } from '../../src/client/commands/search-table.ts';
 import { parseSettings } from '../../src/client/commands/settings.ts';
 import { createServiceClient } from '../../src/client/index.ts';
+import { sandboxCredentials } from '../../src/sandbox/logins.ts';
 import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
+import { run } from './run-command.ts';
 
 let sandbox: Sandbox;
 let env: Record<string, string>;
@@ -15,24 +15,6 @@ beforeAll(async () => {
   env = { SERVICE_BASE_URL: sandbox.url, SERVICE_TOKEN: sandboxToken };
 });
 afterAll(() => sandbox.close());
-
-async function run(env: Record<string, string>, ...args: string[]) {
-  const said = { out: '', err: '', code: 0 };
-  const program = new Command('receiver').exitOverride().configureOutput({
-    writeOut: (text) => {
-      said.out += text;
-    },
-    writeErr: (text) => {
-      said.err += text;
-    },
-  });
-  addClientCommands(program, env);
-  await program.parseAsync(args, { from: 'user' }).catch((error: unknown) => {
-    if (!(error instanceof CommanderError)) throw error;
-    said.code = error.exitCode;
-  });
-  return said;
-}
 
 describe('search', () => {
   it('prints a table of drugs', async () => {
@@ -83,11 +65,15 @@ describe('settings', () => {
   it.each([
     [
       {},
-      "set SERVICE_BASE_URL to the service's http(s) address, without credentials; and SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file with the token",
+      "set SERVICE_BASE_URL to the service's http(s) address, without credentials; and SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file with the token, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET",
     ],
     [
       { SERVICE_BASE_URL: 'http://127.0.0.1' },
-      'set SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file with the token',
+      'set SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file with the token, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET',
+    ],
+    [
+      { SERVICE_BASE_URL: 'http://127.0.0.1', SERVICE_CLIENT_ID: 'id' },
+      'set SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file with the token, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET',
     ],
     [
       { SERVICE_BASE_URL: 'http://u:secret@127.0.0.1', SERVICE_TOKEN: 't' },
@@ -102,6 +88,36 @@ describe('settings', () => {
       const said = await run(given as Record<string, string>, ...command);
       expect(said).toEqual({ out: '', err: `${command[0]}: ${message}\n`, code: 78 });
     }
+  });
+
+  const { clientId, clientSecret } = sandboxCredentials;
+  const login = { SERVICE_CLIENT_ID: clientId, SERVICE_CLIENT_SECRET: clientSecret };
+
+  it('logs in with SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET', async () => {
+    const said = await run({ SERVICE_BASE_URL: sandbox.url, ...login }, 'search', 'paracetamol');
+    expect(said).toMatchObject({ err: '', code: 0 });
+    expect(sandbox.requests.slice(-2).map((r) => r.path)).toEqual([
+      '/connect-auth/v1/account/login',
+      '/medical-db/v1/drugs-and-labs',
+    ]);
+  });
+
+  it('uses a token rather than a login', () => {
+    const given = { SERVICE_BASE_URL: 'http://127.0.0.1', ...login };
+    expect(parseSettings({ ...given, SERVICE_TOKEN: 'ours' }).token).toBe('ours');
+    expect(parseSettings({ ...given, SERVICE_TOKEN_FILE: '/run/token' }).token).toEqual({
+      file: '/run/token',
+    });
+  });
+
+  it('reports a failed login in one line without the secret', async () => {
+    const given = { SERVICE_BASE_URL: sandbox.url, ...login, SERVICE_CLIENT_SECRET: 'wrong-secret' };
+    const said = await run(given, 'search', 'a');
+    expect(said).toEqual({
+      out: '',
+      err: 'search: searchDrugsAndLabs: the token source failed (login: the service responded with 401)\n',
+      code: 77,
+    });
   });
 
   it('has the documented defaults', () => {

@@ -1,13 +1,17 @@
 import type {
   CreateAddressByMobileResponse,
+  CreateSubscriptionRequest,
   Profile,
   SearchRequest,
   SearchResponse,
+  ServiceClient,
   ServiceIdentifier,
+  Subscription,
+  TokenSource,
   VerifyAadhaarOtpRequest,
   VerifyAadhaarOtpResponse,
 } from '../../src/client/index.ts';
-import { nextStep, operations } from '../../src/client/index.ts';
+import { loginTokenSource, nextStep, operations } from '../../src/client/index.ts';
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 const holds = <_ extends true>() => {};
@@ -43,7 +47,30 @@ it('always has both arrays in a search response', () => {
   holds<Same<SearchResponse['lab_tests'] extends unknown[] ? true : false, true>>();
 });
 
-it('marks only the search as repeatable', () => {
+it('marks as repeatable only what changes nothing, and deletion', () => {
   const repeatable = Object.values(operations).filter((operation) => operation.repeatable);
-  expect(repeatable.map((operation) => operation.name)).toEqual(['searchDrugsAndLabs']);
+  expect(repeatable.map((operation) => operation.name)).toEqual([
+    'searchDrugsAndLabs',
+    'listSubscriptions',
+    'deleteSubscription',
+  ]);
+});
+
+it('has the fields of a subscription in the types, and nothing about those whose type is not shown', () => {
+  holds<Same<Subscription['id'], string>>();
+  holds<Same<Subscription['signing_key'], string | null | undefined>>();
+  holds<Same<unknown, Subscription['created_at']>>();
+  holds<Same<Awaited<ReturnType<ServiceClient['deleteSubscription']>>, undefined>>();
+  // @ts-expect-error the endpoint is required
+  const create: CreateSubscriptionRequest = { event_names: ['receipt.created'] };
+  // @ts-expect-error event_names is a list
+  const text: CreateSubscriptionRequest = { endpoint: 'https://a.example', event_names: 'receipt.created' };
+  expect([create, text]).toHaveLength(2);
+});
+
+it('takes a login as a token source', () => {
+  const token: TokenSource = loginTokenSource({ baseUrl: 'http://a', clientId: 'a', clientSecret: 'b' });
+  // @ts-expect-error the secret is required
+  const incomplete = () => loginTokenSource({ baseUrl: 'http://a', clientId: 'a' });
+  expect([token, incomplete]).toHaveLength(2);
 });

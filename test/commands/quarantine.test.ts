@@ -28,7 +28,7 @@ afterEach(() => {
 });
 
 const wrongFamily = consentFormCallback();
-const broken = { ...receiptCallback(), client_id: undefined };
+const broken = { ...receiptCallback(), event_time: undefined };
 
 async function rejectThree() {
   expect((await post(service.url + paths.receipt, '{"cut')).status).toBe(400);
@@ -39,7 +39,7 @@ async function rejectThree() {
 it('rejected callbacks are stored with their reason, and list, show and drop filter them', async () => {
   await rejectThree();
   const list = await run('list');
-  for (const word of ['not_json', 'wrong_family', 'invalid', '/client_id is required', '3 in total']) {
+  for (const word of ['not_json', 'wrong_family', 'invalid', '/event_time is required', '3 in total']) {
     expect(list).toContain(word);
   }
   expect(await run('list', '--reason', 'wrong_family')).toContain('1 in total');

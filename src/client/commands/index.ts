@@ -1,10 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { addSubscriptionCommands } from './subscriptions.ts';
 
 type Env = Record<string, string | undefined>;
 
 /**
- * Adds `search` and `register` to the command line; the service's address and token come from `env`. Commands import
- * their code when they run, so that the receiver starts faster.
+ * Adds `search`, `register` and `subscriptions` to the command line; the service's address and token come from `env`.
+ * Commands import their code when they run, so that the receiver starts faster.
  */
 export function addClientCommands(program: Command, env: Env): void {
   program
@@ -44,6 +45,8 @@ export function addClientCommands(program: Command, env: Env): void {
         }
       });
     });
+
+  addSubscriptionCommands(program, env);
 }
 
 function wholeNumber(text: string): number {

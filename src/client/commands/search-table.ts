@@ -1,5 +1,5 @@
-import Table from 'cli-table3';
 import type { SearchResponse } from '../search-schemas.ts';
+import { table } from './table.ts';
 
 /** Search results for a terminal: a table of drugs, one of laboratory tests. */
 export function searchTable({ drugs, lab_tests }: SearchResponse): string {
@@ -22,13 +22,3 @@ export function searchTable({ drugs, lab_tests }: SearchResponse): string {
   ].filter(Boolean);
   return tables.join('\n') || 'No results.';
 }
-
-function table<T>(head: string[], items: readonly T[], row: (item: T) => (string | null | undefined)[]) {
-  if (items.length === 0) return '';
-  const grid = new Table({ head, style: { head: [], border: [] } });
-  grid.push(...items.map((item) => row(item).map((cell) => printable(cell ?? ''))));
-  return grid.toString();
-}
-
-// Names from the service must not control the terminal.
-const printable = (text: string) => text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, ' ');

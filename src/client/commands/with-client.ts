@@ -15,11 +15,15 @@ const exitCodes: [abstract new (...args: never[]) => Error, number][] = [
   [errors.Unauthorized, 77],
 ];
 
-/** Runs a command with the client that `env` configures; each kind of error has its own exit code. */
+/**
+ * Runs a command with the client that `env` configures; each kind of error has its own exit code. `hint` returns what to
+ * print after an error.
+ */
 export async function withClient(
   command: Command,
   env: Record<string, string | undefined>,
   work: (client: ServiceClient, print: (text: string) => void) => Promise<void>,
+  hint: (error: unknown) => string = () => '',
 ): Promise<void> {
   let client: ServiceClient | undefined;
   try {
@@ -30,8 +34,17 @@ export async function withClient(
     if (exitCode === undefined) throw error;
     const body =
       error instanceof errors.ServiceError && error.body ? ` · ${error.body.replaceAll('\n', ' ')}` : '';
-    command.error(`${command.name()}: ${(error as Error).message}${body}`, { exitCode });
+    const message = `${nameOf(command)}: ${(error as Error).message}${body}`;
+    // The help page is for errors of the command line.
+    command.showHelpAfterError(false);
+    command.error([message, hint(error)].filter(Boolean).join('\n'), { exitCode });
   } finally {
     await client?.close();
   }
+}
+
+/** The words of a command after the program's name. */
+function nameOf(command: Command): string {
+  const { parent } = command;
+  return parent?.parent ? `${nameOf(parent)} ${command.name()}` : command.name();
 }

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+
+// From the service's public documentation, which shows few types: only the id of a subscription is required.
+
+/** The documented events. The service adds others, so that requests may name any. */
+export const eventNames = [
+  'appointment.created',
+  'appointment.updated',
+  'appointment.statuschange',
+  'appointment.assessments.taken',
+  'appointment.tele.dr_joined',
+  'appointment.reminder_instant',
+  'appointment.followup_reminder_instant',
+  'vaccination.reminder',
+  'prescription.created',
+  'prescription.updated',
+  'prescription.communication',
+  'schedule.start_practice',
+  'schedule.stop_practice',
+  'schedule.available_for_consultation',
+  'google_review.request',
+  'google_review.request_manual',
+  'mcert.created',
+  'mcert.updated',
+  'receipt.created',
+  'receipt.updated',
+  'receipt.deleted',
+  'receipt_payment.requested',
+  'ipd_admissions.created',
+  'ipd_admissions.updated',
+  'ipd_admissions_events.created',
+  'ipd_admissions_events.updated',
+  'ipd_admissions_clearances.created',
+  'ipd_admissions_clearances.updated',
+  'ipd_admissions_estimates.created',
+  'ipd_admissions_estimates.updated',
+] as const;
+
+const text = z.string().nullish();
+const unknown = z.unknown().optional().describe('Its type is not shown');
+const id = z.union([z.string(), z.number()]).transform(String).describe('Its type is not shown');
+const notEmpty = z.string().min(1);
+
+/** A subscription: which events the service sends to an endpoint, signed with which key. */
+export const subscription = z.looseObject({
+  id,
+  event_names: z.array(z.string()).nullish(),
+  endpoint: text,
+  signing_key: text.describe('Secret: signs the callbacks'),
+  client_id: text,
+  protocol: text,
+  created_at: unknown,
+  updated_at: unknown,
+  created_by: unknown,
+  updated_by: unknown,
+});
+
+/** Request of List subscriptions. */
+export const listSubscriptionsRequest = z.strictObject({});
+
+/** Response of List subscriptions; null counts as no subscriptions. */
+export const listSubscriptionsResponse = z.looseObject({
+  data: z
+    .array(subscription)
+    .nullable()
+    .transform((data) => data ?? []),
+  msg: unknown,
+});
+
+/** Request of Create subscription. Without a signing key, callbacks are not signed. */
+export const createSubscriptionRequest = z.strictObject({
+  endpoint: notEmpty.describe('Where callbacks are sent to; at most one subscription each'),
+  event_names: z.array(notEmpty).min(1).optional(),
+  signing_key: notEmpty.optional().describe('Secret: signs the callbacks'),
+  protocol: notEmpty.optional().describe('http, https, …'),
+});
+
+/** Response of Create subscription. */
+export const createSubscriptionResponse = z.looseObject({ id: id.nullish(), status: unknown });
+
+/** Request of Delete subscription. */
+export const deleteSubscriptionRequest = z.strictObject({
+  // Not . or ..: in a path these name another resource, even if percent-encoded.
+  id: z.string().regex(/^(?!\.{1,2}$)\P{Cs}+$/u, 'must be the id of a subscription'),
+});
+
+export type Subscription = z.output<typeof subscription>;
+export type ListSubscriptionsResponse = z.output<typeof listSubscriptionsResponse>;
+export type CreateSubscriptionRequest = z.input<typeof createSubscriptionRequest>;
+export type CreateSubscriptionResponse = z.output<typeof createSubscriptionResponse>;
+export type DeleteSubscriptionRequest = z.input<typeof deleteSubscriptionRequest>;
