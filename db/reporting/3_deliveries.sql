@@ -131,14 +131,14 @@ comment on column reporting.deliveries.last_received_at is 'When it was last rec
 select copy_column_comments('reporting.deliveries', 'reporting.applied_deliveries', 'reporting.quarantine');
 
 comment on column reporting.quarantine.quarantine_id  is 'The rejected callback';
-comment on column reporting.quarantine.family         is 'The family of the path that it was sent to; null: no family has this path';
+comment on column reporting.quarantine.family         is 'The family of the path that it was sent to; other: the path for every event; null: no family has this path';
 comment on column reporting.quarantine.business_id    is 'The business id; null if it cannot be read';
 comment on column reporting.quarantine.reason         is 'Why it was rejected';
 comment on column reporting.quarantine.times_received is 'How often it was received';
 comment on column reporting.quarantine.replayed_at    is 'When it was replayed; null: not replayed';
 
 comment on column reporting.schema_drift.event            is 'The event of the callbacks';
-comment on column reporting.schema_drift.field            is 'The field, as a JSON pointer into the callback';
+comment on column reporting.schema_drift.field            is 'The field, as a JSON pointer into the callback; /event: no family lists the event';
 comment on column reporting.schema_drift.kind             is 'unknown: not documented; missing: documented but absent; value: a new short text; other: all others, beyond the limit of rows per event';
 comment on column reporting.schema_drift.value            is 'The new value, if kind is value';
 comment on column reporting.schema_drift.count            is 'Number of callbacks; if kind is other, number of differences';

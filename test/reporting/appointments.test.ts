@@ -2,6 +2,7 @@ import { type Family, families } from '../../src/families/index.ts';
 import { appointmentCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { apply, clear, seconds } from '../support/deliveries.ts';
+import { type PlanNode, rowsRead } from '../support/plans.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -102,4 +103,23 @@ it('versions are read only for completed_at', async () => {
     );
   expect(await plan('booked_at, state')).not.toContain('appointment_versions');
   expect(await plan('completed_at')).toContain('appointment_versions');
+});
+
+it('a condition on business and day reads the appointments of that day alone, and their versions', async () => {
+  const columns =
+    'business_id, appointment_id, status, client_id, last_event, event_time, extra, delivery_id';
+  const fill = (table: string, status: string) => `
+    insert into ${table} (${columns}, received_at, applied_at)
+    select 'b' || n % 2, 'a' || n, '${status}', 'c', 'appointment.created',
+           timestamptz '2024-01-01' + n * interval '1 hour', '{}', gen_random_uuid(), now(), now()
+    from generate_series(1, 6000) as n;
+    analyze ${table};`;
+  await database.pool.query(fill('appointments', 'CM') + fill('appointment_versions', 'BK'));
+  const [row] = await database.rows(
+    `explain (analyze, format json)
+     select * from reporting.appointments_daily where business_id = 'b1' and day = '2024-03-01'`,
+  );
+  const plan = (row!['QUERY PLAN'] as { Plan: PlanNode }[])[0]!.Plan;
+  expect(JSON.stringify(plan)).toContain('appointment_versions');
+  expect(rowsRead(plan, 'Scan')).toBeLessThan(100);
 });
