@@ -52,6 +52,28 @@ create function thing_family(family text) returns text
   end;
 comment on function thing_family is 'The family of the thing that a delivery is about, see thing_of';
 
+-- A function that is not inlined: the statements that store something call it once something was erased, and only then pay
+-- for it. Strict, so that it does nothing without rows.
+create function refused_deliveries(ids uuid[], families text[], envelopes jsonb[]) returns setof uuid
+  language plpgsql stable strict parallel safe rows 1
+as $$
+begin
+  return query
+  select d.id
+  from unnest(ids, families, envelopes) as d (id, family, envelope)
+  cross join (select salt from erasure_salt limit 1) salts
+  cross join lateral (
+    select erasure_hashes(salt, thing_family(d.family), coalesce(d.envelope->>'business_id', ''),
+                          thing_of(d.family, d.envelope), patient_of(d.envelope)) as hashes offset 0
+  ) about
+  where exists (
+    select from erased e
+    where e.hash = any(about.hashes) and e.until >= coalesce(callback_time(d.envelope->>'event_time'), '-infinity')
+  );
+end
+$$;
+comment on function refused_deliveries is 'Those of some deliveries that are about an erased patient, or about a thing of one';
+
 ----------------------------------------------------------------------------------------------------------- Families
 
 alter table consent_forms add column type text;

@@ -12,13 +12,7 @@ import { refusedAmong } from './refused.ts';
 const statement = `
 with incoming as materialized (
   select * from jsonb_to_recordset($1::jsonb) as incoming(id uuid, family text, copies int, envelope jsonb) order by id
-), ${refusedAmong('incoming', {
-  family: 'thing_family(i.family)',
-  business: "coalesce(i.envelope->>'business_id', '')",
-  thing: 'thing_of(i.family, i.envelope)',
-  patient: 'patient_of(i.envelope)',
-  eventTime: "callback_time(i.envelope->>'event_time')",
-})}, stored as (
+), ${refusedAmong('incoming')}, stored as (
   insert into inbox (id, event, family, client_id, business_id, event_time, envelope)
   select id, coalesce(envelope->>'event', envelope->>'event_type'), family, coalesce(envelope->>'client_id', ''),
          coalesce(envelope->>'business_id', ''), callback_time(envelope->>'event_time'), envelope

@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import { uuidV8 } from '../uuid.ts';
 import { Unavailable } from './delivery.ts';
 import { GroupCommit } from './group-commit.ts';
-import { subjectOfBody } from './patient-in-body.ts';
+import { envelopeOf, subjectOfBody } from './patient-in-body.ts';
 import { refusedAmong } from './refused.ts';
 import type { Rejection } from './rejection.ts';
 
@@ -31,15 +31,9 @@ export interface QuarantineOptions {
 const statement = `
 with rejected as materialized (
   select *
-  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::jsonb[])
-    as rejected(id, path, reason, errors, body, acknowledged, subject)
-), ${refusedAmong('rejected', {
-  family: "i.subject->>'family'",
-  business: "i.subject->>'business'",
-  thing: "i.subject->>'thing'",
-  patient: "i.subject->>'patient'",
-  eventTime: "callback_time(i.subject->>'eventTime')",
-})}
+  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::jsonb[])
+    as rejected(id, path, reason, errors, body, acknowledged, family, envelope)
+), ${refusedAmong('rejected')}
 insert into quarantine (id, path, reason, errors, body, acknowledged, count)
 select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), count(*)
 from rejected
@@ -104,6 +98,8 @@ export class Quarantine {
   }
 
   private async commit(rejected: RejectedBody[]): Promise<undefined[]> {
+    const { families } = this.options;
+    const subjects = rejected.map(({ body, family }) => subjectOfBody(body, families, family));
     await this.options.pool.query({
       name: 'quarantine',
       text: statement,
@@ -114,9 +110,8 @@ export class Quarantine {
         rejected.map(({ errors }) => JSON.stringify(errors)),
         rejected.map(({ body }) => `\\x${body.toString('hex')}`),
         rejected.map(({ acknowledged = false }) => acknowledged),
-        rejected.map(({ body, family }) =>
-          JSON.stringify(subjectOfBody(body, this.options.families, family)),
-        ),
+        subjects.map(({ family }) => family),
+        subjects.map((subject) => JSON.stringify(envelopeOf(subject, families))),
       ],
     });
     if (performance.now() - this.lastEviction > evictEveryMs) {

@@ -12,7 +12,7 @@ import type { Tables } from '../store/tables.ts';
  *
  * @param db a transaction, with the settings `planForAnySize` where the tables may be large
  * @param ids of deliveries in any status
- * @returns the number of rows deleted by table; `deliveries` for those of `inbox`
+ * @returns the number of rows deleted by table, without tables of which none was; `deliveries` for those of `inbox`
  * @throws the database's error
  */
 export async function deleteDeliveries(
@@ -23,10 +23,11 @@ export async function deleteDeliveries(
   const deleted: Record<string, number> = {};
   for (const family of families) {
     const rows = await run<{ business_id: string; thing: string }>(db, rowsStatement(family), [ids]);
-    deleted[family.table] = rows.length;
+    if (rows.length > 0) deleted[family.table] = rows.length;
     if (!family.versions) continue;
     // A statement of its own: it sees versions that another worker has superseded while the rows were being locked.
-    deleted[family.versions] = (await run(db, versionsStatement(family), [ids])).length;
+    const versions = await run(db, versionsStatement(family), [ids]);
+    if (versions.length > 0) deleted[family.versions] = versions.length;
     const things = [rows.map(({ business_id }) => business_id), rows.map(({ thing }) => thing)];
     if (rows.length > 0) await run(db, newestAgainStatement(family), things);
   }

@@ -77,7 +77,7 @@ it.each([
 
 it.each([
   ['an event of another family', { ...receiptCallback(), event: 'mcert.created' }],
-  ['no client', { ...receiptCallback(), client_id: undefined }],
+  ['no event time', { ...receiptCallback(), event_time: undefined }],
   ['no receipt id', receiptCallback({ data: { receipt_id: null } })],
   ['a name that is a number', receiptCallback({ data: { name: 5 } })],
   ['a fraction as a time', { ...receiptCallback(), event_time: 1.5 }],
