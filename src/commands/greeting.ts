@@ -9,17 +9,18 @@ export function greeting(
   families: readonly Family[],
   generated: AdminToken | undefined,
 ): string {
-  const lines = families.flatMap((family) =>
-    config.paths[family.name]!.map((path) => {
-      const name = takesEveryEvent(family) ? 'all events' : family.name.replaceAll('_', ' ');
-      return `  ${name.padEnd(21)}${url}${path}`;
-    }),
-  );
+  const shown = families.filter((family) => family.path.isBasic || takesEveryEvent(family));
+  const [first] = shown.flatMap(({ name }) => config.paths[name]!);
+  const lines = shown.flatMap((family) => {
+    const name = takesEveryEvent(family) ? 'every event' : family.name.replaceAll('_', ' ');
+    return config.paths[family.name]!.slice(0, 1).map((path) => `  ${name.padEnd(16)}${url}${path}`);
+  });
   return `
 The service is ready. Callback URLs:
 
 ${lines.join('\n')}
-${config.adminToken ? consoleHint(url, generated) : ''}${config.authentication.signingKeys.length > 0 ? '' : example(`${url}${config.paths.receipt?.[0]}`)}
+  (.env.example lists the paths of all families)
+${config.adminToken ? consoleHint(url, generated) : ''}${config.authentication.signingKeys.length > 0 ? '' : example(`${url}${first}`)}
 `;
 }
 

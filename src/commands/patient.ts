@@ -92,7 +92,9 @@ function show(env: Environment, patient: Patient): Promise<void> {
   return withDatabase(env, async ({ database: { db } }) => {
     const data = await readPatient(db, families, patient);
     await logCommand(db, accessTo(patient, data, 'reveal'));
-    const counts = Object.entries(data).flatMap(([table, { length }]) => (length > 0 ? [[table, String(length)]] : []));
+    const counts = Object.entries(data).flatMap(([table, { length }]) =>
+      length > 0 ? [[table, String(length)]] : [],
+    );
     process.stdout.write(`${tableOf(['table', 'rows'], counts)}\n`);
     const names = ['id', 'event', 'business_id', 'event_time', 'received_at', 'status'];
     const deliveries = data.deliveries!.map(({ columns }) => names.map((name) => columns[name] ?? ''));

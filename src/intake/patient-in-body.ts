@@ -39,10 +39,14 @@ export function subjectOfBody(body: Buffer, families: readonly Family[], sentTo?
 }
 
 /** A delivery about the same, which the function refused_deliveries can read. */
-export function envelopeOf({ family, business, eventTime, thing, patient }: SubjectOfBody, families: readonly Family[]) {
+export function envelopeOf(
+  { family, business, eventTime, thing, patient }: SubjectOfBody,
+  families: readonly Family[],
+) {
   const { fields = {}, identifiedBy } = families.find(({ name }) => name === family) ?? {};
   // Any other text would be no number.
-  const isReadable = thing !== null && (fields[identifiedBy!]?.json !== 'numeric' || /^\d{1,15}$/.test(thing));
+  const isReadable =
+    thing !== null && (fields[identifiedBy!]?.json !== 'numeric' || /^\d{1,15}$/.test(thing));
   const id = identifiedBy && isReadable ? { [identifiedBy]: thing } : {};
   return { business_id: business, event_time: eventTime, data: { patient_id: patient, ...id } };
 }
