@@ -276,6 +276,7 @@ comment on column admission_events.admission_id is 'The admission, as the callba
 comment on column admission_events.extra        is 'Fields that are not documented';
 comment on column admission_events.delivery_id  is 'The delivery that this row was written from';
 create index admission_events_of_admission on admission_events (business_id, admission_id);
+create index admission_events_day on admission_events using brin (reporting.day(event_time) date_minmax_multi_ops);
 
 create table admission_clearances (
   business_id    text        not null,
@@ -300,6 +301,7 @@ comment on column admission_clearances.admission_id   is 'The admission, as the 
 comment on column admission_clearances.extra          is 'Fields that are not documented';
 comment on column admission_clearances.delivery_id    is 'The delivery that this row was written from';
 create index admission_clearances_of_admission on admission_clearances (business_id, admission_id);
+create index admission_clearances_day on admission_clearances using brin (reporting.day(event_time) date_minmax_multi_ops);
 
 create table admission_estimates (
   business_id  text        not null,
@@ -329,6 +331,7 @@ comment on column admission_estimates.admission_id is 'The admission, as the cal
 comment on column admission_estimates.extra        is 'Fields that are not documented';
 comment on column admission_estimates.delivery_id  is 'The delivery that this row was written from';
 create index admission_estimates_of_admission on admission_estimates (business_id, admission_id);
+create index admission_estimates_day on admission_estimates using brin (reporting.day(event_time) date_minmax_multi_ops);
 
 create table notices (
   business_id      text        not null,
