@@ -376,6 +376,14 @@ comment on column other_events.extra       is 'The data of the callback';
 comment on column other_events.delivery_id is 'The delivery that this row was written from';
 create index other_events_day on other_events using brin (reporting.day(event_time) date_minmax_multi_ops);
 
+create function patient_about(family text, business text, envelope jsonb) returns text
+  language sql stable parallel safe
+  return coalesce(patient_of(envelope), (
+    select pid from admissions a
+    where thing_family(family) = 'admission' and a.business_id = business and a.id = thing_of(family, envelope)
+  ));
+comment on function patient_about is 'The patient that a callback names or, where it is about a part of an admission, the admission';
+
 -- What is derived from a delivery is deleted with it.
 create or replace function forget_deliveries() returns trigger language plpgsql as $$
 begin
