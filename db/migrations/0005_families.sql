@@ -277,6 +277,7 @@ comment on column admission_events.admission_id is 'The admission, as the callba
 comment on column admission_events.extra        is 'Fields that are not documented';
 comment on column admission_events.delivery_id  is 'The delivery that this row was written from';
 create index admission_events_of_admission on admission_events (business_id, admission_id);
+create index admission_events_day on admission_events using brin (reporting.day(event_time) date_minmax_multi_ops);
 
 create table admission_clearances (
   business_id    text        not null,
@@ -301,6 +302,7 @@ comment on column admission_clearances.admission_id   is 'The admission, as the 
 comment on column admission_clearances.extra          is 'Fields that are not documented';
 comment on column admission_clearances.delivery_id    is 'The delivery that this row was written from';
 create index admission_clearances_of_admission on admission_clearances (business_id, admission_id);
+create index admission_clearances_day on admission_clearances using brin (reporting.day(event_time) date_minmax_multi_ops);
 
 create table admission_estimates (
   business_id  text        not null,
@@ -330,6 +332,7 @@ comment on column admission_estimates.admission_id is 'The admission, as the cal
 comment on column admission_estimates.extra        is 'Fields that are not documented';
 comment on column admission_estimates.delivery_id  is 'The delivery that this row was written from';
 create index admission_estimates_of_admission on admission_estimates (business_id, admission_id);
+create index admission_estimates_day on admission_estimates using brin (reporting.day(event_time) date_minmax_multi_ops);
 
 create table notices (
   business_id      text        not null,
@@ -373,6 +376,14 @@ comment on table  other_events             is 'Each event that no family lists y
 comment on column other_events.extra       is 'The data of the callback';
 comment on column other_events.delivery_id is 'The delivery that this row was written from';
 create index other_events_day on other_events using brin (reporting.day(event_time) date_minmax_multi_ops);
+
+create function patient_about(family text, business text, envelope jsonb) returns text
+  language sql stable parallel safe
+  return coalesce(patient_of(envelope), (
+    select pid from admissions a
+    where thing_family(family) = 'admission' and a.business_id = business and a.id = thing_of(family, envelope)
+  ));
+comment on function patient_about is 'The patient that a callback names or, where it is about a part of an admission, the admission';
 
 -- What is derived from a delivery is deleted with it.
 create or replace function forget_deliveries() returns trigger language plpgsql as $$

@@ -1,7 +1,7 @@
 -- Receipts and their versions. The common columns are listed once, for all views of receipts.
 
--- Orders the versions of a receipt that have the same event time, as the worker does: without the time of its
--- change a deletion is the last of its second, and any other event the first.
+-- Orders versions that have the same event time, as the worker does: without the time of its change a deletion is the
+-- last of its second, and any other event the first.
 create or replace function reporting.change_time(event text, updated_at timestamptz) returns timestamptz
   language sql immutable parallel safe
   return case
@@ -12,7 +12,10 @@ create or replace function reporting.change_time(event text, updated_at timestam
 -- Of two events at the same time, the later one in the life cycle is newer, as in the worker.
 create or replace function reporting.rank(event text) returns integer
   language sql immutable parallel safe
-  return array_position(array['receipt.created', 'receipt.updated', 'receipt.deleted'], event);
+  return array_position(array[
+    'receipt.created', 'receipt.updated', 'receipt.deleted',
+    'appointment.created', 'appointment.updated', 'appointment.statuschange', 'appointment.assessments.taken'
+  ], event);
 
 do $do$
 declare
@@ -50,21 +53,7 @@ declare
     received_at,
     applied_at
   $$;
-  missing record;
 begin
-  -- receipt_versions has every column of receipts, also those that a migration added.
-  for missing in
-    select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute r
-    where attrelid = 'receipts'::regclass and attnum > 0 and not attisdropped
-      and not exists (
-        select from pg_attribute v
-        where v.attrelid = 'receipt_versions'::regclass and v.attname = r.attname and not v.attisdropped
-      )
-    order by attnum
-  loop
-    execute format('alter table receipt_versions add column %I %s', missing.name, missing.type);
-  end loop;
-
   execute format($$
     create or replace view reporting.all_receipts as
     select business_id, receipt_id, reporting.day(coalesce(created_at, event_time)) as day, last_event, deleted_at, %s
@@ -175,8 +164,8 @@ comment on view reporting.receipt_history      is 'Every version of each receipt
 comment on view reporting.receipts_daily       is 'Totals of the receipts of a day, for each business, clinic and doctor';
 
 comment on function reporting.receipts_as_of   is 'The rows of all_receipts at a moment in the past: one for each receipt that was already applied, deleted ones included';
-comment on function reporting.change_time      is 'Orders versions of a receipt that have the same event time: by the time of the change; without one, a deletion is last and any other event first';
-comment on function reporting.rank             is 'The position of an event in the life cycle of a receipt';
+comment on function reporting.change_time      is 'Orders versions of a receipt or an appointment that have the same event time: by the time of the change; without one, a deletion is last and any other event first';
+comment on function reporting.rank             is 'The position of an event in the life cycle of a receipt or an appointment';
 
 comment on column reporting.all_receipts.business_id                is 'The business, by its id in the service';
 comment on column reporting.all_receipts.receipt_id                 is 'The receipt; unique within its business';
@@ -207,7 +196,7 @@ comment on column reporting.all_receipts.remarks                    is 'Remarks 
 comment on column reporting.all_receipts.actor                      is 'Who issued it, such as doctor';
 comment on column reporting.all_receipts.flavour                    is 'A field that the interface does not explain';
 comment on column reporting.all_receipts.archive                    is '0 or 1; the interface does not explain it';
-comment on column reporting.all_receipts.aid                        is 'An id that the interface does not explain; often that of an appointment';
+comment on column reporting.all_receipts.aid                        is 'The appointment; an id of another kind is possible, because the interface does not explain it';
 comment on column reporting.all_receipts.client_id                  is 'The client of the service that sent it';
 comment on column reporting.all_receipts.last_event                 is 'The event that made this row';
 comment on column reporting.all_receipts.event_time                 is 'When that event happened';

@@ -3,7 +3,7 @@
 create or replace view reporting.consent_forms as
 select
   business_id, id as form_id, reporting.day(event_time) as day, event_time, docid as doctor_id,
-  patientid as patient_id, owner, url as pdf_url, sendurlpdf as send_pdf_url, client_id, last_event, delivery_id
+  patientid as patient_id, owner, url as pdf_url, sendurlpdf as send_pdf_url, client_id, last_event, delivery_id, type
 from consent_forms
 where deleted_at is null;
 
@@ -60,6 +60,7 @@ comment on column reporting.consent_forms.patient_id   is 'The patient (patienti
 comment on column reporting.consent_forms.owner        is 'The business; the service calls this field owner';
 comment on column reporting.consent_forms.pdf_url      is 'The form as a PDF';
 comment on column reporting.consent_forms.send_pdf_url is 'A PDF of the form to send (sendurlpdf)';
+comment on column reporting.consent_forms.type         is 'mcert (a medical certificate) or consent; null before the service sent it';
 
 comment on column reporting.review_requests.day                is 'The day of the request';
 comment on column reporting.review_requests.requested_at       is 'When it was requested';

@@ -1,4 +1,4 @@
--- Deliveries, quarantine and schema drift: whether the reports are complete.
+-- Deliveries, quarantine, schema drift and unknown events: whether the reports are complete.
 
 -- The status of a delivery is the table that it is in. PostgreSQL reads only the tables whose status and columns a query
 -- asks for.
@@ -6,7 +6,9 @@ create or replace view deliveries as
 select
   id, i.event, s.family, i.client_id, i.business_id, i.event_time, i.envelope, s.status, s.error,
   1 + coalesce(r.count, 0) as delivery_count, s.received_at,
-  coalesce(r.last_received_at, s.received_at) as last_received_at, s.applied_at
+  coalesce(r.last_received_at, s.received_at) as last_received_at, s.applied_at,
+  i.envelope->>'service' as service, i.envelope->>'transaction_id' as transaction_id,
+  i.envelope->>'partition_id' as partition_id
 from (
   select id, family, 'applied' as status, null::text as error, received_at, applied_at from applied_deliveries
   union all
@@ -60,6 +62,14 @@ create or replace view reporting.schema_drift as
 select event, field, kind, nullif(value, '') as value, count, first_seen, last_seen, example_delivery
 from schema_drift;
 
+-- The day is that of the event, which has an index. The patient is for the access log: no column has it.
+create or replace view reporting.other_events as
+select
+  business_id, delivery_id, reporting.day(event_time) as day, event_time, last_event as event, client_id,
+  patient_of(jsonb_build_object('data', extra)) as patient_id, extra as data
+from other_events
+where deleted_at is null;
+
 create or replace view reporting.delivery_health as
 select
   business_id, family, day, hour,
@@ -90,6 +100,7 @@ comment on view reporting.deliveries         is 'Every accepted callback, withou
 comment on view reporting.applied_deliveries is 'The deliveries that are applied to their tables';
 comment on view reporting.quarantine         is 'Rejected callbacks, without their content';
 comment on view reporting.schema_drift       is 'Differences between callbacks and the documented interface: unknown fields, missing fields, new values';
+comment on view reporting.other_events       is 'Events that no family lists yet, with their data; replaying them gives them their rows once a family does';
 comment on view reporting.delivery_health    is 'Counts and delays of the callbacks of each hour, by business and family';
 comment on function reporting.business_in    is 'The business id in a body; null if it cannot be read';
 
@@ -97,9 +108,12 @@ comment on column deliveries.id             is 'Derived from the event time and 
 comment on column deliveries.envelope       is 'The callback as received';
 comment on column deliveries.status         is 'received: not applied to its table yet; applied: in its table; failed: its data caused an error, see error';
 comment on column deliveries.delivery_count is 'How often it was received';
+comment on column deliveries.service        is 'The part of the service that sent it; null: not named';
+comment on column deliveries.transaction_id is 'What the service calls the transaction; several callbacks may have the same';
+comment on column deliveries.partition_id   is 'What the service calls the partition';
 
 comment on column reporting.deliveries.delivery_id      is 'The delivery; a resend has the same id';
-comment on column reporting.deliveries.family           is 'receipt, consent_form or review_request';
+comment on column reporting.deliveries.family           is 'The family of its event, such as receipt; other: an event that no family lists';
 comment on column reporting.deliveries.event            is 'The event, such as receipt.created';
 comment on column reporting.deliveries.business_id      is 'The business, by its id in the service';
 comment on column reporting.deliveries.client_id        is 'The client of the service that sent it';
@@ -117,14 +131,14 @@ comment on column reporting.deliveries.last_received_at is 'When it was last rec
 select copy_column_comments('reporting.deliveries', 'reporting.applied_deliveries', 'reporting.quarantine');
 
 comment on column reporting.quarantine.quarantine_id  is 'The rejected callback';
-comment on column reporting.quarantine.family         is 'The family of the path that it was sent to; null: no family has this path';
+comment on column reporting.quarantine.family         is 'The family of the path that it was sent to; other: the path for every event; null: no family has this path';
 comment on column reporting.quarantine.business_id    is 'The business id; null if it cannot be read';
 comment on column reporting.quarantine.reason         is 'Why it was rejected';
 comment on column reporting.quarantine.times_received is 'How often it was received';
 comment on column reporting.quarantine.replayed_at    is 'When it was replayed; null: not replayed';
 
 comment on column reporting.schema_drift.event            is 'The event of the callbacks';
-comment on column reporting.schema_drift.field            is 'The field, as a JSON pointer into the callback';
+comment on column reporting.schema_drift.field            is 'The field, as a JSON pointer into the callback; /event: no family lists the event';
 comment on column reporting.schema_drift.kind             is 'unknown: not documented; missing: documented but absent; value: a new short text; other: all others, beyond the limit of rows per event';
 comment on column reporting.schema_drift.value            is 'The new value, if kind is value';
 comment on column reporting.schema_drift.count            is 'Number of callbacks; if kind is other, number of differences';
@@ -132,8 +146,14 @@ comment on column reporting.schema_drift.first_seen       is 'When it was first 
 comment on column reporting.schema_drift.last_seen        is 'When it was last seen';
 comment on column reporting.schema_drift.example_delivery is 'A delivery with this difference';
 
+select copy_column_comments('reporting.deliveries', 'reporting.other_events');
+
+comment on column reporting.other_events.day        is 'The day of the event';
+comment on column reporting.other_events.patient_id is 'The patient, if the data names one in a known spelling';
+comment on column reporting.other_events.data       is 'The data of the callback';
+
 comment on column reporting.delivery_health.business_id                 is 'The business id; of a quarantined callback null if it cannot be read';
-comment on column reporting.delivery_health.family                      is 'receipt, consent_form or review_request; unknown: quarantined, sent to a path of no family';
+comment on column reporting.delivery_health.family                      is 'The family of their events, such as receipt; unknown: quarantined, sent to a path of no family';
 comment on column reporting.delivery_health.day                         is 'The day on which they were received; a condition on it is faster than one on the hour';
 comment on column reporting.delivery_health.hour                        is 'The hour in which they were received';
 comment on column reporting.delivery_health.received                    is 'Accepted callbacks';

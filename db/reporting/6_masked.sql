@@ -19,11 +19,17 @@ declare
   views constant name[] := array[
     'all_receipts', 'receipts', 'deleted_receipts', 'outstanding_receipts', 'receipt_history', 'receipts_daily',
     'consent_forms', 'review_requests', 'activities', 'doctors_daily', 'clinics_daily',
-    'deliveries', 'applied_deliveries', 'delivery_health', 'quarantine', 'schema_drift', 'silence'
+    'appointments', 'appointment_history', 'appointments_daily', 'appointment_payments', 'prescriptions',
+    'payment_requests', 'practice_changes', 'notices',
+    'admissions', 'open_admissions', 'admission_events', 'admission_clearances', 'admission_estimates',
+    'deliveries', 'applied_deliveries', 'delivery_health', 'quarantine', 'schema_drift', 'other_events', 'silence'
   ];
   texts constant name[] := array[
     'business_id', 'client_id', 'clinic_id', 'doctor_id', 'owner', 'patient_id', 'form_id',
-    'family', 'event', 'last_event', 'status', 'actor', 'additional_discount_type', 'reason', 'kind'
+    'aid', 'appointment_id', 'prescription_id', 'partner_clinic_id', 'partner_doctor_id', 'actor_id', 'facility_id',
+    'admission_id', 'event_id', 'clearance_id', 'estimate_id', 'service_id',
+    'family', 'event', 'last_event', 'status', 'actor', 'additional_discount_type', 'reason', 'kind',
+    'type', 'state', 'action', 'stage', 'clearance_type', 'open_clearance_types'
   ];
   readable record;
 begin

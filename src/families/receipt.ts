@@ -13,7 +13,7 @@ export const receipt = defineFamily({
   orderedBy: 'updated_at',
   fields: {
     receipt_id: integerId,
-    aid: text,
+    aid: notPersonal(text),
     doctor_oid: notPersonal(text),
     clinic_id: notPersonal(text),
     patient_oid: text,

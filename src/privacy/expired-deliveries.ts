@@ -101,7 +101,7 @@ const keptFields = ({ name, fields, identifiedBy }: Family) => {
   return sql`when ${name} then ${[...patientFields, ...id]}::text[]`;
 };
 
-const isOfHeld = namesHeld(sql`i.business_id`, sql`patient_of(i.envelope)`);
+const isOfHeld = namesHeld(sql`i.business_id`, sql`patient_about(i.family, i.business_id, i.envelope)`);
 
 interface Found {
   id: string;

@@ -1,20 +1,33 @@
 import { isPublicField, redactEnvelope, redactRow } from '../../src/console/redact.ts';
-import { amount, notPersonal, text } from '../../src/families/field.ts';
-import { defineFamily, families } from '../../src/families/index.ts';
+import { amount, notPersonal, text, time } from '../../src/families/field.ts';
+import { defineFamily, type Family, families } from '../../src/families/index.ts';
 
-const numbersOf = (family: (typeof families)[number]) =>
-  Object.entries(family.fields)
-    .filter(([, { json }]) => json === 'numeric')
+const numbersAndTimesOf = ({ fields }: Family) =>
+  Object.entries(fields)
+    .filter(([, { json, column }]) => json === 'numeric' || column === time.column)
     .map(([name]) => name);
 
+const ids = ['doctor_id', 'clinic_id'];
+const partnerIds = ['partner_doctor_id', 'partner_clinic_id'];
+
 it.each([
-  ['receipt', ['doctor_oid', 'clinic_id', 'receipt_status', 'additional_discount_type', 'actor']],
-  ['consent_form', ['id', 'docid', 'owner']],
-  ['review_request', ['doctor_id', 'clinic_id']],
-])('of a %s the console shows every number, and of its texts only %j', (name, texts) => {
+  ['receipt', ['aid', 'doctor_oid', 'clinic_id', 'receipt_status', 'additional_discount_type', 'actor']],
+  ['consent_form', ['id', 'docid', 'owner', 'type']],
+  ['review_request', [...ids, 'appointment_id']],
+  ['appointment', [...ids, ...partnerIds, 'appointment_id', 'status', 'action']],
+  ['prescription', [...ids, ...partnerIds, 'prescription_id', 'action']],
+  ['payment_request', ['doctor_id', 'appointment_id']],
+  ['practice_change', [...ids, ...partnerIds]],
+  ['admission', ['id', 'bid', 'docid', 'facilityid', 'stage', 'status']],
+  ['admission_event', ['id', 'admission_id', 'kind', 'clearance_type']],
+  ['admission_clearance', ['transaction_id', 'admission_id', 'type', 'status']],
+  ['admission_estimate', ['id', 'admission_id', 'service_id']],
+  ['notice', [...ids, 'appointment_id', 'prescription_id', 'actor_oid']],
+  ['other', []],
+])('of a %s the console shows every number and time, and of its texts only %j', (name, texts) => {
   const family = families.find((one) => one.name === name)!;
   const shown = Object.keys(family.fields).filter((field) => isPublicField([family], field));
-  expect(shown.sort()).toEqual([...numbersOf(family), ...texts].sort());
+  expect(shown.sort()).toEqual([...numbersAndTimesOf(family), ...texts].sort());
 });
 
 describe('a field without a mark', () => {

@@ -6,7 +6,8 @@ import { isPersonal, readColumns } from '../../src/console/reports/query.ts';
 import { reports } from '../../src/console/reports/reports.ts';
 import { csvWriter } from '../../src/csv.ts';
 import { families } from '../../src/families/index.ts';
-import { consentFormCallback, paths, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
+import { paths, receiptCallback, samples } from '../support/callbacks.ts';
+import { canary, canaryOf } from '../support/canary.ts';
 import { apply, clear } from '../support/deliveries.ts';
 import { post } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -17,7 +18,7 @@ const { database, service, visitor, logged, startAnother } = useConsole();
 beforeEach(() => clear(database));
 
 const now = () => Math.floor(Date.now() / 1000);
-const today = () => ({ event_time: now(), data: { created_at: Date.now() } });
+const today = () => ({ event_time: now(), data: { created_at: Date.now(), admission_date: now() } });
 
 it('a stalled download is aborted, and its connection and transaction are released', async () => {
   const { url } = await startAnother({ adminToken, downloads: { stalledMs: 400, totalMs: 60_000 } });
@@ -57,6 +58,18 @@ function parseCsv(csv: string): string[][] {
   return rows;
 }
 
+const withoutPersonalData = new Set([
+  ...[
+    'receipts_daily',
+    'doctors_daily',
+    'clinics_daily',
+    'appointments_daily',
+    'practice_changes',
+    'deleted_receipts',
+  ],
+  ...['delivery_health', 'deliveries', 'silence', 'quarantine', 'schema_drift'],
+]);
+
 it('shows every view of the schema', async () => {
   const views = await database.rows(`select viewname as view from pg_views where schemaname = 'reporting'`);
   // Other views are made of these two.
@@ -85,14 +98,12 @@ it.each(reports.map(({ view }) => view))(
     await database.pool.query('truncate schema_drift');
     expect(await check('')).toHaveLength(1);
     await apply(database, [
-      receiptCallback(today()),
+      ...families.map(({ name }) => samples[name](today())),
       receiptCallback({
         ...today(),
         event: 'receipt.deleted',
         data: { receipt_id: 2, created_at: Date.now() },
       }),
-      consentFormCallback({ event_time: now() }),
-      reviewRequestCallback({ event_time: now() }),
     ]);
     await post(service.url + paths.receipt, { ...receiptCallback(), event_time: 'x' });
     await database.pool.query(
@@ -132,29 +143,26 @@ it.each(['nothing', 'receipts; drop table receipts', '..%2fdeliveries'])(
 );
 
 it('personal data is shown and downloaded only by a posted form, and logged', async () => {
-  const canaries = {
-    name: 'CANARY',
-    mobile: '+915550000000',
-    remarks: 'CANARY',
-    patient_oid: 'CANARY',
-    aid: 'CANARY',
-  };
-  const urls = { receipt_url: 'CANARY', payment_link: 'CANARY', payment_id: 'CANARY', ref_trx_id: 'CANARY' };
-  await apply(database, [
-    receiptCallback({ event_time: now(), data: { created_at: Date.now(), ...canaries, ...urls } }),
-  ]);
-  for (const view of ['receipts', 'all_receipts', 'outstanding_receipts', 'receipt_history']) {
-    expect(await visitor.read(`/reports/${view}`)).not.toMatch(/CANARY|\+91555/);
-    expect(await visitor.read(`/reports/${view}/csv`)).not.toMatch(/CANARY|\+91555/);
+  await apply(
+    database,
+    families.map((family) => canaryOf(family, today())),
+  );
+  const personal = reports.filter(({ view }) => !withoutPersonalData.has(view));
+  expect(personal.length).toBeGreaterThan(15);
+  for (const { view } of reports) {
+    expect(await visitor.read(`/reports/${view}`)).not.toContain(canary);
+    expect(await visitor.read(`/reports/${view}/csv`)).not.toContain(canary);
+  }
+  for (const { view } of personal) {
     logged.length = 0;
-    expect(await (await visitor.post(`/reports/${view}/personal`)).text()).toContain('CANARY');
-    expect(await (await visitor.post(`/reports/${view}/csv`)).text()).toContain('CANARY');
+    expect(await (await visitor.post(`/reports/${view}/personal`)).text()).toContain(canary);
+    expect(await (await visitor.post(`/reports/${view}/csv`)).text()).toContain(canary);
     const entries = await database.rows('select action, filter from access_log order by entry desc limit 2');
     expect(entries).toMatchObject([
       { action: 'download', filter: { report: view } },
       { action: 'reveal', filter: { report: view } },
     ]);
-    expect(logged.join()).not.toContain('CANARY');
+    expect(logged.join()).not.toContain(canary);
   }
 });
 
@@ -167,11 +175,29 @@ it('every report with personal data has the patient, for the access log', async 
   }
 });
 
+it('the default days of open admissions are a year, those of other reports a month', async () => {
+  await apply(database, [
+    samples.admission({ data: { admission_date: now() - 100 * 86_400 } }),
+    samples.appointment({ data: { created_at: now() - 100 * 86_400 } }),
+  ]);
+  const rowsOf = async (view: string) => parseCsv(await visitor.read(`/reports/${view}/csv`)).slice(1);
+  expect(await rowsOf('open_admissions')).toHaveLength(1);
+  expect(await rowsOf('admissions')).toEqual([]);
+  expect(await rowsOf('appointments')).toEqual([]);
+});
+
 it('a text column is personal unless it is marked otherwise', () => {
   const isText = (name: string) => isPersonal(families, name, 'text');
   expect(['name', 'mobile', 'remarks', 'patient_id', 'invented_tomorrow'].every(isText)).toBe(true);
   expect(['clinic_id', 'business_id', 'event', 'actor'].some(isText)).toBe(false);
   expect(isPersonal(families, 'net_amount', 'numeric')).toBe(false);
+});
+
+it('a nested column is personal even if a text of its name is not', () => {
+  for (const type of ['jsonb', 'text[]', 'bytea']) {
+    expect(isPersonal(families, 'clinic_id', type)).toBe(true);
+    expect(isPersonal(families, 'partner_meta', type)).toBe(true);
+  }
 });
 
 it('a download of many rows is streamed: it begins before they have all been read', async () => {

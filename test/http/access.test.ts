@@ -255,6 +255,16 @@ it("a callback of another path's family is rejected", async () => {
   expect(await response.json()).toMatchObject({ status: 422, errors: [{ path: '/event' }] });
 });
 
+it('where only unguessable paths protect callbacks, the documented path of a family is not served', async () => {
+  const path = '/callbacks/e-9d4c1f7be2a05836f1c97d2e';
+  const production = { NODE_ENV: 'production', DATABASE_URL: 'postgres://localhost/x', EVENTS_PATH: path };
+  const config = parseConfig(production, families);
+  const { url } = await start({}, { paths: config.paths });
+  const statusAt = async (at: string) => (await post(url + at, receiptCallback())).status;
+  expect(await statusAt(path)).toBe(200);
+  for (const documented of Object.values(paths)) expect(await statusAt(documented)).toBe(404);
+});
+
 it('production does not start without access checks, and the error says what to set', () => {
   const production = { NODE_ENV: 'production', DATABASE_URL: 'postgres://localhost/x' };
   const parse = (env: Record<string, string>) => () => parseConfig({ ...production, ...env }, families);
@@ -267,6 +277,7 @@ it('production does not start without access checks, and the error says what to 
     { ALLOWED_BUSINESS_IDS: 'x' },
     { ALLOW_UNAUTHENTICATED: 'true' },
     { ROLE: 'worker' },
+    { EVENTS_PATH: unguessable('e') },
     {
       RECEIPTS_PATH: unguessable('r'),
       CONSENT_FORMS_PATH: unguessable('c'),
@@ -275,6 +286,9 @@ it('production does not start without access checks, and the error says what to 
   ];
   for (const way of ways) expect(parse(way)).not.toThrow();
   expect(parse({ RECEIPTS_PATH: unguessable('r') })).toThrow();
+  expect(parse({ EVENTS_PATH: '/events' })).toThrow();
+  expect(parse({ EVENTS_PATH: unguessable('e'), RECEIPTS_PATH: '/receipts' })).toThrow();
+  expect(parse({ EVENTS_PATH: `${unguessable('e')},/events` })).toThrow();
   const guessable = {
     RECEIPTS_PATH: '/hooks/receipt-events-v1',
     CONSENT_FORMS_PATH: '/hooks/consent-form-events-v1',

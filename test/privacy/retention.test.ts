@@ -15,6 +15,7 @@ import {
   history,
   receiptCallback,
   reviewRequestCallback,
+  samples,
 } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { apply, clear, everyRow, insertCallbacks, moveApplied, setTimes } from '../support/deliveries.ts';
@@ -248,6 +249,21 @@ describe('a hold', () => {
       expect([await count('inbox'), await count('quarantine')]).toEqual([0, 0]);
     },
   );
+
+  it('keeps the parts of an admission, which name only the admission', async () => {
+    const of = (id: string, pid: string) => [
+      samples.admission({ event_time: base, data: { id, pid } }),
+      samples.admission_clearance({ event_time: base, transaction_id: `ipd/b/admissions/${id}/clearances/x` }),
+    ];
+    await apply(database, [...of('a1', patient), ...of('a2', 'another')]);
+    await hold('');
+    await run({ admission: since(base + 1), admission_clearance: since(base + 1) });
+    for (const [table, id] of [
+      ['admissions', 'id'],
+      ['admission_clearances', 'admission_id'],
+    ])
+      expect(await database.rows(`select ${id} as id from ${table}`)).toEqual([{ id: 'a1' }]);
+  });
 
   it('of a patient of another business stops nothing', async () => {
     await apply(database, [receiptCallback({ data: { patient_oid: patient } })]);

@@ -71,9 +71,21 @@ it('a change of the zone rebuilds every index on days', async () => {
   await applyReportTimezone(database.db, 'UTC');
   const after = await indexes();
   expect(after.map(({ name }) => name)).toEqual([
+    'admission_clearances_day',
+    'admission_estimates_day',
+    'admission_events_day',
+    'admissions_day',
     'applied_deliveries_of_business',
     'applied_deliveries_times',
+    'appointment_versions_day',
+    'appointments_day',
+    'appointments_received',
     'consent_forms_day',
+    'notices_day',
+    'other_events_day',
+    'payment_requests_day',
+    'practice_changes_day',
+    'prescriptions_day',
     'receipt_versions_day',
     'receipts_day',
     'receipts_received',

@@ -84,7 +84,7 @@ it('an upgrade from 1.0.0 keeps every delivery with its status and times, every 
     expect(before.map((rows) => rows.length)).toEqual([4, 4, 2, 0, 1]);
 
     await migrate(database.db);
-    expect(await read()).toEqual(before);
+    expect(await read()).toMatchObject(before);
 
     const known = [created, updated, waiting, failed].map((callback) => deliveryOf(callback as never));
     expect(await insertDeliveries(database.pool, known)).toEqual(Array(4).fill('duplicate'));

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { migrate } from '../../src/store/migrate.ts';
-import { receiptCallback } from '../support/callbacks.ts';
+import { appointmentCallback, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
 import { ownSchema, readCatalogue, withSchema } from '../support/schema.ts';
@@ -50,6 +50,20 @@ it('a column that receipts gain is a column of their versions, and of every view
     }
     expect(await database.rows('select made_up_amount from reporting.receipts_as_of(now())')).toEqual([
       { made_up_amount: null },
+    ]);
+  });
+});
+
+it('a column that appointments gain is a column of their versions, and does not stop versions from being kept', async () => {
+  const gained = { 'migrations/9001_made_up.sql': 'alter table appointments add column made_up date;' };
+  await withSchema(gained, async (folder) => {
+    await migrate(database.db, undefined, folder);
+    expect((await columnsOf('appointment_versions')).at(-1)).toBe('made_up');
+    await apply(database, [appointmentCallback()]);
+    await apply(database, [appointmentCallback({ event: 'appointment.updated', event_time: 1_700_000_009 })]);
+    expect(await database.rows('select version from reporting.appointment_history order by 1')).toEqual([
+      { version: '1' },
+      { version: '2' },
     ]);
   });
 });

@@ -239,7 +239,7 @@ export function deliveryOf(callback: Callback) {
   const family = families.find(({ events }: Family) => events.includes(callback.event)) as Family | undefined;
   return {
     id: identify(callback, family),
-    family: family?.name ?? 'unlisted',
+    family: family?.name ?? 'other',
     body: Buffer.from(JSON.stringify(callback)),
   };
 }

@@ -67,7 +67,8 @@ export async function setTimes(
 }
 
 export async function clear(database: TestDatabase): Promise<void> {
-  await database.pool.query('truncate inbox, receipts, consent_forms, review_requests, quarantine');
+  const tables = families.map(({ table }) => table);
+  await database.pool.query(`truncate inbox, ${tables.join(', ')}, quarantine`);
 }
 
 /** A time as callbacks contain it, in seconds. */

@@ -78,6 +78,16 @@ const describe = (entered: Record<string, string>) =>
     .map(([name, value]) => `${labels[name] ?? name} ${value}`)
     .join(', ');
 
+/** Ids of appointments are long, and the status has to be visible. */
+function RecordId({ id }: { id: string | null }) {
+  if (id === null) return <Nothing />;
+  return (
+    <span class="cut" title={id}>
+      {id}
+    </span>
+  );
+}
+
 function Lines({ listed, entered }: { listed: Listed; entered: Record<string, string> }) {
   const { rows, older, newer } = listed;
   const [first, last] = [rows[0], rows.at(-1)];
@@ -99,8 +109,8 @@ function Lines({ listed, entered }: { listed: Listed; entered: Record<string, st
             ),
           },
           { head: 'Event', cell: ({ event }) => event },
-          { head: 'Record', cell: ({ record }) => record ?? <Nothing /> },
-          { head: 'Business', cell: ({ business_id }) => business_id },
+          { head: 'Record', cell: ({ record }) => <RecordId id={record} /> },
+          { head: 'Business', cell: ({ business_id }) => business_id || <Nothing /> },
           { head: 'Status', cell: ({ status }) => <Status status={status} /> },
           { head: 'First received', cell: ({ received_at }) => <Moment at={received_at} /> },
           { head: 'Received', cell: ({ delivery_count }) => formatTimes(delivery_count), numeric: true },

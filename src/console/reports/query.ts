@@ -18,15 +18,22 @@ export interface ReportColumn {
 
 // Of the views alone: columns that are no field of a family by this name, and cannot identify a patient.
 const publicViewColumns = new Set([
-  ...['form_id', 'family', 'event', 'status', 'error', 'reason', 'field', 'kind', 'value'],
+  ...['form_id', 'family', 'event', 'status', 'error', 'reason', 'field', 'kind', 'value', 'state'],
+  ...['actor_id', 'facility_id', 'event_id', 'estimate_id', 'clearance_id', 'open_clearance_types'],
 ]);
 
-/** Whether a column may hold personal data: every text does unless it is marked. */
+// As format_type writes them. Others, such as jsonb, may contain anything.
+const publicTypes = new Set([
+  ...['boolean', 'integer', 'bigint', 'numeric', 'date', 'timestamp with time zone', 'interval', 'uuid'],
+]);
+
+/** Whether a column may hold personal data: every text does unless it is marked, and every nested value does. */
 export const isPersonal = (families: readonly Family[], name: string, type: string) =>
-  type === 'text' &&
-  !publicViewColumns.has(name) &&
-  !publicColumns.has(name) &&
-  !isPublicField(families, name);
+  !publicTypes.has(type) &&
+  !(
+    type === 'text' &&
+    (publicViewColumns.has(name) || publicColumns.has(name) || isPublicField(families, name))
+  );
 
 /** The columns of a report in their order. */
 export async function readColumns(

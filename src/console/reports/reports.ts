@@ -22,6 +22,8 @@ export interface Report {
   order: string;
   /** Whether the indexes below the view begin with the business, so that a query has to name one. */
   leadsWithBusiness?: boolean;
+  /** How many days are shown if none are asked for, instead of 30. */
+  days?: number;
   chart?: ReportChart;
 }
 
@@ -59,6 +61,57 @@ export const reports: readonly Report[] = [
       title: 'Amount due by day of the receipt, in rupees',
       series: { due: 'sum(due_amount)' },
       amounts: true,
+    },
+  },
+  {
+    view: 'appointments_daily',
+    title: 'Appointments per day',
+    about:
+      'Appointments booked per clinic, doctor and day: completed, cancelled, without a prescription, and the time from booking to completion.',
+    order: 'day desc, business_id, clinic_id, doctor_id',
+    leadsWithBusiness: true,
+    chart: {
+      title: 'Appointments per day by what became of them',
+      stacked: true,
+      series: {
+        completed: 'sum(completed)',
+        cancelled: 'sum(cancelled)',
+        booked: 'sum(booked)',
+        ongoing: 'sum(ongoing)',
+        other: 'sum(other)',
+      },
+    },
+  },
+  {
+    view: 'appointment_payments',
+    title: 'Payments of appointments',
+    about: 'What was billed, requested and paid per appointment and day.',
+    order: 'day desc, business_id, appointment_id',
+    leadsWithBusiness: true,
+    chart: {
+      title: 'Amounts per day, in rupees',
+      kind: 'line',
+      series: {
+        billed: 'sum(billed_amount)',
+        requested: 'sum(requested_amount)',
+        paid: 'sum(paid_amount)',
+        due: 'sum(due_amount)',
+      },
+      amounts: true,
+    },
+  },
+  {
+    view: 'open_admissions',
+    title: 'Open admissions',
+    about:
+      'Admissions under way, with their open clearances, and the amounts estimated, billed and paid; their day is that of the admission.',
+    order: 'admitted_at, business_id, admission_id',
+    leadsWithBusiness: true,
+    days: 365,
+    chart: {
+      title: 'Open admissions by days since the admission',
+      by: `case when days_since_admission <= 1 then '0 to 1' when days_since_admission <= 3 then '2 to 3'
+             when days_since_admission <= 7 then '4 to 7' else 'more than 7' end`,
     },
   },
   {
@@ -119,6 +172,84 @@ export const reports: readonly Report[] = [
     chart: { title: 'Review requests per day' },
   },
   {
+    view: 'appointments',
+    title: 'Appointments',
+    about: 'The newest version of each appointment; its day is the day it was booked.',
+    order: 'booked_at desc, business_id, appointment_id',
+    leadsWithBusiness: true,
+    chart: { title: 'Appointments per status', by: 'state' },
+  },
+  {
+    view: 'appointment_history',
+    title: 'Appointment history',
+    about: 'Every version of every appointment; its day is the day it was received.',
+    order: 'received_at desc, business_id, appointment_id, version desc',
+    leadsWithBusiness: true,
+  },
+  {
+    view: 'prescriptions',
+    title: 'Prescriptions',
+    about: 'The newest version of each prescription; its day is that of its last event.',
+    order: 'event_time desc, business_id, prescription_id',
+    chart: { title: 'Prescriptions per day' },
+  },
+  {
+    view: 'payment_requests',
+    title: 'Payment requests',
+    about: 'Requests to patients to pay.',
+    order: 'requested_at desc, business_id, delivery_id',
+    chart: {
+      title: 'Amount requested per day, in rupees',
+      series: { requested: 'sum(net_amount)' },
+      amounts: true,
+    },
+  },
+  {
+    view: 'practice_changes',
+    title: 'Practice changes',
+    about: 'Doctors who started or stopped practising, or became available.',
+    order: 'event_time desc, business_id, delivery_id',
+  },
+  {
+    view: 'notices',
+    title: 'Notices',
+    about: 'Reminders and other messages to patients, and doctors who joined a consultation.',
+    order: 'event_time desc, business_id, delivery_id',
+    chart: { title: 'Notices by event', by: 'event' },
+  },
+  {
+    view: 'admissions',
+    title: 'Admissions',
+    about: 'The newest version of each admission, ended ones included.',
+    order: 'admitted_at desc, business_id, admission_id',
+    leadsWithBusiness: true,
+    chart: { title: 'Admissions per day' },
+  },
+  {
+    view: 'admission_events',
+    title: 'Events of admissions',
+    about: 'The newest version of each event of an admission.',
+    order: 'happened_at desc, business_id, event_id',
+  },
+  {
+    view: 'admission_clearances',
+    title: 'Clearances of admissions',
+    about: 'The newest version of each clearance of an admission, and whether it is open.',
+    order: 'event_time desc, business_id, clearance_id',
+    chart: {
+      title: 'Clearances by kind',
+      stacked: true,
+      by: `coalesce(type, 'none')`,
+      series: { given: 'count(*) filter (where not is_open)', open: 'count(*) filter (where is_open)' },
+    },
+  },
+  {
+    view: 'admission_estimates',
+    title: 'Estimates of admissions',
+    about: 'The newest version of each estimate of what an admission will cost.',
+    order: 'event_time desc, business_id, estimate_id',
+  },
+  {
     view: 'delivery_health',
     title: 'Delivery health',
     about: 'Callbacks per hour, their status, and their processing times.',
@@ -159,5 +290,12 @@ export const reports: readonly Report[] = [
     title: 'Schema drift',
     about: 'Differences between callbacks and the documented interface.',
     order: 'last_seen desc, event, field, kind, value',
+  },
+  {
+    view: 'other_events',
+    title: 'Unknown events',
+    about: 'Events that no family lists yet, with their data.',
+    order: 'event_time desc, delivery_id',
+    chart: { title: 'Unknown events by event', by: 'event' },
   },
 ];

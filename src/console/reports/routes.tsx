@@ -22,7 +22,7 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
   const parse = async (req: Request, revealed: boolean) => {
     const report = reports.find(({ view }) => view === req.params.view);
     if (!report) throw new NotFound('There is no such report.');
-    const filter = readReportForm(revealed ? req.body : req.query, timezone);
+    const filter = readReportForm(revealed ? req.body : req.query, timezone, report.days);
     const columns = await readColumns(db, report, families);
     const shown = columns.filter(({ personal }) => revealed || !personal);
     return { report, filter, columns, shown, from: fromView(report, columns, filter) };

@@ -1,0 +1,254 @@
+-- Appointments and what belongs to them: prescriptions, payments, messages, and when doctors practise.
+
+-- The service's codes are written here alone. Others may come.
+create or replace function reporting.appointment_state(status text) returns text
+  language sql immutable parallel safe
+  return case status
+    when 'BK'   then 'booked'
+    when 'OG'   then 'ongoing'
+    when 'CM'   then 'completed'
+    when 'CMNP' then 'completed_without_prescription'
+    when 'CN'   then 'cancelled_by_patient'
+    when 'CND'  then 'cancelled_by_doctor'
+    when 'CNS'  then 'cancelled_by_staff'
+    else 'other'
+  end;
+
+-- Versions are looked up for completed appointments only, and only if completed_at is selected: an aggregate returns one
+-- row, so that PostgreSQL can leave the join out.
+create or replace view reporting.appointments as
+select
+  a.business_id, a.appointment_id, reporting.day(coalesce(a.created_at, a.event_time)) as day,
+  coalesce(a.created_at, a.event_time) as booked_at, completion.completed_at, a.modified_at, a.status,
+  reporting.appointment_state(a.status) as state, a.clinic_id, a.doctor_id, a.patient_id, a.partner_appointment_id,
+  a.partner_clinic_id, a.partner_doctor_id, a.partner_patient_id, a.action, a.client_id, a.last_event, a.event_time,
+  a.delivery_id, a.received_at, a.applied_at, a.custom_attributes, a.workflow_data, a.partner_meta
+from appointments a
+left join lateral (
+  select (array_agg(
+    coalesce(v.modified_at, v.event_time)
+    order by v.event_time, reporting.change_time(v.last_event, v.modified_at), reporting.rank(v.last_event), v.delivery_id
+  ))[1] as completed_at
+  from (
+    select a.status, a.modified_at, a.event_time, a.last_event, a.delivery_id
+    union all
+    select v.status, v.modified_at, v.event_time, v.last_event, v.delivery_id
+    from appointment_versions v
+    where v.appointment_id = a.appointment_id and v.business_id = a.business_id
+  ) v
+  where reporting.appointment_state(a.status) like 'completed%'
+    and reporting.appointment_state(v.status) like 'completed%'
+) completion on true
+where a.deleted_at is null;
+
+-- The newest version is in appointments, the others are in appointment_versions.
+create or replace view reporting.appointment_history as
+select
+  business_id, appointment_id,
+  1 + (
+    select count(*)
+    from appointment_versions earlier
+    where earlier.appointment_id = v.appointment_id and earlier.business_id = v.business_id
+      and earlier.delivery_id <> v.delivery_id and earlier.event_time <= v.event_time
+      and (earlier.event_time, reporting.change_time(earlier.last_event, earlier.modified_at),
+           reporting.rank(earlier.last_event), earlier.delivery_id)
+        < (v.event_time, reporting.change_time(v.last_event, v.modified_at), reporting.rank(v.last_event), v.delivery_id)
+  ) as version,
+  last_event as event, reporting.day(received_at) as day, status, reporting.appointment_state(status) as state,
+  modified_at, coalesce(created_at, event_time) as booked_at, clinic_id, doctor_id, patient_id, client_id, event_time,
+  delivery_id, received_at, applied_at
+from (select * from appointments union all select * from appointment_versions) v;
+
+create or replace view reporting.appointments_daily as
+select
+  business_id, clinic_id, doctor_id, day,
+  count(*) as appointments,
+  count(*) filter (where state = 'booked') as booked,
+  count(*) filter (where state = 'ongoing') as ongoing,
+  count(*) filter (where state like 'completed%') as completed,
+  count(*) filter (where state = 'completed_without_prescription') as completed_without_prescription,
+  count(*) filter (where state like 'cancelled%') as cancelled,
+  count(*) filter (where state = 'cancelled_by_patient') as cancelled_by_patient,
+  count(*) filter (where state = 'cancelled_by_doctor') as cancelled_by_doctor,
+  count(*) filter (where state = 'cancelled_by_staff') as cancelled_by_staff,
+  count(*) filter (where state = 'other') as other,
+  round(avg((state like 'completed%')::integer), 4) as completed_share,
+  round(avg((state like 'cancelled%')::integer), 4) as cancelled_share,
+  round(avg((state = 'completed_without_prescription')::integer) filter (where state like 'completed%'), 4)
+    as without_prescription_share,
+  round(extract(epoch from avg(completed_at - booked_at)) / 3600, 2) as completion_average_hours,
+  round(extract(epoch from percentile_cont(0.5) within group (order by completed_at - booked_at)) / 3600, 2)
+    as completion_median_hours
+from reporting.appointments
+group by business_id, clinic_id, doctor_id, day;
+
+create or replace view reporting.prescriptions as
+select
+  business_id, prescription_id, reporting.day(event_time) as day, coalesce(created_at, event_time) as prescribed_at,
+  modified_at, action, clinic_id, doctor_id, patient_id, partner_appointment_id, partner_clinic_id, partner_doctor_id,
+  partner_patient_id, current_version, previous_version, prescription_url as pdf_url,
+  prescription_url_print as print_pdf_url, client_id, last_event, event_time, delivery_id, partner_meta
+from prescriptions
+where deleted_at is null;
+
+create or replace view reporting.payment_requests as
+select
+  business_id, delivery_id, reporting.day(event_time) as day, event_time as requested_at, appointment_id, doctor_id,
+  patient_id, net_amount, url as payment_link, client_id
+from payment_requests
+where deleted_at is null;
+
+-- Receipts without an appointment and erased receipts have a row too, so that a day's amounts are those of receipts_daily.
+create or replace view reporting.appointment_payments as
+select
+  p.business_id, p.appointment_id, p.day, a.clinic_id, a.doctor_id, a.patient_id, a.status, p.receipts, p.payment_requests,
+  p.billed_amount, p.requested_amount, p.paid_amount, p.due_amount
+from (
+  select
+    business_id, appointment_id, day, sum(receipts) as receipts, sum(payment_requests) as payment_requests,
+    coalesce(sum(billed_amount), 0) as billed_amount, coalesce(sum(requested_amount), 0) as requested_amount,
+    coalesce(sum(paid_amount), 0) as paid_amount, coalesce(sum(due_amount), 0) as due_amount
+  from (
+    select business_id, nullif(aid, '') as appointment_id, day, 1 as receipts, 0 as payment_requests,
+           net_amount as billed_amount, null::numeric as requested_amount, paid_amount, due_amount
+    from reporting.receipts
+    union all
+    select business_id, null, day, 1, 0, net_amount, null, amount_paid, amount_due from erased_receipts where not is_deleted
+    union all
+    select business_id, nullif(appointment_id, ''), day, 0, 1, null, net_amount, null, null from reporting.payment_requests
+  ) payments
+  group by business_id, appointment_id, day
+) p
+left join appointments a on a.business_id = p.business_id and a.appointment_id = p.appointment_id;
+
+create or replace view reporting.practice_changes as
+select
+  business_id, delivery_id, reporting.day(event_time) as day, event_time, last_event as event, clinic_id, doctor_id,
+  partner_clinic_id, partner_doctor_id, created_at, modified_at, client_id
+from practice_changes
+where deleted_at is null;
+
+create or replace view reporting.notices as
+select
+  business_id, delivery_id, reporting.day(event_time) as day, event_time, last_event as event, appointment_id, clinic_id,
+  doctor_id, patient_id, coalesce(doc_name, doctor_name) as doctor_name, patient_name, prescription_id,
+  prescription_url as pdf_url, actor_oid as actor_id, booking_link, due_date, vaccines, client_id
+from notices
+where deleted_at is null;
+
+comment on function reporting.appointment_state is 'The meaning of a status of an appointment: BK booked, OG ongoing, CM completed, CMNP completed_without_prescription, CN, CND and CNS cancelled_by_patient, cancelled_by_doctor and cancelled_by_staff; other: any other status';
+
+comment on view reporting.appointments         is 'The newest version of each appointment';
+comment on view reporting.appointment_history  is 'Every version of each appointment, one row each; order by version';
+comment on view reporting.appointments_daily   is 'Appointments booked on a day, for each business, clinic and doctor: how many, what became of them, and how long that took';
+comment on view reporting.prescriptions        is 'The newest version of each prescription';
+comment on view reporting.payment_requests     is 'Requests to patients to pay';
+comment on view reporting.appointment_payments is 'What was billed, requested and paid for each appointment on a day: the receipts of the appointment and its payment requests';
+comment on view reporting.practice_changes     is 'Doctors who started or stopped practising, or became available';
+comment on view reporting.notices              is 'Messages to patients (reminders, prescriptions), and doctors who joined a consultation';
+
+select copy_column_comments('reporting.all_receipts', 'reporting.appointments', 'reporting.appointment_history',
+                            'reporting.prescriptions', 'reporting.payment_requests', 'reporting.practice_changes',
+                            'reporting.notices');
+
+comment on column reporting.appointments.appointment_id         is 'The appointment; unique within its business';
+comment on column reporting.appointments.day                    is 'The day on which it was booked';
+comment on column reporting.appointments.booked_at              is 'When it was booked (created_at); if the service does not send that, the time of its last event';
+comment on column reporting.appointments.completed_at           is 'When the first version that completed it was made (modified_at; if the service does not send that, the time of its event); null: it is not completed';
+comment on column reporting.appointments.modified_at            is 'When the service last changed the appointment, by its own clock';
+comment on column reporting.appointments.status                 is 'The status that the service sends, such as BK';
+comment on column reporting.appointments.state                  is 'What the status means: booked, ongoing, completed, completed_without_prescription, cancelled_by_patient, cancelled_by_doctor, cancelled_by_staff, or other';
+comment on column reporting.appointments.clinic_id              is 'The clinic';
+comment on column reporting.appointments.doctor_id              is 'The doctor';
+comment on column reporting.appointments.patient_id             is 'The patient';
+comment on column reporting.appointments.partner_appointment_id is 'The appointment, by its id in the partner’s system';
+comment on column reporting.appointments.partner_clinic_id      is 'The clinic, by its id in the partner’s system';
+comment on column reporting.appointments.partner_doctor_id      is 'The doctor, by the id in the partner’s system';
+comment on column reporting.appointments.partner_patient_id     is 'The patient, by the id in the partner’s system';
+comment on column reporting.appointments.action                 is 'The action that the service names; the interface does not explain it';
+comment on column reporting.appointments.custom_attributes      is 'Labels and tags, as the service sends them';
+comment on column reporting.appointments.workflow_data          is 'The result of each assessment, by its id';
+comment on column reporting.appointments.partner_meta           is 'Data of the partner';
+
+select copy_column_comments('reporting.appointments', 'reporting.appointment_history', 'reporting.prescriptions',
+                            'reporting.payment_requests', 'reporting.practice_changes', 'reporting.notices',
+                            'reporting.appointments_daily', 'reporting.appointment_payments');
+
+comment on column reporting.appointment_history.version     is 'The number of the version, from 1; the highest is the current one';
+comment on column reporting.appointment_history.event       is 'The event, such as appointment.statuschange';
+comment on column reporting.appointment_history.day         is 'The day on which the callback was received';
+comment on column reporting.appointment_history.modified_at is 'When the service made this version, by its own clock';
+comment on column reporting.appointment_history.booked_at   is 'When it was booked; if the version does not contain that, the time of its event';
+comment on column reporting.appointment_history.event_time  is 'When it happened';
+comment on column reporting.appointment_history.delivery_id is 'The delivery that contained this version';
+comment on column reporting.appointment_history.received_at is 'When the callback was first received';
+
+comment on column reporting.appointments_daily.clinic_id                      is 'The clinic; null: appointments without a clinic';
+comment on column reporting.appointments_daily.doctor_id                      is 'The doctor; null: appointments without a doctor';
+comment on column reporting.appointments_daily.day                            is 'The day on which the appointments were booked';
+comment on column reporting.appointments_daily.appointments                   is 'Number of appointments: the sum of booked, ongoing, completed, cancelled and other';
+comment on column reporting.appointments_daily.booked                         is 'Of these, the number booked and not begun';
+comment on column reporting.appointments_daily.ongoing                        is 'Of these, the number under way';
+comment on column reporting.appointments_daily.completed                      is 'Of these, the number completed, with or without a prescription';
+comment on column reporting.appointments_daily.completed_without_prescription is 'Of the completed ones, the number without a prescription';
+comment on column reporting.appointments_daily.cancelled                      is 'Of all, the number cancelled: the sum of the next three';
+comment on column reporting.appointments_daily.cancelled_by_patient           is 'The number cancelled by the patient';
+comment on column reporting.appointments_daily.cancelled_by_doctor            is 'The number cancelled by the doctor';
+comment on column reporting.appointments_daily.cancelled_by_staff             is 'The number cancelled by staff';
+comment on column reporting.appointments_daily.other                          is 'The number with another status, or none';
+comment on column reporting.appointments_daily.completed_share                is 'completed as a share of all appointments, from 0 to 1';
+comment on column reporting.appointments_daily.cancelled_share                is 'cancelled as a share of all appointments, from 0 to 1';
+comment on column reporting.appointments_daily.without_prescription_share     is 'completed_without_prescription as a share of the completed ones, from 0 to 1; null: none is completed';
+comment on column reporting.appointments_daily.completion_average_hours       is 'Average time from booking to completion, in hours; null: none is completed';
+comment on column reporting.appointments_daily.completion_median_hours        is 'Median time from booking to completion, in hours; null: none is completed';
+
+comment on column reporting.prescriptions.prescription_id        is 'The prescription; unique within its business';
+comment on column reporting.prescriptions.day                    is 'The day of its last event';
+comment on column reporting.prescriptions.prescribed_at          is 'When it was created; if the service does not send that, the time of its last event';
+comment on column reporting.prescriptions.modified_at            is 'When the service last changed the prescription, by its own clock';
+comment on column reporting.prescriptions.action                 is 'created or updated';
+comment on column reporting.prescriptions.current_version        is 'The version of the prescription that the service names';
+comment on column reporting.prescriptions.previous_version       is 'The version before it';
+comment on column reporting.prescriptions.pdf_url                is 'The prescription as a PDF (prescription_url)';
+comment on column reporting.prescriptions.print_pdf_url          is 'A PDF of the prescription to print (prescription_url_print)';
+
+comment on column reporting.payment_requests.appointment_id is 'The appointment; null: a request without an appointment';
+comment on column reporting.payment_requests.day            is 'The day of the request';
+comment on column reporting.payment_requests.requested_at   is 'When it was requested';
+comment on column reporting.payment_requests.net_amount     is 'Amount to pay, in rupees';
+comment on column reporting.payment_requests.delivery_id    is 'The delivery that contained it';
+
+comment on column reporting.appointment_payments.business_id      is 'The business, by its id in the service';
+comment on column reporting.appointment_payments.appointment_id   is 'The appointment (aid of a receipt); null: receipts without an appointment, and erased receipts';
+comment on column reporting.appointment_payments.day              is 'The day on which the receipts were issued and the payments requested';
+comment on column reporting.appointment_payments.clinic_id        is 'The clinic of the appointment; null: none, or the appointment is not known';
+comment on column reporting.appointment_payments.doctor_id        is 'The doctor of the appointment; null: none, or the appointment is not known';
+comment on column reporting.appointment_payments.patient_id       is 'The patient of the appointment; null: none, or the appointment is not known';
+comment on column reporting.appointment_payments.status           is 'The status of the appointment, such as BK; null: none, or the appointment is not known';
+comment on column reporting.appointment_payments.receipts         is 'Number of receipts, without deleted ones';
+comment on column reporting.appointment_payments.payment_requests is 'Number of payment requests';
+comment on column reporting.appointment_payments.billed_amount    is 'Amount to pay of the receipts after discounts, in rupees';
+comment on column reporting.appointment_payments.requested_amount is 'Amount of the payment requests, in rupees';
+comment on column reporting.appointment_payments.paid_amount      is 'Amount paid so far of the receipts, in rupees';
+comment on column reporting.appointment_payments.due_amount       is 'Amount due of the receipts, in rupees';
+
+comment on column reporting.practice_changes.day         is 'The day of the change';
+comment on column reporting.practice_changes.event       is 'schedule.start_practice, schedule.stop_practice or schedule.available_for_consultation';
+comment on column reporting.practice_changes.event_time  is 'When it changed';
+comment on column reporting.practice_changes.created_at  is 'When the service created its record of the practice';
+comment on column reporting.practice_changes.modified_at is 'When the service last changed that record, by its own clock';
+comment on column reporting.practice_changes.delivery_id is 'The delivery that contained it';
+
+comment on column reporting.notices.day             is 'The day of the event';
+comment on column reporting.notices.event           is 'What it is: appointment.reminder_instant, appointment.followup_reminder_instant, vaccination.reminder, prescription.communication or appointment.tele.dr_joined';
+comment on column reporting.notices.event_time      is 'When it happened';
+comment on column reporting.notices.appointment_id  is 'The appointment; null: it is about none';
+comment on column reporting.notices.doctor_name     is 'The name of the doctor';
+comment on column reporting.notices.patient_name    is 'The name of the patient';
+comment on column reporting.notices.prescription_id is 'The prescription that was sent';
+comment on column reporting.notices.pdf_url         is 'The prescription as a PDF (prescription_url)';
+comment on column reporting.notices.actor_id        is 'Who sent it (actor_oid)';
+comment on column reporting.notices.booking_link    is 'Where a vaccination can be booked';
+comment on column reporting.notices.due_date        is 'The day of the vaccination, such as 2026-11-30';
+comment on column reporting.notices.vaccines        is 'The vaccines';
+comment on column reporting.notices.delivery_id     is 'The delivery that contained it';

@@ -1,0 +1,44 @@
+import { families } from '../../src/families/index.ts';
+import { findDeliveries } from '../../src/privacy/find-deliveries.ts';
+import { deliveryOf, samples } from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { apply } from '../support/deliveries.ts';
+import { until } from '../support/until.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+
+const indexScans = async () => {
+  const [row] = await database.rows(
+    `select idx_scan::int as scans from pg_stat_user_indexes where indexrelname = 'inbox_thing'`,
+  );
+  return row!.scans as number;
+};
+
+it.each([
+  ['consent_form', 'id', 'patientid'],
+  ['prescription', 'prescription_id', 'patient_id'],
+  ['admission', 'id', 'pid'],
+] as const)(
+  'deliveries of the family %s that name nobody are found by an index',
+  async (family, id, patientField) => {
+    const of = (number: number, patient: string | null) =>
+      samples[family]({ event_time: 1_700_000_000, data: { [id]: `t${number}`, [patientField]: patient } });
+    await apply(
+      database,
+      Array.from({ length: 2_000 }, (_, number) => of(number, `other-${number}`)),
+    );
+    const named = of(-1, 'patient');
+    const nameless = of(-1, null);
+    await apply(database, [named, nameless]);
+    await database.pool.query('analyze inbox');
+    const before = await indexScans();
+    const { ids } = await findDeliveries(database.db, families, { id: 'patient' });
+    expect(ids.toSorted()).toEqual([named, nameless].map((callback) => deliveryOf(callback).id).toSorted());
+    await until(async () => (await indexScans()) > before);
+    await database.pool.query('delete from inbox');
+  },
+);

@@ -1,0 +1,27 @@
+import type { Family } from '../../src/families/index.ts';
+import { type Callback, samples } from './callbacks.ts';
+
+/** A text that nobody may see who must not see personal data. */
+export const canary = 'CANARY';
+
+type Name = keyof typeof samples;
+
+/**
+ * The sample of a family with a canary in every field that may identify a patient, and in a field of its own.
+ *
+ * @param overrides as of the sample; their data has no canary
+ */
+export function canaryOf(family: Family, overrides: Parameters<(typeof samples)[Name]>[0] = {}): Callback {
+  const personal = Object.entries(family.fields).filter(([, field]) => field.personal !== false);
+  const marked = personal.map(([name, { json }]) => {
+    const text = `${canary} ${name}`;
+    return [name, json === 'jsonb' ? { name: text, first_name: text } : text];
+  });
+  // An event that no family lists may name a patient in any spelling.
+  const data = {
+    patient_id: `${canary} patient_id`,
+    ...Object.fromEntries(marked),
+    [`${canary} field`]: canary,
+  };
+  return samples[family.name as Name]({ ...overrides, data: { ...data, ...overrides.data } });
+}
