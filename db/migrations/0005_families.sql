@@ -16,9 +16,10 @@ create function person_name(value jsonb) returns text
   end;
 comment on function person_name is 'A name that is a text, or an object with salutation, first_name and last_name';
 
+-- Its result is part of an index, so that its length is limited.
 create function admission_of(transaction_id text) returns text
   language sql immutable parallel safe
-  return substring(transaction_id from '/admissions/([^/]+)');
+  return substring(transaction_id from '/admissions/([^/]{1,200})(?:/|$)');
 comment on function admission_of is 'The admission in a transaction_id such as ipd/<business>/admissions/<admission>/clearances/<type>; null: it names none';
 
 -- Ids of receipts may be in quotes.
