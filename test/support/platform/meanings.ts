@@ -66,12 +66,13 @@ const names: (Name | string)[] = [
   { salutation: null, first_name: 'Ravi' },
   { salutation: '', first_name: '', last_name: 'Rao' },
 ];
-// Also the names of columns that every table has.
+// Also the names of columns that every table has, and of fields of the envelope.
 const extras: Record<string, unknown>[] = [
   {},
   {},
   { business_receipt_number: 'R-7' },
   { delivery_id: 'x', extra: { deep: [1.5] }, event_time: null },
+  { event: 'e', business_id: 'b3', client_id: 'c3', transaction_id: 'ipd/b3/admissions/adm-9/parts/9' },
 ];
 
 /** Of a few things, so that versions compete, with ties in all their times. */
