@@ -132,7 +132,7 @@ describe('the quarantine', () => {
     const page = await visitor.read('/quarantine');
     expect(page).toContain('<code>/event_time</code>');
     expect(page.match(/Replay …/g)).toHaveLength(3);
-    expect(page).not.toMatch(/CANARY|registered_url/);
+    expect(page).not.toMatch(/CANARY|registered_url_for_receipt/);
     const [{ id }] = (await database.rows(
       `select id from quarantine where body::text like '%' || encode('CANARY2', 'hex') || '%'`,
     )) as [{ id: string }];

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { consentFormCallback, paths, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
+import { paths, samples } from '../support/callbacks.ts';
 
 export interface Case {
   kind: string;
@@ -14,15 +14,13 @@ export interface Case {
 type Json = Record<string, unknown>;
 
 const json = { 'Content-Type': 'application/json' };
+const names = Object.keys(samples) as (keyof typeof samples)[];
 const base = fc
-  .tuple(fc.constantFrom('receipt', 'consent_form', 'review_request'), fc.integer({ min: 1, max: 1e9 }))
-  .map(([family, n]) => {
-    const callbacks: Record<string, Json> = {
-      receipt: receiptCallback({ data: { receipt_id: n } }),
-      consent_form: consentFormCallback({ data: { id: `f${n}` } }),
-      review_request: reviewRequestCallback({ data: { appointment_id: `a${n}` } }),
-    };
-    return { path: paths[family as 'receipt'], callback: callbacks[family]! };
+  .tuple(fc.constantFrom(...names), fc.integer({ min: 1, max: 1e9 }), fc.boolean(), fc.boolean())
+  .map(([family, event_time, isAtOwnPath, hasOtherName]) => {
+    const { event, ...rest } = samples[family]({ event_time });
+    const callback: Json = hasOtherName ? { event_type: event, ...rest } : { event, ...rest };
+    return { path: isAtOwnPath ? paths[family] : paths.other, callback };
   });
 
 const make = (kind: string, path: string, body: Buffer | string, more: Partial<Case> = {}): Case => ({
