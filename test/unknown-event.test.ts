@@ -5,16 +5,20 @@ import { replayDeliveries } from '../src/apply/replay.ts';
 import { amount, text, textId, time } from '../src/families/field.ts';
 import { defineFamily, type Family, families, other } from '../src/families/index.ts';
 import { insertDeliveries } from '../src/intake/insert-deliveries.ts';
+import { Intake } from '../src/intake/intake.ts';
 import { createParser } from '../src/intake/parse-callback.ts';
+import { replayQuarantine } from '../src/intake/replay-quarantine.ts';
+import { createLog } from '../src/log.ts';
 import { erasePatient } from '../src/privacy/erase.ts';
 import { countRows, readPatient } from '../src/privacy/export.ts';
 import { runRetention } from '../src/privacy/retention.ts';
 import type { Service } from '../src/service.ts';
+import { databaseCircuit } from '../src/store/circuits.ts';
 import { adminToken, signInTo } from './console/visitor.ts';
 import { paths } from './support/callbacks.ts';
 import { createDatabase, type TestDatabase } from './support/database.ts';
 import { clear } from './support/deliveries.ts';
-import { post, startTestService } from './support/service.ts';
+import { post, startTestService, testConfig } from './support/service.ts';
 import { until } from './support/until.ts';
 
 /** The family of a later version. */
@@ -143,6 +147,9 @@ describe('an event that no family lists', () => {
     expect(
       await database.rows('select last_event, business_id, extra, delivery_id from other_events'),
     ).toEqual([{ last_event: 'lab.report.ready', business_id: 'b', extra: sent.data, delivery_id: id }]);
+    expect(await database.rows('select event, data, delivery_id from reporting.other_events')).toEqual([
+      { event: 'lab.report.ready', data: sent.data, delivery_id: id },
+    ]);
     const drift = () =>
       database.rows(
         `select event, field, kind, count::int from reporting.schema_drift where field = '/event'`,
@@ -170,6 +177,28 @@ describe('an event that no family lists', () => {
     expect(await ready.json()).toMatchObject({ status: 'accepted' });
     await until(async () => (await database.rows('select from lab_reports where price = 9')).length);
     expect(await count('other_events')).toBe(0);
+  });
+
+  it('is refused at the path of a family, and kept in the quarantine until a later version replays it', async () => {
+    const url = await start();
+    const response = await post(url + paths.receipt, labCallback());
+    expect([response.status, await response.json()]).toMatchObject([
+      422,
+      { errors: [{ path: '/event', message: expect.stringContaining('this path takes receipt.created') }] },
+    ]);
+    expect([await count('deliveries'), await count('quarantine')]).toEqual([0, 1]);
+
+    const log = createLog('silent');
+    const circuit = databaseCircuit(database.pool, { log });
+    const config = testConfig({}, later);
+    const intake = new Intake({ config, families: later, pool: database.pool, circuit, log });
+    const outcome = await replayQuarantine(database.db, {}, intake, { dryRun: false });
+    await intake.close();
+    circuit.stop();
+    expect(outcome).toMatchObject({ accepted: 1, rejected: 0 });
+    expect(await database.rows('select family, event from deliveries')).toEqual([
+      { family: 'lab_report', event: 'lab.report.ready' },
+    ]);
   });
 
   it('is not the row of anything until a family lists it: a replay finds nothing', async () => {
