@@ -15,7 +15,7 @@ import { runRetention } from '../src/privacy/retention.ts';
 import type { Service } from '../src/service.ts';
 import { databaseCircuit } from '../src/store/circuits.ts';
 import { adminToken, signInTo } from './console/visitor.ts';
-import { paths } from './support/callbacks.ts';
+import { paths, samples } from './support/callbacks.ts';
 import { createDatabase, type TestDatabase } from './support/database.ts';
 import { clear } from './support/deliveries.ts';
 import { post, startTestService, testConfig } from './support/service.ts';
@@ -48,7 +48,7 @@ beforeEach(() => reset());
 async function reset(): Promise<void> {
   await clear(database);
   await database.pool.query(
-    'truncate other_events, lab_reports, schema_drift, patient_holds, withheld.records, erasures, erased',
+    'truncate other_events, appointments, lab_reports, schema_drift, patient_holds, withheld.records, erasures, erased',
   );
 }
 
@@ -361,6 +361,30 @@ describe('a patient who is named in unknown events only', () => {
     await receive(later, mine);
     expect(await database.rows('select patient_id from lab_reports')).toEqual([
       { patient_id: '161467756044205' },
+    ]);
+  });
+
+  it('gets no row back by a replay that tells what a callback without a name is about', async () => {
+    const appointment = samples.appointment({ data: { patient_id: patient } });
+    const { appointment_id } = appointment.data;
+    const moved = { ...appointment, event: 'appointment.moved', data: { appointment_id, action: 'moved' } };
+    const ofAnotherOne = { ...moved, data: { appointment_id: 'another', action: 'moved' } };
+    await receive(families, [appointment, moved, ofAnotherOne]);
+    await erase();
+    const knowing = families.map((family: Family) =>
+      family.name === 'appointment' ? { ...family, events: [...family.events, 'appointment.moved'] } : family,
+    );
+    const run = () => replayDeliveries(database.db, knowing, { family: 'other' }, { dryRun: false });
+    for (const applied of [1, 0]) {
+      expect(await run()).toMatchObject({
+        applied,
+        changed: applied,
+        failed: 1,
+        errors: [{ message: 'it is about something that was erased' }],
+      });
+    }
+    expect(await database.rows('select appointment_id from appointments')).toEqual([
+      { appointment_id: 'another' },
     ]);
   });
 
