@@ -10,6 +10,7 @@ import {
   receiptData,
   reviewRequestCallback,
   reviewRequestData,
+  samples,
 } from './support/callbacks.ts';
 import { spawnService } from './support/process.ts';
 import { contentsOf, openRedis } from './support/redis.ts';
@@ -68,14 +69,19 @@ it('no content of a callback, no key and no token is in a log, a response, the q
   expect(await send(paths.consent_form, form)).toBe(200);
   expect(await send(paths.review_request, review)).toBe(200);
   await until(async () => (await count(`deliveries where status = 'failed'`))! >= 1);
-  // Rejected for every reason.
-  for (const [name, value] of Object.entries(receipt.data)) {
-    const wrong = typeof value === 'string' ? { CANARY: value } : 'CANARY';
-    await send(paths.receipt, { ...receipt, data: { ...receipt.data, [name]: wrong } });
-    await send(paths.receipt, { ...receipt, data: { ...receipt.data, [name]: 'CANARY\0' } });
+  for (const [name, sampleOf] of Object.entries(samples)) {
+    const path = paths[name as keyof typeof paths];
+    const sample = sampleOf();
+    expect(await send(path, { ...sample, data: { ...sample.data, newField: 'CANARY' } })).toBe(200);
+    // Rejected for every reason.
+    for (const [name, value] of Object.entries(sample.data)) {
+      const wrong = typeof value === 'string' ? { CANARY: value } : 'CANARY';
+      await send(path, { ...sample, data: { ...sample.data, [name]: wrong } });
+      await send(path, { ...sample, data: { ...sample.data, [name]: 'CANARY\0' } });
+    }
+    for (const name of Object.keys(sample)) await send(path, { ...sample, [name]: { CANARY: 'CANARY' } });
+    await send(path, { ...sample, event: 'CANARY' });
   }
-  for (const name of Object.keys(receipt))
-    await send(paths.receipt, { ...receipt, [name]: { CANARY: 'CANARY' } });
   expect(await send(paths.receipt, '{"CANARY": CANARY')).toBe(400);
   expect(await send(paths.receipt, form)).toBe(422);
   expect(await send(paths.receipt, receipt, { 'X-Webhook-Signature': 'CANARY' })).toBe(401);

@@ -10,14 +10,16 @@ comment on function callback_time is 'A time of a callback as timestamptz: secon
 create function person_name(value jsonb) returns text
   language sql stable parallel safe
   return case jsonb_typeof(value)
-    when 'object' then nullif(concat_ws(' ', value->>'salutation', value->>'first_name', value->>'last_name'), '')
+    when 'object' then nullif(concat_ws(' ', nullif(value->>'salutation', ''), nullif(value->>'first_name', ''),
+                                        nullif(value->>'last_name', '')), '')
     else value #>> '{}'
   end;
 comment on function person_name is 'A name that is a text, or an object with salutation, first_name and last_name';
 
+-- Its result is part of an index, so that its length is limited.
 create function admission_of(transaction_id text) returns text
   language sql immutable parallel safe
-  return substring(transaction_id from '/admissions/([^/]+)');
+  return substring(transaction_id from '/admissions/([^/]{1,200})(?:/|$)');
 comment on function admission_of is 'The admission in a transaction_id such as ipd/<business>/admissions/<admission>/clearances/<type>; null: it names none';
 
 -- Ids of receipts may be in quotes.

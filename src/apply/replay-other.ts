@@ -27,18 +27,23 @@ export async function replayOther(
   dryRun: boolean,
 ): Promise<Applied> {
   const { known, failed } = await recognize(db, families, ids);
-  const move = (some: readonly Known[]) =>
-    withPlanForAnySize(db, (tx) => moveToFamilies(tx, families, some), dryRun);
+  const result: Applied = { applied: 0, changed: 0, failed, broken: [] };
+  const move = async (some: readonly Known[]) => {
+    const run = (tx: Kysely<Tables>) => moveToFamilies(tx, families, some);
+    const { changed, erased } = await withPlanForAnySize(db, run, dryRun);
+    result.applied += some.length - erased.length;
+    result.changed += changed;
+    failed.push(...erased.map((id) => ({ id, error: 'it is about something that was erased' })));
+  };
   try {
-    return { applied: known.length, changed: await move(known), failed, broken: [] };
+    await move(known);
+    return result;
   } catch (error) {
     if (!(error instanceof pg.DatabaseError && isRefusedData(error))) throw error;
   }
-  const result: Applied = { applied: 0, changed: 0, failed, broken: [] };
   for (const one of known) {
     try {
-      result.changed += await move([one]);
-      result.applied += 1;
+      await move([one]);
     } catch (error) {
       if (!(error instanceof pg.DatabaseError && isRefusedData(error))) throw error;
       failed.push({ id: one.id, error: describeRefusal(error) });
@@ -69,16 +74,17 @@ async function recognize(db: Kysely<Tables>, families: readonly Family[], ids: r
   return { known, failed };
 }
 
-/** @returns the number of rows that are new or changed in the families' tables */
-async function moveToFamilies(
-  tx: Kysely<Tables>,
-  families: readonly Family[],
-  known: readonly Known[],
-): Promise<number> {
-  const ids = known.map(({ id }) => id);
-  const names = known.map(({ family }) => family);
+/**
+ * @returns the number of rows `changed` in the families' tables; `erased`: the ids of what stays, because its thing, which
+ *   the family tells, was erased
+ */
+async function moveToFamilies(tx: Kysely<Tables>, families: readonly Family[], known: readonly Known[]) {
   // Before any row is locked: an erasure locks the table first, too.
   await sql`lock table erased in row share mode`.execute(tx);
+  const erased = await findErased(tx, known);
+  const moving = known.filter(({ id }) => !erased.includes(id));
+  const ids = moving.map(({ id }) => id);
+  const names = moving.map(({ family }) => family);
   for (const table of ['applied_deliveries', 'inbox']) {
     await sql`
       update ${sql.table(table)} d set family = known.family
@@ -86,5 +92,13 @@ async function moveToFamilies(
       where d.id = known.id and d.family = ${other.name}`.execute(tx);
   }
   await sql`delete from ${sql.table(other.table)} where delivery_id = any(${ids}::uuid[])`.execute(tx);
-  return applyAgain(tx, families, ids);
+  return { changed: await applyAgain(tx, families, ids), erased };
+}
+
+async function findErased(tx: Kysely<Tables>, known: readonly Known[]): Promise<string[]> {
+  const [ids, names] = [known.map(({ id }) => id), known.map(({ family }) => family)];
+  const { rows } = await sql<{ id: string }>`
+    select refused_deliveries(array_agg(id), array_agg(known.family), array_agg(envelope)) as id
+    from unnest(${ids}::uuid[], ${names}::text[]) as known (id, family) join inbox using (id)`.execute(tx);
+  return rows.map(({ id }) => id);
 }

@@ -59,7 +59,7 @@ export function defineFamily<const Name extends string, const E extends Events, 
 
 /** Gives fields that have another name in a callback their documented one. */
 function nameFields(value: unknown, aliases: readonly (readonly [name: string, alias: string])[]): unknown {
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const data: Record<string, unknown> = { ...value };
   for (const [name, alias] of aliases) data[name] ??= data[alias];
   return data;

@@ -29,24 +29,33 @@ const latest = 253_402_300_799_999; // 9999-12-31 in milliseconds
 // A message that begins with `expected` is completed with what was received, see src/intake/explain.ts.
 const whole = `a whole number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;
 
-/** A whole number that is no Decimal. */
-export const wholeNumber = z.int({
-  error: ({ input }) => (isBeyondDouble(input) ? `must be ${whole}` : 'expected a whole number'),
-});
-
 /** Whether it is a whole number that a double cannot represent, or another Decimal. */
 const isBeyondDouble = (value: unknown) =>
   value instanceof Decimal || (Number.isInteger(value) && !Number.isSafeInteger(value));
 
-/** Seconds, milliseconds above 1e11 (service-interface section 2.1 leaves the unit open), or ISO 8601 with an offset. */
-export const timeSchema = z.union([wholeNumber.min(earliest).max(latest), z.string().refine(isIsoTime)], {
-  error: ({ input }) => {
+const wholeFault = {
+  error: ({ input }: { input?: unknown }) =>
+    isBeyondDouble(input) ? `must be ${whole}` : 'expected a whole number',
+};
+
+/** A whole number that is no Decimal. */
+export const wholeNumber = z.int(wholeFault);
+
+const timeFault = {
+  error: ({ input }: { input?: unknown }) => {
     if (isBeyondDouble(input)) return `must be ${whole}`;
     if (!Number.isInteger(input))
       return 'expected a time (seconds, milliseconds, or ISO 8601 with an offset)';
     return (input as number) < 0 ? 'must not be before the year 1' : 'must not be after the year 9999';
   },
-});
+};
+
+/** Seconds, milliseconds above 1e11 (service-interface section 2.1 leaves the unit open), or ISO 8601 with an offset. */
+export const timeSchema = z.union(
+  // For a value of the right type, a union has the fault of that option.
+  [wholeNumber.min(earliest, timeFault).max(latest, timeFault), z.string().refine(isIsoTime, timeFault)],
+  timeFault,
+);
 
 /** A text that is part of an index, so that its length is limited. */
 export const idSchema = z.string().min(1, 'must not be empty').max(200, 'must have at most 200 characters');
@@ -107,9 +116,7 @@ export const personName = {
 /** A whole number that identifies the thing, also as digits in quotes. */
 export const integerId = {
   ...integer,
-  schema: z.union([wholeNumber, z.string().regex(/^\d{1,15}$/)], {
-    error: ({ input }) => (isBeyondDouble(input) ? `must be ${whole}` : 'expected a whole number'),
-  }),
+  schema: z.union([wholeNumber, z.string().regex(/^\d{1,15}$/, wholeFault)], wholeFault),
 } satisfies Field;
 
 /** A string that identifies the thing. */

@@ -19,7 +19,7 @@ export function keyOf({ name, fields, identifiedBy }: Family, row: string): stri
 
 /** The admission that a `transaction_id` names, as in the function admission_of. */
 export const admissionOf = (transactionId: string): string | undefined =>
-  /\/admissions\/([^/]+)/.exec(transactionId)?.[1];
+  /\/admissions\/([^/]{1,200})(?:\/|$)/u.exec(transactionId)?.[1];
 
 /** SQL that reads a field from an envelope, as text. */
 export function readField(fields: Family['fields'], name: string, envelope: string): string {

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { Decimal } from '../decimal.ts';
+import type { Family } from '../families/index.ts';
 import { type FieldError, pointer } from './rejection.ts';
 
 /** The validator's names of types, in the words of JSON. */
@@ -17,13 +18,20 @@ const expectedWords: Record<string, string> = {
  * the value, and nothing of the validator's own text.
  *
  * @param body what was validated
+ * @param family whose fields may have another name in the body
  */
-export function explain(issue: z.core.$ZodIssue, body: unknown): FieldError {
-  const received = issue.path.reduce<unknown>(
-    (value, key) => (value as Record<PropertyKey, unknown> | null | undefined)?.[key],
-    body,
-  );
-  return { path: pointer(issue.path), message: messageOf(issue, received) };
+export function explain(issue: z.core.$ZodIssue, body: unknown, family?: Family): FieldError {
+  const [within, name] = issue.path;
+  const alias = within === 'data' ? family?.fields[String(name)]?.alias : undefined;
+  const isOther = alias !== undefined && isMissing(valueAt(body, ['data', name!]));
+  const path = isOther && !isMissing(valueAt(body, ['data', alias])) ? ['data', alias] : issue.path;
+  return { path: pointer(path), message: messageOf(issue, valueAt(body, path)) };
+}
+
+const isMissing = (value: unknown) => value === undefined || value === null;
+
+function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce((value, key) => (value as Record<PropertyKey, unknown> | null | undefined)?.[key], body);
 }
 
 function messageOf(issue: z.core.$ZodIssue, received: unknown): string {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { Decimal } from '../decimal.ts';
 import {
   type AnyEnvelope,
   envelopeSchema,
@@ -66,7 +67,7 @@ export function createParser(
     const validated = (family && takesEveryEvent(family) ? otherEnvelope : schema).safeParse(value);
     if (!validated.success) {
       if (isObject(value) && typeof value.event === 'string' && !family) throw new UnknownEvent();
-      throw new InvalidCallback(validated.error.issues.map((issue) => explain(issue, value)));
+      throw new InvalidCallback(validated.error.issues.map((issue) => explain(issue, value, family)));
     }
     const envelope = value as unknown as AnyEnvelope;
     if (milliseconds(envelope.event_time) > nowMs + dayMs) {
@@ -91,11 +92,16 @@ function withEvent(value: unknown): unknown {
     : value;
 }
 
-/** @throws InvalidCallback if PostgreSQL cannot store it */
+/** @throws InvalidCallback if PostgreSQL cannot store it, or not as `data` */
 function exactly(json: string, value: unknown): unknown {
   throwIfAny(findUnstorable(json, value));
   const exact = withDecimals(json, value);
-  if (exact !== value) throwIfAny(findUnstorableNumbers(exact));
+  if (exact === value) return value;
+  throwIfAny(findUnstorableNumbers(exact));
+  // For the schema, a Decimal is an object.
+  if (isObject(exact) && exact.data instanceof Decimal) {
+    throw new InvalidCallback([{ path: '/data', message: 'expected an object, got a number' }]);
+  }
   return exact;
 }
 

@@ -1,4 +1,4 @@
-import { admissionOf, type Family, patientFields } from '../families/index.ts';
+import { admissionOf, type Family, patientFields, publicEnvelopeFields } from '../families/index.ts';
 import { isIsoTime } from '../times.ts';
 
 /** What a rejected body is about, as far as it can be read. */
@@ -74,7 +74,7 @@ function parseFields(text: string): ((name: string) => unknown) | undefined {
   try {
     const { data, ...envelope } = JSON.parse(text);
     const fields: Record<string, unknown> = { ...(typeof data === 'object' ? data : {}), ...envelope };
-    return (name) => fields[name];
+    return (name) => (publicEnvelopeFields.has(name) ? envelope : fields)[name];
   } catch {
     return undefined;
   }

@@ -3,16 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { reports } from '../../src/console/reports/reports.ts';
+import { type Family, families } from '../../src/families/index.ts';
 import { signInTo } from '../console/visitor.ts';
-import {
-  consentFormCallback,
-  consentFormData,
-  paths,
-  receiptCallback,
-  receiptData,
-  reviewRequestCallback,
-  reviewRequestData,
-} from '../support/callbacks.ts';
+import { paths, receiptCallback, receiptData, samples } from '../support/callbacks.ts';
 import { spawnReceiver, spawnService } from '../support/process.ts';
 import { contentsOf, openRedis } from '../support/redis.ts';
 import { post } from '../support/service.ts';
@@ -21,17 +14,33 @@ import { until } from '../support/until.ts';
 const patient = 'CANARY-patient';
 const adminToken = 'an-admin-token-of-tests';
 
-/** Replaces every text of a callback's data by a marker, and adds undocumented fields. */
-function canary<T extends object>(data: T, id: string): T {
-  const marked = Object.entries(data).map(([name, value]) => [
-    name,
-    // As a code, whose new values are counted.
-    typeof value === 'string' || value === null
-      ? `CANARY${name === 'receipt_status' ? '_' : '-'}${name}`
-      : value,
-  ]);
-  return { ...Object.fromEntries(marked), [id]: patient, newField: 'CANARY-value', 'CANARY key': ['CANARY'] };
+/** Replaces every text of a callback's data by a marker, except times, and adds undocumented fields. */
+function canary<T extends object>(data: T, id?: string): T {
+  const marked = mark(data, '') as T;
+  return { ...marked, ...(id && { [id]: patient }), newField: 'CANARY-value', 'CANARY key': ['CANARY'] };
 }
+
+function mark(value: unknown, name: string): unknown {
+  // A code, whose new values are counted.
+  if (name === 'receipt_status') return 'CANARY_receipt_status';
+  if (value === null || (typeof value === 'string' && !/^\d{4}-\d\d-\d\d/.test(value)))
+    return `CANARY-${name}`;
+  if (Array.isArray(value)) return value.map((one) => mark(one, name));
+  if (typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, mark(one, key)]));
+}
+
+/** Where each family that names a patient does so. */
+const patientIn = {
+  consent_form: 'patientid',
+  review_request: 'patient_id',
+  appointment: 'patient_id',
+  prescription: 'patient_id',
+  payment_request: 'patient_id',
+  admission: 'pid',
+  notice: 'patient_id',
+  other: 'patient_id',
+};
 
 const receipt = receiptCallback({ data: canary(receiptData, 'patient_oid') });
 const callbacks = [
@@ -50,15 +59,20 @@ const callbacks = [
     data: { receipt_id: 4711, name: 'CANARY-nameless' },
   },
   { ...receipt, data: { ...receipt.data, receipt_id: 666 } },
-  consentFormCallback({ data: canary(consentFormData, 'patientid') }),
-  reviewRequestCallback({ data: canary(reviewRequestData, 'patient_id') }),
+  ...Object.entries(patientIn).map(([name, field]) => {
+    const sample = samples[name as keyof typeof samples]();
+    return { ...sample, data: canary(sample.data, field) };
+  }),
+  // Parts of the admission, which alone names the patient.
+  ...(['admission_event', 'admission_clearance', 'admission_estimate'] as const).map((name) => {
+    const sample = samples[name]();
+    return { ...sample, transaction_id: `ipd/b/admissions/CANARY-id/${name}`, data: canary(sample.data) };
+  }),
 ];
-const pathOf = ({ event }: { event: string }) =>
-  event.startsWith('receipt')
-    ? paths.receipt
-    : event.startsWith('mcert')
-      ? paths.consent_form
-      : paths.review_request;
+const pathOf = ({ event }: { event: string }) => {
+  const family = (families as readonly Family[]).find(({ events }) => events.includes(event));
+  return paths[(family?.name ?? 'other') as keyof typeof paths];
+};
 const rejected = [
   JSON.stringify({ ...receipt, event: 'CANARY' }),
   JSON.stringify(receipt).slice(0, -5),
@@ -161,10 +175,13 @@ it('an erased patient is in no table but those of withheld, in no view, page, do
   await until(async () => {
     const [{ events }] = await rows(`
       select count(distinct event)::int as events from schema_drift where field = '/data/newField'`);
-    return events === 4 && (await rows(`select from schema_drift where value like 'CANARY%'`)).length > 0;
+    return events === 12 && (await rows(`select from schema_drift where value like 'CANARY%'`)).length > 0;
   });
   expect(await everythingShown()).toContain('CANARY-name');
-  expect((await relationsWith('CANARY', `= 'public'`, `'r'`)).length).toBeGreaterThan(6);
+  const naming = families
+    .filter(({ name }) => name !== 'practice_change')
+    .map(({ table }) => `public.${table}`);
+  expect(await relationsWith('CANARY', `= 'public'`, `'r'`)).toEqual(expect.arrayContaining(naming));
   await rows('checkpoint');
   expect(filesWith('CANARY-name')).not.toEqual([]);
 
