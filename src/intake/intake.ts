@@ -2,7 +2,6 @@ import type pg from 'pg';
 import type { Config } from '../config.ts';
 import { type AnyEnvelope, type Family, takesEveryEvent } from '../families/index.ts';
 import { milliseconds } from '../times.ts';
-import { isUnguessable } from '../unguessable.ts';
 import type { Delivery, NotStored, ReceiveResult, Stored } from './delivery.ts';
 import { Drift } from './drift.ts';
 import { eventTimeOf } from './identity.ts';
@@ -181,8 +180,8 @@ export class Intake {
   }
 }
 
-/** Where to send a family's events. An unguessable path is a secret. */
+/** Where to send a family's events. A path that is not the documented one may be a secret. */
 const whereOf = ({ path }: Family, paths: readonly string[] = []) =>
-  paths.find((one) => !isUnguessable(one)) ?? `the path of ${path.variable}`;
+  paths.find((one) => path.default.includes(one)) ?? `the path of ${path.variable}`;
 
 const isStored = (result: ReceiveResult): result is Stored => result === 'accepted' || result === 'duplicate';

@@ -253,7 +253,10 @@ describe('a hold', () => {
   it('keeps the parts of an admission, which name only the admission', async () => {
     const of = (id: string, pid: string) => [
       samples.admission({ event_time: base, data: { id, pid } }),
-      samples.admission_clearance({ event_time: base, transaction_id: `ipd/b/admissions/${id}/clearances/x` }),
+      samples.admission_clearance({
+        event_time: base,
+        transaction_id: `ipd/b/admissions/${id}/clearances/x`,
+      }),
     ];
     await apply(database, [...of('a1', patient), ...of('a2', 'another')]);
     await hold('');
