@@ -58,7 +58,7 @@ const isTime = (value: unknown) => timeSchema.safeParse(value).success;
 async function microseconds(values: unknown[]): Promise<(bigint | null)[]> {
   const rows = await database.rows(
     `select (extract(epoch from callback_time(value)) * 1000000)::numeric(30)::text as us
-     from jsonb_array_elements_text($1::jsonb) with ordinality as given(value, place) order by place`,
+     from jsonb_array_elements($1::jsonb) with ordinality as given(value, place) order by place`,
     [JSON.stringify(values)],
   );
   return rows.map(({ us }) => BigInt(us as string));

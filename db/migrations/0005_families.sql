@@ -2,9 +2,13 @@
 
 --------------------------------------------------------------------------------------------------------- Functions
 
-create function callback_time(value text) returns timestamptz
+-- Of jsonb, whose numbers need no parsing.
+create function callback_time(value jsonb) returns timestamptz
   language sql stable parallel safe
-  return case when value like '____-__-__%' then value::timestamptz else service_time(value::numeric) end;
+  return case jsonb_typeof(value)
+    when 'number' then service_time(value::numeric)
+    when 'string' then (value #>> '{}')::timestamptz
+  end;
 comment on function callback_time is 'A time of a callback as timestamptz: seconds, milliseconds above 1e11, or ISO 8601 with an offset';
 
 create function person_name(value jsonb) returns text
@@ -70,7 +74,7 @@ begin
   ) about
   where exists (
     select from erased e
-    where e.hash = any(about.hashes) and e.until >= coalesce(callback_time(d.envelope->>'event_time'), '-infinity')
+    where e.hash = any(about.hashes) and e.until >= coalesce(callback_time(d.envelope->'event_time'), '-infinity')
   );
 end
 $$;

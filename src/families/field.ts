@@ -95,7 +95,7 @@ export const integer = {
 /** A time, see `timeSchema`. */
 export const time = {
   schema: timeSchema.nullish(),
-  json: 'text',
+  json: 'jsonb',
   column: (value) => `callback_time(${value})`,
   personal: false,
 } satisfies Field;

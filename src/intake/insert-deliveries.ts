@@ -15,7 +15,7 @@ with incoming as materialized (
 ), ${refusedAmong('incoming')}, stored as (
   insert into inbox (id, event, family, client_id, business_id, event_time, envelope)
   select id, coalesce(envelope->>'event', envelope->>'event_type'), family, coalesce(envelope->>'client_id', ''),
-         coalesce(envelope->>'business_id', ''), callback_time(envelope->>'event_time'), envelope
+         coalesce(envelope->>'business_id', ''), callback_time(envelope->'event_time'), envelope
   from incoming
   where id not in (select id from refused)
   on conflict (id) do nothing

@@ -7,8 +7,8 @@ export interface SubjectOfBody {
   family: string;
   /** Empty if it cannot be read. */
   business: string;
-  /** As received; null if it cannot be read. */
-  eventTime: string | null;
+  /** See callback_time; null if it cannot be read. */
+  eventTime: number | string | null;
   /** The id of the thing, as in the function thing_of; null if it cannot be read. */
   thing: string | null;
   /** The id of the patient, in the first of the patientFields that it has; null if it cannot be read. */
@@ -27,12 +27,12 @@ export function subjectOfBody(body: Buffer, families: readonly Family[], sentTo?
   const fields = readFields(parseFields(text) ?? ((name) => findField(text, name)));
   const event = fields('event') ?? fields('event_type') ?? '';
   const family = families.find(({ events }) => events.includes(event)) ?? sentTo;
-  const eventTime = fields('event_time') ?? '';
-  const isTime = isIsoTime(eventTime) || (eventTime !== '' && Math.abs(Number(eventTime)) <= latestTime);
+  const time = fields('event_time') || 'none';
+  const isNumber = Math.abs(Number(time)) <= latestTime;
   return {
     family: family?.partOf ?? family?.name ?? '',
     business: fields('business_id') ?? '',
-    eventTime: isTime ? eventTime : null,
+    eventTime: isNumber ? Number(time) : isIsoTime(time) ? time : null,
     thing: (family && thingIn(family, fields)) ?? null,
     patient: patientFields.map(fields).find(Boolean) ?? null,
   };

@@ -150,7 +150,7 @@ async function eraseQuarantine(
     const { rows } = await sql<{ erasure_id: string; ids: string[]; patients: Buffer[] }>`
       select e.erasure_id, array_agg(distinct b.id) as ids, array_agg(e.hash) as patients
       from jsonb_to_recordset(${JSON.stringify(named)}::jsonb)
-        as b (id uuid, family text, business text, thing text, patient text, "eventTime" text)
+        as b (id uuid, family text, business text, thing text, patient text, "eventTime" jsonb)
       cross join erasure_salt
       join erased e on e.hash = any(erasure_hashes(salt, b.family, b.business, b.thing, b.patient))
         and e.until >= coalesce(callback_time(b."eventTime"), '-infinity')

@@ -62,7 +62,7 @@ it('a body is about the same thing and patient for the service and for PostgreSQ
   }));
   const rows = await database.rows(
     `select thing_family(family) as family, coalesce(envelope->>'business_id', '') as business,
-            thing_of(family, envelope) as thing, patient_of(envelope) as patient, envelope->>'event_time' as "eventTime"
+            thing_of(family, envelope) as thing, patient_of(envelope) as patient, envelope->'event_time' as "eventTime"
      from jsonb_to_recordset($1::jsonb) as known(family text, envelope jsonb)`,
     [JSON.stringify(known)],
   );
