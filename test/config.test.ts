@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { parseSettings } from '../src/client/commands/settings.ts';
 import { type InvalidConfiguration, parseConfig } from '../src/config.ts';
 import { environmentSchema } from '../src/environment-schema.ts';
-import { families } from '../src/families/index.ts';
+import { type Family, families } from '../src/families/index.ts';
 
 const problems = (env: Record<string, string>): string[] => {
   try {
@@ -143,7 +143,11 @@ it('the tables of the README list every variable of .env.example with its defaul
     const values = code(defaults!);
     return code(names!).map((name, index) => [name, values[index] ?? '']);
   });
-  expect(listed.toSorted()).toEqual(Object.entries(documented()).toSorted());
+  // Lists of long paths would make the table unreadable.
+  const isLong = ({ events, path }: Family) => events.length > 0 && !path.isBasic;
+  const long = (families as readonly Family[]).filter(isLong).map(({ path }) => path.variable);
+  const short = Object.entries(documented()).map(([name, value]) => [name, long.includes(name) ? '' : value]);
+  expect(listed.toSorted()).toEqual(short.toSorted());
 });
 
 /** The variables of .env.example and their values. */
