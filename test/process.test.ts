@@ -33,9 +33,10 @@ it('a bad configuration ends with exit code 78 and a line for each error', async
   expect(variables.toSorted()).toEqual(['DATABASE_URL', 'PORT', 'ROLE']);
 });
 
-it('prints the three addresses and a curl command that the service accepts', async () => {
+it('prints the addresses for every event and of the three families of the interface, and a curl command that the service accepts', async () => {
   const service = await spawnService({ DATABASE_URL: database.url });
-  for (const path of Object.values(paths)) expect(service.output()).toContain(service.url + path);
+  for (const name of ['receipt', 'consent_form', 'review_request', 'other'] as const)
+    expect(service.output()).toContain(service.url + paths[name]);
   const [, address, body] = /curl -s (\S+) -H 'Content-Type: application\/json' -d '(.*)'/.exec(
     service.output(),
   )!;

@@ -55,14 +55,17 @@ it('an event at the path of another family is told the path of its own', async (
   }
 });
 
-it('an unguessable path is never named, its variable is', async () => {
-  const url = await start({ APPOINTMENTS_PATH: `/a/${secret}`, NOTICES_PATH: `/n/${secret},/notices` });
+it('a path that is not the documented one is never named, its variable is', async () => {
+  const url = await start({
+    APPOINTMENTS_PATH: `/a/${secret}`,
+    NOTICES_PATH: `/n/${secret},${paths.notice}`,
+  });
   const messageTo = async (family: 'appointment' | 'notice') =>
     JSON.stringify(await refusal(url, paths.receipt, samples[family]()));
   expect(await messageTo('appointment')).toContain(
     'send appointment.created to the path of APPOINTMENTS_PATH',
   );
-  expect(await messageTo('notice')).toContain('send prescription.communication to /notices');
+  expect(await messageTo('notice')).toContain(`send prescription.communication to ${paths.notice}`);
   for (const text of [await messageTo('appointment'), await messageTo('notice')])
     expect(text).not.toContain(secret);
 });
