@@ -21,7 +21,8 @@ export class InvalidConfiguration extends Error {
 const unauthenticated =
   'SIGNING_KEYS, ALLOWED_IPS, ALLOWED_CLIENT_IDS or ALLOWED_BUSINESS_IDS must be set in production, or EVENTS_PATH, or each ' +
   'of RECEIPTS_PATH, CONSENT_FORMS_PATH and REVIEW_REQUESTS_PATH, and every other path that is set must contain a random ' +
-  'token, such as the output of `openssl rand -hex 16`; otherwise anybody can send callbacks. To accept callbacks from anybody, set ALLOW_UNAUTHENTICATED=true';
+  'token, such as the output of `openssl rand -hex 16`; otherwise anybody can send callbacks. To accept callbacks from ' +
+  'anybody, set ALLOW_UNAUTHENTICATED=true';
 
 /** Whether nothing but the paths tells legitimate senders. */
 function isKnownByPathsAlone({ production, role, authentication }: Config): boolean {
@@ -53,16 +54,12 @@ export function parseConfig(env: Environment, families: readonly FamilyPaths[]):
     );
   }
   const config = parsed.success ? toConfig(parsed.data, families) : undefined;
-  if (config) problems.push(...checkPaths(config, given, families));
+  if (config) problems.push(...findPathProblems(config, given, families));
   if (!config || problems.length > 0) throw new InvalidConfiguration(problems);
-  return config;
+  return { ...config, paths: servedPaths(config, given, families) };
 }
 
-/**
- * Where only unguessable paths tell legitimate senders, each path that is set must be one. A family without such a path is
- * not served then, because its documented path is known to everybody.
- */
-function checkPaths(config: Config, env: Environment, families: readonly FamilyPaths[]): string[] {
+function findPathProblems(config: Config, env: Environment, families: readonly FamilyPaths[]): string[] {
   const all = Object.values(config.paths).flat();
   const repeated = families.filter(({ name }) =>
     config.paths[name]!.some((path) => all.indexOf(path) !== all.lastIndexOf(path)),
@@ -75,10 +72,19 @@ function checkPaths(config: Config, env: Environment, families: readonly FamilyP
   const isEnough =
     set.some(({ events }) => events.length === 0) ||
     families.every((family) => !family.path.isBasic || set.includes(family));
-  if (!isEnough || !set.every(({ name }) => config.paths[name]!.every(isUnguessable)))
-    return [unauthenticated];
-  for (const family of families) if (!set.includes(family)) config.paths[family.name] = [];
-  return [];
+  const areUnguessable = set.every(({ name }) => config.paths[name]!.every(isUnguessable));
+  return isEnough && areUnguessable ? [] : [unauthenticated];
+}
+
+/**
+ * Where only unguessable paths tell legitimate senders, a family whose path is not set is not served, because its
+ * documented path is known to everybody.
+ */
+function servedPaths(config: Config, env: Environment, families: readonly FamilyPaths[]): Config['paths'] {
+  if (!isKnownByPathsAlone(config)) return config.paths;
+  return Object.fromEntries(
+    families.map(({ name, path }) => [name, env[path.variable] ? config.paths[name]! : []]),
+  );
 }
 
 function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: readonly FamilyPaths[]) {

@@ -67,8 +67,7 @@ async function recognize(db: Kysely<Tables>, families: readonly Family[], ids: r
       known.push({ id, family: family.name });
     } catch (error) {
       if (!(error instanceof Rejection)) throw error;
-      const faults = error.errors.map(({ path, message }) => `${path} ${message}`.trim());
-      failed.push({ id, error: faults.join('; ') });
+      failed.push({ id, error: error.describe() });
     }
   }
   return { known, failed };

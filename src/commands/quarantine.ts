@@ -2,7 +2,6 @@ import { type Command, Option } from 'commander';
 import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
 import { Intake } from '../intake/intake.ts';
-import { patientsNamedIn } from '../intake/patient-in-body.ts';
 import {
   countQuarantine,
   dropQuarantine,
@@ -11,6 +10,7 @@ import {
   readQuarantine,
 } from '../intake/quarantine-rows.ts';
 import { replayQuarantine } from '../intake/replay-quarantine.ts';
+import { patientsNamedIn } from '../intake/subject-of-body.ts';
 import { databaseCircuit } from '../store/circuits.ts';
 import { quarantineReasons } from '../store/tables.ts';
 import { parseTime, parseUuid } from './arguments.ts';

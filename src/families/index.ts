@@ -46,4 +46,4 @@ export {
   takesEveryEvent,
 } from './family.ts';
 export { other } from './other.ts';
-export { admissionOf, keyOf, namesInData, patientFields, readField } from './thing.ts';
+export { admissionOf, namesInData, patientFields, readField, readKey } from './thing.ts';

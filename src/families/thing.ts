@@ -10,7 +10,7 @@ export const patientFields = ['patient_oid', 'patientid', 'patient_id', 'pid'] a
  * @param row the alias of a row with `family` and `envelope`
  * @returns undefined where each delivery of the family is a thing
  */
-export function keyOf({ name, fields, identifiedBy }: Family, row: string): string | undefined {
+export function readKey({ name, fields, identifiedBy }: Family, row: string): string | undefined {
   if (!identifiedBy) return undefined;
   const { json, column } = fields[identifiedBy]!;
   const id = column(`(${readField(fields, identifiedBy, `${row}.envelope`)})::${json}`);

@@ -112,8 +112,7 @@ export class Intake {
     } catch (error) {
       if (error instanceof TenantNotAllowed) return { outcome: 'rejected', reason: error.message };
       if (!(error instanceof Rejection)) throw error;
-      const faults = error.errors.map(({ path, message }) => `${path} ${message}`.trim());
-      return { outcome: 'rejected', reason: faults.join('; ') || error.message };
+      return { outcome: 'rejected', reason: error.describe() };
     }
   }
 

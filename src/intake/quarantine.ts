@@ -5,9 +5,9 @@ import type { Log } from '../log.ts';
 import { uuidV8 } from '../uuid.ts';
 import { Unavailable } from './delivery.ts';
 import { GroupCommit } from './group-commit.ts';
-import { envelopeOf, subjectOfBody } from './patient-in-body.ts';
 import { refusedAmong } from './refused.ts';
 import type { Rejection } from './rejection.ts';
+import { envelopeOf, subjectOfBody } from './subject-of-body.ts';
 
 /** A body that passed the access checks and was rejected. */
 export interface RejectedBody extends Pick<Rejection, 'reason' | 'errors'> {

@@ -30,6 +30,11 @@ export class Rejection extends Error {
     this.reason = reason;
     this.errors = errors;
   }
+
+  /** Each fault with its place, in one line. */
+  describe(): string {
+    return this.errors.map(({ path, message }) => `${path} ${message}`.trim()).join('; ') || this.message;
+  }
 }
 
 export class NotJson extends Rejection {

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Family } from '../families/index.ts';
-import { subjectOfBody } from '../intake/patient-in-body.ts';
+import { subjectOfBody } from '../intake/subject-of-body.ts';
 import type { Tables } from '../store/tables.ts';
 import { logAccess } from './access-log.ts';
 import { add, type Counts, sum } from './counts.ts';

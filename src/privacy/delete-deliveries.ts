@@ -57,10 +57,10 @@ function keys({ name, fields, identifiedBy }: Family): string {
 )`;
 }
 
-const keyOf = ({ identifiedBy }: Family) => (identifiedBy ? ['business_id', identifiedBy] : []);
+const keyColumns = ({ identifiedBy }: Family) => (identifiedBy ? ['business_id', identifiedBy] : []);
 
 function rowsStatement(family: Family): string {
-  const key = keyOf(family);
+  const key = keyColumns(family);
   const found = [...key, 'delivery_id'];
   const columns = (row: string) => found.map((column) => `${row}.${quoted(column)}`).join(', ');
   const table = quoted(family.table);
@@ -74,7 +74,7 @@ returning ${key.length > 0 ? `existing.business_id, existing.${quoted(key[1]!)}:
 }
 
 function versionsStatement(family: Family): string {
-  const version = [...keyOf(family), 'delivery_id'];
+  const version = [...keyColumns(family), 'delivery_id'];
   return `
 with ${keys(family)}
 delete from ${quoted(family.versions!)} superseded using keys where ${equal('superseded', 'keys', version)} returning 1`;
@@ -85,8 +85,8 @@ function newestAgainStatement(family: Family): string {
   const { fields, identifiedBy } = family;
   const field = fields[identifiedBy!]!;
   const versions = quoted(family.versions!);
-  const version = [...keyOf(family), 'delivery_id'];
-  const key = keyOf(family).map((column) => `v.${quoted(column)}`);
+  const version = [...keyColumns(family), 'delivery_id'];
+  const key = keyColumns(family).map((column) => `v.${quoted(column)}`);
   const isOfThing = `v.business_id = k.business_id and v.${quoted(identifiedBy!)} = ${field.column(`k.thing::${field.json}`)}`;
   return `
 with newest as materialized (

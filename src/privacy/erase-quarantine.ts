@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Family } from '../families/index.ts';
-import { patientsNamedIn, subjectOfBody } from '../intake/patient-in-body.ts';
+import { patientsNamedIn, subjectOfBody } from '../intake/subject-of-body.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Patient, Thing } from './find-deliveries.ts';
 import { type Withholding, withhold } from './withhold.ts';

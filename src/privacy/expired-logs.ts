@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { patientsNamedIn, subjectOfBody } from '../intake/patient-in-body.ts';
+import { patientsNamedIn, subjectOfBody } from '../intake/subject-of-body.ts';
 import type { Tables } from '../store/tables.ts';
 import { logAccess } from './access-log.ts';
 import type { Pass, Step } from './policy.ts';

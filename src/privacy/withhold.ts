@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { type Family, keyOf } from '../families/index.ts';
+import { type Family, readKey } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
 
 /** To which erasure rows belong, and how long they are withheld. */
@@ -39,7 +39,7 @@ export async function withholdDeliveries(
 export function madeOf(family: Family): RawBuilder<unknown> {
   const { identifiedBy } = family;
   const key = identifiedBy
-    ? sql`made.business_id = i.business_id and made.${sql.ref(identifiedBy)} = ${sql.raw(keyOf(family, 'i')!)} and`
+    ? sql`made.business_id = i.business_id and made.${sql.ref(identifiedBy)} = ${sql.raw(readKey(family, 'i')!)} and`
     : sql``;
   return sql`${key} made.delivery_id = i.id`;
 }

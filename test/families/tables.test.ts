@@ -1,4 +1,4 @@
-import { type Family, families, keyOf } from '../../src/families/index.ts';
+import { type Family, families, readKey } from '../../src/families/index.ts';
 import { samples } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -57,7 +57,7 @@ it.each(families.map((family: Family) => [family.name, family] as const))(
   async (name, family) => {
     const envelope = samples[name as keyof typeof samples]();
     const [found] = await database.rows(
-      `select thing_of(family, envelope) as thing, thing_family(family) as family, (${keyOf(family, 'd') ?? 'null'})::text as key
+      `select thing_of(family, envelope) as thing, thing_family(family) as family, (${readKey(family, 'd') ?? 'null'})::text as key
        from (select $1::text as family, $2::jsonb as envelope) d`,
       [name, JSON.stringify(envelope)],
     );

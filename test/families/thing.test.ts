@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { admissionOf, type Family, families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { createParser } from '../../src/intake/parse-callback.ts';
-import { subjectOfBody } from '../../src/intake/patient-in-body.ts';
+import { subjectOfBody } from '../../src/intake/subject-of-body.ts';
 import { samples } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { documented } from '../support/platform/documented.ts';

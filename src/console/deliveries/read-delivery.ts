@@ -1,5 +1,5 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
-import { type Family, keyOf } from '../../families/index.ts';
+import { type Family, readKey } from '../../families/index.ts';
 import type { Tables } from '../../store/tables.ts';
 
 export interface DeliveryDetails extends Selectable<Tables['deliveries']> {
@@ -25,7 +25,7 @@ export async function readRow(
   const { identifiedBy } = family;
   const key = identifiedBy
     ? sql`business_id = ${delivery.business_id} and ${sql.ref(identifiedBy)} = (
-        select ${sql.raw(keyOf(family, 'i')!)} from inbox i where i.id = ${delivery.id}::uuid)`
+        select ${sql.raw(readKey(family, 'i')!)} from inbox i where i.id = ${delivery.id}::uuid)`
     : sql`delivery_id = ${delivery.id}::uuid`;
   const { rows } = await sql<{ row: RowAsText }>`
     select (select json_object_agg(key, value) from json_each_text(to_json(existing))) as row

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
-import { patientsNamedIn } from '../../intake/patient-in-body.ts';
 import { countQuarantine, dropQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
 import { replayQuarantine } from '../../intake/replay-quarantine.ts';
+import { patientsNamedIn } from '../../intake/subject-of-body.ts';
 import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';

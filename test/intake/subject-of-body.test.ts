@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { patientsNamedIn } from '../../src/intake/patient-in-body.ts';
+import { patientsNamedIn } from '../../src/intake/subject-of-body.ts';
 
 const find = (text: string) => patientsNamedIn(Buffer.from(text));
 
