@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { freePort } from '../../src/store/embedded/free-port.ts';
-import { findRedisServer } from '../../test/support/redis-binary.ts';
+import { findProgram } from '../../test/support/programs.ts';
 import { tracked } from '../process/program.ts';
 
 export interface BenchRedis {

@@ -4,15 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../src/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
-import { findRedisServer } from './redis-binary.ts';
+import { findProgram, installMissingPrograms } from './programs.ts';
 
 declare global {
   var stopTestDatabase: (() => Promise<void>) | undefined;
 }
 
-/** Starts one PostgreSQL for the run, in which each test file creates its databases, and finds a Redis program. */
+/** Starts one PostgreSQL for the run, in which each test file creates its databases, and installs programs that the tests run. */
 export default async function setup(): Promise<void> {
-  process.env.TEST_REDIS_SERVER ??= findRedisServer();
+  installMissingPrograms();
+  process.env.TEST_REDIS_SERVER = findProgram('redis-server');
   if (process.env.TEST_POSTGRES_URL) return;
   // Faster, but not crash-safe: tests of crashes start their own servers.
   const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300'];
