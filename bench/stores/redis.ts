@@ -29,13 +29,7 @@ export async function startRedis(folder: string): Promise<BenchRedis> {
     appendfsync: 'everysec',
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const server = tracked(
-    spawn(
-      findRedisServer(() => {}),
-      args,
-      { stdio: 'ignore' },
-    ),
-  );
+  const server = tracked(spawn(findProgram('redis-server'), args, { stdio: 'ignore' }));
   const client = new Redis(port, { retryStrategy: () => 50, maxRetriesPerRequest: null });
   client.on('error', () => {}); // it is starting
   const info = await client.info('server');
