@@ -1,5 +1,6 @@
 import bytes from 'bytes';
 import { z } from 'zod';
+import { parseDatabaseUrl } from './database-url.ts';
 import { keep, partsOf, retention } from './durations.ts';
 
 /** The registered paths of an event family. */
@@ -57,12 +58,20 @@ const url = (example: string, pattern: RegExp) =>
   z
     .string()
     .transform(encodeCredentials)
-    .refine(
-      (address) => pattern.test(address),
-      `must be a URL such as ${example}; encode in a password: % as %25, / as %2F, ? as %3F, # as %23`,
-    );
+    .refine((address) => pattern.test(address), {
+      message: `must be a URL such as ${example}; encode in a password: % as %25, / as %2F, ? as %3F, # as %23`,
+      abort: true,
+    });
 
-const databaseUrl = url('postgresql://user:password@host:5432/database', /^postgres(ql)?:\/\/./);
+const databaseUrl = url('postgresql://user:password@host:5432/database', /^postgres(ql)?:\/\/./).superRefine(
+  (address, context) => {
+    try {
+      parseDatabaseUrl(address);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as Error).message });
+    }
+  },
+);
 
 const host = '(\\[[\\da-fA-F:.]+\\]|[^\\s/?#@,:[\\]]+)(:\\d{1,5})?';
 const redisUrl = url(

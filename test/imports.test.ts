@@ -6,6 +6,7 @@ const common = [
   ...[
     'config.ts',
     'csv.ts',
+    'database-url.ts',
     'decimal.ts',
     'durations.ts',
     'environment-schema.ts',
