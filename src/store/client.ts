@@ -2,9 +2,6 @@ import pg from 'pg';
 import { type Host, parseDatabaseUrl } from '../database-url.ts';
 import { isReadOnly } from './faults.ts';
 
-/** Of opening a connection, and of its first query. */
-export const connectTimeoutMs = 2_000;
-
 /** What to do about an error of a connection, by its code and message. */
 const advice: [pattern: RegExp, todo: string][] = [
   [/ALTNAME/, 'its certificate has another host name: use that name, or sslmode=verify-ca with sslrootcert'],
@@ -14,6 +11,9 @@ const advice: [pattern: RegExp, todo: string][] = [
   [/no encryption/, 'it may want TLS: set sslmode=verify-full'],
   [/ALERT|valid client cert/, 'it does not accept our certificate: check sslcert and sslkey'],
 ];
+
+/** Of the question to a server whether it is the primary. */
+const timeoutMs = 2_000;
 
 // The primary of each URL with several hosts, while connections to it succeed: one search for all pools of the process.
 const primaries = new Map<string, Promise<Host>>();
@@ -28,7 +28,7 @@ const primaries = new Map<string, Promise<Host>>();
 export class DatabaseClient extends pg.Client {
   private readonly search: (() => Promise<Host>) | undefined;
   private readonly url: string;
-  private readonly fault: unknown;
+  private readonly fault: Error | undefined;
 
   constructor({ connectionString: url = '', ...config }: pg.ClientConfig) {
     const { hosts, ...given } = parse(url);
@@ -51,24 +51,20 @@ export class DatabaseClient extends pg.Client {
 
   private async open(): Promise<this> {
     if (this.fault) throw this.fault;
+    const primary = this.search && (primaries.get(this.url) ?? this.search());
+    if (primary) primaries.set(this.url, primary);
     try {
-      if (this.search) Object.assign(this, await this.primary(this.search));
+      Object.assign(this, await primary);
       // The pool gave it up during the search.
       if (this.stream.destroyed) throw new Error('timeout expired');
       await super.connect();
-      if (this.search)
-        await requirePrimary(this).catch((error) => this.end().then(() => Promise.reject(error)));
+      if (primary) await requirePrimary(this);
       return this;
     } catch (error) {
-      primaries.delete(this.url);
+      if (primaries.get(this.url) === primary) primaries.delete(this.url);
+      void this.end();
       throw explained(error, this);
     }
-  }
-
-  private primary(search: () => Promise<Host>): Promise<Host> {
-    const found = primaries.get(this.url) ?? search();
-    primaries.set(this.url, found);
-    return found;
   }
 
   private get stream() {
@@ -81,7 +77,8 @@ function parse(url: string) {
   try {
     return { ...parseDatabaseUrl(url), fault: undefined };
   } catch (error) {
-    return { hosts: [{}] as unknown as [Host, ...Host[]], fault: error };
+    const fault = new Error(`The URL of PostgreSQL ${(error as Error).message}`);
+    return { hosts: [{}] as unknown as [Host, ...Host[]], fault: Object.assign(fault, { code: 'EINVAL' }) };
   }
 }
 
@@ -89,7 +86,7 @@ function parse(url: string) {
 async function findPrimary(hosts: Host[], config: pg.ClientConfig): Promise<Host> {
   const errors: unknown[] = [];
   for (const host of hosts) {
-    const client = new pg.Client({ ...config, ...host, connectionTimeoutMillis: connectTimeoutMs } as never);
+    const client = new pg.Client({ ...config, ...host } as pg.ClientConfig);
     client.on('error', () => {}); // raised by connect
     try {
       await client.connect();
@@ -98,7 +95,7 @@ async function findPrimary(hosts: Host[], config: pg.ClientConfig): Promise<Host
     } catch (error) {
       errors.push(explained(error, client));
     } finally {
-      await client.end();
+      void client.end(); // a server that does not respond would delay the search
     }
   }
   const reasons = errors.map((error) => (error as Error).message).join('; ');
@@ -108,7 +105,7 @@ async function findPrimary(hosts: Host[], config: pg.ClientConfig): Promise<Host
 
 /** @throws DatabaseError as of a write, where the server accepts none */
 async function requirePrimary(client: pg.Client): Promise<void> {
-  const query = { text: 'show transaction_read_only', query_timeout: connectTimeoutMs } as pg.QueryConfig;
+  const query = { text: 'show transaction_read_only', query_timeout: timeoutMs } as pg.QueryConfig;
   const { rows } = await client.query<{ transaction_read_only: string }>(query);
   if (rows[0]!.transaction_read_only === 'off') return;
   const error = new pg.DatabaseError('it is a standby, or set read-only', 0, 'error');

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { connectTimeoutMs, DatabaseClient } from './client.ts';
+import { DatabaseClient } from './client.ts';
 
 /** Settings of PostgreSQL for a session, such as `statement_timeout` in milliseconds. */
 export type SessionSettings = Record<string, string | number>;
@@ -21,6 +21,9 @@ const required: SessionSettings = {
   idle_session_timeout: 0,
 };
 
+/** Of opening a connection, and of its first query. */
+const connectTimeoutMs = 2_000;
+
 /**
  * A pool in which a broken connection is only a failed query. A client without an error listener would end the process
  * when the server closes its connection while it is checked out and idle, as in a transaction.
@@ -39,13 +42,9 @@ export function openPool<P extends pg.Pool = pg.Pool>(
 ): P {
   const timeout = config.query_timeout ? { statement_timeout: Math.floor(config.query_timeout * 0.9) } : {};
   const onConnect = (client: pg.ClientBase) => applySettings(client, { ...timeout, ...settings });
-  const pool = new Pool({
-    Client: DatabaseClient as never,
-    connectionTimeoutMillis: connectTimeoutMs,
-    keepAlive: true,
-    onConnect,
-    ...config,
-  });
+  const Client = DatabaseClient as never;
+  const common = { Client, connectionTimeoutMillis: connectTimeoutMs, keepAlive: true };
+  const pool = new Pool({ ...common, onConnect, ...config });
   pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', onError);
   pool.on('release', (error, client) => {
