@@ -100,6 +100,8 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: re
     logLevel: e.LOG_LEVEL,
     /** PostgreSQL; undefined: the embedded one in `dataDir`. */
     databaseUrl: e.DATABASE_URL,
+    /** The most connections of this process to PostgreSQL. */
+    databaseConnections: e.DATABASE_CONNECTIONS,
     /** Redis for the queue; undefined: the queue is in PostgreSQL. */
     redisUrl: e.REDIS_URL,
     /** Prefix of the queue's keys, different for each deployment on a Redis. */

@@ -1,5 +1,6 @@
 import bytes from 'bytes';
 import { z } from 'zod';
+import { defaultConnections, fewestConnections } from './connections.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { keep, partsOf, retention } from './durations.ts';
 
@@ -139,6 +140,7 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     HOST: z.string().default('127.0.0.1'),
     PORT: integer(0, 65_535).default(8080),
     DATABASE_URL: databaseUrl.optional(),
+    DATABASE_CONNECTIONS: integer(fewestConnections, 1_000).default(defaultConnections),
     REDIS_URL: redisUrl.optional(),
     QUEUE_PREFIX: z
       .string()

@@ -98,7 +98,7 @@ async function start(
   const observe = metrics && observersOf(metrics);
 
   const stores = await openStores(config, log, observe?.circuit, onStop);
-  const { database, databaseUrl, inboxPool, circuit, backend, queue } = stores;
+  const { connections, database, databaseUrl, inboxPool, circuit, backend, queue } = stores;
   const { db, pool } = database;
   const common = { config, families, circuit, log };
 
@@ -114,6 +114,7 @@ async function start(
           ...common,
           db,
           applying: stores.applying,
+          concurrency: connections.applying,
           backend,
           queue,
           intake,
@@ -157,6 +158,7 @@ async function start(
       trustProxy,
       timezone: config.reportTimezone,
       databaseUrl,
+      connections,
       families,
       erasure: config.erasure,
       downloads: config.downloads,

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 const common = [
   ...[
     'config.ts',
+    'connections.ts',
     'csv.ts',
     'database-url.ts',
     'decimal.ts',

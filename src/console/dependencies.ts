@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import type { Connections } from '../connections.ts';
 import type { Family } from '../families/index.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { Log } from '../log.ts';
@@ -19,6 +20,7 @@ export interface ConsoleDependencies {
   /** The IANA time zone that times are shown in. */
   timezone: string;
   databaseUrl: string;
+  connections: Pick<Connections, 'pages' | 'downloads'>;
   families: readonly Family[];
   /** Limits the failed sign-ins of an address. */
   attempts: Pick<RateLimit, 'consume'>;

@@ -50,24 +50,38 @@ export function openPool<P extends pg.Pool = pg.Pool>(
   pool.on('release', (error, client) => {
     const { processID } = client as { processID?: number | null };
     if ((error as Error | undefined)?.message === 'Query read timeout' && processID) {
-      void cancel(config.connectionString, processID);
+      void cancel(config.connectionString, client as unknown as pg.Client, processID);
     }
   });
   return pool;
 }
 
+// By URL, while the connection that cancels is open: one for all of them, as the number of connections is limited.
+const toCancel = new Map<string, number[]>();
+
 /**
  * Cancels a statement that the driver has given up. A commit that waits for a synchronous standby obeys neither
  * `statement_timeout` nor the end of its connection, and would keep its connection slot.
  */
-async function cancel(url: string, processId: number): Promise<void> {
-  const query = {
-    text: 'select pg_cancel_backend($1)',
-    values: [processId],
-    query_timeout: connectTimeoutMs,
-  } as pg.QueryConfig;
-  // Unreachable: the server has lost the statement, or ends it when it recovers.
-  await withClient(url, (client) => client.query(query)).catch(() => {});
+async function cancel(url: string, { host, port }: pg.Client, processId: number): Promise<void> {
+  const others = toCancel.get(url);
+  if (others) {
+    others.push(processId);
+    return;
+  }
+  const processIds = [processId];
+  toCancel.set(url, processIds);
+  await withClient(url, async (client) => {
+    // After a failover the process ids are those of others.
+    while (processIds.length > 0 && client.host === host && client.port === port) {
+      await client.query({
+        text: 'select pg_cancel_backend(id) from unnest($1::int[]) as given (id)',
+        values: [processIds.splice(0)],
+        query_timeout: connectTimeoutMs,
+      } as pg.QueryConfig);
+    }
+    toCancel.delete(url);
+  }).catch(() => toCancel.delete(url)); // unreachable: the server has lost the statement, or ends it when it recovers
 }
 
 /** Runs a function on a connection of its own. */
