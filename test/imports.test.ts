@@ -55,7 +55,7 @@ const allowed: Record<string, string[]> = {
   http: ['intake'],
   worker: ['apply', 'families', 'intake', 'privacy', 'queue', 'store'],
   console: ['apply', 'families', 'intake', 'privacy', 'queue', 'store', '../assets'],
-  commands: ['apply', 'families', 'intake', 'privacy', 'queue', 'store'],
+  commands: ['apply', 'families', 'intake', 'privacy', 'store'],
 
   // Composition.
   'health-checks.ts': ['http', 'queue', 'store', 'worker'],
