@@ -64,11 +64,32 @@ export async function migrate(
 }
 
 /**
+ * Compares the migrations that ran with those of this version. Changes nothing.
+ *
+ * @returns `unknown`: what a newer version has run
+ */
+export async function compareMigrations(db: Kysely<Tables>, folder = ownFolder) {
+  const own = await readSqlFiles(join(folder, 'migrations'));
+  const { rows } = await sql<{ exists: boolean }>`
+    select to_regclass('receiver_migrations') is not null as exists`.execute(db);
+  const ran = rows[0]!.exists
+    ? await sql<{ name: string }>`select name from receiver_migrations`.execute(db)
+    : { rows: [] };
+  const done = ran.rows.map(({ name }) => name).filter((name) => name !== reporting);
+  const names = own.map(({ name }) => name);
+  return {
+    done,
+    pending: names.filter((name) => !done.includes(name)),
+    unknown: done.filter((name) => !names.includes(name)),
+  };
+}
+
+/**
  * Requires a database that can store every character: callbacks contain text in any script.
  *
  * @throws InvalidConfiguration where its encoding is not UTF8
  */
-async function requireUtf8(db: Kysely<Tables>): Promise<void> {
+export async function requireUtf8(db: Kysely<Tables>): Promise<void> {
   const { rows } = await sql<{ encoding: string; name: string }>`
     select current_setting('server_encoding') as encoding, quote_ident(current_database()) as name`.execute(
     db,

@@ -1,0 +1,78 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { listening, PortUnavailable } from '../http/prepare-port.ts';
+import type { Readiness } from '../readiness.ts';
+import type { Check, Report, Subject } from './finding.ts';
+
+const timeoutMs = 4_000;
+
+/** The ports, and what the service says that listens there. */
+export const checkPorts: Check = async (subject, report) => {
+  const { role, port, metrics } = subject.config;
+  const ports: [variable: string, port: number][] = [
+    ...(role === 'worker' ? [] : [['PORT', port] as [string, number]]),
+    ...(metrics.port === undefined ? [] : [['METRICS_PORT', metrics.port] as [string, number]]),
+  ].filter(([variable]) => !subject.invalid.has(variable as string)) as [string, number][];
+  if (role !== 'worker' && port === metrics.port && port > 0) {
+    report('fail', 'METRICS_PORT', `the same as PORT. Set another one`);
+    ports.pop();
+  }
+  await Promise.all(ports.map(([variable, number]) => checkPort(variable, number, subject, report)));
+};
+
+async function checkPort(variable: string, port: number, subject: Subject, report: Report): Promise<void> {
+  const { config } = subject;
+  try {
+    const server = createServer((socket) => socket.destroy());
+    await listening(server.listen(port, config.host), { host: config.host, port });
+    server.close();
+    report('ok', variable, port === 0 ? 'any free one' : `${port} is free: the service does not run here`);
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    const { code } = error.cause as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE' && (await isService(config.host, port))) {
+      report('ok', variable, `the service runs at ${port}`);
+      await includeReadiness(port, subject, report);
+    } else {
+      report('fail', variable, error.message.replaceAll(/\bPORT\b/g, variable));
+    }
+  }
+}
+
+async function isService(host: string, port: number): Promise<boolean> {
+  const health = (await ask(host, port, '/healthz').catch(() => undefined)) as
+    | { status?: string }
+    | undefined;
+  return health?.status === 'alive';
+}
+
+/** What /readyz says, line by line; with the details for administrators. */
+async function includeReadiness(port: number, subject: Subject, report: Report): Promise<void> {
+  const { config, redact } = subject;
+  const { parts } = (await ask(config.host, port, '/readyz', adminToken(config))) as Readiness;
+  for (const [name, { ok, detail }] of Object.entries(parts)) {
+    const text = redact(detail ?? (ok ? 'all is well' : 'does not respond')).slice(0, 300);
+    report(ok ? 'ok' : 'fail', `readyz: ${name}`, ok ? text : `${text}. Read the log of the service`);
+  }
+}
+
+/** @throws the error of the connection, or of its response */
+async function ask(host: string, port: number, path: string, token?: string): Promise<unknown> {
+  const names: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+  const name = names[host] ?? host;
+  const response = await fetch(`http://${name.includes(':') ? `[${name}]` : name}:${port}${path}`, {
+    headers: token ? { Authorization: `Bearer ${token}` } : {},
+    signal: AbortSignal.timeout(timeoutMs),
+    redirect: 'error',
+  });
+  return response.json();
+}
+
+/** That of the environment, or the one that the service has generated. */
+function adminToken({ adminToken: token, databaseUrl, dataDir }: Config): string | undefined {
+  const file = join(dataDir, 'admin-token');
+  if (token || databaseUrl || !existsSync(file)) return token;
+  return readFileSync(file, 'utf8').trim();
+}
