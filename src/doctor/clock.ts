@@ -9,24 +9,21 @@ const toleranceS = 2;
  */
 export async function checkClock(
   name: string,
+  store: string,
   read: () => Promise<number>,
-  { config: { authentication } }: Subject,
+  { config: { authentication } }: Pick<Subject, 'config'>,
   report: Report,
 ): Promise<void> {
   const began = Date.now();
   const theirs = await read();
-  const ended = Date.now();
-  // Somewhere between the two: what the question took is no difference.
-  const difference = Math.max(began - theirs, theirs - ended, 0) / 1000;
-  if (difference <= toleranceS) {
-    report('ok', name, `differs by less than ${toleranceS} s from this machine's`);
-    return;
-  }
+  // The store looked at its clock at some time during the question, which is therefore no difference.
+  const seconds = Math.max(began - theirs, theirs - Date.now(), 0) / 1000;
+  if (seconds <= toleranceS) return report('ok', name, `as that of ${store}`);
   const { signingKeys, signatureToleranceS } = authentication;
-  const refuses = signingKeys.length > 0 && difference > signatureToleranceS;
-  const effect = refuses
-    ? ', more than SIGNATURE_TOLERANCE_S: if this one is wrong, every callback is rejected'
+  const rejects = signingKeys.length > 0 && seconds > signatureToleranceS;
+  const effect = rejects
+    ? ', more than SIGNATURE_TOLERANCE_S: if this one is wrong, all callbacks are rejected'
     : '';
-  const text = `differs by ${Math.round(difference)} s from this machine's${effect}. Synchronize both, for example with chrony`;
-  report(refuses ? 'fail' : 'warn', name, text);
+  const text = `${Math.round(seconds)} s apart from that of ${store}${effect}. Synchronize both, as with chrony`;
+  report(rejects ? 'fail' : 'warn', name, text);
 }

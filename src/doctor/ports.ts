@@ -6,20 +6,24 @@ import { listening, PortUnavailable } from '../http/prepare-port.ts';
 import type { Readiness } from '../readiness.ts';
 import type { Check, Report, Subject } from './finding.ts';
 
-const timeoutMs = 4_000;
+const timeoutMs = 3_000;
 
 /** The ports, and what the service says that listens there. */
 export const checkPorts: Check = async (subject, report) => {
   const { role, port, metrics } = subject.config;
-  const ports: [variable: string, port: number][] = [
-    ...(role === 'worker' ? [] : [['PORT', port] as [string, number]]),
-    ...(metrics.port === undefined ? [] : [['METRICS_PORT', metrics.port] as [string, number]]),
-  ].filter(([variable]) => !subject.invalid.has(variable as string)) as [string, number][];
-  if (role !== 'worker' && port === metrics.port && port > 0) {
-    report('fail', 'METRICS_PORT', `the same as PORT. Set another one`);
-    ports.pop();
+  const ports: Record<string, number | undefined> = {
+    PORT: role === 'worker' ? undefined : port,
+    METRICS_PORT: metrics.port,
+  };
+  if (ports.PORT && ports.PORT === ports.METRICS_PORT) {
+    report('fail', 'METRICS_PORT', 'the same as PORT. Set another one');
+    delete ports.METRICS_PORT;
   }
-  await Promise.all(ports.map(([variable, number]) => checkPort(variable, number, subject, report)));
+  const checked = Object.entries(ports).map(async ([variable, number]) => {
+    if (number !== undefined && !subject.invalid.has(variable))
+      await checkPort(variable, number, subject, report);
+  });
+  await Promise.all(checked);
 };
 
 async function checkPort(variable: string, port: number, subject: Subject, report: Report): Promise<void> {

@@ -36,7 +36,7 @@ async function examine(client: Redis, isCluster: boolean, subject: Subject, repo
   }
   await checkPermissions(client, isCluster, checkKey(queuePrefix));
   report('ok', 'redis', `${info.redis_version ?? 'an unknown version'}, permits each command of the service`);
-  await checkClock('clock of Redis', () => readTime(client), subject, report);
+  await checkClock('clock', 'Redis', () => readTime(client), subject, report);
   checkMemory(info, report);
   try {
     const { safe, fixes, detail } = await readDurability(client, checkKey(queuePrefix));
@@ -70,6 +70,6 @@ function parseInfo(text: string): Record<string, string> {
 
 function explain(error: Error, { nodes }: RedisAddress, { redact }: Subject): string {
   if (error instanceof RedisUnusable) return redact(error.message);
-  const target = { variable: 'REDIS_URL', store: 'Redis', ...nodes[0]! };
+  const target = { variable: 'REDIS_URL', store: 'Redis', ...nodes[0]! } as const;
   return explainConnection(error, target) ?? redact(error.message);
 }
