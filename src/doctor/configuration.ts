@@ -49,28 +49,25 @@ export const checkConfiguration: Check = ({ env, config, problems, invalid }, re
 
 /** The variables that are none of ours, each with the one of ours that is spelt nearly like it. */
 export function findMisspelt(env: Environment): [name: string, meant: string][] {
-  return Object.keys(env).flatMap((name) => {
-    if (known.includes(name)) return [];
+  const others = Object.keys(env).filter((name) => !known.includes(name));
+  return others.flatMap((name) => {
     // Variables of other programs are as near to short names such as PORT.
-    const near = known.filter(
-      (other) => other.length > 6 && !env[other] && editsBetween(name, other) * 5 <= other.length,
-    );
-    return near.slice(0, 1).map((meant): [string, string] => [name, meant]);
+    const isNear = (own: string) =>
+      own.length > 6 && !env[own] && differingLetters(name, own) * 5 <= own.length;
+    return known
+      .filter(isNear)
+      .slice(0, 1)
+      .map((meant): [string, string] => [name, meant]);
   });
 }
 
-/** How many letters have to be added, removed, replaced or swapped with the next one. */
-function editsBetween(a: string, b: string): number {
-  const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)];
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const replaced = rows[i - 1]![j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      const swapped = isSwap ? rows[i - 2]![j - 2]! + 1 : replaced;
-      row.push(Math.min(replaced, swapped, rows[i - 1]![j]! + 1, row[j - 1]! + 1));
-    }
-    rows.push(row);
-  }
-  return rows[a.length]![b.length]!;
+/** How many letters are missing, additional or others, in whatever order. */
+function differingLetters(a: string, b: string): number {
+  const rest = [...b];
+  const additional = [...a].filter((letter) => {
+    const at = rest.indexOf(letter);
+    if (at >= 0) rest.splice(at, 1);
+    return at < 0;
+  });
+  return Math.max(additional.length, rest.length);
 }

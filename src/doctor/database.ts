@@ -14,7 +14,7 @@ import type { Tables } from '../store/tables.ts';
 import { checkClock } from './clock.ts';
 import { explainConnection } from './connection.ts';
 import { judgeServer, readServer } from './database-server.ts';
-import type { Check, Report, Subject } from './finding.ts';
+import { type Check, type Report, runEach, type Subject } from './finding.ts';
 import {
   checkDeliveries,
   checkEmpty,
@@ -30,29 +30,24 @@ export const checkDatabase: Check = async (subject, report) => {
   const { config } = subject;
   const url = await findDatabase(subject, report);
   if (!url) return;
-  /** What cannot be checked hides nothing else. */
-  const attempt = async (check: () => Promise<void>) => {
-    try {
-      await check();
-    } catch (error) {
-      const problems =
-        error instanceof InvalidConfiguration ? error.problems : [explain(error, url, subject)];
-      for (const problem of problems) report('fail', 'database', problem);
-    }
-  };
   const options = { connections: 2, name: 'receiver doctor', queryTimeoutMs: 3_000 };
   const database = openDatabase(url, createLog('silent'), options);
   const { db } = database;
-  await attempt(async () => {
+  try {
     judgeServer(await readServer(database), !config.databaseUrl, report);
-    await attempt(() => checkClock('clock', 'PostgreSQL', () => readTime(db), subject, report));
-    await attempt(() => requireUtf8(db));
-    await attempt(() => checkTimezone(db, config.reportTimezone));
-    const checks = (await hasTables(db))
+    const forTables = (await hasTables(db))
       ? [checkMigrations, checkRights, checkWriting, checkIndexes, checkDeliveries]
       : [checkEmpty];
-    for (const check of checks) await attempt(() => check(database, report, subject));
-  });
+    const checks = [
+      () => checkClock('PostgreSQL', () => readTime(db), subject, report),
+      () => requireUtf8(db),
+      () => checkTimezone(db, config.reportTimezone),
+      ...forTables.map((check) => () => check(database, report, subject)),
+    ];
+    await runEach('database', checks, (error) => explain(error, url, subject), report);
+  } catch (error) {
+    for (const problem of explain(error, url, subject)) report('fail', 'database', problem);
+  }
   // Not awaited: a server that hangs must not delay the other findings.
   void database.close().catch(() => {});
 };
@@ -79,13 +74,14 @@ async function readTime(db: Kysely<Tables>): Promise<number> {
   return rows[0]!.ms;
 }
 
-function explain(error: unknown, url: string, { redact }: Subject): string {
+function explain(error: unknown, url: string, { redact }: Subject): readonly string[] {
+  if (error instanceof InvalidConfiguration) return error.problems;
   const message = redact(error instanceof Error ? error.message : String(error));
   try {
     const { host, port, user, database } = new pg.Client({ connectionString: url });
     const target = { variable: 'DATABASE_URL', store: 'PostgreSQL', host, port, user, database } as const;
-    return explainConnection(error, target) ?? message;
+    return [explainConnection(error, target) ?? message];
   } catch {
-    return `DATABASE_URL is no connection string of PostgreSQL: ${message}`;
+    return [`DATABASE_URL is no connection string of PostgreSQL: ${message}`];
   }
 }

@@ -20,7 +20,7 @@ const checks: Record<string, Check> = {
   ports: checkPorts,
 };
 
-const timeoutMs = 10_000;
+const timeoutMs = 8_000;
 
 /** Runs all checks at once. Ends within `timeoutMs`, with what was found until then. */
 export async function diagnose(env: Environment): Promise<Finding[]> {

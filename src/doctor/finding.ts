@@ -26,3 +26,19 @@ export interface Subject {
 
 /** Reports what it finds; what it raises is one more finding. Changes nothing. */
 export type Check = (subject: Subject, report: Report) => Promise<void> | void;
+
+/** Runs checks one by one: what one of them raises hides none of the others. */
+export async function runEach(
+  name: string,
+  checks: readonly (() => Promise<unknown>)[],
+  explain: (error: unknown) => readonly string[],
+  report: Report,
+): Promise<void> {
+  for (const check of checks) {
+    try {
+      await check();
+    } catch (error) {
+      for (const problem of explain(error)) report('fail', name, problem);
+    }
+  }
+}

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { listening, PortUnavailable } from '../http/prepare-port.ts';
@@ -35,8 +35,9 @@ async function checkPort(variable: string, port: number, subject: Subject, repor
     report('ok', variable, port === 0 ? 'any free one' : `${port} is free: the service does not run here`);
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
-    const { code } = error.cause as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE' && (await isService(config.host, port))) {
+    const isTaken = (error.cause as NodeJS.ErrnoException).code === 'EADDRINUSE';
+    const health = isTaken ? await ask(config.host, port, '/healthz').catch(() => ({})) : {};
+    if ((health as { status?: string }).status === 'alive') {
       report('ok', variable, `the service runs at ${port}`);
       await includeReadiness(port, subject, report);
     } else {
@@ -45,28 +46,24 @@ async function checkPort(variable: string, port: number, subject: Subject, repor
   }
 }
 
-async function isService(host: string, port: number): Promise<boolean> {
-  const health = (await ask(host, port, '/healthz').catch(() => undefined)) as
-    | { status?: string }
-    | undefined;
-  return health?.status === 'alive';
-}
-
 /** What /readyz says, line by line; with the details for administrators. */
-async function includeReadiness(port: number, subject: Subject, report: Report): Promise<void> {
-  const { config, redact } = subject;
+async function includeReadiness(port: number, { config, redact }: Subject, report: Report): Promise<void> {
   const { parts } = (await ask(config.host, port, '/readyz', adminToken(config))) as Readiness;
   for (const [name, { ok, detail }] of Object.entries(parts)) {
-    const text = redact(detail ?? (ok ? 'all is well' : 'does not respond')).slice(0, 300);
+    const text = redact(detail ?? (ok ? 'available' : 'does not respond'));
     report(ok ? 'ok' : 'fail', `readyz: ${name}`, ok ? text : `${text}. Read the log of the service`);
   }
 }
 
-/** @throws the error of the connection, or of its response */
+/**
+ * Sends a request to the service.
+ *
+ * @returns the parsed response, whatever its status
+ * @throws the error of the connection, or of a response that is not JSON
+ */
 async function ask(host: string, port: number, path: string, token?: string): Promise<unknown> {
-  const names: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
-  const name = names[host] ?? host;
-  const response = await fetch(`http://${name.includes(':') ? `[${name}]` : name}:${port}${path}`, {
+  const name = host.replace(/^0\.0\.0\.0$/, '127.0.0.1').replace(/^::$/, '::1');
+  const response = await fetch(`http://${isIPv6(name) ? `[${name}]` : name}:${port}${path}`, {
     headers: token ? { Authorization: `Bearer ${token}` } : {},
     signal: AbortSignal.timeout(timeoutMs),
     redirect: 'error',
@@ -77,6 +74,5 @@ async function ask(host: string, port: number, path: string, token?: string): Pr
 /** That of the environment, or the one that the service has generated. */
 function adminToken({ adminToken: token, databaseUrl, dataDir }: Config): string | undefined {
   const file = join(dataDir, 'admin-token');
-  if (token || databaseUrl || !existsSync(file)) return token;
-  return readFileSync(file, 'utf8').trim();
+  return token || databaseUrl || !existsSync(file) ? token : readFileSync(file, 'utf8').trim();
 }

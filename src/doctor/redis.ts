@@ -5,7 +5,7 @@ import { readDurability } from '../queue/redis-durability.ts';
 import { checkPermissions, RedisUnusable } from '../queue/redis-permissions.ts';
 import { checkClock } from './clock.ts';
 import { explainConnection } from './connection.ts';
-import type { Check, Report, Subject } from './finding.ts';
+import { type Check, type Report, runEach, type Subject } from './finding.ts';
 
 /** Each server of REDIS_URL: whether it can be used, what it keeps, its memory, its clock. */
 export const checkRedis: Check = async (subject, report) => {
@@ -16,35 +16,43 @@ export const checkRedis: Check = async (subject, report) => {
     }
     return;
   }
-  const { kind } = parseRedisUrl(url);
+  const isCluster = parseRedisUrl(url).kind === 'cluster';
   await Promise.all(
-    serversOf(url).map((server) =>
-      withServer(server, (client) => examine(client, kind === 'cluster', subject, report)).catch((error) =>
-        report('fail', 'redis', explain(error, server, subject)),
-      ),
-    ),
+    serversOf(url).map(async (server) => {
+      const explained = (error: unknown) => [explain(error as Error, server, subject)];
+      const examined = () =>
+        withServer(server, async (client) =>
+          runEach('redis', await checksOf(client, isCluster, subject, report), explained, report),
+        );
+      await runEach('redis', [examined], explained, report);
+    }),
   );
 };
 
-async function examine(client: Redis, isCluster: boolean, subject: Subject, report: Report): Promise<void> {
-  const { queuePrefix } = subject.config;
+async function checksOf(client: Redis, isCluster: boolean, subject: Subject, report: Report) {
+  const key = checkKey(subject.config.queuePrefix);
   // A user may lack the permission.
   const info = parseInfo(await client.info().catch(() => ''));
-  if (info.role === 'slave') {
-    report('fail', 'redis', 'this is a replica, which takes no writes. Point REDIS_URL to the primary');
-    return;
-  }
-  await checkPermissions(client, isCluster, checkKey(queuePrefix));
-  report('ok', 'redis', `${info.redis_version ?? 'an unknown version'}, permits each command of the service`);
-  await checkClock('clock', 'Redis', () => readTime(client), subject, report);
-  checkMemory(info, report);
+  report('ok', 'redis', `Redis ${info.redis_version ?? 'of an unknown version'}`);
+  const isReplica = info.role === 'slave';
+  if (isReplica)
+    report('fail', 'redis', 'it is a replica, and takes no writes. Point REDIS_URL to the primary');
+  return [
+    ...(isReplica ? [] : [() => checkPermissions(client, isCluster, key)]),
+    () => checkClock('Redis', () => readTime(client), subject, report),
+    async () => checkMemory(info, report),
+    () => checkPersistence(client, key, report),
+  ];
+}
+
+async function checkPersistence(client: Redis, key: string, report: Report): Promise<void> {
   try {
-    const { safe, fixes, detail } = await readDurability(client, checkKey(queuePrefix));
-    if (safe) report('ok', 'redis persistence', detail);
-    else if (fixes.length === 0) report('warn', 'redis persistence', detail);
-    else report('fail', 'redis persistence', `${detail}. Run, and set in redis.conf: ${fixes.join('; ')}`);
+    const { safe, fixes, detail } = await readDurability(client, key);
+    if (safe) report('ok', 'persistence', detail);
+    else if (fixes.length === 0) report('warn', 'persistence', detail);
+    else report('fail', 'persistence', `${detail}. Run, and set in redis.conf: ${fixes.join('; ')}`);
   } catch (error) {
-    // Another node of the cluster has the service's keys.
+    // Another node of the cluster stores the service's keys.
     if (!(error as Error).message.startsWith('MOVED')) throw error;
   }
 }
@@ -53,8 +61,8 @@ function checkMemory({ used_memory: used, maxmemory: max }: Record<string, strin
   const share = Number(used) / Number(max);
   if (!Number.isFinite(share)) return; // unlimited, or unknown
   const text = `${Math.round(share * 100)} % of maxmemory is in use`;
-  if (share < 0.8) report('ok', 'redis memory', text);
-  else report('warn', 'redis memory', `${text}. Raise maxmemory: a full Redis takes no deliveries`);
+  if (share < 0.8) report('ok', 'memory of Redis', text);
+  else report('warn', 'memory of Redis', `${text}. Raise maxmemory: a full Redis takes no deliveries`);
 }
 
 async function readTime(client: Redis): Promise<number> {

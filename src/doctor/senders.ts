@@ -11,7 +11,7 @@ export const checkSenders: Check = ({ env, config, invalid }, report) => {
   if (checks.length > 0) {
     report('ok', 'senders', `checked by ${checks.join(', ')}`);
   } else if (!invalid.has('SIGNING_KEYS')) {
-    const fix = 'Set SIGNING_KEYS, ALLOWED_IPS, or an EVENTS_PATH with the output of `openssl rand -hex 16`';
+    const fix = 'Set SIGNING_KEYS or ALLOWED_IPS, or NODE_ENV=production and an unguessable EVENTS_PATH';
     report('warn', 'senders', `not checked: anybody can send callbacks. ${fix}`);
   }
   const served = families.flatMap(({ name, path }) => {
@@ -25,11 +25,7 @@ export const checkSenders: Check = ({ env, config, invalid }, report) => {
   const { allowedIps, trustProxy } = config.authentication;
   const isLocal = /^(127\.|::1$|localhost$)/.test(config.host);
   if (allowedIps.length > 0 && trustProxy === 0 && isLocal && !networkList(allowedIps)('127.0.0.1')) {
-    const fix = 'Set TRUST_PROXY to the number of proxies in front';
-    report(
-      'fail',
-      'senders',
-      `HOST is ${config.host}: only programs of this machine reach it, and ALLOWED_IPS has none of them. ${fix}`,
-    );
+    const cause = `HOST is ${config.host}, which only this machine reaches, and ALLOWED_IPS does not contain it`;
+    report('fail', 'senders', `${cause}. Set TRUST_PROXY to the number of proxies in front`);
   }
 };

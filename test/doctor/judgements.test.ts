@@ -114,15 +114,15 @@ it.each([
 ])('a clock that differs by %i ms, with SIGNING_KEYS %p: %s', async (difference, SIGNING_KEYS, expected) => {
   const config = parseConfig({ SIGNING_KEYS }, families);
   const read = async () => Date.now() + difference;
-  const lines = await reported((report) => checkClock('clock', 'Redis', read, { config }, report));
+  const lines = await reported((report) => checkClock('Redis', read, { config }, report));
   expect(lines).toEqual([expect.stringMatching(`^${expected} clock: `)]);
 });
 
 it('no secret is left in a text of another program', () => {
-  const text = fc.string({ minLength: 4, maxLength: 30 }).filter((secret) => !/[,\s]/.test(secret));
+  const text = fc.stringMatching(/^[\w%:@?&=-]{4,30}$/);
   fc.assert(
     fc.property(text, fc.string(), (secret, around) => {
-      const encoded = encodeURIComponent(secret.replaceAll('/', '_'));
+      const encoded = encodeURIComponent(secret);
       const env = {
         ...{
           ADMIN_TOKEN: secret,
@@ -132,8 +132,8 @@ it('no secret is left in a text of another program', () => {
         DATABASE_URL: `postgresql://host/db?user=me&password=${encoded}`,
       };
       const redacted = redactor(env)(`${around} ${secret} ${encoded} ${around}`);
-      // What is around may contain it by chance, or be it together with it.
-      expect(redacted.replaceAll('***', '').includes(secret)).toBe(false);
+      expect(redacted).not.toContain(secret);
+      expect(redacted).not.toContain(encoded);
     }),
   );
 });
