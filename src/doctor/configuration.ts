@@ -52,8 +52,7 @@ export function findMisspelt(env: Environment): [name: string, meant: string][] 
   const others = Object.keys(env).filter((name) => !known.includes(name));
   return others.flatMap((name) => {
     // Variables of other programs are as near to short names such as PORT.
-    const isNear = (own: string) =>
-      own.length > 6 && !env[own] && differingLetters(name, own) * 5 <= own.length;
+    const isNear = (own: string) => own.length > 6 && !env[own] && differingLetters(name, own) < 3;
     return known
       .filter(isNear)
       .slice(0, 1)

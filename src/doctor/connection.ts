@@ -44,12 +44,6 @@ export function explainConnection(error: unknown, target: Target): string | unde
     ],
     [/^53300 /, 'all connections are in use. Close some, or raise max_connections'],
     [/^57P03 /, `${store} is starting, stopping or recovering. Read its log`],
-    [/does not support SSL/, `the server has no TLS. Set ssl = on there, or sslmode=disable in ${variable}`],
-    [/ALTNAME/, `the certificate is for another name than ${host}. Use its name in ${variable}`],
-    [
-      /^(ERR_(TLS|SSL)|UNABLE_TO_)|CERT|SELF_SIGNED/,
-      `the TLS connection failed (${code}). Name the authority's certificate in NODE_EXTRA_CA_CERTS`,
-    ],
   ];
   return causes.find(([pattern]) => pattern.test(`${code} ${message}`))?.[1];
 }

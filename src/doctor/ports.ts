@@ -30,7 +30,7 @@ async function checkPort(variable: string, port: number, subject: Subject, repor
   const { config } = subject;
   try {
     const server = createServer((socket) => socket.destroy());
-    await listening(server.listen(port, config.host), { host: config.host, port });
+    await listening(server.listen(port, config.host), { ...config, port });
     server.close();
     report('ok', variable, port === 0 ? 'any free one' : `${port} is free: the service does not run here`);
   } catch (error) {
