@@ -44,20 +44,23 @@ export async function openStores(
   observe: CircuitDependencies['observe'],
   onStop: OnStop,
 ): Promise<Stores> {
-  const { redisUrl, queuePrefix } = config;
+  const { redisUrl, queuePrefix, databaseSchema: schema } = config;
   if (redisUrl) await checkRedis(redisUrl, queuePrefix, log);
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
-  const { databaseId, stop } = await prepareDatabase(databaseUrl, config, log);
+  const directUrl = config.directDatabaseUrl ?? databaseUrl;
+  const { databaseId, stop } = await prepareDatabase(directUrl, config, log);
   onStop(stop);
   const database = openDatabase(databaseUrl, log, {
     connections: 6,
     name: `receiver ${config.role}`,
+    schema,
     queryTimeoutMs: 30_000,
   });
   onStop(database.close);
   const applying = openDatabase(databaseUrl, log, {
     connections: 4,
     name: 'receiver apply',
+    schema,
     queryTimeoutMs: 30_000,
     // A locked table must not delay work on the others.
     settings: { lock_timeout: 5_000, ...planForAnySize },
@@ -69,6 +72,7 @@ export async function openStores(
   const inboxDatabase = openDatabase(databaseUrl, log, {
     connections: 4,
     name: 'receiver inbox',
+    schema,
     queryTimeoutMs: databaseTimeoutMs,
     settings: { lock_timeout: databaseTimeoutMs * 0.8, synchronous_commit: 'on', ...planForAnySize },
   });
@@ -80,7 +84,7 @@ export async function openStores(
   }
   const backend = redisUrl
     ? redisBackend({ url: redisUrl, prefix: queuePrefix, databaseUrl, databaseId, log, observe })
-    : postgresBackend(databaseUrl, circuit);
+    : postgresBackend(directUrl, circuit);
   onStop(backend.close);
   const stopping = new AbortController();
   onStop(async () => stopping.abort());

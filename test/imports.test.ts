@@ -68,6 +68,7 @@ const allowed: Record<string, string[]> = {
       'intake',
       'metrics',
       'open-stores.ts',
+      'prepare-database.ts',
       'queue',
       'worker',
     ],

@@ -19,6 +19,7 @@ export interface ConsoleDependencies {
   /** The IANA time zone that times are shown in. */
   timezone: string;
   databaseUrl: string;
+  databaseSchema: string;
   families: readonly Family[];
   /** Limits the failed sign-ins of an address. */
   attempts: Pick<RateLimit, 'consume'>;

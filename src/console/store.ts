@@ -14,11 +14,12 @@ const pageTimeoutMs = 5_000;
 const downloadTimeoutMs = 15 * 60_000;
 
 /** Separate connections, so that the console takes none from callbacks. */
-export function openStore(url: string, timezone: string, log: Log): ConsoleStore {
+export function openStore(url: string, schema: string, timezone: string, log: Log): ConsoleStore {
   const open = (name: string, timeout: number) =>
     openDatabase(url, log, {
       connections: 2,
       name,
+      schema,
       // Compiling a report's plan takes longer than running it.
       settings: { statement_timeout: timeout, jit: 'off', TimeZone: timezone },
     });
