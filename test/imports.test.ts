@@ -73,7 +73,17 @@ const allowed: Record<string, string[]> = {
       'worker',
     ],
   ],
-  doctor: ['commands', 'families', 'http', 'metrics', 'queue', 'reporting', 'store', '../package.json'],
+  doctor: [
+    'commands',
+    'families',
+    'http',
+    'metrics',
+    'prepare-database.ts',
+    'queue',
+    'reporting',
+    'store',
+    '../package.json',
+  ],
   'cli.ts': ['client', 'commands', 'doctor', 'openapi', 'sandbox', 'service.ts', '../package.json'],
 };
 

@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts';
 import type { Database } from '../store/database.ts';
 import type { Report, Status } from './finding.ts';
 
@@ -42,11 +43,14 @@ export async function readServer({ pool }: Database): Promise<ServerFacts> {
   }
 }
 
-export function judgeServer(facts: ServerFacts, isEmbedded: boolean, report: Report): void {
+type Configured = Pick<Config, 'databaseUrl' | 'directDatabaseUrl' | 'redisUrl'>;
+
+export function judgeServer(facts: ServerFacts, config: Configured, report: Report): void {
   const { version, major, role } = facts;
   report('ok', 'database', `PostgreSQL ${version}${facts.pooled ? ', through a connection pooler' : ''}`);
   const reset = (owner: string) => `alter ${owner} reset default_transaction_read_only`;
   const switchOn = (name: string) => `Run: alter system set ${name} = on; select pg_reload_conf()`;
+  const needsDirect = facts.pooled && !config.redisUrl && !config.directDatabaseUrl;
   const faults: [is: boolean, status: Status, text: string][] = [
     [major < oldest, 'fail', `PostgreSQL ${version} is too old. Upgrade it to ${oldest} or newer`],
     [
@@ -72,7 +76,12 @@ export function judgeServer(facts: ServerFacts, isEmbedded: boolean, report: Rep
       `autovacuum is off: the tables grow, and become slow. ${switchOn('autovacuum')}`,
     ],
     [
-      facts.superuser && !isEmbedded,
+      needsDirect,
+      'warn',
+      'through a pooler, jobs of the queue may begin up to a second late. Set DIRECT_DATABASE_URL to the server',
+    ],
+    [
+      facts.superuser && config.databaseUrl !== undefined,
       'warn',
       `${role} is a superuser. A role that owns the database is enough: alter role ${role} nosuperuser`,
     ],

@@ -4,8 +4,9 @@ import { type Kysely, sql } from 'kysely';
 import pg from 'pg';
 import { InvalidConfiguration } from '../config.ts';
 import { createLog } from '../log.ts';
+import { readId, requireSameDatabase } from '../prepare-database.ts';
 import { checkTimezone } from '../reporting/check-timezone.ts';
-import { openDatabase } from '../store/database.ts';
+import { type Database, openDatabase } from '../store/database.ts';
 import { installed } from '../store/embedded/binaries.ts';
 import { findHome } from '../store/embedded/place.ts';
 import { isPostgres, readLockFile } from '../store/embedded/server-process.ts';
@@ -25,32 +26,65 @@ import {
   hasTables,
 } from './tables.ts';
 
+const log = createLog('silent');
+
 /** PostgreSQL: whether it can be used, the server, the database and its tables. */
 export const checkDatabase: Check = async (subject, report) => {
   const { config } = subject;
   const url = await findDatabase(subject, report);
   if (!url) return;
-  const options = { connections: 2, name: 'receiver doctor', queryTimeoutMs: 3_000 };
-  const database = openDatabase(url, createLog('silent'), options);
-  const { db } = database;
-  try {
-    judgeServer(await readServer(database), !config.databaseUrl, report);
-    const forTables = (await hasTables(db))
-      ? [checkMigrations, checkRights, checkWriting, checkIndexes, checkDeliveries]
+  await withDatabase('DATABASE_URL', url, subject, report, async (database) => {
+    const { db } = database;
+    judgeServer(await readServer(database), config, report);
+    const forTables = (await hasTables(db, config.databaseSchema))
+      ? [checkRights, checkMigrations, checkWriting, checkIndexes, checkDeliveries]
       : [checkEmpty];
-    const checks = [
+    return [
       () => checkClock('PostgreSQL', () => readTime(db), subject, report),
       () => requireUtf8(db),
       () => checkTimezone(db, config.reportTimezone),
       ...forTables.map((check) => () => check(database, report, subject)),
     ];
-    await runEach('database', checks, (error) => explain(error, url, subject), report);
-  } catch (error) {
-    for (const problem of explain(error, url, subject)) report('fail', 'database', problem);
-  }
+  });
+};
+
+/** The address without the connection pooler: whether it is that, and of the same database. */
+export const checkDirectDatabase: Check = async (subject, report) => {
+  const { databaseUrl, directDatabaseUrl, databaseSchema: schema } = subject.config;
+  if (!databaseUrl || !directDatabaseUrl) return;
+  await withDatabase('DIRECT_DATABASE_URL', directDatabaseUrl, subject, report, async (direct) => {
+    const { pooled } = await readServer(direct);
+    if (!pooled) report('ok', 'direct database', 'no connection pooler is in between');
+    else
+      report(
+        'warn',
+        'direct database',
+        'a connection pooler is in between. Set DIRECT_DATABASE_URL to the server',
+      );
+    const isSame = async () =>
+      requireSameDatabase(databaseUrl, await readId(direct.db), { name, schema }, log);
+    return (await hasTables(direct.db, schema)) ? [isSame] : [];
+  });
+};
+
+const name = 'receiver doctor';
+
+/** Connects, and runs the checks that a function returns. */
+async function withDatabase(
+  variable: string,
+  url: string,
+  subject: Subject,
+  report: Report,
+  prepare: (database: Database) => Promise<(() => Promise<void>)[]>,
+): Promise<void> {
+  const explained = (error: unknown) => explain(error, variable, url, subject);
+  const schema = subject.config.databaseSchema;
+  const database = openDatabase(url, log, { connections: 2, name, queryTimeoutMs: 3_000, schema });
+  const connected = async () => runEach('database', await prepare(database), explained, report);
+  await runEach('database', [connected], explained, report);
   // Not awaited: a server that hangs must not delay the other findings.
   void database.close().catch(() => {});
-};
+}
 
 /** The URL of the database; of the embedded one only while it runs: a start would change its files. */
 async function findDatabase({ config, invalid }: Subject, report: Report): Promise<string | undefined> {
@@ -74,14 +108,14 @@ async function readTime(db: Kysely<Tables>): Promise<number> {
   return rows[0]!.ms;
 }
 
-function explain(error: unknown, url: string, { redact }: Subject): readonly string[] {
+function explain(error: unknown, variable: string, url: string, { redact }: Subject): readonly string[] {
   if (error instanceof InvalidConfiguration) return error.problems;
   const message = redact(error instanceof Error ? error.message : String(error));
   try {
     const { host, port, user, database } = new pg.Client({ connectionString: url });
-    const target = { variable: 'DATABASE_URL', store: 'PostgreSQL', host, port, user, database } as const;
+    const target = { variable, store: 'PostgreSQL', host, port, user, database } as const;
     return [explainConnection(error, target) ?? message];
   } catch {
-    return [`DATABASE_URL is no connection string of PostgreSQL: ${message}`];
+    return [`${variable} is no connection string of PostgreSQL: ${message}`];
   }
 }

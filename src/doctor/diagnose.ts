@@ -1,7 +1,7 @@
 import type { Environment } from '../config.ts';
 import { withTimeout } from '../with-timeout.ts';
 import { checkConfiguration, readConfiguration } from './configuration.ts';
-import { checkDatabase } from './database.ts';
+import { checkDatabase, checkDirectDatabase } from './database.ts';
 import { checkDisk } from './disk.ts';
 import type { Check, Finding, Subject } from './finding.ts';
 import { checkPorts } from './ports.ts';
@@ -16,6 +16,7 @@ const checks: Record<string, Check> = {
   process: checkProcess,
   disk: checkDisk,
   database: checkDatabase,
+  'direct database': checkDirectDatabase,
   redis: checkRedis,
   ports: checkPorts,
 };

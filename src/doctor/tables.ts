@@ -4,22 +4,28 @@ import { readTables } from '../metrics/read-tables.ts';
 import { writeProbe } from '../store/circuits.ts';
 import type { Database } from '../store/database.ts';
 import { isReadOnly } from '../store/faults.ts';
-import { compareMigrations } from '../store/migrate.ts';
+import { findPending } from '../store/migrate.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Report, Subject } from './finding.ts';
 
 type DatabaseCheck = (database: Database, report: Report, subject: Subject) => Promise<void>;
 
-export async function hasTables(db: Kysely<Tables>): Promise<boolean> {
-  const { rows } = await sql<{ exists: boolean }>`
-    select to_regclass('receiver_migrations') is not null as exists`.execute(db);
+/** The list of migrations, also where the role may not look into the schema. */
+const list = (schema: string) =>
+  sql`pg_class where relname = 'receiver_migrations' and relnamespace = to_regnamespace(${schema})`;
+
+export async function hasTables(db: Kysely<Tables>, schema: string): Promise<boolean> {
+  const { rows } = await sql<{
+    exists: boolean;
+  }>`select exists (select from ${list(schema)}) as exists`.execute(db);
   return rows[0]!.exists;
 }
 
 /** An empty database: whether the first start can create the tables. */
-export const checkEmpty: DatabaseCheck = async ({ db }, report) => {
+export const checkEmpty: DatabaseCheck = async ({ db }, report, { config }) => {
   const { rows } = await sql<{ may: boolean; role: string }>`
-    select has_schema_privilege('public', 'create') and has_database_privilege(current_database(), 'create') as may,
+    select has_database_privilege(current_database(), 'create')
+        and coalesce(has_schema_privilege(to_regnamespace(${config.databaseSchema}), 'create'), true) as may,
       quote_ident(current_user) as role`.execute(db);
   const { may, role } = rows[0]!;
   if (may) report('ok', 'tables', 'there are none yet. The first start creates them');
@@ -32,35 +38,40 @@ export const checkEmpty: DatabaseCheck = async ({ db }, report) => {
 };
 
 export const checkMigrations: DatabaseCheck = async ({ db }, report) => {
-  const { pending, unknown } = await compareMigrations(db);
-  if (unknown.length > 0) {
+  const pending = await findPending(db);
+  if (pending.length === 0) report('ok', 'tables', 'those of this version');
+  else
     report(
-      'fail',
+      'warn',
       'tables',
-      `a newer version has run ${unknown.join(', ')}. Run that version or a later one`,
+      `not yet run: ${pending.join(', ')}. Run receiver migrate as the owner, or start`,
     );
-  } else if (pending.length > 0) {
-    report('warn', 'tables', `not yet run: ${pending.join(', ')}. The next start does, or receiver migrate`);
-  } else report('ok', 'tables', 'those of this version');
 };
 
-/** What the role lacks on the tables of the service, and of the queue. */
+/** Whether the role owns the tables, or has the rights of the service's role (db/reporting/7_service.sql). */
 export const checkRights: DatabaseCheck = async ({ db }, report, { config }) => {
-  const schemas = ['public', 'withheld', ...(config.redisUrl ? [] : ['bullmq'])];
-  const { rows } = await sql<{ schema: string; role: string; tables: string[] }>`
-    select nspname as schema, quote_ident(current_user) as role, array_agg(relname::text order by relname) as tables
-    from pg_class c join pg_namespace n on n.oid = relnamespace
-    where relkind in ('r', 'p') and nspname = any(${schemas})
-      and relowner = (select relowner from pg_class where oid = to_regclass('receiver_migrations'))
-      and not (has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
-        and has_table_privilege(c.oid, 'insert') and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'))
-    group by 1, 2 order by 1`.execute(db);
-  if (rows.length === 0) report('ok', 'rights', 'those on every table');
-  for (const { schema, role, tables } of rows) {
-    const fix = `grant usage on schema ${schema} to ${role}; grant select, insert, update, delete on all tables in schema ${schema} to ${role}`;
-    const some = `${tables[0]}${tables.length > 1 ? ` and ${tables.length - 1} more tables` : ''}`;
-    report('fail', 'rights', `${role} may not read and write ${schema}.${some}. Run as the owner: ${fix}`);
-  }
+  const schemas = [config.databaseSchema, 'withheld', ...(config.redisUrl ? [] : ['bullmq'])];
+  const { rows } = await sql<{ role: string; isMember: boolean | null; tables: string[] | null }>`
+    select quote_ident(current_user) as role,
+      (select pg_has_role(oid, 'usage') from pg_roles where rolname = 'receiver_service') as "isMember",
+      (select array_agg(c.oid::regclass::text order by 1)
+        from pg_class c join pg_namespace n on n.oid = relnamespace
+        where relkind in ('r', 'p') and nspname = any(${schemas})
+          and relowner = (select relowner from ${list(config.databaseSchema)})
+          and not (has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select'))) as tables`.execute(
+    db,
+  );
+  const { role, isMember, tables } = rows[0]!;
+  if (!tables) return report('ok', 'rights', `${role} may use every table`);
+  const grant = `grant receiver_service to ${role}`;
+  const migrate = 'receiver migrate with the role of the owner';
+  const fixes = {
+    true: `Run ${migrate}`,
+    false: `Run: ${grant}`,
+    null: `Run: create role receiver_service; ${grant}. Then run ${migrate}`,
+  };
+  const fix = fixes[`${isMember}`];
+  report('fail', 'rights', `${role} may not use ${tables.length} tables, such as ${tables[0]}. ${fix}`);
 };
 
 export const checkWriting: DatabaseCheck = async ({ pool }, report) => {

@@ -124,24 +124,15 @@ function leaveToOwner(owner: string, due: readonly string[], log: Pick<Log, 'war
 }
 
 /**
- * Compares the migrations that ran with those of this version. Changes nothing.
+ * The names of the migrations that a start would run, and `reporting`. Changes nothing.
  *
- * @returns `unknown`: what a newer version has run
+ * @throws as findDue
  */
-export async function compareMigrations(db: Kysely<Tables>, folder = ownFolder) {
-  const own = await readSqlFiles(join(folder, 'migrations'));
-  const { rows } = await sql<{ exists: boolean }>`
-    select to_regclass('receiver_migrations') is not null as exists`.execute(db);
-  const ran = rows[0]!.exists
-    ? await sql<{ name: string }>`select name from receiver_migrations`.execute(db)
-    : { rows: [] };
-  const done = ran.rows.map(({ name }) => name).filter((name) => name !== reporting);
-  const names = own.map(({ name }) => name);
-  return {
-    done,
-    pending: names.filter((name) => !done.includes(name)),
-    unknown: done.filter((name) => !names.includes(name)),
-  };
+export async function findPending(db: Kysely<Tables>, folder = ownFolder): Promise<string[]> {
+  const [migrations, views] = await Promise.all(
+    ['migrations', 'reporting'].map((name) => readSqlFiles(join(folder, name))),
+  );
+  return findDue(await readDone(db), migrations!, views!);
 }
 
 /**

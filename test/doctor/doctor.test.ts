@@ -7,6 +7,7 @@ import { freePort } from '../../src/store/embedded/free-port.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { canary } from '../support/canary.ts';
+import { startPgBouncer } from '../support/pgbouncer.ts';
 import { spawnReceiver, spawnService } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { post } from '../support/service.ts';
@@ -158,7 +159,7 @@ describe('PostgreSQL:', () => {
       () => `postgresql://a:${secret('x')}@nowhere.invalid/a`,
       /nowhere.invalid does not/,
     ],
-    ['a server without TLS', () => `${urlOf('postgres')}?sslmode=require`, /has no TLS/],
+    ['a server without TLS', () => `${urlOf('postgres')}?sslmode=require`, /no TLS|not support SSL/],
     ['an address that is none', () => `postgresql://app:${secret('x')}@[/a`, /DATABASE_URL/],
   ])('%s has its own words', async (_, url, words) => {
     const found = await faults(await healthy(url()));
@@ -185,18 +186,49 @@ describe('PostgreSQL:', () => {
     expect(await faults(env)).toEqual([]);
   });
 
-  it('a role without rights: what it says to run as the owner repairs it', async () => {
+  it('a role without rights, an own schema: what it says to run repairs it', async () => {
+    const { REDIS_URL: _, ...env } = await healthy();
+    const owners = { ...env, DATABASE_SCHEMA: 'callbacks' };
+    expect(await spawnReceiver(['migrate'], owners).end()).toBe(0);
+    await server.rows(`create role other login password '${secret('other')}'`);
+    const theirs = { ...owners, DATABASE_URL: urlOf(`doctor_${databases}`, 'other', secret('other')) };
+    const found = await faults(theirs);
+    const names = found.map((line) => line.split(':')[0]);
+    expect(names).toEqual(expect.arrayContaining(['fail rights']));
+    const fix = /^fail rights: .* Run: (.*)\. Then run receiver migrate/.exec(
+      found.find((line) => line.includes('rights'))!,
+    )![1]!;
+    await server.rows(fix);
+    expect(await faults(theirs)).toContainEqual(
+      expect.stringMatching(/^fail rights: .* Run receiver migrate/),
+    );
+    expect(await spawnReceiver(['migrate'], owners).end()).toBe(0);
+    expect(await faults(theirs)).toEqual([]);
+    await server.rows('revoke receiver_service from other');
+    expect(await faults(theirs)).toContainEqual(
+      expect.stringMatching(/^fail rights: .* Run: grant receiver_service to other$/),
+    );
+  });
+
+  it('a pooler in between, and DIRECT_DATABASE_URL, which is the pooler, too, or another database', async () => {
     const { REDIS_URL: _, ...env } = await healthy();
     expect(await spawnReceiver(['migrate'], env).end()).toBe(0);
-    await server.rows(`create role other login password '${secret('other')}'`);
-    const theirs = { ...env, DATABASE_URL: urlOf(`doctor_${databases}`, 'other', secret('other')) };
-    const found = await faults(theirs);
-    expect(found.map((line) => line.split(':')[0])).toEqual(
-      expect.arrayContaining(['fail rights', 'fail writing']),
-    );
-    const fixes = found.flatMap((line) => /Run as the owner: (.*)$/.exec(line)?.[1] ?? []);
-    await withClient(env.DATABASE_URL!, (client) => client.query(fixes.join(';')));
-    expect(await faults(theirs)).toEqual([]);
+    const direct = env.DATABASE_URL!;
+    const pooler = await startPgBouncer(direct);
+    const pooled = { ...env, DATABASE_URL: pooler.through(direct) };
+    expect(await faults(pooled)).toEqual([
+      expect.stringMatching(/^warn database: .* Set DIRECT_DATABASE_URL/),
+    ]);
+    expect(await faults({ ...pooled, DIRECT_DATABASE_URL: direct })).toEqual([]);
+    expect(await faults({ ...pooled, DIRECT_DATABASE_URL: pooled.DATABASE_URL })).toEqual([
+      expect.stringMatching(/^warn direct database: .* Set DIRECT_DATABASE_URL to the server/),
+    ]);
+    const other = await newDatabase();
+    expect(await spawnReceiver(['migrate'], { DATABASE_URL: other }).end()).toBe(0);
+    expect(await faults({ ...pooled, DIRECT_DATABASE_URL: other })).toEqual([
+      expect.stringMatching(/lead to different databases/),
+    ]);
+    await pooler.stop();
   });
 
   it('a role that may create no tables in an empty database', async () => {
@@ -220,7 +252,7 @@ describe('PostgreSQL:', () => {
       await client.query('create unique index concurrently twice_a on twice (a)').catch(() => {});
       await client.query('begin; lock table inbox in share mode');
       expect(await faults(env)).toEqual([
-        expect.stringMatching(/^fail tables: a newer version has run 9999_later/),
+        expect.stringMatching(/^fail database: a newer version of the service has run 9999_later/),
         expect.stringMatching(/^fail writing: .* inbox is locked/),
         expect.stringMatching(/^warn indexes: twice_a is invalid.* reindex index concurrently twice_a$/),
         expect.stringMatching(

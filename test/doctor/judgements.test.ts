@@ -88,9 +88,11 @@ it.each([
     [/^fail .*full_page_writes = on/, /^warn .*autovacuum = on/],
   ],
   [{ superuser: true }, [/^warn .* alter role app nosuperuser$/]],
+  [{ pooled: true }, [/^warn database: .* Set DIRECT_DATABASE_URL/]],
   [{ used: 80 }, [/^warn connections: 80 of 97 .* raise max_connections/]],
 ])('a server of PostgreSQL: %p', async (facts, expected) => {
-  const lines = await reported((report) => judgeServer({ ...good, ...facts }, false, report));
+  const config = parseConfig({ DATABASE_URL: 'postgresql://a/b' }, families);
+  const lines = await reported((report) => judgeServer({ ...good, ...facts }, config, report));
   const faults = lines.filter((line) => !line.startsWith('ok'));
   expect(faults).toEqual(expected.map((pattern) => expect.stringMatching(pattern)));
 });
