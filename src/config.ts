@@ -107,6 +107,8 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: re
     databaseSchema: e.DATABASE_SCHEMA,
     /** The same database without a connection pooler, for migrations and for the queue; undefined: `databaseUrl`. */
     directDatabaseUrl: e.DIRECT_DATABASE_URL,
+    /** The most connections of this process to PostgreSQL. */
+    databaseConnections: e.DATABASE_CONNECTIONS,
     /** Redis for the queue; undefined: the queue is in PostgreSQL. */
     redisUrl: e.REDIS_URL,
     /** Prefix of the queue's keys, different for each deployment on a Redis. */

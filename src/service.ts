@@ -99,7 +99,7 @@ async function start(
   const observe = metrics && observersOf(metrics);
 
   const stores = await openStores(config, log, observe?.circuit, onStop);
-  const { database, databaseUrl, inboxPool, circuit, backend, queue } = stores;
+  const { connections, database, databaseUrl, inboxPool, circuit, backend, queue } = stores;
   const { db, pool } = database;
   const common = { config, families, circuit, log };
 
@@ -115,6 +115,7 @@ async function start(
           ...common,
           db,
           applying: stores.applying,
+          concurrency: connections.applying,
           backend,
           queue,
           intake,
@@ -159,6 +160,7 @@ async function start(
       timezone: config.reportTimezone,
       databaseUrl,
       databaseSchema: config.databaseSchema,
+      connections,
       families,
       erasure: config.erasure,
       downloads: config.downloads,

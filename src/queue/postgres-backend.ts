@@ -10,6 +10,7 @@ import {
   Worker,
 } from 'bullmq';
 import type pg from 'pg';
+import type { Connections } from '../connections.ts';
 import type { Circuit } from '../store/circuit.ts';
 import { openPool, withClient } from '../store/pool.ts';
 import { createProcessor, type JobQueue, type JobWorker, type QueueBackend, queueName } from './backend.ts';
@@ -24,13 +25,21 @@ const pollS = 1;
  *
  * @param url a PostgreSQL connection string; BullMQ's tables are in the schema `bullmq`
  * @param circuit of PostgreSQL
+ * @param connections the sizes of its pools
  */
-export function postgresBackend(url: string, circuit: Circuit): QueueBackend {
+export function postgresBackend(
+  url: string,
+  circuit: Circuit,
+  connections: Pick<Connections, 'producer' | 'consumer'>,
+): QueueBackend {
   const onError = (error: Error) => void circuit.probeAfter(error);
   const settings = { connectionString: url, query_timeout: 10_000, settings: { search_path: 'bullmq' } };
-  const producer = openPool({ ...settings, max: 2, application_name: 'receiver queue' }, onError);
+  const producer = openPool(
+    { ...settings, max: connections.producer, application_name: 'receiver queue' },
+    onError,
+  );
   const consumer = openPool(
-    { ...settings, max: 6, application_name: 'receiver worker queue' },
+    { ...settings, max: connections.consumer, application_name: 'receiver worker queue' },
     onError,
     ReconnectingPool,
   );

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { DatabaseClient } from './client.ts';
 import { applyInTransactions } from './transaction-settings.ts';
 
 /** Settings of PostgreSQL for a session, such as `statement_timeout` in milliseconds. */
@@ -50,35 +51,51 @@ export function openPool<P extends pg.Pool = pg.Pool>(
 ): P {
   const timeout = config.query_timeout ? { statement_timeout: Math.floor(config.query_timeout * 0.9) } : {};
   const onConnect = (client: pg.ClientBase) => applySettings(client, { ...timeout, ...settings });
-  const pool = new Pool({ connectionTimeoutMillis: connectTimeoutMs, keepAlive: true, onConnect, ...config });
+  const Client = DatabaseClient as never;
+  const common = { Client, connectionTimeoutMillis: connectTimeoutMs, keepAlive: true };
+  const pool = new Pool({ ...common, onConnect, ...config });
   pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', onError);
   pool.on('release', (error, client) => {
     const { processID, sessionOfPooler = processID } = client as Connected;
     if ((error as Error | undefined)?.message === 'Query read timeout' && sessionOfPooler) {
-      void cancel(config.connectionString, sessionOfPooler);
+      void cancel(config.connectionString, client as unknown as pg.Client, sessionOfPooler);
     }
   });
   return pool;
 }
 
+// By URL, while the connection that cancels is open: one for all of them, as the number of connections is limited.
+const toCancel = new Map<string, number[]>();
+
 /**
  * Cancels a statement that the driver has given up. A commit that waits for a synchronous standby obeys neither
  * `statement_timeout` nor the end of its connection, and would keep its connection slot.
  */
-async function cancel(url: string, processId: number): Promise<void> {
-  const query = {
-    text: 'select pg_cancel_backend($1)',
-    values: [processId],
-    query_timeout: connectTimeoutMs,
-  } as pg.QueryConfig;
-  // Unreachable: the server has lost the statement, or ends it when it recovers.
-  await withClient(url, (client) => client.query(query)).catch(() => {});
+async function cancel(url: string, { host, port }: pg.Client, processId: number): Promise<void> {
+  const others = toCancel.get(url);
+  if (others) {
+    others.push(processId);
+    return;
+  }
+  const processIds = [processId];
+  toCancel.set(url, processIds);
+  await withClient(url, async (client) => {
+    // After a failover the process ids are those of others.
+    while (processIds.length > 0 && client.host === host && client.port === port) {
+      await client.query({
+        text: 'select pg_cancel_backend(id) from unnest($1::int[]) as given (id)',
+        values: [processIds.splice(0)],
+        query_timeout: connectTimeoutMs,
+      } as pg.QueryConfig);
+    }
+    toCancel.delete(url);
+  }).catch(() => toCancel.delete(url)); // unreachable: the server has lost the statement, or ends it when it recovers
 }
 
 /** Runs a function on a connection of its own. */
 export async function withClient<T>(url: string, run: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
+  const client = new DatabaseClient({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
   client.on('error', () => {}); // raised by the query
   await client.connect();
   try {
