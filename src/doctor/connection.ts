@@ -27,7 +27,7 @@ export function explainConnection(error: unknown, target: Target): string | unde
       `${at} closes the connection. Read its log`,
     ],
     [
-      /^ETIMEDOUT |^(57014)? .*(timeout|timed out|No response)/i,
+      /^(ETIMEDOUT|57014) |^ (timeout |Query read timeout|Connection terminated due|Command timed out|No response)/,
       `${at} does not answer. Check that ${store} runs there, firewalls, whether it expects TLS, and ${variable}`,
     ],
     [

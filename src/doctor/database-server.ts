@@ -3,8 +3,6 @@ import type { Database } from '../store/database.ts';
 import type { Report, Status } from './finding.ts';
 
 const [oldest, newest] = [14, 18];
-/** Of one process: four pools, two of the queue, and those of a migration. */
-const connectionsOfProcess = 24;
 
 export interface ServerFacts {
   version: string;
@@ -43,7 +41,7 @@ export async function readServer({ pool }: Database): Promise<ServerFacts> {
   }
 }
 
-type Configured = Pick<Config, 'databaseUrl' | 'directDatabaseUrl' | 'redisUrl'>;
+type Configured = Pick<Config, 'databaseConnections' | 'databaseUrl' | 'directDatabaseUrl' | 'redisUrl'>;
 
 export function judgeServer(facts: ServerFacts, config: Configured, report: Report): void {
   const { version, major, role } = facts;
@@ -87,8 +85,8 @@ export function judgeServer(facts: ServerFacts, config: Configured, report: Repo
     ],
   ];
   for (const [is, status, text] of faults) if (is) report(status, 'database', text);
-  const isScarce = facts.slots - facts.used < connectionsOfProcess;
-  const advice = `. A process opens up to ${connectionsOfProcess}: raise max_connections`;
+  const isScarce = facts.slots - facts.used < config.databaseConnections;
+  const advice = `. A process opens up to ${config.databaseConnections}: raise max_connections, or lower DATABASE_CONNECTIONS`;
   const connections = `${facts.used} of ${facts.slots} are in use`;
   report(isScarce ? 'warn' : 'ok', 'connections', isScarce ? connections + advice : connections);
 }

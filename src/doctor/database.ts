@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Kysely, sql } from 'kysely';
-import pg from 'pg';
 import { InvalidConfiguration } from '../config.ts';
 import { createLog } from '../log.ts';
 import { readId, requireSameDatabase } from '../prepare-database.ts';
 import { checkTimezone } from '../reporting/check-timezone.ts';
+import { DatabaseClient } from '../store/client.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { installed } from '../store/embedded/binaries.ts';
 import { findHome } from '../store/embedded/place.ts';
@@ -111,11 +111,7 @@ async function readTime(db: Kysely<Tables>): Promise<number> {
 function explain(error: unknown, variable: string, url: string, { redact }: Subject): readonly string[] {
   if (error instanceof InvalidConfiguration) return error.problems;
   const message = redact(error instanceof Error ? error.message : String(error));
-  try {
-    const { host, port, user, database } = new pg.Client({ connectionString: url });
-    const target = { variable, store: 'PostgreSQL', host, port, user, database } as const;
-    return [explainConnection(error, target) ?? message];
-  } catch {
-    return [`${variable} is no connection string of PostgreSQL: ${message}`];
-  }
+  const { host, port, user, database } = new DatabaseClient({ connectionString: url });
+  const target = { variable, store: 'PostgreSQL', host, port, user, database } as const;
+  return [explainConnection(error, target) ?? message];
 }

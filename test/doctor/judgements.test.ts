@@ -89,7 +89,7 @@ it.each([
   ],
   [{ superuser: true }, [/^warn .* alter role app nosuperuser$/]],
   [{ pooled: true }, [/^warn database: .* Set DIRECT_DATABASE_URL/]],
-  [{ used: 80 }, [/^warn connections: 80 of 97 .* raise max_connections/]],
+  [{ used: 90 }, [/^warn connections: 90 of 97 .* raise max_connections/]],
 ])('a server of PostgreSQL: %p', async (facts, expected) => {
   const config = parseConfig({ DATABASE_URL: 'postgresql://a/b' }, families);
   const lines = await reported((report) => judgeServer({ ...good, ...facts }, config, report));
