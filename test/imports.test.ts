@@ -75,7 +75,18 @@ const allowed: Record<string, string[]> = {
       'worker',
     ],
   ],
-  'cli.ts': ['client', 'commands', 'openapi', 'sandbox', 'service.ts', '../package.json'],
+  doctor: [
+    'commands',
+    'families',
+    'http',
+    'metrics',
+    'prepare-database.ts',
+    'queue',
+    'reporting',
+    'store',
+    '../package.json',
+  ],
+  'cli.ts': ['client', 'commands', 'doctor', 'openapi', 'sandbox', 'service.ts', '../package.json'],
 };
 
 /** Files of src, each with what it imports; paths are relative to src. */
