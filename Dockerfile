@@ -33,9 +33,7 @@ COPY --from=build /app/dist dist
 USER 1000:1000
 EXPOSE 8080 9464
 STOPSIGNAL SIGTERM
-# A worker listens on METRICS_PORT only.
-HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
-  CMD ["node", "-e", "const { ROLE, PORT, METRICS_PORT } = process.env; fetch(`http://127.0.0.1:${(ROLE === 'worker' ? METRICS_PORT : PORT) || 8080}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["node", "bin/health.js"]
 CMD ["sh", "bin/start.sh"]
 # Last: another revision changes no layer.
 ARG VERSION=unknown

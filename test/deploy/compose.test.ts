@@ -81,7 +81,7 @@ it.each(['receiver', 'worker'])('every variable of .env.example reaches the %s',
     .filter(([name, value]) => value.startsWith(`\${${name}:-`))
     .map(([name]) => name);
   expect(passed.toSorted()).toEqual(documented.filter((name) => !own.includes(name)).toSorted());
-  expect(services.receiver!.ports).toEqual([`\${PORT:-8080}:8080`]);
+  expect(services.receiver!.ports).toEqual([`127.0.0.1:\${PORT:-8080}:8080`]);
 });
 
 it.each(['receiver', 'worker'])(

@@ -18,12 +18,11 @@ export interface Container {
 interface Spec {
   process: Record<string, unknown> & { capabilities: Record<string, string[]> };
   root: { path: string; readonly: boolean };
-  mounts: object[];
   linux: { namespaces: { type: string }[]; resources: object };
 }
 
 /**
- * Runs the image's files with runc: read-only apart from an empty /tmp, as the image's user, without capabilities or new
+ * Runs the image's files with runc: read-only, as the image's user, without capabilities or new
  * privileges, in 512 MiB of memory. It has the network of this machine.
  *
  * @param env added to the image's variables
@@ -52,12 +51,6 @@ export function runContainer(
     capabilities: Object.fromEntries(Object.keys(spec.process.capabilities).map((set) => [set, []])),
   });
   spec.root = { path: root, readonly: true };
-  spec.mounts.push({
-    destination: '/tmp',
-    type: 'tmpfs',
-    source: 'tmpfs',
-    options: ['nosuid', 'nodev', 'size=16m'],
-  });
   spec.linux.namespaces = spec.linux.namespaces.filter(({ type }) => type !== 'network');
   spec.linux.resources = { memory: { limit: 512 * 1024 ** 2 } };
   writeFileSync(file, JSON.stringify(spec));
