@@ -110,9 +110,7 @@ async function runBothRoles(root: string): Promise<void> {
       EVENTS_PATH: '/callbacks/8f14e45fceea167a5a36dedd4bea2543',
       HOST: '127.0.0.1',
     };
-    // As the job of deploy/kubernetes does.
-    const owner = { DATABASE_URL: server.url, ROLE: 'worker' };
-    const migration = runContainer(image, 'migrate', owner, ['node', 'bin/receiver.js', 'migrate']);
+    const migration = runContainer(image, 'migrate', common, ['node', 'bin/receiver.js', 'migrate']);
     assert.equal(await migration.end(), 0, migration.output());
 
     const start = async (role: string, [port, metricsPort]: [number, number]) => {

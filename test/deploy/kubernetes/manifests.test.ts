@@ -122,6 +122,8 @@ it.each(workloads)(
     ]);
     const image = { NODE_ENV: 'production', METRICS_PORT: '9464' };
     const config = parseConfig({ ...image, ...Object.fromEntries(filled) }, families);
+    const role = workload.kind === 'Job' ? 'receiver_owner' : 'receiver_service';
+    expect(new URL(config.databaseUrl!).username).toBe(role);
     const ports = workload.spec.template.spec.containers[0].ports ?? [];
     for (const { name, containerPort } of ports) {
       expect(containerPort).toBe(name === 'http' ? config.port : config.metrics.port);
