@@ -164,9 +164,9 @@ it.each(['no Redis', 'Redis'])(
     const url = Object.assign(new URL(pooler.through(database.url)), { username: 'stranger' }).href;
     const redisUrl = which === 'Redis' ? redis.url : undefined;
     try {
-      await expect(startTestService({ databaseUrl: url, redisUrl })).rejects.toThrow(
-        /the pooler does not know the name: add it/,
-      );
+      await expect(startTestService({ databaseUrl: url, redisUrl })).rejects.toMatchObject({
+        cause: { message: expect.stringMatching(/the pooler does not know the name: add it/) },
+      });
     } finally {
       await database.close();
     }
