@@ -40,6 +40,7 @@ const allowed: Record<string, string[]> = {
   queue: ['store'],
   reporting: ['store'],
   metrics: ['queue', 'store'],
+  tracing: [],
 
   // Middle: what the service does.
   intake: ['families', 'store'],
@@ -69,6 +70,7 @@ const allowed: Record<string, string[]> = {
       'metrics',
       'open-stores.ts',
       'queue',
+      'tracing',
       'worker',
     ],
   ],

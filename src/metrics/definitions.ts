@@ -1,4 +1,9 @@
-import type { CounterConfiguration, GaugeConfiguration, HistogramConfiguration } from 'prom-client';
+import type {
+  CounterConfiguration,
+  GaugeConfiguration,
+  HistogramConfiguration,
+  OpenMetricsContentType,
+} from 'prom-client';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { callbackStatuses } from '../http-statuses.ts';
 
@@ -8,13 +13,25 @@ export const maxCounted = 100_000;
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const longSeconds = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400];
 
+/** A registry of this format renames the counters that it serves, so it has objects of its own, with the same values. */
+function inOpenMetrics(registry: Registry): Registry<OpenMetricsContentType> {
+  const openMetrics = new Registry<OpenMetricsContentType>();
+  openMetrics.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  for (const { name } of registry.getMetricsAsArray()) {
+    openMetrics.registerMetric(Object.create(registry.getSingleMetric(name)!));
+  }
+  return openMetrics;
+}
+
 export type Metrics = ReturnType<typeof defineMetrics>;
 
 /**
  * The metrics of one service, on a registry of its own. The values of each label are a small fixed set, except for
  * the hash of the access log's head; nothing of a callback's content becomes a label.
+ *
+ * @param options `enableExemplars`: of the three histograms of latencies
  */
-export function defineMetrics(familyNames: readonly string[]) {
+export function defineMetrics(familyNames: readonly string[], { enableExemplars = false } = {}) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
@@ -25,6 +42,8 @@ export function defineMetrics(familyNames: readonly string[]) {
     new Histogram({ ...config, registers });
   const metrics = {
     registry,
+    /** The same metrics in the format that has exemplars. */
+    openMetrics: undefined as Registry<OpenMetricsContentType> | undefined,
     requests: counter({
       name: 'receiver_requests_total',
       help: 'Requests by family and response status (aborted: the sender closed the connection early; family none: not a registered path). Unless the status is 200, the sender has to resend: see the log for the reason',
@@ -35,6 +54,7 @@ export function defineMetrics(familyNames: readonly string[]) {
       help: 'Time from the headers of a callback to its response. If status 200 becomes slower, compare receiver_commit_duration_seconds: the rest is this process',
       labelNames: ['status'],
       buckets: seconds,
+      enableExemplars,
     }),
     duplicates: counter({
       name: 'receiver_duplicates_total',
@@ -62,6 +82,7 @@ export function defineMetrics(familyNames: readonly string[]) {
       help: 'Duration of a commit. If it grows, check the disk and the load of the store',
       labelNames: ['store'],
       buckets: seconds,
+      enableExemplars,
     }),
     circuitOpen: gauge({
       name: 'receiver_circuit_open',
@@ -109,6 +130,7 @@ export function defineMetrics(familyNames: readonly string[]) {
       name: 'receiver_apply_duration_seconds',
       help: 'Time that a job of this worker took to apply its deliveries. If it grows, check the locks and the load of PostgreSQL',
       buckets: seconds,
+      enableExemplars,
     }),
     applyDelay: histogram({
       name: 'receiver_apply_delay_seconds',
@@ -146,5 +168,6 @@ export function defineMetrics(familyNames: readonly string[]) {
   for (const policy of [...familyNames, 'bodies', 'quarantine', 'access_log', 'erased']) {
     metrics.retentionDeleted.inc({ policy }, 0);
   }
+  if (enableExemplars) metrics.openMetrics = inOpenMetrics(registry);
   return metrics;
 }
