@@ -2,7 +2,7 @@ import type {
   CounterConfiguration,
   GaugeConfiguration,
   HistogramConfiguration,
-  OpenMetricsContentType,
+  RegistryContentType,
 } from 'prom-client';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { callbackStatuses } from '../http-statuses.ts';
@@ -13,14 +13,17 @@ export const maxCounted = 100_000;
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const longSeconds = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400];
 
-/** A registry of this format renames the counters that it serves, so it has objects of its own, with the same values. */
-function inOpenMetrics(registry: Registry): Registry<OpenMetricsContentType> {
-  const openMetrics = new Registry<OpenMetricsContentType>();
-  openMetrics.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
-  for (const { name } of registry.getMetricsAsArray()) {
-    openMetrics.registerMetric(Object.create(registry.getSingleMetric(name)!));
+/**
+ * The metrics of a registry of OpenMetrics in the text format. That registry renames the counters that it serves, so this
+ * one has objects of its own, with the same values.
+ */
+function inPlainText(openMetrics: Registry<RegistryContentType>): Registry {
+  const registry = new Registry();
+  for (const { name } of openMetrics.getMetricsAsArray()) {
+    const own = { name: { value: name, writable: true } };
+    registry.registerMetric(Object.create(openMetrics.getSingleMetric(name)!, own));
   }
-  return openMetrics;
+  return registry;
 }
 
 export type Metrics = ReturnType<typeof defineMetrics>;
@@ -33,6 +36,8 @@ export type Metrics = ReturnType<typeof defineMetrics>;
  */
 export function defineMetrics(familyNames: readonly string[], { enableExemplars = false } = {}) {
   const registry = new Registry();
+  const openMetrics = enableExemplars ? (registry as Registry<RegistryContentType>) : undefined;
+  openMetrics?.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
   const counter = <L extends string>(config: CounterConfiguration<L>) =>
@@ -41,9 +46,6 @@ export function defineMetrics(familyNames: readonly string[], { enableExemplars 
   const histogram = <L extends string>(config: HistogramConfiguration<L>) =>
     new Histogram({ ...config, registers });
   const metrics = {
-    registry,
-    /** The same metrics in the format that has exemplars. */
-    openMetrics: undefined as Registry<OpenMetricsContentType> | undefined,
     requests: counter({
       name: 'receiver_requests_total',
       help: 'Requests by family and response status (aborted: the sender closed the connection early; family none: not a registered path). Unless the status is 200, the sender has to resend: see the log for the reason',
@@ -168,6 +170,6 @@ export function defineMetrics(familyNames: readonly string[], { enableExemplars 
   for (const policy of [...familyNames, 'bodies', 'quarantine', 'access_log', 'erased']) {
     metrics.retentionDeleted.inc({ policy }, 0);
   }
-  if (enableExemplars) metrics.openMetrics = inOpenMetrics(registry);
-  return metrics;
+  /** `openMetrics`: the same metrics with exemplars; undefined: there are none. */
+  return { ...metrics, registry: openMetrics ? inPlainText(openMetrics) : registry, openMetrics };
 }
