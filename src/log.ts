@@ -15,9 +15,9 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   return destination ? pino(options, destination) : pino(options);
 }
 
-/** Lines on the output of a log that have no level, and are written at every LOG_LEVEL. */
-export function withoutLevels(log: Log, base: Record<string, string>): Log {
-  return pino({ base, formatters: { level: () => ({}) } }, streamOf(log));
+/** Lines on the output of a log that begin with these fields in place of a level, and are written at every LOG_LEVEL. */
+export function withoutLevels(log: Log, fields: Record<string, string>): Log {
+  return pino({ base: null, formatters: { level: () => fields } }, streamOf(log));
 }
 
 /**

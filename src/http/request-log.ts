@@ -46,11 +46,11 @@ export function createRequestLog(log: Log, trustProxy: number) {
   };
 
   const write = (req: IncomingMessage, res: ServerResponse, entry: Entry, path: string | null) => {
-    if (unlogged.includes(path)) return;
-    const { started, source, delivery, status = res.headersSent ? res.statusCode : null } = entry;
-    const reason = entry.reason ?? (res.writableFinished ? undefined : 'ResponseAborted');
+    const { started, source, delivery, reason, status = res.headersSent ? res.statusCode : null } = entry;
     const ms = Math.round((performance.now() - started) * 100) / 100;
-    lines.info({ method: req.method, path, status, reason, ms, ...countBytes(req.socket), source, delivery });
+    const bytes = countBytes(req.socket);
+    if (unlogged.includes(path)) return;
+    lines.info({ method: req.method, path, status, reason, ms, ...bytes, source, delivery });
   };
 
   const observe: HttpObserver = {
@@ -80,9 +80,14 @@ export function createRequestLog(log: Log, trustProxy: number) {
         entries.set(req, entry);
         const { received, sent } = connections.get(req.socket) ?? { received: 0, sent: 0 };
         connections.set(req.socket, { received, sent, req });
-        const finish = () => write(req, res, entry, path ?? routeOf(req as Request, paths));
         res.on('close', () => {
-          if (res.writableFinished || path === undefined || entry.isHandled) finish();
+          // Asked now: a response that nobody can read any more counts as finished.
+          const isAborted = !res.writableFinished;
+          const finish = () => {
+            if (isAborted) entry.reason ??= 'ResponseAborted';
+            write(req, res, entry, path ?? routeOf(req as Request, paths));
+          };
+          if (!isAborted || path === undefined || entry.isHandled) finish();
           else entry.finish = finish;
         });
       });

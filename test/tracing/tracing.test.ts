@@ -236,10 +236,10 @@ it('a collector that rejects is one line of the log when that begins, and one wh
   const { url } = await start(1);
   const about = () =>
     lines.filter(({ level, msg }) => (level as number) >= 30 && String(msg).startsWith('traces'));
-  await sendUntil(url, 3);
+  await sendUntil(url, 2);
   await until(() => about().length > 0);
   otlp.respondWith(200);
-  await sendUntil(url, 6);
+  await sendUntil(url, 4);
   await until(() => about().length > 1);
   expect(about().map(({ msg }) => msg)).toEqual(['traces cannot be exported', 'traces are exported again']);
 });
