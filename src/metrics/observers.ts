@@ -91,7 +91,10 @@ export function joinObservers<Observer extends object>(
     const calls = given.flatMap(
       (observer) => (observer[name] as ((...args: unknown[]) => void) | undefined) ?? [],
     );
-    return [name, (...args: unknown[]) => calls.forEach((call) => void call(...args))];
+    const callAll = (...args: unknown[]) => {
+      for (const call of calls) call(...args);
+    };
+    return [name, callAll];
   });
   return Object.fromEntries(joined) as Observer;
 }

@@ -7,8 +7,15 @@ import {
   SpanStatusCode,
   type Tracer,
 } from '@opentelemetry/api';
-import { RandomIdGenerator, SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-base';
-import { linkTo, readTraceparent, requestSpanOf, type SpanIds, traceIdOf } from './trace-context.ts';
+import { RandomIdGenerator } from '@opentelemetry/sdk-trace-base';
+import {
+  createSampler,
+  linkTo,
+  readTraceparent,
+  requestSpanOf,
+  type SpanIds,
+  traceIdOf,
+} from './trace-context.ts';
 
 export interface SpanOptions {
   /** The share of the traces that are exported. */
@@ -66,9 +73,7 @@ export class ChosenIds {
  */
 export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, queue }: SpanOptions) {
   const random = new RandomIdGenerator();
-  const sampler = new TraceIdRatioBasedSampler(ratio);
-  const isSampled = (traceId: string) =>
-    sampler.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED;
+  const isSampled = createSampler(ratio);
 
   let second = 0;
   let errors = 0;
@@ -113,10 +118,10 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
   ) => {
     let first: SpanContext | undefined;
     for (const delivery of deliveries) {
-      const traceId = traceIdOf(delivery);
-      const sampled = isSampled(traceId);
+      const sampled = isSampled(delivery);
       const error = failed.has(delivery);
       if (!sampled && !(error && mayReportError())) continue;
+      const traceId = traceIdOf(delivery);
       const links = [
         ...(sampled ? [linkTo(requestSpanOf(traceId))] : []),
         ...(first ? [{ context: first }] : []),
@@ -137,15 +142,16 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
   return {
     /** The labels of an exemplar: the trace of the first of these deliveries that is sampled. */
     exemplarOf: (deliveries: readonly string[]): { trace_id: string } | undefined => {
-      const traceId = deliveries.map(traceIdOf).find(isSampled);
-      return traceId === undefined ? undefined : { trace_id: traceId };
+      const delivery = deliveries.find(isSampled);
+      return delivery === undefined ? undefined : { trace_id: traceIdOf(delivery) };
     },
     observe: {
       http: {
         responded: ({ req, family, status, seconds, delivery, event, result, reason }: TracedRequest) => {
-          const traceId = delivery ? traceIdOf(delivery) : random.generateTraceId();
+          const id = delivery ?? random.generateTraceId();
           const error = status !== 'aborted' && status >= 500;
-          if (!isSampled(traceId) && !(error && mayReportError())) return;
+          if (!isSampled(id) && !(error && mayReportError())) return;
+          const traceId = traceIdOf(id);
           const { spanId } =
             result === 'accepted' ? requestSpanOf(traceId) : { spanId: random.generateSpanId() };
           const sender = readTraceparent(req.headers.traceparent);

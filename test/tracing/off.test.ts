@@ -18,7 +18,5 @@ it('without an endpoint, nothing of the SDK is loaded', async () => {
   });
   await service.stop();
   const tracing = { endpoint: 'http://127.0.0.1:1', headers: {}, resource: {}, serviceName: 'a', ratio: 1 };
-  await expect(startTestService({ databaseUrl: database.url, tracing })).rejects.toThrow(
-    'the SDK is loaded',
-  );
+  await expect(startTestService({ databaseUrl: database.url, tracing })).rejects.toThrow('the SDK is loaded');
 });

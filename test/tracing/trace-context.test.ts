@@ -1,7 +1,6 @@
-import { TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-base';
 import fc from 'fast-check';
 import { identify } from '../../src/intake/identity.ts';
-import { readTraceparent, traceIdOf } from '../../src/tracing/trace-context.ts';
+import { createSampler, readTraceparent, traceIdOf } from '../../src/tracing/trace-context.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 
 const hex = (length: number) =>
@@ -36,18 +35,37 @@ it('any other text names none, except for a future version that starts the same'
   fc.assert(fc.property(fc.string(), (text) => readTraceparent(text) === undefined));
 });
 
+const ids = (count: number, eventTime: (n: number) => number) =>
+  Array.from({ length: count }, (_, n) =>
+    identify(receiptCallback({ event_time: eventTime(n), data: { receipt_id: n } })),
+  );
+
 it('deliveries are sampled evenly: of the same second, and over years', () => {
-  const count = 20_000;
-  const ratio = 0.01;
-  const sampler = new TraceIdRatioBasedSampler(ratio);
-  const share = (eventTime: (n: number) => number) => {
-    const ids = Array.from({ length: count }, (_, n) =>
-      identify(receiptCallback({ event_time: eventTime(n), data: { receipt_id: n } })),
-    );
-    return ids.filter((id) => sampler.shouldSample({} as never, traceIdOf(id)).decision !== 0).length;
-  };
-  // 200 are expected; six standard deviations are 84.
+  const count = 10_000;
+  const isSampled = createSampler(0.01);
+  // 100 are expected; six standard deviations are 60.
   for (const eventTime of [() => 1_700_000_000, (n: number) => 1_700_000_000 + n * 3_600]) {
-    expect(Math.abs(share(eventTime) - count * ratio)).toBeLessThan(84);
+    expect(Math.abs(ids(count, eventTime).filter(isSampled).length - 100)).toBeLessThan(60);
   }
 });
+
+it('a delivery and its trace are decided alike; a larger share has all of a smaller one, 1 all, and 0 none', () => {
+  const share = fc.double({ min: 0, max: 1, noNaN: true });
+  const deliveries = ids(200, () => 1_700_000_000);
+  fc.assert(
+    fc.property(share, share, (a, b) => {
+      const [fewer, more] = [Math.min(a, b), Math.max(a, b)].map(createSampler) as [
+        typeof isNever,
+        typeof isNever,
+      ];
+      for (const id of deliveries) {
+        expect(fewer(traceIdOf(id))).toBe(fewer(id));
+        expect(more(id) || !fewer(id)).toBe(true);
+      }
+    }),
+  );
+  expect(deliveries.some(isNever)).toBe(false);
+  expect(deliveries.every(createSampler(1))).toBe(true);
+});
+
+const isNever = createSampler(0);
