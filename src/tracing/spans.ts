@@ -55,7 +55,7 @@ export interface TracedJob {
   seconds: number;
 }
 
-/** Deliveries without a span of their own choice: in an outage, every request would export one. */
+/** Errors of deliveries that are not sampled: in an outage, every request is one. */
 const errorsPerSecond = 100;
 
 /** How the tracer gets the ids of the next span. */
@@ -86,54 +86,44 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
 
   const addSpan = (
     name: string,
-    {
-      kind,
-      seconds,
-      error,
-      ...span
-    }: SpanIds & {
-      kind: SpanKind;
-      attributes: Attributes;
-      links: Link[];
-      seconds: number;
-      error: boolean;
-    },
+    isError: boolean,
+    span: SpanIds & { kind: SpanKind; attributes: Attributes; links: Link[]; seconds: number },
   ): SpanContext => {
     const end = Date.now();
     ids.next = span;
-    const { attributes, links } = span;
+    const { kind, attributes, links, seconds } = span;
     const options = { kind, attributes, links, startTime: end - seconds * 1000 };
     const added = tracer.startSpan(name, options, ROOT_CONTEXT);
-    if (error) added.setStatus({ code: SpanStatusCode.ERROR });
+    if (isError) added.setStatus({ code: SpanStatusCode.ERROR });
     added.end(end);
     return added.spanContext();
   };
 
-  /** @param failed those whose span is an error, and is added even if their trace is not sampled */
+  /** @param reported those whose span is added even if their trace is not sampled */
   const addBatch = (
     name: string,
     deliveries: readonly string[],
-    failed: ReadonlySet<string>,
+    failed: readonly string[],
+    reported: readonly string[],
     span: { kind: SpanKind; attributes: Attributes; seconds: number },
   ) => {
     let first: SpanContext | undefined;
     for (const delivery of deliveries) {
       const sampled = isSampled(delivery);
-      const error = failed.has(delivery);
-      if (!sampled && !(error && mayReportError())) continue;
+      if (!sampled && !(reported.includes(delivery) && mayReportError())) continue;
       const traceId = traceIdOf(delivery);
       const links = [
         ...(sampled ? [linkTo(requestSpanOf(traceId))] : []),
         ...(first ? [{ context: first }] : []),
       ];
       const attributes = { ...span.attributes, 'receiver.delivery.id': delivery };
-      const context = addSpan(name, {
+      const spanId = random.generateSpanId();
+      const context = addSpan(name, failed.includes(delivery), {
         ...span,
         attributes,
         links,
-        error,
         traceId,
-        spanId: random.generateSpanId(),
+        spanId,
       });
       first ??= context;
     }
@@ -149,8 +139,8 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
       http: {
         responded: ({ req, family, status, seconds, delivery, event, result, reason }: TracedRequest) => {
           const id = delivery ?? random.generateTraceId();
-          const error = status !== 'aborted' && status >= 500;
-          if (!isSampled(id) && !(error && mayReportError())) return;
+          const isError = status !== 'aborted' && status >= 500;
+          if (!isSampled(id) && !(isError && mayReportError())) return;
           const traceId = traceIdOf(id);
           const { spanId } =
             result === 'accepted' ? requestSpanOf(traceId) : { spanId: random.generateSpanId() };
@@ -164,7 +154,8 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
             'error.type': reason,
           };
           const links = sender ? [linkTo(sender, true)] : [];
-          addSpan('receive', { traceId, spanId, kind: SpanKind.SERVER, attributes, links, seconds, error });
+          const kind = SpanKind.SERVER;
+          addSpan('receive', isError, { traceId, spanId, kind, attributes, links, seconds });
         },
       },
       intake: {
@@ -175,8 +166,8 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
             'error.type': error === undefined ? undefined : typeOf(error),
           };
           const all = deliveries.map(({ id }) => id);
-          const failed = new Set(error === undefined ? [] : all.slice(0, 1));
-          addBatch('commit', all, failed, { kind: SpanKind.CLIENT, attributes, seconds });
+          const failed = error === undefined ? [] : all;
+          addBatch('commit', all, failed, failed.slice(0, 1), { kind: SpanKind.CLIENT, attributes, seconds });
         },
       },
       worker: {
@@ -191,7 +182,7 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
           };
           const errors = failed.map(({ id }) => id);
           if (broken.length + retries > 0) errors.push(...all.slice(0, 1));
-          addBatch('apply', all, new Set(errors), { kind: SpanKind.CONSUMER, attributes, seconds });
+          addBatch('apply', all, errors, errors, { kind: SpanKind.CONSUMER, attributes, seconds });
         },
       },
     },

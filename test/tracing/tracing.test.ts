@@ -61,7 +61,10 @@ it.each(['redis', 'postgresql'])(
     await applied(1);
     const spans = await exported();
     await redis?.stop();
-    const traceId = id.replaceAll('-', '');
+    const [row] = await database.rows(
+      `select replace(delivery_id::text, '-', '') as trace_id from receipts where receipt_id = 1`,
+    );
+    const traceId = row!.trace_id as string;
     expect(spans.map((span) => [span.name, span.traceId, span.isError])).toEqual([
       ['commit', traceId, false],
       ['receive', traceId, false],
