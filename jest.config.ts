@@ -23,8 +23,10 @@ const config: Config = {
     '\\.mjs$': compiled({ tsx: false }),
     '/node_modules/.*\\.js$': compiled({ tsx: false }),
   },
-  // These are written in modules only.
-  transformIgnorePatterns: ['/node_modules/(?!(preact|openid-client|oauth4webapi|jose)/)'],
+  // These are written in modules only; the last one imports a module when it is first used.
+  transformIgnorePatterns: [
+    '/node_modules/(?!(preact|openid-client|oauth4webapi|jose|@opentelemetry/otlp-exporter-base)/)',
+  ],
   testTimeout: 60_000,
   // Most tests wait for processes of their own: one more than jest would use on two cores.
   maxWorkers: '100%',

@@ -177,6 +177,19 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: re
       /** How long the stores' figures are cached. */
       cacheMs: 5_000,
     },
+    /** Traces, and where OTLP over HTTP takes them; undefined: off. */
+    tracing: e.OTEL_EXPORTER_OTLP_ENDPOINT
+      ? {
+          endpoint: e.OTEL_EXPORTER_OTLP_ENDPOINT,
+          headers: e.OTEL_EXPORTER_OTLP_HEADERS ?? {},
+          serviceName: e.OTEL_SERVICE_NAME,
+          resource: e.OTEL_RESOURCE_ATTRIBUTES ?? {},
+          /** The share of the deliveries whose traces are exported. */
+          ratio: e.OTEL_TRACES_SAMPLER_ARG,
+        }
+      : undefined,
+    /** Whether each HTTP request is a line of the output. */
+    requestLog: e.ACCESS_LOG !== undefined,
     /** IANA time zone of the reports' days. */
     reportTimezone: e.REPORT_TIMEZONE,
     /** Interval of the sweep for deliveries without a job, and their minimum age. */

@@ -133,6 +133,23 @@ const issuer = z
   )
   .refine((address) => URL.canParse(address), 'must be a URL');
 
+// As in W3C Baggage: percent-encoded values. A header may contain a key, so no message contains a value.
+const pairs = z.string().transform((text, context) => {
+  try {
+    const entries = partsOf(text).map((part) => {
+      const [, name, value] = /^([^=\s]+)\s*=\s*(.*)$/.exec(part)!;
+      return [name!, decodeURIComponent(value!)] as const;
+    });
+    return Object.fromEntries(entries);
+  } catch {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be name=value, comma-separated; encode , in a value as %2C, % as %25',
+    });
+    return z.NEVER;
+  }
+});
+
 /** The environment variables, each with its default and its error messages. */
 export const environmentSchema = (families: readonly FamilyPaths[]) =>
   z.object({
@@ -180,6 +197,22 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     ERASURE_KEEP: keep,
     ERASURE_KEEPS_TOTALS: flag('true'),
     METRICS_PORT: integer(0, 65_535).optional(),
+    OTEL_EXPORTER_OTLP_ENDPOINT: z
+      .string()
+      .refine(
+        (address) => /^https?:\/\/./.test(address) && URL.canParse(address),
+        'must be a URL such as http://127.0.0.1:4318',
+      )
+      .optional(),
+    OTEL_EXPORTER_OTLP_HEADERS: pairs.optional(),
+    OTEL_SERVICE_NAME: z.string().default('webhook-receiver'),
+    OTEL_RESOURCE_ATTRIBUTES: pairs.optional(),
+    OTEL_TRACES_SAMPLER_ARG: z.coerce
+      .number('must be a share from 0 to 1')
+      .min(0, 'must be at least 0')
+      .max(1, 'must be at most 1')
+      .default(0.01),
+    ACCESS_LOG: z.enum(['json'], 'must be json').optional(),
     REPORT_TIMEZONE: timezone.default('Asia/Kolkata'),
     LOG_LEVEL: z
       .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level of pino')

@@ -15,20 +15,26 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   return destination ? pino(options, destination) : pino(options);
 }
 
+/** Lines on the output of a log that begin with these fields in place of a level, and are written at every LOG_LEVEL. */
+export function withoutLevels(log: Log, fields: Record<string, string>): Log {
+  return pino({ base: null, formatters: { level: () => fields } }, streamOf(log));
+}
+
 /**
  * Flushes the log, for a second at most. After this the process can exit: pino's own exit hook would wait for ever where
  * nobody reads the output.
  */
 export async function endLog(log: Log): Promise<void> {
-  const stream = (log as unknown as Record<symbol, unknown>)[pino.symbols.streamSym] as EventEmitter & {
-    end: () => void;
-    flushSync: () => void;
-  };
+  const stream = streamOf(log);
   const ended = Promise.race([once(stream, 'close'), once(stream, 'error')]);
   stream.end();
   await withTimeout(1_000, ended).catch(() => {});
   stream.flushSync = () => {};
 }
+
+const streamOf = (log: Log) =>
+  (log as unknown as Record<symbol, unknown>)[pino.symbols.streamSym] as DestinationStream &
+    EventEmitter & { end: () => void; flushSync: () => void };
 
 /**
  * Limits a log line to once per minute.

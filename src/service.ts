@@ -8,19 +8,21 @@ import { createAccessChecks } from './http/access/access-checks.ts';
 import { createAdminAccess } from './http/admin.ts';
 import { createApp } from './http/app.ts';
 import { BodyBudget } from './http/body-budget.ts';
-import { createCallbackHandler } from './http/callback-handler.ts';
+import { createCallbackHandler, type HttpObserver } from './http/callback-handler.ts';
 import { serveMetrics } from './http/metrics-server.ts';
+import { createRequestLog } from './http/request-log.ts';
 import { listen } from './http/server.ts';
-import { Intake } from './intake/intake.ts';
+import { Intake, type IntakeObserver } from './intake/intake.ts';
 import type { Log } from './log.ts';
 import { defineMetrics } from './metrics/definitions.ts';
-import { observersOf } from './metrics/observers.ts';
+import { joinObservers, observersOf } from './metrics/observers.ts';
 import { createScrape } from './metrics/scrape.ts';
 import { type OnStop, openStores } from './open-stores.ts';
 import { connectRedis } from './queue/redis.ts';
 import { keyPrefix } from './queue/redis-backend.ts';
 import { rateLimit } from './rate-limit.ts';
 import { readiness } from './readiness.ts';
+import type { WorkerObserver } from './worker/apply-job.ts';
 import { startWorker } from './worker/worker.ts';
 
 export { preparePort } from './http/prepare-port.ts';
@@ -89,14 +91,21 @@ async function aborted(signal: AbortSignal): Promise<never> {
 async function start(
   config: Config,
   families: Families,
-  log: Log,
+  processLog: Log,
   { openapi, reserved }: StartOptions,
   onStop: OnStop,
 ): Promise<string | undefined> {
   const { adminToken, role } = config;
   const { trustProxy } = config.authentication;
-  const metrics = adminToken ? defineMetrics(families.map(({ name }) => name)) : undefined;
-  const observe = metrics && observersOf(metrics);
+  const tracing = await startTracing(config, families, processLog);
+  if (tracing) onStop(tracing.stop);
+  const log = tracing?.log ?? processLog;
+  const names = families.map(({ name }) => name);
+  const metrics = adminToken ? defineMetrics(names, { enableExemplars: tracing !== undefined }) : undefined;
+  const observe = metrics && observersOf(metrics, tracing?.exemplarOf);
+  const traced = tracing?.observe;
+  const requests = config.requestLog ? createRequestLog(log, trustProxy) : undefined;
+  const observeHttp = joinObservers<HttpObserver>(observe?.http, traced?.http, requests?.observe);
 
   const stores = await openStores(config, log, observe?.circuit, onStop);
   const { connections, database, databaseUrl, inboxPool, circuit, backend, queue } = stores;
@@ -105,7 +114,8 @@ async function start(
 
   const { enqueue } = queue;
   const { fallback } = backend;
-  const intake = new Intake({ ...common, pool, inboxPool, enqueue, fallback, observe: observe?.intake });
+  const observeIntake = joinObservers<IntakeObserver>(observe?.intake, traced?.intake);
+  const intake = new Intake({ ...common, pool, inboxPool, enqueue, fallback, observe: observeIntake });
   onStop(() => intake.close());
 
   const worker =
@@ -119,7 +129,7 @@ async function start(
           backend,
           queue,
           intake,
-          observe: observe?.worker,
+          observe: joinObservers<WorkerObserver>(observe?.worker, traced?.worker),
           observeRetention: observe?.retention,
         });
   if (worker) onStop(worker.stop);
@@ -130,11 +140,11 @@ async function start(
   const adminAccess = adminToken ? createAdminAccess(adminToken, limits.signIns, trustProxy) : undefined;
   const scrape = metrics && createScrape(metrics, { pool, queue, backend, log }, config.metrics.cacheMs);
   const admin = adminAccess && scrape && { access: adminAccess, scrape, openapi };
-  onStop(await serveMetrics({ health, admin, log }, config));
+  onStop(await serveMetrics({ health, admin, requests, log }, config));
   if (role === 'worker') return undefined;
 
   const bodies = new BodyBudget(config.limits.bodies);
-  const receiver = { config, access, bodies, intake, observe: observe?.http, log };
+  const receiver = { config, access, bodies, intake, observe: observeHttp, log };
   const callbacks = new Map(
     families.flatMap((family) =>
       config.paths[family.name]!.map(
@@ -172,10 +182,18 @@ async function start(
   if (webConsole) onStop(webConsole.close);
 
   const { handle } = webConsole || {};
-  const app = createApp({ callbacks, health, admin, console: handle, observe: observe?.http, log });
-  const server = await listen(app, callbacks, config, reserved);
+  const app = createApp({ callbacks, health, admin, console: handle, observe: observeHttp, log });
+  const server = await listen(app, callbacks, config, reserved, requests);
   onStop(server.stop);
   return server.url;
+}
+
+/** Loads nothing of OpenTelemetry unless it is on. */
+async function startTracing({ tracing, redisUrl }: Config, families: Families, log: Log) {
+  if (!tracing) return undefined;
+  const { openTracing } = await import('./tracing/open-tracing.ts');
+  const events = new Set(families.flatMap((family) => family.events));
+  return openTracing(tracing, { events, queue: redisUrl ? 'redis' : 'postgresql', log });
 }
 
 /** How often something may happen; receivers count together where there is Redis. */

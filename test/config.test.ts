@@ -170,3 +170,34 @@ it('accepts only time zones with the same meaning in Node and PostgreSQL, and na
     expect(problem(name)).toMatch(/^REPORT_TIMEZONE must be a full name/);
   }
 });
+
+it('traces are off without an endpoint; headers and attributes are decoded, and no message repeats a value', () => {
+  expect(parseConfig({ OTEL_EXPORTER_OTLP_HEADERS: 'a=b' }, families).tracing).toBeUndefined();
+  const { tracing } = parseConfig(
+    {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
+      OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Bearer%20a%2Cb, x-tenant = 1=2',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=production',
+    },
+    families,
+  );
+  expect(tracing).toEqual({
+    endpoint: 'http://127.0.0.1:4318',
+    headers: { Authorization: 'Bearer a,b', 'x-tenant': '1=2' },
+    serviceName: 'webhook-receiver',
+    resource: { 'deployment.environment.name': 'production' },
+    ratio: 0.01,
+  });
+  const wrong = problems({
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'SECRET',
+    OTEL_EXPORTER_OTLP_HEADERS: 'SECRET',
+    OTEL_RESOURCE_ATTRIBUTES: 'a=%SECRET',
+    OTEL_TRACES_SAMPLER_ARG: '2',
+    ACCESS_LOG: 'SECRET',
+  });
+  expect(wrong.map((line) => line.split(' ')[0])).toEqual([
+    ...['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_RESOURCE_ATTRIBUTES'],
+    ...['OTEL_TRACES_SAMPLER_ARG', 'ACCESS_LOG'],
+  ]);
+  expect(wrong.join()).not.toContain('SECRET');
+});

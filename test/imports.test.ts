@@ -42,6 +42,7 @@ const allowed: Record<string, string[]> = {
   queue: ['store'],
   reporting: ['store'],
   metrics: ['queue', 'store'],
+  tracing: [],
 
   // Middle: what the service does.
   intake: ['families', 'store'],
@@ -72,6 +73,7 @@ const allowed: Record<string, string[]> = {
       'open-stores.ts',
       'prepare-database.ts',
       'queue',
+      'tracing',
       'worker',
     ],
   ],

@@ -21,7 +21,7 @@ export interface AppDependencies {
 export interface AdminDependencies {
   access: Pick<AdminAccess, 'isAdmin' | 'require'>;
   /** Makes the response of /metrics. */
-  scrape: () => Promise<{ contentType: string; text: string }>;
+  scrape: (accept?: string) => Promise<{ contentType: string; text: string }>;
   /** Makes the response of /openapi.json. */
   openapi?: (() => Promise<object>) | undefined;
 }
@@ -42,8 +42,8 @@ export function createApp({ callbacks, health, admin, console, observe, log }: A
 
   if (admin) {
     const { openapi } = admin;
-    app.get('/metrics', admin.access.require, async (_req, res) => {
-      const { contentType, text } = await admin.scrape();
+    app.get('/metrics', admin.access.require, async (req, res) => {
+      const { contentType, text } = await admin.scrape(req.headers.accept);
       res.writeHead(200, { 'Content-Type': contentType, 'Cache-Control': 'no-store' }).end(text);
     });
     if (openapi)
@@ -54,9 +54,9 @@ export function createApp({ callbacks, health, admin, console, observe, log }: A
   if (console) app.use('/console', console);
 
   app.use((_req, _res, next) => next(new NotFound()));
-  const onError: ErrorRequestHandler = (error, _req, res, _next) => {
+  const onError: ErrorRequestHandler = (error, req, res, _next) => {
     const status = sendProblem(res, error);
-    observe?.unrouted(status);
+    observe?.unrouted?.(req, status, error.name);
     if (status === 500) log.error({ err: error }, 'request failed');
   };
   app.use(onError);

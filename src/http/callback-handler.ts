@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../config.ts';
+import { type ReceiveResult, Unavailable } from '../intake/delivery.ts';
 import type { Intake, Route } from '../intake/intake.ts';
 import type { Log } from '../log.ts';
 import type { AccessChecks } from './access/access-checks.ts';
@@ -10,12 +11,28 @@ import { sendJson, sendProblem } from './responses.ts';
 
 export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
+/** A request to a registered path. */
+export interface Responded {
+  req: IncomingMessage;
+  /** The registered path. */
+  path: string;
+  family: string;
+  /** `aborted`: the sender closed the connection before its request was complete. */
+  status: number | 'aborted';
+  seconds: number;
+  /** The id of the delivery; undefined: the request was rejected. */
+  delivery?: string | undefined;
+  event?: string | undefined;
+  result?: ReceiveResult | undefined;
+  /** The name of the error. */
+  reason?: string | undefined;
+}
+
 /** Notified of every request. */
 export interface HttpObserver {
-  /** A request to a registered path; `aborted`: the sender closed the connection before its request was complete. */
-  responded: (family: string, status: number | 'aborted', seconds: number) => void;
-  /** A request to any other path. */
-  unrouted: (status: number) => void;
+  responded?: (request: Responded) => void;
+  /** A request to any other path that was responded to with an error. */
+  unrouted?: (req: IncomingMessage, status: number, reason: string) => void;
 }
 
 export interface CallbackDependencies {
@@ -55,25 +72,31 @@ export function createCallbackHandler(route: Route, dependencies: CallbackDepend
   return async (req, res) => {
     const started = performance.now();
     let status: number | 'aborted' = 200;
+    let outcome: Pick<Responded, 'delivery' | 'event' | 'result' | 'reason'> = {};
     try {
-      const accepted = await receive(req);
-      sendJson(res, status, accepted);
-      log.debug({ delivery: accepted.id, status: accepted.status }, 'callback received');
+      const { id, status: result, event } = await receive(req);
+      sendJson(res, status, { status: result, id });
+      outcome = { delivery: id, event, result };
+      log.debug({ delivery: id, status: result }, 'callback received');
     } catch (raised) {
       if (raised instanceof RequestAborted) {
         status = 'aborted';
+        outcome = { reason: raised.name };
         return;
       }
       const error = access.recordRejection(req, raised);
       status = sendProblem(res, error);
+      const delivery = raised instanceof Unavailable ? raised.delivery : undefined;
+      outcome = { delivery, reason: (error as Error).name };
       if (status === 500) log.error({ err: error, family: family.name }, 'callback failed');
       else {
         // The circuit logs an outage once, and a metric counts the responses.
         const level = status === 503 ? 'debug' : 'info';
-        log[level]({ status, reason: (error as Error).name, family: family.name }, 'callback rejected');
+        log[level]({ status, ...outcome, family: family.name }, 'callback rejected');
       }
     } finally {
-      observe?.responded(family.name, status, (performance.now() - started) / 1000);
+      const seconds = (performance.now() - started) / 1000;
+      observe?.responded?.({ req, path: route.path, family: family.name, status, seconds, ...outcome });
     }
   };
 }

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import { type AppDependencies, createApp } from './app.ts';
+import type { RequestLog } from './request-log.ts';
 import { listen } from './server.ts';
 
 /**
@@ -9,14 +10,15 @@ import { listen } from './server.ts';
  * @returns closes the server
  */
 export async function serveMetrics(
-  dependencies: Pick<AppDependencies, 'health' | 'admin' | 'log'>,
+  dependencies: Pick<AppDependencies, 'health' | 'admin' | 'log'> & { requests?: RequestLog | undefined },
   config: Pick<Config, 'host' | 'drainMs' | 'limits' | 'metrics'>,
 ): Promise<() => Promise<void>> {
   const { port } = config.metrics;
   const callbacks = new Map();
   if (port === undefined) return async () => {};
   try {
-    const server = await listen(createApp({ ...dependencies, callbacks }), callbacks, { ...config, port });
+    const app = createApp({ ...dependencies, callbacks });
+    const server = await listen(app, callbacks, { ...config, port }, undefined, dependencies.requests);
     dependencies.log.info({ url: server.url }, 'metrics server started');
     return server.stop;
   } catch (err) {

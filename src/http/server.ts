@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, Server as Listener } from 'node:net';
+import { type AddressInfo, Server as Listener, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -9,6 +9,7 @@ import type { Config } from '../config.ts';
 import type { ErrorStatus } from '../http-statuses.ts';
 import type { Handler } from './callback-handler.ts';
 import { listening } from './prepare-port.ts';
+import type { RequestLog } from './request-log.ts';
 import { problemOf, problemType } from './responses.ts';
 import { closeStalledConnections } from './stalled-connections.ts';
 
@@ -34,6 +35,7 @@ const stopTimeoutMs = 10_000;
  * so that their senders have time to leave.
  *
  * @param reserved the port, if it was reserved before
+ * @param requests writes a line for each request
  * @throws PortUnavailable
  */
 export async function listen(
@@ -41,6 +43,7 @@ export async function listen(
   callbacks: ReadonlyMap<string, Handler>,
   config: Pick<Config, 'host' | 'port' | 'drainMs' | 'limits'>,
   reserved?: Listener,
+  requests?: RequestLog,
 ): Promise<HttpServer> {
   const { drainMs, limits } = config;
   let stopping = false;
@@ -58,7 +61,12 @@ export async function listen(
     else app(req, res);
   });
   server.maxConnections = limits.connections;
-  server.on('clientError', respondToBrokenRequest);
+  requests?.watch(server, callbacks.keys());
+  server.on('clientError', (error, socket) => {
+    const status = respondToBrokenRequest(error, socket);
+    if (status)
+      requests?.broken(socket as Socket, status, (error as NodeJS.ErrnoException).code ?? error.name);
+  });
   closeStalledConnections(server, limits, checkEveryMs);
   if (reserved) server.listen(reserved);
   else server.listen(config.port, config.host);
@@ -91,11 +99,13 @@ const statusOfCode: Record<string, ErrorStatus> = {
 /**
  * Responds to bytes that Node could not read as a request, and closes the connection: by force in the end, because
  * a sender that neither reads nor closes would keep it open.
+ *
+ * @returns the status; undefined: nobody can read a response
  */
-function respondToBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+function respondToBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): ErrorStatus | undefined {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
-    return;
+    return undefined;
   }
   const problem = problemOf(statusOfCode[error.code ?? ''] ?? 400);
   const body = JSON.stringify(problem);
@@ -105,4 +115,5 @@ function respondToBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): v
   );
   const lingering = setTimeout(() => socket.destroy(), lingerMs);
   socket.once('close', () => clearTimeout(lingering));
+  return problem.status;
 }

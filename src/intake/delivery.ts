@@ -17,8 +17,11 @@ export type NotStored = Exclude<ReceiveResult, Stored>;
 
 /** Raised while no store is available: the sender has to resend. */
 export class Unavailable extends Error {
-  constructor(cause: unknown) {
+  /** The id of the delivery; undefined: the body is for the quarantine. */
+  readonly delivery: string | undefined;
+  constructor(cause: unknown, delivery?: string) {
     super('No store is available for the delivery.', { cause });
     this.name = 'Unavailable';
+    this.delivery = delivery;
   }
 }

@@ -15,6 +15,14 @@ export interface Fallback {
   append: (deliveries: readonly Delivery[]) => Promise<void>;
 }
 
+export interface Commit {
+  store: string;
+  deliveries: readonly Delivery[];
+  seconds: number;
+  /** Why it failed. */
+  error?: unknown;
+}
+
 export interface InboxOptions {
   pool: pg.Pool;
   /** PostgreSQL's. */
@@ -22,8 +30,8 @@ export interface InboxOptions {
   /** Enqueues the new deliveries of a commit. */
   enqueue: (deliveries: Pick<Delivery, 'id' | 'family'>[]) => Promise<void>;
   fallback?: Fallback | undefined;
-  /** Called after each commit. */
-  onCommit?: ((store: string, deliveries: number, seconds: number) => void) | undefined;
+  /** Called after each commit, and each failed one. */
+  onCommit?: ((commit: Commit) => void) | undefined;
   log: Log;
 }
 
@@ -60,7 +68,7 @@ export class Inbox {
       if (!(error instanceof Overloaded || error instanceof StoreUnavailable)) {
         this.options.log.error({ err: error, delivery: delivery.id }, 'a delivery could not be stored');
       }
-      throw new Unavailable(error);
+      throw new Unavailable(error, delivery.id);
     }
   }
 
@@ -86,9 +94,16 @@ export class Inbox {
     commit: (deliveries: Delivery[]) => Promise<AppendResult[]>,
   ): Promise<AppendResult[]> {
     const started = performance.now();
-    const results = await commit.call(this, deliveries);
-    this.options.onCommit?.(store, deliveries.length, (performance.now() - started) / 1000);
-    return results;
+    const report = (error?: unknown) =>
+      this.options.onCommit?.({ store, deliveries, seconds: (performance.now() - started) / 1000, error });
+    try {
+      const results = await commit.call(this, deliveries);
+      report();
+      return results;
+    } catch (error) {
+      report(error);
+      throw error;
+    }
   }
 
   private async store(deliveries: Delivery[]): Promise<AppendResult[]> {

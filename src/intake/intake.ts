@@ -20,16 +20,16 @@ export interface IntakeOptions extends Pick<InboxOptions, 'circuit' | 'fallback'
   inboxPool?: pg.Pool;
   /** Enqueues new deliveries. Default: the sweep finds them. */
   enqueue?: InboxOptions['enqueue'];
-  observe?:
-    | {
-        /** Called for each accepted callback. */
-        received: (family: string, status: Stored, eventTimeMs: number) => void;
-        /** Called for each delivery that is acknowledged and not stored. */
-        notStored: (family: string, reason: NotStored) => void;
-        /** Called after each commit. */
-        committed: InboxOptions['onCommit'];
-      }
-    | undefined;
+  observe?: IntakeObserver | undefined;
+}
+
+export interface IntakeObserver {
+  /** Called for each accepted callback. */
+  received?: (family: string, status: Stored, eventTimeMs: number) => void;
+  /** Called for each delivery that is acknowledged and not stored. */
+  notStored?: (family: string, reason: NotStored) => void;
+  /** Called after each commit, and each failed one. */
+  committed?: InboxOptions['onCommit'];
 }
 
 /** A registered path, and the family whose events it takes. */
@@ -75,18 +75,21 @@ export class Intake {
   /**
    * Receives a callback at a registered path (service-interface section 4.5).
    *
-   * @returns once the delivery is durable or is known not to be stored, with its id
+   * @returns once the delivery is durable or is known not to be stored, with its id and event
    * @throws Rejection, once it is in the quarantine; TenantNotAllowed; Unavailable
    */
-  async receive(body: Buffer, { family, path }: Route): Promise<{ status: ReceiveResult; id: string }> {
+  async receive(
+    body: Buffer,
+    { family, path }: Route,
+  ): Promise<{ status: ReceiveResult; id: string; event: string | undefined }> {
     try {
       const { delivery, envelope } = this.read(body, family);
       const status = await this.store(delivery);
       if (isStored(status)) {
         this.drift.observe(delivery.id, envelope);
-        this.options.observe?.received(delivery.family, status, milliseconds(envelope.event_time));
+        this.options.observe?.received?.(delivery.family, status, milliseconds(envelope.event_time));
       }
-      return { status, id: delivery.id };
+      return { status, id: delivery.id, event: envelope.event };
     } catch (error) {
       await this.recordRejection(error, { body, family, path });
       throw error;
@@ -152,7 +155,7 @@ export class Intake {
 
   private async store(delivery: Delivery, inbox = this.inbox): Promise<ReceiveResult> {
     const result = this.isExpired(delivery) ? 'expired' : await inbox.append(delivery);
-    if (!isStored(result)) this.options.observe?.notStored(delivery.family, result);
+    if (!isStored(result)) this.options.observe?.notStored?.(delivery.family, result);
     return result;
   }
 

@@ -1,4 +1,9 @@
-import type { CounterConfiguration, GaugeConfiguration, HistogramConfiguration } from 'prom-client';
+import type {
+  CounterConfiguration,
+  GaugeConfiguration,
+  HistogramConfiguration,
+  RegistryContentType,
+} from 'prom-client';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { callbackStatuses } from '../http-statuses.ts';
 
@@ -8,14 +13,31 @@ export const maxCounted = 100_000;
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const longSeconds = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400];
 
+/**
+ * The metrics of a registry of OpenMetrics in the text format. That registry renames the counters that it serves, so this
+ * one has objects of its own, with the same values.
+ */
+function inPlainText(openMetrics: Registry<RegistryContentType>): Registry {
+  const registry = new Registry();
+  for (const { name } of openMetrics.getMetricsAsArray()) {
+    const own = { name: { value: name, writable: true } };
+    registry.registerMetric(Object.create(openMetrics.getSingleMetric(name)!, own));
+  }
+  return registry;
+}
+
 export type Metrics = ReturnType<typeof defineMetrics>;
 
 /**
  * The metrics of one service, on a registry of its own. The values of each label are a small fixed set, except for
  * the hash of the access log's head; nothing of a callback's content becomes a label.
+ *
+ * @param options `enableExemplars`: of the three histograms of latencies
  */
-export function defineMetrics(familyNames: readonly string[]) {
+export function defineMetrics(familyNames: readonly string[], { enableExemplars = false } = {}) {
   const registry = new Registry();
+  const openMetrics = enableExemplars ? (registry as Registry<RegistryContentType>) : undefined;
+  openMetrics?.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
   const counter = <L extends string>(config: CounterConfiguration<L>) =>
@@ -24,7 +46,6 @@ export function defineMetrics(familyNames: readonly string[]) {
   const histogram = <L extends string>(config: HistogramConfiguration<L>) =>
     new Histogram({ ...config, registers });
   const metrics = {
-    registry,
     requests: counter({
       name: 'receiver_requests_total',
       help: 'Requests by family and response status (aborted: the sender closed the connection early; family none: not a registered path). Unless the status is 200, the sender has to resend: see the log for the reason',
@@ -35,6 +56,7 @@ export function defineMetrics(familyNames: readonly string[]) {
       help: 'Time from the headers of a callback to its response. If status 200 becomes slower, compare receiver_commit_duration_seconds: the rest is this process',
       labelNames: ['status'],
       buckets: seconds,
+      enableExemplars,
     }),
     duplicates: counter({
       name: 'receiver_duplicates_total',
@@ -62,6 +84,7 @@ export function defineMetrics(familyNames: readonly string[]) {
       help: 'Duration of a commit. If it grows, check the disk and the load of the store',
       labelNames: ['store'],
       buckets: seconds,
+      enableExemplars,
     }),
     circuitOpen: gauge({
       name: 'receiver_circuit_open',
@@ -109,6 +132,7 @@ export function defineMetrics(familyNames: readonly string[]) {
       name: 'receiver_apply_duration_seconds',
       help: 'Time that a job of this worker took to apply its deliveries. If it grows, check the locks and the load of PostgreSQL',
       buckets: seconds,
+      enableExemplars,
     }),
     applyDelay: histogram({
       name: 'receiver_apply_delay_seconds',
@@ -146,5 +170,6 @@ export function defineMetrics(familyNames: readonly string[]) {
   for (const policy of [...familyNames, 'bodies', 'quarantine', 'access_log', 'erased']) {
     metrics.retentionDeleted.inc({ policy }, 0);
   }
-  return metrics;
+  /** `openMetrics`: the same metrics with exemplars; undefined: there are none. */
+  return { ...metrics, registry: openMetrics ? inPlainText(openMetrics) : registry, openMetrics };
 }

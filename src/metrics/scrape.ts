@@ -19,21 +19,23 @@ const timeoutMs = 2_500;
 const jobStates = ['waiting', 'active', 'delayed', 'failed'] as const;
 
 /**
- * Creates the function that makes the response of /metrics, in Prometheus's text format. If a store does not respond,
- * its statistics are left out.
+ * Creates the function that makes the response of /metrics: in Prometheus's text format, or, where there are exemplars
+ * and the request accepts it, in OpenMetrics. If a store does not respond, its statistics are left out.
  *
  * @param cacheMs how long the stores' statistics are cached
  */
 export function createScrape(metrics: Metrics, stores: Stores, cacheMs: number) {
   let refreshed = Number.NEGATIVE_INFINITY;
   let refreshing: Promise<void> | undefined;
-  return async () => {
+  return async (accept = '') => {
     if (performance.now() - refreshed >= cacheMs) {
       refreshed = performance.now();
       refreshing = refresh(metrics, stores);
     }
     await refreshing;
-    return { contentType: metrics.registry.contentType, text: await metrics.registry.metrics() };
+    const { registry, openMetrics } = metrics;
+    const format = openMetrics && accept.includes('application/openmetrics-text') ? openMetrics : registry;
+    return { contentType: format.contentType, text: await format.metrics() };
   };
 }
 

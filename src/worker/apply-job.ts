@@ -8,10 +8,18 @@ import type { Database } from '../store/database.ts';
 import type { FamilyPauses } from './family-pauses.ts';
 
 export interface WorkerObserver {
-  /** Called after a job was applied; `waitedS`: the longest time that one of its deliveries has waited. */
-  applied: (applied: number, failed: number, seconds: number, waitedS: number | null | undefined) => void;
+  /** Called after a job was applied. */
+  applied?: (job: AppliedJob) => void;
   /** Called when a job, or a part of it, is to be retried. */
-  retried: () => void;
+  retried?: () => void;
+}
+
+/** A job, or the part of it for a group of families; `waitedS`: the longest time that one of its deliveries has waited. */
+export interface AppliedJob extends Applied {
+  job: string;
+  ids: readonly string[];
+  retries: number;
+  seconds: number;
 }
 
 export interface ApplyJobDependencies {
@@ -34,20 +42,20 @@ export function createApplyJob(
   const reportRetry = throttled((more, err) => log.warn({ err, ...more }, 'a job failed and is retried'));
 
   /** A failed probe tells an outage from a defect of one table. */
-  const applyWithRetries = async (families: readonly Family[], ids: string[]): Promise<Applied> => {
-    for (;;) {
+  const applyWithRetries = async (families: readonly Family[], ids: string[]) => {
+    for (let retries = 0; ; retries += 1) {
       await circuit.whenClosed(signal);
       try {
         const result = await applyDeliveries(applying.db, families, ids, { preparedOn: applying.pool });
         const [first] = result.broken;
-        if (!first || !(await circuit.probeAfter(first.error))) return result;
+        if (!first || !(await circuit.probeAfter(first.error))) return { ...result, retries };
       } catch (error) {
         if (!(await circuit.probeAfter(error))) {
           reportRetry(error);
           await sleep(retryMs, undefined, { signal });
         }
       }
-      observe?.retried();
+      observe?.retried?.();
     }
   };
 
@@ -56,10 +64,10 @@ export function createApplyJob(
       for (const group of pauses.take(families)) {
         const started = performance.now();
         const result = await applyWithRetries(group, ids);
-        if (result.broken.length > 0) observe?.retried();
+        if (result.broken.length > 0) observe?.retried?.();
         pauses.update(group, result);
-        const { applied, failed, waitedS } = result;
-        observe?.applied(applied, failed.length, (performance.now() - started) / 1000, waitedS);
+        const { applied, failed } = result;
+        observe?.applied?.({ job, ids, ...result, seconds: (performance.now() - started) / 1000 });
         for (const { id, error } of failed) {
           log.error({ job, delivery: id, reason: error }, 'a delivery failed');
         }

@@ -11,6 +11,7 @@ const programs = {
   nginx: ['nginx'],
   haproxy: ['haproxy'],
   caddy: ['caddy'],
+  logrotate: ['logrotate'],
 } as const;
 
 type Program = keyof typeof programs;

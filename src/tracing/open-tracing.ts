@@ -1,0 +1,86 @@
+import { DiagLogLevel, diag } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  AlwaysOnSampler,
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  type SpanExporter,
+} from '@opentelemetry/sdk-trace-base';
+import type { Config } from '../config.ts';
+import { type Log, throttled } from '../log.ts';
+import { withTimeout } from '../with-timeout.ts';
+import { ChosenIds, createSpans, type SpanOptions } from './spans.ts';
+import { traceIdOf } from './trace-context.ts';
+
+/** Of one export, with its retries. */
+const exportTimeoutMs = 10_000;
+/** A collector that does not respond must not delay a stop. */
+const stopTimeoutMs = 2_000;
+
+export interface TracingDependencies extends Pick<SpanOptions, 'events' | 'queue'> {
+  log: Log;
+}
+
+export type Tracing = ReturnType<typeof openTracing>;
+
+/**
+ * Opens the export of traces to an OTLP receiver. Spans wait in a queue of 2,048; where the receiver is slow or
+ * unavailable, further ones are dropped.
+ */
+export function openTracing(
+  { endpoint, headers, serviceName, resource, ratio }: NonNullable<Config['tracing']>,
+  { events, queue, log }: TracingDependencies,
+) {
+  const report = throttled((more, message) => log.warn({ ...more, message }, 'traces are incomplete'));
+  const debug = (message: string) => log.debug({ message }, 'OpenTelemetry');
+  // What fails is reported by the exporter below, once; what is dropped, and partial success, are warnings.
+  diag.setLogger(
+    { error: debug, warn: report, info: debug, debug, verbose: debug },
+    { logLevel: DiagLogLevel.INFO, suppressOverrideMessage: true },
+  );
+  const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
+  const exporter = reportOutages(
+    new OTLPTraceExporter({ url, headers, timeoutMillis: exportTimeoutMs }),
+    log,
+  );
+  const ids = new ChosenIds();
+  const attributes = { ...resource, ...(serviceName && { 'service.name': serviceName }) };
+  const provider = new BasicTracerProvider({
+    resource: defaultResource().merge(resourceFromAttributes(attributes)),
+    sampler: new AlwaysOnSampler(),
+    idGenerator: ids,
+    spanProcessors: [new BatchSpanProcessor(exporter)],
+  });
+  return {
+    ...createSpans(provider.getTracer('webhook-receiver'), ids, { ratio, events, queue }),
+    /** Its lines about a delivery have the id of its trace. */
+    log: log.child({}, { formatters: { log: addTraceId } }),
+    stop: async () => {
+      await withTimeout(stopTimeoutMs, provider.shutdown()).catch((err) => {
+        log.warn({ err }, 'the last traces were not exported');
+      });
+    },
+  };
+}
+
+function addTraceId(line: { delivery?: unknown }): object {
+  const { delivery } = line;
+  return typeof delivery === 'string' ? { ...line, trace_id: traceIdOf(delivery) } : line;
+}
+
+/** Logs when exports begin to fail, and when they work again. */
+function reportOutages(exporter: SpanExporter, log: Log): SpanExporter {
+  let isFailing = false;
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        const hasFailed = result.error !== undefined;
+        if (hasFailed && !isFailing) log.warn({ err: result.error }, 'traces cannot be exported');
+        if (!hasFailed && isFailing) log.info('traces are exported again');
+        isFailing = hasFailed;
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+  };
+}

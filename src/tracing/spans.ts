@@ -1,0 +1,196 @@
+import {
+  type Attributes,
+  type Link,
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+} from '@opentelemetry/api';
+import { RandomIdGenerator } from '@opentelemetry/sdk-trace-base';
+import {
+  createSampler,
+  linkTo,
+  readTraceparent,
+  requestSpanOf,
+  type SpanIds,
+  traceIdOf,
+} from './trace-context.ts';
+
+export interface SpanOptions {
+  /** The share of the traces that are exported. */
+  ratio: number;
+  /** Any other event may be any text. */
+  events: ReadonlySet<string>;
+  /** The store of the queue. */
+  queue: string;
+}
+
+/** A request to a registered path. */
+export interface TracedRequest {
+  req: { headers: NodeJS.Dict<string | string[]> };
+  family: string;
+  status: number | 'aborted';
+  seconds: number;
+  delivery?: string | undefined;
+  event?: string | undefined;
+  result?: string | undefined;
+  reason?: string | undefined;
+}
+
+export interface TracedCommit {
+  store: string;
+  deliveries: readonly { id: string }[];
+  seconds: number;
+  error?: unknown;
+}
+
+export interface TracedJob {
+  job: string;
+  ids: readonly string[];
+  applied: number;
+  failed: readonly { id: string }[];
+  broken: readonly unknown[];
+  retries: number;
+  seconds: number;
+}
+
+/** Errors of deliveries that are not sampled: in an outage, every request is one. */
+const errorsPerSecond = 100;
+
+/** How the tracer gets the ids of the next span. */
+export class ChosenIds {
+  next: SpanIds = { traceId: '', spanId: '' };
+  generateTraceId = () => this.next.traceId;
+  generateSpanId = () => this.next.spanId;
+}
+
+/**
+ * Returns the observers that export spans. A delivery has one trace: of its requests, and of the commits and jobs that
+ * it was part of. Spans of the same commit or job in several traces link to the first of them.
+ *
+ * @param ids those of `tracer`, which records every span
+ */
+export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, queue }: SpanOptions) {
+  const random = new RandomIdGenerator();
+  const isSampled = createSampler(ratio);
+
+  let second = 0;
+  let errors = 0;
+  const mayReportError = () => {
+    const now = Math.floor(performance.now() / 1000);
+    if (now !== second) [second, errors] = [now, 0];
+    errors += 1;
+    return errors <= errorsPerSecond;
+  };
+
+  const addSpan = (
+    name: string,
+    isError: boolean,
+    span: SpanIds & { kind: SpanKind; attributes: Attributes; links: Link[]; seconds: number },
+  ): SpanContext => {
+    const end = Date.now();
+    ids.next = span;
+    const { kind, attributes, links, seconds } = span;
+    const options = { kind, attributes, links, startTime: end - seconds * 1000 };
+    const added = tracer.startSpan(name, options, ROOT_CONTEXT);
+    if (isError) added.setStatus({ code: SpanStatusCode.ERROR });
+    added.end(end);
+    return added.spanContext();
+  };
+
+  /** @param reported those whose span is added even if their trace is not sampled */
+  const addBatch = (
+    name: string,
+    deliveries: readonly string[],
+    failed: readonly string[],
+    reported: readonly string[],
+    span: { kind: SpanKind; attributes: Attributes; seconds: number },
+  ) => {
+    let first: SpanContext | undefined;
+    for (const delivery of deliveries) {
+      const sampled = isSampled(delivery);
+      if (!sampled && !(reported.includes(delivery) && mayReportError())) continue;
+      const traceId = traceIdOf(delivery);
+      const links = [
+        ...(sampled ? [linkTo(requestSpanOf(traceId))] : []),
+        ...(first ? [{ context: first }] : []),
+      ];
+      const attributes = { ...span.attributes, 'receiver.delivery.id': delivery };
+      const spanId = random.generateSpanId();
+      const context = addSpan(name, failed.includes(delivery), {
+        ...span,
+        attributes,
+        links,
+        traceId,
+        spanId,
+      });
+      first ??= context;
+    }
+  };
+
+  return {
+    /** The labels of an exemplar: the trace of the first of these deliveries that is sampled. */
+    exemplarOf: (deliveries: readonly string[]): { trace_id: string } | undefined => {
+      const delivery = deliveries.find(isSampled);
+      return delivery === undefined ? undefined : { trace_id: traceIdOf(delivery) };
+    },
+    observe: {
+      http: {
+        responded: ({ req, family, status, seconds, delivery, event, result, reason }: TracedRequest) => {
+          const id = delivery ?? random.generateTraceId();
+          const isError = status !== 'aborted' && status >= 500;
+          if (!isSampled(id) && !(isError && mayReportError())) return;
+          const traceId = traceIdOf(id);
+          const { spanId } =
+            result === 'accepted' ? requestSpanOf(traceId) : { spanId: random.generateSpanId() };
+          const sender = readTraceparent(req.headers.traceparent);
+          const attributes = {
+            'receiver.family': family,
+            'receiver.event': event !== undefined && events.has(event) ? event : undefined,
+            'receiver.delivery.id': delivery,
+            'receiver.result': result,
+            'http.response.status_code': status === 'aborted' ? undefined : status,
+            'error.type': reason,
+          };
+          const links = sender ? [linkTo(sender, true)] : [];
+          const kind = SpanKind.SERVER;
+          addSpan('receive', isError, { traceId, spanId, kind, attributes, links, seconds });
+        },
+      },
+      intake: {
+        committed: ({ store, deliveries, seconds, error }: TracedCommit) => {
+          const attributes = {
+            'receiver.store': store.toLowerCase(),
+            'receiver.deliveries': deliveries.length,
+            'error.type': error === undefined ? undefined : typeOf(error),
+          };
+          const all = deliveries.map(({ id }) => id);
+          const failed = error === undefined ? [] : all;
+          addBatch('commit', all, failed, failed.slice(0, 1), { kind: SpanKind.CLIENT, attributes, seconds });
+        },
+      },
+      worker: {
+        applied: ({ job, ids: all, applied, failed, broken, retries, seconds }: TracedJob) => {
+          const attributes = {
+            'receiver.queue': queue,
+            'receiver.job.id': job,
+            'receiver.deliveries': all.length,
+            'receiver.applied': applied,
+            'receiver.failed': failed.length,
+            'receiver.retries': retries,
+          };
+          const errors = failed.map(({ id }) => id);
+          if (broken.length + retries > 0) errors.push(...all.slice(0, 1));
+          addBatch('apply', all, errors, errors, { kind: SpanKind.CONSUMER, attributes, seconds });
+        },
+      },
+    },
+  };
+}
+
+/** A code, such as 23514, or a name; never a message. */
+function typeOf(error: unknown): string {
+  const { code, name } = error as { code?: unknown; name?: unknown };
+  return String(code ?? name);
+}
