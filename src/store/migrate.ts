@@ -49,7 +49,7 @@ export async function migrate(
         ran.push(migration.name);
       }
       // Of the migrations too: views may show every column of a table.
-      const checksum = checksumOf([...migrations, ...views]);
+      const checksum = checksumOf([...migrations, ...views, await readPlace(db)]);
       if (done.get(reporting) !== checksum) {
         at = ` (${reporting})`;
         await applyReporting(change, views, checksum);
@@ -129,6 +129,14 @@ async function readDone(trx: Transaction<Tables>): Promise<Map<string, string | 
   const done = await sql<{ name: string; checksum: string | null }>`
     select name, checksum from receiver_migrations`.execute(trx);
   return new Map(done.rows.map(({ name, checksum }) => [name, checksum]));
+}
+
+/** What tells a restored copy from its original: it lacks roles and grants, so the files of db/reporting run in it again. */
+async function readPlace(db: Kysely<Tables>): Promise<SqlFile> {
+  const { rows } = await sql<{ text: string }>`
+    select concat_ws('/', system_identifier, oid) as text
+    from pg_control_system(), pg_database where datname = current_database()`.execute(db);
+  return { name: 'place', text: rows[0]!.text };
 }
 
 function checksumOf(files: readonly SqlFile[]): string {
