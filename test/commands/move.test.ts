@@ -1,8 +1,13 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
+import { createLog } from '../../src/log.ts';
+import { verifyLog } from '../../src/privacy/verify-log.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
 import { withClient } from '../../src/store/pool.ts';
-import { paths, receiptCallback } from '../support/callbacks.ts';
+import { deliveryOf, paths, receiptCallback } from '../support/callbacks.ts';
 import { type DebianServer, startDebianPostgres } from '../support/debian-postgres.ts';
 import { allKnown, fill, readEverything, rowsOf, send, sendAgain } from '../support/everything.ts';
 import { spawnReceiver, spawnService } from '../support/process.ts';
@@ -22,6 +27,18 @@ async function run(...args: string[]) {
 
 const late = receiptCallback({ data: { receipt_id: 5000 } });
 
+async function withDatabase<T>(url: string, use: (database: Database) => Promise<T>): Promise<T> {
+  const database = openDatabase(url, createLog('silent'), { connections: 2, name: 'test' });
+  return use(database).finally(database.close);
+}
+
+/** A migrated database without data. */
+async function newDatabase(name: string): Promise<string> {
+  const url = await server.createDatabase('clinic', name);
+  await withDatabase(url, ({ db }) => migrate(db));
+  return url;
+}
+
 /** Without the access log, to which a move adds an entry. */
 function withoutLog({ access_log, access_log_head, ...rest }: Record<string, unknown[]>) {
   return rest;
@@ -35,12 +52,12 @@ beforeAll(async () => {
   await rowsOf(url, 'create table notes as select 1 as n');
   const refused = await run('move', '--to', await server.createDatabase('clinic', 'too_early'));
   expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('Stop it first') });
-  await service.end('SIGTERM');
-  // Nobody applies the last one.
-  const receiver = await spawnService({ DATA_DIR, REPORT_TIMEZONE: 'Asia/Kathmandu', ROLE: 'receiver' });
-  await send(receiver.url + paths.receipt, late);
+  // One is not applied yet.
+  service.child.kill('SIGSTOP');
+  await withDatabase(url, ({ pool }) => insertDeliveries(pool, [deliveryOf(late)]));
   everything = await readEverything(url);
-  await receiver.end('SIGTERM');
+  expect(everything.pending_deliveries).toHaveLength(1);
+  await service.end('SIGKILL');
 });
 afterAll(async () => {
   await server.stop();
@@ -48,21 +65,17 @@ afterAll(async () => {
 });
 
 it('a target that contains other data is refused, and stays as it is', async () => {
-  const url = await server.createDatabase('clinic', 'used');
-  const other = await startTestService({ databaseUrl: url });
-  await send(other.url + paths.receipt, receiptCallback());
-  await other.stop();
+  const url = await newDatabase('used');
+  await rowsOf(url, `insert into callback_paths values ('/a', 'receipt')`);
   expect(await run('move', '--to', url)).toMatchObject({
     code: 1,
-    output: expect.stringMatching(/contains data \(.*inbox.*\). Name an empty database/),
+    output: expect.stringMatching(/contains data \(callback_paths\). Name an empty database/),
   });
-  expect(await rowsOf(url, 'select count(*)::int as n from inbox')).toEqual([{ n: 1 }]);
+  expect(await rowsOf(url, 'select path from callback_paths')).toEqual([{ path: '/a' }]);
 });
 
 it('a move that was killed half way begins again; then every row is on the server, in PostgreSQL’s older version', async () => {
-  const url = await server.createDatabase('clinic', 'moved');
-  const migrated = spawnReceiver(['migrate'], { DATABASE_URL: url });
-  expect(await migrated.end()).toBe(0);
+  const url = await newDatabase('moved');
   // The copy of the last tables waits.
   await withClient(url, async (client) => {
     await client.query(`
@@ -85,8 +98,9 @@ it('a move that was killed half way begins again; then every row is on the serve
   const { notes, ...expected } = withoutLog(everything);
   expect(notes).toHaveLength(1);
   expect(withoutLog(await readEverything(url))).toEqual(expected);
-  const verified = spawnReceiver(['audit', 'verify'], { DATABASE_URL: url });
-  expect([await verified.end(), verified.output()]).toEqual([0, expect.stringContaining('none was changed')]);
+  const problems: unknown[] = [];
+  await withDatabase(url, ({ db }) => verifyLog(db, { onProblem: (problem) => problems.push(problem) }));
+  expect(problems).toEqual([]);
 
   // The former copy neither starts nor is moved twice.
   const start = await run('start');
@@ -111,9 +125,7 @@ it('a move that was killed half way begins again; then every row is on the serve
 });
 
 it('the tables that contain rows in a new database are those that a move replaces', async () => {
-  const url = await server.createDatabase('clinic', 'new');
-  const migrated = spawnReceiver(['migrate'], { DATABASE_URL: url });
-  expect(await migrated.end()).toBe(0);
+  const url = await newDatabase('new');
   const filled = Object.entries(await readEverything(url)).filter(
     ([name, rows]) => rows.length > 0 && !name.startsWith('reporting.'),
   );

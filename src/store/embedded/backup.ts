@@ -101,21 +101,24 @@ async function listFiles(database: string, folder = ''): Promise<Found[]> {
   return found;
 }
 
+/** The copy has the original's mode: only its owner can read it. */
 async function copyDurably(from: string, to: string): Promise<void> {
   await copyFile(from, to);
   const file = await open(to, 'r+');
-  try {
-    await file.chmod(0o600);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await file.sync().finally(() => file.close());
 }
+
+// What systems answer that have no such operation for folders.
+const unsupported = new Set(['EBADF', 'EINVAL', 'EISDIR', 'EPERM']);
 
 /** Makes the names in a folder durable. */
 async function flush(folder: string): Promise<void> {
-  const handle = await open(folder);
-  await handle.sync().finally(() => handle.close());
+  try {
+    const handle = await open(folder);
+    await handle.sync().finally(() => handle.close());
+  } catch (error) {
+    if (!unsupported.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
 }
 
 function unlessMissing(error: NodeJS.ErrnoException): undefined {

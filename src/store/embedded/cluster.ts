@@ -61,6 +61,7 @@ export async function provideCluster(
 
 /** Gives a restored copy, which may have come over another machine or disk, the owner and the mode that PostgreSQL requires. */
 function claim(database: string, user: ServerUser | undefined): void {
+  if (existsSync(join(database, 'postmaster.pid'))) return;
   const { uid, mode } = statSync(database);
   if (user && uid !== user.uid) execFileSync('chown', ['-R', `${user.uid}:${user.gid}`, database]);
   if (mode & 0o027) chmodSync(database, 0o700);
