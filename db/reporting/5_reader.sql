@@ -13,6 +13,9 @@ exception
 end
 $$;
 
+-- A database may be restored without its privileges.
+revoke execute on function reporting.write_zone from public;
+
 -- Granted once and not after each change of the views: a revoked privilege stays revoked.
 do $$
 begin

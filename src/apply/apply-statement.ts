@@ -1,7 +1,7 @@
 import { type Family, namesInData, readField } from '../families/index.ts';
 import { erasureGate } from '../store/erasure-gate.ts';
-import type { SessionSettings } from '../store/transaction-settings.ts';
 import type { DeliveryStatus } from '../store/tables.ts';
+import type { SessionSettings } from '../store/transaction-settings.ts';
 
 export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import type { Environment } from '../config.ts';
 import { addAuditCommand } from './audit.ts';
+import { addBackupCommand } from './backup.ts';
 import { addMigrateCommand } from './migrate.ts';
+import { addMoveCommand } from './move.ts';
 import { addPatientCommand } from './patient.ts';
 import { addQuarantineCommand } from './quarantine.ts';
 import { addReplayCommand } from './replay.ts';
@@ -27,4 +29,6 @@ export function addServiceCommands(
   addRetentionCommand(program, env);
   addSqlCommand(program, env);
   addAuditCommand(program, env);
+  addBackupCommand(program, env);
+  addMoveCommand(program, env);
 }

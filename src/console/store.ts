@@ -31,8 +31,7 @@ export function openStore(options: StoreOptions): ConsoleStore {
       connections,
       name,
       schema,
-      // Compiling a report's plan takes longer than running it.
-      settings: { statement_timeout: timeout, jit: 'off', TimeZone: timezone },
+      settings: { statement_timeout: timeout, TimeZone: timezone },
     });
   const pages = open('receiver console', sizes.pages, pageTimeoutMs);
   const downloads = open('receiver download', sizes.downloads, downloadTimeoutMs);

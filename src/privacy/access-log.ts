@@ -37,6 +37,9 @@ export const accessActions = [
   'sql',
   'retention',
   'destroy',
+  /** Everything was copied: a backup, or a move to another server. */
+  'backup',
+  'move',
 ] as const;
 export type AccessAction = (typeof accessActions)[number];
 

@@ -30,12 +30,12 @@ export async function migrate(
   log: Pick<Log, 'warn'> = createLog('silent'),
   folder = ownFolder,
 ): Promise<string[]> {
-  const migrations = await readSqlFiles(join(folder, 'migrations'));
-  const views = await readSqlFiles(join(folder, 'reporting'));
+  const files = await readFiles(folder);
+  const { migrations, views } = files;
   let at = '';
   try {
     await requireUtf8(db);
-    const due = findDue(await readDone(db), migrations, views);
+    const { due } = await findDue(db, files);
     const owner = await findOtherOwner(db);
     if (owner) return leaveToOwner(owner, due, log);
     const lacksGrants = await hasNewRole(db);
@@ -43,7 +43,7 @@ export async function migrate(
     return await changeSchema(db, log, async (change) => {
       await change.transaction('the list of migrations', (trx) => createList(trx, migrations));
       // Another process may have run some meanwhile.
-      const names = findDue(await readDone(db), migrations, views);
+      const { due: names, checksum } = await findDue(db, files);
       if (lacksGrants && !names.includes(reporting)) names.push(reporting);
       for (const migration of migrations.filter(({ name }) => names.includes(name))) {
         at = ` (${migration.name})`;
@@ -51,7 +51,7 @@ export async function migrate(
       }
       if (names.includes(reporting)) {
         at = ` (${reporting})`;
-        await applyReporting(change, views, checksumOf([...migrations, ...views]));
+        await applyReporting(change, views, checksum);
       }
       return names;
     });
@@ -65,15 +65,22 @@ export async function migrate(
   }
 }
 
-/** The checksums of what was run, by name; null: not known. */
-type Done = ReadonlyMap<string, string | null>;
+interface Files {
+  migrations: SqlFile[];
+  views: SqlFile[];
+}
 
 /**
- * The names of the migrations to run, in order, and `reporting` if its files changed.
+ * The names of the migrations to run, in order, and `reporting` if its files changed; with the checksum of what that
+ * depends on.
  *
  * @throws Error if a newer version has migrated the database, or if a migration was edited after it was run
  */
-function findDue(done: Done, migrations: readonly SqlFile[], views: readonly SqlFile[]): string[] {
+async function findDue(
+  db: Kysely<Tables>,
+  { migrations, views }: Files,
+): Promise<{ due: string[]; checksum: string }> {
+  const done = await readDone(db);
   const known = new Set([...migrations.map(({ name }) => name), reporting]);
   const unknown = [...done.keys()].filter((name) => !known.has(name));
   if (unknown.length > 0) {
@@ -92,8 +99,8 @@ function findDue(done: Done, migrations: readonly SqlFile[], views: readonly Sql
   }
   const due = migrations.map(({ name }) => name).filter((name) => !done.has(name));
   // Of the migrations too: views may show every column of a table.
-  const changed = done.get(reporting) !== checksumOf([...migrations, ...views]);
-  return changed ? [...due, reporting] : due;
+  const checksum = checksumOf([...migrations, ...views, await readPlace(db)]);
+  return { due: done.get(reporting) === checksum ? due : [...due, reporting], checksum };
 }
 
 /** The owner of the tables, unless this role may change them; undefined where there are none. */
@@ -133,10 +140,7 @@ function leaveToOwner(owner: string, due: readonly string[], log: Pick<Log, 'war
  * @throws as findDue
  */
 export async function findPending(db: Kysely<Tables>, folder = ownFolder): Promise<string[]> {
-  const [migrations, views] = await Promise.all(
-    ['migrations', 'reporting'].map((name) => readSqlFiles(join(folder, name))),
-  );
-  return findDue(await readDone(db), migrations!, views!);
+  return (await findDue(db, await readFiles(folder))).due;
 }
 
 /**
@@ -175,8 +179,8 @@ async function run(change: SchemaChange, file: SqlFile, views: SqlFile[]): Promi
   }
 }
 
-/** What was run; `reporting` is the entry of the views and functions. */
-async function readDone(db: Kysely<Tables>): Promise<Done> {
+/** The checksums of what was run, by name; null: not known. `reporting` is the entry of the views and functions. */
+async function readDone(db: Kysely<Tables>): Promise<Map<string, string | null>> {
   const { rows } = await sql<{ list: string | null }>`
     select coalesce(to_regclass('receiver_migrations')::text, (
       -- The first builds of 1.0.0 gave it this name, which other migrators use too, without checksums.
@@ -230,11 +234,26 @@ async function createList(trx: Transaction<Tables>, migrations: readonly SqlFile
   }
 }
 
+/** What tells a restored copy from its original: it lacks roles and grants, so the files of db/reporting run in it again. */
+async function readPlace(db: Kysely<Tables>): Promise<SqlFile> {
+  const { rows } = await sql<{ text: string }>`
+    select concat_ws('/', system_identifier, oid) as text
+    from pg_control_system(), pg_database where datname = current_database()`.execute(db);
+  return { name: 'place', text: rows[0]!.text };
+}
+
 function checksumOf(files: readonly SqlFile[]): string {
   const hash = createHash('sha256');
   // A checkout on Windows may have other line ends.
   for (const { name, text } of files) hash.update(`${name}\0${text.replaceAll('\r\n', '\n')}\0`);
   return hash.digest('hex');
+}
+
+async function readFiles(folder: string): Promise<Files> {
+  const [migrations, views] = await Promise.all(
+    ['migrations', 'reporting'].map((name) => readSqlFiles(join(folder, name))),
+  );
+  return { migrations: migrations!, views: views! };
 }
 
 async function readSqlFiles(folder: string): Promise<SqlFile[]> {

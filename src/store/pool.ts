@@ -13,6 +13,8 @@ const required: SessionSettings = {
   extra_float_digits: 1,
   standard_conforming_strings: 'on',
   default_transaction_isolation: 'read committed',
+  // Compiling a statement can take longer than a callback may wait.
+  jit: 'off',
   // Each pool sets its own timeouts.
   statement_timeout: 0,
   lock_timeout: 0,

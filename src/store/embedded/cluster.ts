@@ -1,11 +1,11 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chownSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { writeOnce } from '../../write-once.ts';
 import { withClient } from '../pool.ts';
-import type { Place } from './place.ts';
+import type { Place, ServerUser } from './place.ts';
 
 /** A database cluster. */
 export interface Cluster {
@@ -31,7 +31,9 @@ export async function provideCluster(
   const passwordFile = join(home, 'password');
   writeOnce(passwordFile, randomBytes(24).toString('hex'));
   if (user) chownSync(passwordFile, user.uid, user.gid);
-  if (!existsSync(database)) {
+  if (existsSync(database)) {
+    claim(database, user);
+  } else {
     const draft = `${database}.${process.pid}`;
     rmSync(draft, { recursive: true, force: true });
     const options = ['--username=receiver', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
@@ -55,6 +57,14 @@ export async function provideCluster(
     }
   }
   return { database, password: readFileSync(passwordFile, 'utf8').trim() };
+}
+
+/** Gives a restored copy, which may have come over another machine or disk, the owner and the mode that PostgreSQL requires. */
+function claim(database: string, user: ServerUser | undefined): void {
+  if (existsSync(join(database, 'postmaster.pid'))) return;
+  const { uid, mode } = statSync(database);
+  if (user && uid !== user.uid) execFileSync('chown', ['-R', `${user.uid}:${user.gid}`, database]);
+  if (mode & 0o027) chmodSync(database, 0o700);
 }
 
 export function urlOf({ password }: Cluster, port: number, database = 'receiver'): string {

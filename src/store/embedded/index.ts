@@ -5,7 +5,8 @@ import type { Log } from '../../log.ts';
 import { provideBinaries } from './binaries.ts';
 import { type Cluster, createDatabase, provideCluster, urlOf } from './cluster.ts';
 import { previousOrFreePort } from './free-port.ts';
-import { findPlace } from './place.ts';
+import { refuseMoved } from './moved.ts';
+import { findPlace, type Place } from './place.ts';
 import { preallocateWal } from './preallocate-wal.ts';
 import {
   acceptsConnections,
@@ -29,7 +30,8 @@ const restartAfterMs = 500;
  * @param settings settings of PostgreSQL, `name=value`
  * @param signal aborts the start; the server has exited when this raises the signal's reason
  * @returns `stop`: stops the server if this process has started it
- * @throws NoEmbeddedPostgres where its binaries are not installed; Error with the server's last log lines
+ * @throws NoEmbeddedPostgres where its binaries are not installed; OtherMajorVersion; Error where the database was moved, or
+ *   with the server's last log lines
  */
 export async function startEmbeddedPostgres(
   dataDir: string,
@@ -38,7 +40,24 @@ export async function startEmbeddedPostgres(
   signal?: AbortSignal,
 ) {
   const place = findPlace(dataDir);
-  const bin = await provideBinaries(place.home);
+  refuseMoved(place.home);
+  return startOn(place, log, settings, signal);
+}
+
+/**
+ * Starts the server for `receiver move`: nobody else uses it, and other processes that connect cannot write.
+ *
+ * @throws Error where a process uses the database
+ */
+export async function startToMove(dataDir: string, log: Log) {
+  const place = findPlace(dataDir);
+  const server = await startOn(place, log, ['default_transaction_read_only=on']);
+  if (server.isOwn) return { ...server, home: place.home };
+  throw new Error('The service, or a command, uses the embedded database. Stop it first');
+}
+
+async function startOn(place: Place, log: Log, settings: readonly string[], signal?: AbortSignal) {
+  const bin = await provideBinaries(place.home, log);
   const cluster = await provideCluster(place, bin, signal);
   const start = (port: number) =>
     untilReady(
@@ -59,7 +78,7 @@ export async function startEmbeddedPostgres(
       if (elapsedMs > stopTimeoutMs) process.kill(server.pid, 'SIGINT');
     } else {
       const url = urlOf(cluster, server.port);
-      if (await acceptsConnections(url)) return { url, stop: async () => {} };
+      if (await acceptsConnections(url)) return { url, isOwn: false, stop: async () => {} };
     }
     if (elapsedMs > startTimeoutMs) {
       throw new Error(`The PostgreSQL server on ${cluster.database} neither accepts connections nor stops.`);
@@ -94,6 +113,7 @@ async function startOwn(
   const stopPreallocation = preallocateWal(url, cluster.database, log);
   return {
     url,
+    isOwn: true,
     stop: async () => {
       await stopPreallocation();
       await stop();

@@ -1,6 +1,16 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chownSync, existsSync, mkdirSync, readlinkSync, statSync, symlinkSync } from 'node:fs';
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
 export interface ServerUser {
@@ -37,7 +47,20 @@ export function findPlace(dataDir: string): Place {
   const home = provideLink(join(folder, 'elsewhere'));
   mkdirSync(home, { recursive: true });
   chownSync(home, user.uid, user.gid);
+  bringBackup(folder, home);
   return { home, user };
+}
+
+/** Moves a backup that was put in place of DATA_DIR to where the server can read it. The database comes last: it makes the rest valid. */
+function bringBackup(folder: string, home: string): void {
+  if (existsSync(join(home, 'database'))) return;
+  for (const name of ['password', 'database']) {
+    const [from, to] = [join(folder, name), join(home, name)];
+    if (!existsSync(from)) continue;
+    cpSync(from, `${to}.draft`, { recursive: true });
+    renameSync(`${to}.draft`, to);
+    rmSync(from, { recursive: true });
+  }
 }
 
 /** Whether this DATA_DIR has an embedded database. Creates nothing. */

@@ -1,0 +1,74 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type pg from 'pg';
+import { type Environment, parseConfig } from '../config.ts';
+import { families } from '../families/index.ts';
+import { createLog } from '../log.ts';
+import { copyDatabase } from '../store/copy-database.ts';
+import { openDatabase } from '../store/database.ts';
+import { startToMove } from '../store/embedded/index.ts';
+import { markMoved } from '../store/embedded/moved.ts';
+import { hasDatabase } from '../store/embedded/place.ts';
+import { migrate } from '../store/migrate.ts';
+import { withClient } from '../store/pool.ts';
+import { logCommand } from './log-command.ts';
+import { printable } from './printable.ts';
+import { startProgress } from './progress.ts';
+
+/** `receiver move`: copies the embedded database to a server, which the service uses from then on. */
+export function addMoveCommand(program: Command, env: Environment): void {
+  program
+    .command('move')
+    .description(
+      'move the embedded database to a PostgreSQL server; stop the service first (see docs/backup.md)',
+    )
+    .requiredOption('--to <url>', 'an empty database, as for DATABASE_URL')
+    .action(({ to }: { to: string }) => move(env, to));
+}
+
+async function move(env: Environment, to: string): Promise<void> {
+  const { dataDir, logLevel } = parseConfig({ LOG_LEVEL: 'warn', ...env, DATABASE_URL: to }, families);
+  if (!hasDatabase(dataDir)) throw new Error(`There is no embedded database in ${resolve(dataDir)}`);
+  const log = createLog(logLevel);
+  const server = await startToMove(dataDir, log);
+  const options = {
+    connections: 2,
+    name: 'receiver move',
+    settings: { default_transaction_read_only: 'off' },
+  };
+  const source = openDatabase(server.url, log, options);
+  const target = openDatabase(to, log, options);
+  const shown = printable(withoutPassword(to));
+  let progress: ReturnType<typeof startProgress> | undefined;
+  try {
+    for (const { db } of [source, target]) await migrate(db, log);
+    const copy = (from: pg.Client, into: pg.Client) =>
+      copyDatabase(from, into, {
+        beforeCopy: async () => void (await logCommand(source.db, { action: 'move', filter: {} })),
+        onTotal: (rows) => {
+          progress = startProgress(rows, 'rows copied');
+        },
+        onRows: (rows) => progress?.advance(rows),
+        beforeCommit: () => markMoved(server.home, shown),
+      });
+    const { rows, tables, leftOut, wasThere } = await withClient(server.url, (from) =>
+      withClient(to, (into) => copy(from, into)),
+    );
+    progress?.stop();
+    const others =
+      leftOut.length > 0 ? `Left out, because the service does not know them: ${leftOut.join(', ')}.\n` : '';
+    process.stdout.write(
+      `${wasThere ? 'It was there already' : 'Copied'}: ${rows} rows of ${tables} tables, equal on both sides.\n${printable(others)}` +
+        `Set DATABASE_URL to ${shown}, with its password, and start the service. The former files stay in ${resolve(dataDir)}.\n`,
+    );
+  } finally {
+    progress?.stop();
+    await source.close();
+    await target.close();
+    await server.stop();
+  }
+}
+
+/** A connection string without what may be its password. */
+const withoutPassword = (url: string) =>
+  url.replace(/(:\/\/[^:@/]*):.*@/, '$1@').replace(/([?&]password=)[^&]*/, '$1…');

@@ -1,0 +1,150 @@
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type pg from 'pg';
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
+
+/** The service's tables that contain rows in a new database. */
+const filledByMigrations = ['access_log_head', 'database_identity', 'erasure_salt'];
+
+// The queue's jobs are made again by the sweep; what was migrated is known of each database. A table that refers to
+// another comes after it.
+const listTables = `
+  select c.oid::regclass::text as name, columns
+  from pg_class c, lateral (
+    select string_agg(quote_ident(attname), ', ' order by attname) as columns
+    from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = ''
+  ) attributes
+  where relkind = 'r' and relpersistence <> 't' and columns is not null and relname <> 'receiver_migrations'
+    and relnamespace::regnamespace::text !~ '^(pg_.*|information_schema|bullmq)$'
+  order by exists (select from pg_constraint where conrelid = c.oid and contype = 'f'), name`;
+
+interface Table {
+  name: string;
+  columns: string;
+}
+
+interface Contents {
+  rows: number;
+  /** The sum of the rows' hashes. */
+  sum: string;
+}
+
+export interface CopyReport {
+  /** Called before the copy begins, unless a former call had made it. */
+  beforeCopy: () => Promise<void>;
+  onTotal: (rows: number) => void;
+  onRows: (rows: number) => void;
+  /** Called when the copy is complete and compared, before it is committed. */
+  beforeCommit: () => void;
+}
+
+export interface CopyResult {
+  rows: number;
+  tables: number;
+  /** Tables of others, which the target lacks. */
+  leftOut: string[];
+  /** Whether a former call had made the copy. */
+  wasThere: boolean;
+}
+
+/**
+ * Copies every row of the service's tables to a migrated database without data, in one transaction, and compares both.
+ *
+ * @param source nobody else writes to it
+ * @param target of the same migrations
+ * @throws Error where the target contains data, unless it is that of the source
+ */
+export async function copyDatabase(
+  source: pg.Client,
+  target: pg.Client,
+  report: CopyReport,
+): Promise<CopyResult> {
+  await target.query('begin');
+  const known = new Set((await target.query<Table>(listTables)).rows.map(({ name }) => name));
+  const all = (await source.query<Table>(listTables)).rows;
+  const tables = all.filter(({ name }) => known.has(name));
+  const leftOut = all.filter(({ name }) => !known.has(name)).map(({ name }) => name);
+  const names = tables.map(({ name }) => name).join(', ');
+  // A service that is started on the target waits.
+  await target.query(`lock table ${names} in access exclusive mode`);
+  const filled = await findFilled(target, tables);
+  const wasThere = filled.length > 0;
+  if (wasThere && (await readIdentity(source)) !== (await readIdentity(target))) {
+    throw new Error(`The target contains data (${filled.join(', ')}). Name an empty database`);
+  }
+  if (!wasThere) await report.beforeCopy();
+
+  await source.query('begin isolation level repeatable read read only');
+  // The hashes are of times as text.
+  for (const client of [source, target]) await client.query(`set local timezone = 'UTC'`);
+  const expected = new Map<string, Contents>();
+  for (const table of tables) expected.set(table.name, await readContents(source, table));
+  const rows = [...expected.values()].reduce((sum, table) => sum + table.rows, 0);
+  if (!wasThere) {
+    report.onTotal(rows);
+    for (const name of filledByMigrations) await target.query(`delete from ${name}`);
+    const { rows: zones } = await source.query('select reporting.timezone() as zone');
+    await target.query('select reporting.write_zone($1)', [zones[0].zone]);
+    for (const table of tables) await copyTable(source, target, table, report.onRows);
+  }
+  const different: string[] = [];
+  for (const table of tables) {
+    const [wanted, found] = [expected.get(table.name)!, await readContents(target, table)];
+    if (found.rows !== wanted.rows || found.sum !== wanted.sum)
+      different.push(`${table.name} has ${wanted.rows} rows here and ${found.rows} there`);
+  }
+  if (different.length > 0) {
+    const cause = wasThere
+      ? 'The target contains this database, and one of them was used since'
+      : 'The copy is not equal';
+    throw new Error(`${cause}: ${different.join(', ')}`);
+  }
+  report.beforeCommit();
+  await target.query('commit');
+  await target.query('analyze');
+  return { rows, tables: tables.length, leftOut, wasThere };
+}
+
+async function copyTable(
+  source: pg.Client,
+  target: pg.Client,
+  { name, columns }: Table,
+  onRows: CopyReport['onRows'],
+): Promise<void> {
+  // In the text format a row is a line.
+  const counter = new Transform({
+    transform(chunk: Buffer, _, done) {
+      let rows = 0;
+      for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) rows += 1;
+      onRows(rows);
+      done(null, chunk);
+    },
+  });
+  await pipeline(
+    source.query(copyTo(`copy ${name} (${columns}) to stdout`)),
+    counter,
+    target.query(copyFrom(`copy ${name} (${columns}) from stdin`)),
+  );
+}
+
+async function readContents(client: pg.Client, { name, columns }: Table): Promise<Contents> {
+  const { rows } = await client.query<{ rows: string; sum: string | null }>(`
+    select count(*) as rows,
+      sum(('x' || left(encode(sha256(convert_to(row(${columns})::text, 'UTF8')), 'hex'), 16))::bit(64)::bigint)::text as sum
+    from ${name}`);
+  return { rows: Number(rows[0]!.rows), sum: rows[0]!.sum ?? '' };
+}
+
+async function findFilled(client: pg.Client, tables: readonly Table[]): Promise<string[]> {
+  const filled: string[] = [];
+  for (const { name } of tables) {
+    if (filledByMigrations.includes(name)) continue;
+    const { rowCount } = await client.query(`select from ${name} limit 1`);
+    if (rowCount) filled.push(name);
+  }
+  return filled;
+}
+
+async function readIdentity(client: pg.Client): Promise<string> {
+  return (await client.query<{ id: string }>('select id from database_identity')).rows[0]!.id;
+}
