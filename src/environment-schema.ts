@@ -62,6 +62,12 @@ const url = (example: string, pattern: RegExp) =>
       `must be a URL such as ${example}; encode in a password: % as %25, / as %2F, ? as %3F, # as %23`,
     );
 
+const socket = z
+  .string()
+  .startsWith('/', 'must be an absolute path, such as /run/webhook-receiver/1.sock')
+  // Longer ones do not fit into the address of a socket.
+  .refine((path) => Buffer.byteLength(path) <= 107, 'must have at most 107 bytes');
+
 const databaseUrl = url('postgresql://user:password@host:5432/database', /^postgres(ql)?:\/\/./);
 
 const host = '(\\[[\\da-fA-F:.]+\\]|[^\\s/?#@,:[\\]]+)(:\\d{1,5})?';
@@ -129,6 +135,7 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     NODE_ENV: z.string().optional(),
     HOST: z.string().default('127.0.0.1'),
     PORT: integer(0, 65_535).default(8080),
+    SOCKET: socket.optional(),
     DATABASE_URL: databaseUrl.optional(),
     REDIS_URL: redisUrl.optional(),
     QUEUE_PREFIX: z

@@ -16,7 +16,11 @@ export async function serveMetrics(
   const callbacks = new Map();
   if (port === undefined) return async () => {};
   try {
-    const server = await listen(createApp({ ...dependencies, callbacks }), callbacks, { ...config, port });
+    const server = await listen(createApp({ ...dependencies, callbacks }), callbacks, {
+      ...config,
+      port,
+      socket: undefined,
+    });
     dependencies.log.info({ url: server.url }, 'metrics server started');
     return server.stop;
   } catch (err) {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { chmodSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, Server as Listener } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -13,7 +14,7 @@ import { problemOf, problemType } from './responses.ts';
 import { closeStalledConnections } from './stalled-connections.ts';
 
 export interface HttpServer {
-  /** The address that it listens on, such as http://127.0.0.1:8080. */
+  /** The address that it listens on, such as http://127.0.0.1:8080 or unix:/run/webhook-receiver/1.sock. */
   url: string;
   /** How many connections are open. */
   connections: () => Promise<number>;
@@ -23,6 +24,8 @@ export interface HttpServer {
 
 // Closing a socket with unread bytes resets the connection, and the sender would lose the response.
 const lingerMs = 1_000;
+/** The proxy connects as another user of the same group. */
+const socketMode = 0o660;
 /** How long requests in flight may take during a stop. */
 const stopTimeoutMs = 10_000;
 
@@ -39,7 +42,7 @@ const stopTimeoutMs = 10_000;
 export async function listen(
   app: Express,
   callbacks: ReadonlyMap<string, Handler>,
-  config: Pick<Config, 'host' | 'port' | 'drainMs' | 'limits'>,
+  config: Pick<Config, 'host' | 'port' | 'socket' | 'drainMs' | 'limits'>,
   reserved?: Listener,
 ): Promise<HttpServer> {
   const { drainMs, limits } = config;
@@ -61,11 +64,11 @@ export async function listen(
   server.on('clientError', respondToBrokenRequest);
   closeStalledConnections(server, limits, checkEveryMs);
   if (reserved) server.listen(reserved);
+  else if (config.socket) server.listen(config.socket);
   else server.listen(config.port, config.host);
   await listening(server, config);
+  if (config.socket) chmodSync(config.socket, socketMode);
   server.ref();
-  const address = server.address() as AddressInfo;
-  const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
 
   const stop = async () => {
     stopping = true;
@@ -80,7 +83,13 @@ export async function listen(
     clearTimeout(giveUp);
   };
   const connections = promisify(server.getConnections.bind(server));
-  return { url: `http://${name}:${address.port}`, connections, stop };
+  return { url: urlOf(server.address()!), connections, stop };
+}
+
+function urlOf(address: AddressInfo | string): string {
+  if (typeof address === 'string') return `unix:${address}`;
+  const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return `http://${name}:${address.port}`;
 }
 
 const statusOfCode: Record<string, ErrorStatus> = {
