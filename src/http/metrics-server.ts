@@ -10,7 +10,7 @@ import { listen } from './server.ts';
  */
 export async function serveMetrics(
   dependencies: Pick<AppDependencies, 'health' | 'admin' | 'log'>,
-  config: Pick<Config, 'host' | 'drainMs' | 'limits' | 'metrics'>,
+  config: Pick<Config, 'host' | 'limits' | 'metrics'>,
 ): Promise<() => Promise<void>> {
   const { port } = config.metrics;
   const callbacks = new Map();
@@ -20,6 +20,7 @@ export async function serveMetrics(
       ...config,
       port,
       socket: undefined,
+      drainMs: 0, // nobody sends callbacks there
     });
     dependencies.log.info({ url: server.url }, 'metrics server started');
     return server.stop;

@@ -10,7 +10,7 @@ import type { Config } from '../config.ts';
 import type { ErrorStatus } from '../http-statuses.ts';
 import type { Handler } from './callback-handler.ts';
 import { listening } from './prepare-port.ts';
-import { problemOf, problemType } from './responses.ts';
+import { problemOf, problemType, sendJson } from './responses.ts';
 import { closeStalledConnections } from './stalled-connections.ts';
 
 export interface HttpServer {
@@ -18,7 +18,7 @@ export interface HttpServer {
   url: string;
   /** How many connections are open. */
   connections: () => Promise<number>;
-  /** Accepts no more connections, responds to the requests in flight, and closes all connections. */
+  /** Tells health checks, accepts no more connections, responds to the requests in flight, and closes all connections. */
   stop: () => Promise<void>;
 }
 
@@ -26,6 +26,8 @@ export interface HttpServer {
 const lingerMs = 1_000;
 /** The proxy connects as another user of the same group. */
 const socketMode = 0o660;
+/** A proxy that has asked for /readyz within this time is told of a stop before the socket is closed. */
+const checkedWithinMs = 60_000;
 /** How long requests in flight may take during a stop. */
 const stopTimeoutMs = 10_000;
 
@@ -34,7 +36,8 @@ const stopTimeoutMs = 10_000;
  * handling; all other paths, and other spellings of a registered path, go to Express.
  *
  * A stop fails no request: each response closes its connection, and idle connections are closed only after `drainMs`,
- * so that their senders have time to leave.
+ * so that their senders have time to leave. Where a proxy checks /readyz, it gets a 503 for `drainMs` before the socket is
+ * closed: some cannot send a callback to another receiver after a refused connection.
  *
  * @param reserved the port, if it was reserved before
  * @throws PortUnavailable
@@ -47,6 +50,7 @@ export async function listen(
 ): Promise<HttpServer> {
   const { drainMs, limits } = config;
   let stopping = false;
+  let checkedAt = Number.NEGATIVE_INFINITY;
   const checkEveryMs = Math.min(limits.requestMs, 1_000);
   const timeouts = {
     keepAliveTimeout: limits.keepAliveMs,
@@ -56,6 +60,10 @@ export async function listen(
   };
   const server = createServer(timeouts, (req, res) => {
     if (stopping) res.shouldKeepAlive = false;
+    if (req.url === '/readyz') {
+      checkedAt = performance.now();
+      if (stopping) return sendJson(res, 503, { status: 'stopping', parts: {} });
+    }
     const handle = callbacks.get(req.url ?? '');
     if (handle) void handle(req, res);
     else app(req, res);
@@ -72,6 +80,7 @@ export async function listen(
 
   const stop = async () => {
     stopping = true;
+    if (performance.now() - checkedAt < checkedWithinMs) await sleep(drainMs);
     const closed = once(server, 'close');
     // The HTTP server's own close would also cut connections on which a request is about to arrive.
     Listener.prototype.close.call(server);

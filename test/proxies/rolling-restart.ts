@@ -70,7 +70,7 @@ export async function rollingRestart(options: RollingRestartOptions): Promise<Ro
     running = false;
   });
   const reached = (index: number) =>
-    until(() => !running || receivers.processes[index]!.output().includes('callback received'));
+    until(() => !running || receivers.processes[index]!.output().includes('callback received'), 120_000);
   try {
     await Promise.all([reached(0), reached(1)]);
     while (running && restarts.length < most) {
@@ -124,7 +124,9 @@ async function sendOne(send: Send, receipt_id: number): Promise<Sent> {
   try {
     const body = JSON.stringify(receiptCallback({ data: { receipt_id } }));
     const response = await send({ path: paths.receipt, body });
-    const outcome = String(response.status);
+    const isOurs = response.body.startsWith('{');
+    const detail = isOurs ? (JSON.parse(response.body) as { detail?: string }).detail : 'of the proxy';
+    const outcome = [response.status, detail].filter(Boolean).join(' ');
     const { id } = outcome === '200' ? (JSON.parse(response.body) as { id: string }) : {};
     return { sentMs, tookMs: tookMs(), outcome, ...(id ? { id } : {}) };
   } catch (error) {
