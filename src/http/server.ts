@@ -26,8 +26,8 @@ export interface HttpServer {
 const lingerMs = 1_000;
 /** The proxy connects as another user of the same group. */
 const socketMode = 0o660;
-/** A proxy that has asked for /readyz within this time is told of a stop before the socket is closed. */
-const checkedWithinMs = 60_000;
+/** A proxy that has asked for /readyz twice within this time will ask again. */
+const checkedWithinMs = 20_000;
 /** How long requests in flight may take during a stop. */
 const stopTimeoutMs = 10_000;
 
@@ -36,8 +36,8 @@ const stopTimeoutMs = 10_000;
  * handling; all other paths, and other spellings of a registered path, go to Express.
  *
  * A stop fails no request: each response closes its connection, and idle connections are closed only after `drainMs`,
- * so that their senders have time to leave. Where a proxy checks /readyz, it gets a 503 for `drainMs` before the socket is
- * closed: some cannot send a callback to another receiver after a refused connection.
+ * so that their senders have time to leave. Where a proxy checks /readyz, the socket is closed after it got a 503 there, at
+ * the latest after three times `drainMs`: some cannot send a callback to another receiver after a refused connection.
  *
  * @param reserved the port, if it was reserved before
  * @throws PortUnavailable
@@ -50,7 +50,8 @@ export async function listen(
 ): Promise<HttpServer> {
   const { drainMs, limits } = config;
   let stopping = false;
-  let checkedAt = Number.NEGATIVE_INFINITY;
+  let checks = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  let onStopSeen = () => {};
   const checkEveryMs = Math.min(limits.requestMs, 1_000);
   const timeouts = {
     keepAliveTimeout: limits.keepAliveMs,
@@ -61,8 +62,11 @@ export async function listen(
   const server = createServer(timeouts, (req, res) => {
     if (stopping) res.shouldKeepAlive = false;
     if (req.url === '/readyz') {
-      checkedAt = performance.now();
-      if (stopping) return sendJson(res, 503, { status: 'stopping', parts: {} });
+      checks = [checks[1]!, performance.now()];
+      if (stopping) {
+        res.once('close', onStopSeen);
+        return sendJson(res, 503, { status: 'stopping', parts: {} });
+      }
     }
     const handle = callbacks.get(req.url ?? '');
     if (handle) void handle(req, res);
@@ -79,8 +83,13 @@ export async function listen(
   server.ref();
 
   const stop = async () => {
+    const isSeen = new Promise<void>((resolve) => {
+      onStopSeen = resolve;
+    });
     stopping = true;
-    if (performance.now() - checkedAt < checkedWithinMs) await sleep(drainMs);
+    if (performance.now() - checks[0]! < checkedWithinMs) {
+      await Promise.race([Promise.all([isSeen, sleep(drainMs)]), sleep(3 * drainMs)]);
+    }
     const closed = once(server, 'close');
     // The HTTP server's own close would also cut connections on which a request is about to arrive.
     Listener.prototype.close.call(server);
