@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { spawnService, type TestProcess } from '../support/process.ts';
 
-/** Two receivers in processes of their own, each of which also applies deliveries. */
+/** Two receivers and a worker in processes of their own. */
 export interface Receivers {
   /** Each `host:port`, or a socket file. */
   addresses: readonly string[];
@@ -21,20 +21,21 @@ export async function startReceivers(
   const folder = mkdtempSync(join(tmpdir(), 'receiver-sockets-'));
   const ports = [await freePort(), await freePort()];
   const processes: TestProcess[] = [];
+  const common = { TRUST_PROXY: '1', LOG_LEVEL: 'debug', ...env };
+  const worker = await spawnService({ ...common, ROLE: 'worker' }); // runs the migrations
   const sockets = [1, 2].map((number) => join(folder, `${number}.sock`));
   const start = async (index: number) => {
     const own: Record<string, string> =
       listenOn === 'sockets' ? { SOCKET: sockets[index]! } : { PORT: String(ports[index]) };
-    processes[index] = await spawnService({ TRUST_PROXY: '1', LOG_LEVEL: 'debug', ...env, ...own });
+    processes[index] = await spawnService({ ...common, ROLE: 'receiver', ...own });
   };
-  await start(0); // the migrations
-  await start(1);
+  await Promise.all([start(0), start(1)]);
   return {
     addresses: listenOn === 'sockets' ? sockets : ports.map((port) => `127.0.0.1:${port}`),
     processes,
     start,
     stop: async () => {
-      await Promise.all(processes.map((receiver) => receiver.end('SIGTERM')));
+      await Promise.all([worker, ...processes].map((receiver) => receiver.end('SIGTERM')));
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -10,12 +10,14 @@ export interface RollingRestartOptions {
   url: string;
   receivers: Receivers;
   databaseUrl: string;
-  requests: number;
+  /** The business of the callbacks, which nobody else sends. */
+  business: string;
+  /** Of the restarts, in turn. */
+  signals: ('SIGTERM' | 'SIGKILL')[];
   /** Requests per second, whether or not earlier ones were answered. */
   rate: number;
-  signal: 'SIGTERM' | 'SIGKILL';
-  /** At most; default: until the last request. */
-  restarts?: number;
+  /** Ends after so many requests. Default: after a restart for each of the signals. */
+  requests?: number;
 }
 
 interface Sent {
@@ -28,6 +30,7 @@ interface Sent {
 
 export interface Restart {
   receiver: number;
+  signal: NodeJS.Signals;
   /** Until a callback reached it again. */
   seconds: number;
   requests: number;
@@ -42,6 +45,7 @@ export interface RollingRestart {
   medianMs: number;
   slowestMs: number;
   restarts: Restart[];
+  acknowledged: number;
   /** Acknowledged, but not applied. */
   lost: number;
   /** Of receipts; each callback is about another. */
@@ -57,31 +61,34 @@ export interface RollingRestart {
  * was acknowledged. The next restart begins when a callback has reached the restarted receiver.
  */
 export async function rollingRestart(options: RollingRestartOptions): Promise<RollingRestart> {
-  const { url, receivers, requests, rate, signal, restarts: most = Number.POSITIVE_INFINITY } = options;
-  const clients = [await openHttp2(url), openHttp1(url, 'kept'), openHttp1(url, 'new')];
+  const { url, receivers, business, requests = Number.POSITIVE_INFINITY, rate, signals } = options;
+  const most = options.requests ? Number.POSITIVE_INFINITY : signals.length;
+  const clients = [openHttp2(url), openHttp1(url, 'kept'), openHttp1(url, 'new')];
   const sent: Sent[] = [];
   const restarts: Restart[] = [];
   let running = true;
   const sending = sendAll(
     clients.map(({ send }) => send),
-    { requests, rate },
+    { business, isDone: (count) => count >= requests || restarts.length >= most, rate },
     (one) => sent.push(one),
   ).finally(() => {
     running = false;
   });
-  const reached = (index: number) =>
-    until(() => !running || receivers.processes[index]!.output().includes('callback received'), 120_000);
+  const received = (index: number) => receivers.processes[index]!.output().split('callback received').length;
+  const reached = (index: number, before: number) =>
+    until(() => !running || received(index) > before, 120_000);
   try {
-    await Promise.all([reached(0), reached(1)]);
+    await Promise.all([0, 1].map((index) => reached(index, received(index))));
     while (running && restarts.length < most) {
       const receiver = restarts.length % 2;
+      const signal = signals[restarts.length % signals.length]!;
       const began = performance.now();
       await receivers.processes[receiver]!.end(signal);
       await receivers.start(receiver);
-      await reached(receiver);
+      await reached(receiver, 1);
       const ended = performance.now();
       await pause(0);
-      restarts.push({ receiver, seconds: (ended - began) / 1000, ...during(sent, began, ended) });
+      restarts.push({ receiver, signal, seconds: (ended - began) / 1000, ...during(sent, began, ended) });
     }
     await sending;
   } finally {
@@ -97,32 +104,32 @@ export async function rollingRestart(options: RollingRestartOptions): Promise<Ro
     medianMs: took[Math.floor(took.length / 2)]!,
     slowestMs: took.at(-1)!,
     restarts,
-    ...(await compare(options.databaseUrl, sent)),
+    ...(await compare(options, sent)),
   };
 }
 
 async function sendAll(
   ways: Send[],
-  { requests, rate }: { requests: number; rate: number },
+  { business, isDone, rate }: { business: string; isDone: (count: number) => boolean; rate: number },
   record: (sent: Sent) => void,
 ): Promise<void> {
   const began = performance.now();
   const pending: Promise<void>[] = [];
-  while (pending.length < requests) {
-    const due = Math.min(requests, Math.floor(((performance.now() - began) / 1000) * rate) + 1);
-    while (pending.length < due) {
-      pending.push(sendOne(ways[pending.length % ways.length]!, pending.length).then(record));
+  while (!isDone(pending.length)) {
+    const due = Math.floor(((performance.now() - began) / 1000) * rate) + 1;
+    while (pending.length < due && !isDone(pending.length)) {
+      const callback = receiptCallback({ business_id: business, data: { receipt_id: pending.length } });
+      pending.push(sendOne(ways[pending.length % ways.length]!, JSON.stringify(callback)).then(record));
     }
     await pause(2);
   }
   await Promise.all(pending);
 }
 
-async function sendOne(send: Send, receipt_id: number): Promise<Sent> {
+async function sendOne(send: Send, body: string): Promise<Sent> {
   const sentMs = performance.now();
   const tookMs = () => performance.now() - sentMs;
   try {
-    const body = JSON.stringify(receiptCallback({ data: { receipt_id } }));
     const response = await send({ path: paths.receipt, body });
     const isOurs = response.body.startsWith('{');
     const detail = isOurs ? (JSON.parse(response.body) as { detail?: string }).detail : 'of the proxy';
@@ -144,7 +151,7 @@ function during(sent: readonly Sent[], from: number, to: number) {
   };
 }
 
-async function compare(databaseUrl: string, sent: readonly Sent[]) {
+async function compare({ databaseUrl, business }: RollingRestartOptions, sent: readonly Sent[]) {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
   try {
     const acknowledged = sent.flatMap(({ id }) => id ?? []);
@@ -153,13 +160,15 @@ async function compare(databaseUrl: string, sent: readonly Sent[]) {
       const applied = new Set(rows.map(({ id }) => id));
       return acknowledged.filter((id) => !applied.has(id)).length;
     };
-    // A job of a killed worker is taken by another after 30 s.
-    await until(async () => (await countLost()) === 0 || void (await pause(250)), 60_000).catch(() => {});
+    await until(async () => (await countLost()) === 0, 60_000).catch(() => {});
     const { rows } = await pool.query(
-      `select (select count(*)::int from receipts) as rows, count(*)::int as deliveries,
-         count(*) filter (where delivery_count > 1)::int as repeated from deliveries`,
+      `select (select count(*)::int from receipts where business_id = $1) as rows, count(*)::int as deliveries,
+         count(*) filter (where delivery_count > 1)::int as repeated from deliveries where business_id = $1`,
+      [business],
     );
-    return { lost: await countLost(), ...(rows[0] as { rows: number; deliveries: number; repeated: number }) };
+    return {
+      acknowledged: acknowledged.length,
+      lost: await countLost(), ...(rows[0] as { rows: number; deliveries: number; repeated: number }) };
   } finally {
     await pool.end();
   }

@@ -33,9 +33,10 @@ const result = await rollingRestart({
   url: proxy.url,
   receivers,
   databaseUrl: database.url,
+  business: name,
   requests: Number(values.requests),
   rate: Number(values.rate),
-  signal,
+  signals: [signal],
 });
 await proxy.stop();
 await receivers.stop();

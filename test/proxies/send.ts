@@ -29,8 +29,9 @@ export function openHttp1(url: string, connections: 'kept' | 'new'): { send: Sen
   const send: Send = ({ method = 'POST', path, headers, body = '', chunked = false }) =>
     new Promise((resolve, reject) => {
       const length = chunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': Buffer.byteLength(body) };
-      const options = { method, agent, headers: { ...json, ...length, ...headers } };
-      const request = https.request(url + path, options, async (response) => {
+      // As an option the path is sent as it is; in a URL, its dots would be resolved.
+      const options = { method, path, agent, headers: { ...json, ...length, ...headers } };
+      const request = https.request(url, options, async (response) => {
         try {
           resolve({ status: response.statusCode!, body: await textOf(response) });
         } catch (error) {
@@ -44,7 +45,7 @@ export function openHttp1(url: string, connections: 'kept' | 'new'): { send: Sen
 }
 
 /** Over HTTP/2, on one connection. */
-export async function openHttp2(url: string): Promise<{ send: Send; close: () => void }> {
+export function openHttp2(url: string): { send: Send; close: () => void } {
   let session: http2.ClientHttp2Session | undefined;
   const open = () => {
     const opened = http2.connect(url, { ca });
