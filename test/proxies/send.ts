@@ -52,13 +52,23 @@ export function openHttp2(url: string): { send: Send; close: () => void } {
     opened.on('error', () => {}); // each request gets it, too
     return opened;
   };
-  const send: Send = async ({ method = 'POST', path, headers, body = '' }) => {
-    // A proxy may end a connection, such as after a number of requests; the next request opens another.
+  const send: Send = async (message) => {
+    const { method = 'POST', path, headers, body = '' } = message;
+    // A proxy may end a connection, such as after a number of requests; then the next request opens another.
     if (!session || session.closed || session.destroyed) session = open();
     const stream = session.request({ ':method': method, ':path': path, ...json, ...headers });
     stream.end(body);
-    const [response] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders & { ':status': number }];
-    return { status: response[':status'], body: await textOf(stream) };
+    try {
+      const [response] = (await once(stream, 'response')) as [
+        http2.IncomingHttpHeaders & { ':status': number },
+      ];
+      return { status: response[':status'], body: await textOf(stream) };
+    } catch (error) {
+      // A request that the server has not taken from a connection that it is closing (RFC 9113, section 8.7).
+      if (stream.rstCode !== http2.constants.NGHTTP2_REFUSED_STREAM) throw error;
+      session = undefined;
+      return send(message);
+    }
   };
   return { send, close: () => session?.destroy() };
 }
