@@ -14,7 +14,7 @@ import { problemOf, problemType, sendJson } from './responses.ts';
 import { closeStalledConnections } from './stalled-connections.ts';
 
 export interface HttpServer {
-  /** The address that it listens on, such as http://127.0.0.1:8080 or unix:/run/webhook-receiver/1.sock. */
+  /** The address that it listens on, such as http://127.0.0.1:8080 or unix:/run/webhook-receiver/1/receiver.sock. */
   url: string;
   /** How many connections are open. */
   connections: () => Promise<number>;

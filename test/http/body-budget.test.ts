@@ -151,7 +151,9 @@ describe('of a receiver', () => {
       text += chunk;
     });
     const sendChunked = (bytes: number) => {
-      const body = JSON.stringify(receiptCallback({ data: { receipt_id: 1_000, remarks: 'x'.repeat(bytes) } }));
+      const body = JSON.stringify(
+        receiptCallback({ data: { receipt_id: 1_000, remarks: 'x'.repeat(bytes) } }),
+      );
       socket.write(`POST ${paths.receipt} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`);
       socket.write('Transfer-Encoding: chunked\r\n\r\n');
       for (const part of body.match(/.{1,1000}/gs)!) {

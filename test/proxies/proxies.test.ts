@@ -9,7 +9,7 @@ import { startTestService } from '../support/service.ts';
 import { type Receivers, startReceivers } from './receivers.ts';
 import { rollingRestart } from './rolling-restart.ts';
 import { openHttp1, openHttp2 } from './send.ts';
-import { type Proxy, proxies, startProxy } from './start-proxy.ts';
+import { proxies, type RunningProxy, startProxy } from './start-proxy.ts';
 
 jest.setTimeout(180_000);
 
@@ -37,7 +37,7 @@ async function startReceiver(env: Record<string, string> = {}): Promise<string> 
   return socket;
 }
 
-async function start(...args: Parameters<typeof startProxy>): Promise<Proxy> {
+async function start(...args: Parameters<typeof startProxy>): Promise<RunningProxy> {
   const proxy = await startProxy(...args);
   closers.push(proxy.stop);
   return proxy;
@@ -86,7 +86,11 @@ describe.each(proxies)('the example of %s', (name) => {
     for (const protocol of [1, 2] as const) {
       for (const hasLength of [true, false]) {
         // The receiver's own answer: it is not JSON.
-        expect([protocol, hasLength, await status(limit, protocol, hasLength)]).toEqual([protocol, hasLength, 400]);
+        expect([protocol, hasLength, await status(limit, protocol, hasLength)]).toEqual([
+          protocol,
+          hasLength,
+          400,
+        ]);
         for (const bytes of [limit + 1, 4 * limit]) {
           expect([protocol, hasLength, await status(bytes, protocol, hasLength)]).toEqual([
             protocol,
@@ -103,12 +107,17 @@ describe.each(proxies)('the example of %s', (name) => {
     const inside = await start(name, [socket, socket]);
     const outside = await start(name, [socket, socket], '192.0.2.0/24');
     const internal = ['/readyz', '/healthz', '/console', '/metrics', '/openapi.json', '/'];
-    const status = async ({ url }: Proxy, path: string) =>
+    const status = async ({ url }: RunningProxy, path: string) =>
       (await sendersTo(url)[0]!({ method: 'GET', path })).status;
     expect(await status(inside, '/readyz')).toBe(200);
     for (const path of internal) expect([path, await status(outside, path)]).toEqual([path, 403]);
     for (const path of ['/events', paths.receipt]) expect(await status(outside, path)).toBe(405);
-    for (const path of ['/callbacks/../readyz', '/callbacks/%2e%2e/readyz', '/callbacks//readyz', '/%72eadyz']) {
+    for (const path of [
+      '/callbacks/../readyz',
+      '/callbacks/%2e%2e/readyz',
+      '/callbacks//readyz',
+      '/%72eadyz',
+    ]) {
       expect([path, [400, 403, 404]]).toEqual([path, expect.arrayContaining([await status(outside, path)])]);
     }
   });

@@ -168,7 +168,9 @@ async function compare({ databaseUrl, business }: RollingRestartOptions, sent: r
     );
     return {
       acknowledged: acknowledged.length,
-      lost: await countLost(), ...(rows[0] as { rows: number; deliveries: number; repeated: number }) };
+      lost: await countLost(),
+      ...(rows[0] as { rows: number; deliveries: number; repeated: number }),
+    };
   } finally {
     await pool.end();
   }

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { createLog } from '../../src/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
 import { startReceivers } from './receivers.ts';
-import { rollingRestart } from './rolling-restart.ts';
+import { type RollingRestart, rollingRestart } from './rolling-restart.ts';
 import { proxies, startProxy } from './start-proxy.ts';
 
 const { values } = parseArgs({
@@ -25,23 +25,24 @@ if (!name || !signal) {
   process.exit(64);
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'receiver-rolling-'));
-const database = await startEmbeddedPostgres(folder, createLog('silent'));
-const receivers = await startReceivers({ DATABASE_URL: database.url }, values.sockets ? 'sockets' : 'ports');
-const proxy = await startProxy(name, receivers.addresses);
-const result = await rollingRestart({
-  url: proxy.url,
-  receivers,
-  databaseUrl: database.url,
-  business: name,
-  requests: Number(values.requests),
-  rate: Number(values.rate),
-  signals: [signal],
-});
-await proxy.stop();
-await receivers.stop();
-await database.stop();
-rmSync(folder, { recursive: true, force: true });
+const closers: (() => unknown)[] = [];
+const onEnd = <T extends { stop: () => unknown }>(part: T): T => {
+  closers.unshift(part.stop);
+  return part;
+};
+let result: RollingRestart;
+try {
+  const folder = mkdtempSync(join(tmpdir(), 'receiver-rolling-'));
+  closers.push(() => rmSync(folder, { recursive: true, force: true }));
+  const { url: databaseUrl } = onEnd(await startEmbeddedPostgres(folder, createLog('silent')));
+  const env = { DATABASE_URL: databaseUrl };
+  const receivers = onEnd(await startReceivers(env, values.sockets ? 'sockets' : 'ports'));
+  const { url } = onEnd(await startProxy(name, receivers.addresses));
+  const load = { requests: Number(values.requests), rate: Number(values.rate), signals: [signal] };
+  result = await rollingRestart({ url, receivers, databaseUrl, business: name, ...load });
+} finally {
+  for (const close of closers) await close();
+}
 
 const failed = Object.values(result.failures).reduce((sum, count) => sum + count, 0);
 const ms = (value: number) => `${value.toFixed(0)} ms`;

@@ -28,7 +28,9 @@ export function openHttp1(url: string, connections: 'kept' | 'new'): { send: Sen
   const agent = new https.Agent({ ca, keepAlive: connections === 'kept', maxSockets: 200 });
   const send: Send = ({ method = 'POST', path, headers, body = '', chunked = false }) =>
     new Promise((resolve, reject) => {
-      const length = chunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': Buffer.byteLength(body) };
+      const length = chunked
+        ? { 'transfer-encoding': 'chunked' }
+        : { 'content-length': Buffer.byteLength(body) };
       // As an option the path is sent as it is; in a URL, its dots would be resolved.
       const options = { method, path, agent, headers: { ...json, ...length, ...headers } };
       const request = https.request(url, options, async (response) => {

@@ -12,7 +12,7 @@ import { openHttp1 } from './send.ts';
 export const proxies = ['nginx', 'haproxy', 'caddy'] as const;
 export type ProxyName = (typeof proxies)[number];
 
-export interface Proxy {
+export interface RunningProxy {
   /** Such as https://localhost:12345; its certificate is `selfSigned`. */
   url: string;
   output: () => string;
@@ -100,7 +100,7 @@ export async function startProxy(
   name: ProxyName,
   receivers: readonly string[],
   internal?: string,
-): Promise<Proxy> {
+): Promise<RunningProxy> {
   const { file, changes, run, socket } = examples[name];
   const folder = mkdtempSync(join(tmpdir(), `receiver-${name}-`));
   chmodSync(folder, 0o755);
