@@ -126,7 +126,7 @@ describe.each(proxies)('the example of %s', (name) => {
 describe('in a rolling restart under load, no request fails and nothing acknowledged is lost', () => {
   let receivers: Receivers;
   beforeAll(async () => {
-    receivers = await startReceivers({ DATABASE_URL: database.url }, 'sockets');
+    receivers = await startReceivers({ DATABASE_URL: database.url });
   });
   afterAll(() => receivers.stop());
 
@@ -142,7 +142,8 @@ describe('in a rolling restart under load, no request fails and nothing acknowle
       ...{ signals: [...signals], rate: 40 },
     });
     const { requests } = result;
-    expect(result).toMatchObject({ failures: {}, lost: 0, acknowledged: requests, rows: requests });
+    expect(result.failures).toEqual({});
+    expect(result).toMatchObject({ lost: 0, acknowledged: requests, rows: requests });
     expect(result.restarts).toHaveLength(signals.length);
   });
 });

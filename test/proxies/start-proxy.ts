@@ -86,7 +86,7 @@ const examples: Record<ProxyName, ProxyExample> = {
       ['10.0.0.0/8 127.0.0.0/8', settings.internal ?? '10.0.0.0/8 127.0.0.0/8'],
     ],
     run: (_, config) => ({ args: ['run', '--adapter', 'caddyfile', '--config', config] }),
-    socket: (path) => `unix/${path}`,
+    socket: (path) => `unix/${path}`, // for one receiver: its health checks of two do not work
   },
 };
 
