@@ -24,6 +24,10 @@ const unauthenticated =
   'token, such as the output of `openssl rand -hex 16`; otherwise anybody can send callbacks. To accept callbacks from ' +
   'anybody, set ALLOW_UNAUTHENTICATED=true';
 
+const untrustedSocket =
+  'SOCKET needs TRUST_PROXY, the number of proxies in front, such as 1: a connection to a socket file has no address, so ' +
+  'that a sender’s address is known from the X-Forwarded-For of the proxy only';
+
 /** Whether nothing but the paths tells legitimate senders. */
 function isKnownByPathsAlone({ production, role, authentication }: Config): boolean {
   const { signingKeys, allowedIps, allowedClientIds, allowedBusinessIds, allowUnauthenticated } =
@@ -57,6 +61,7 @@ export function parseConfig(env: Environment, families: readonly FamilyPaths[]):
     problems.push('DATABASE_URL must be set too: DIRECT_DATABASE_URL is another address of that database');
   }
   const config = parsed.success ? toConfig(parsed.data, families) : undefined;
+  if (config?.socket && config.authentication.trustProxy === 0) problems.push(untrustedSocket);
   if (config) problems.push(...findPathProblems(config, given, families));
   if (!config || problems.length > 0) throw new InvalidConfiguration(problems);
   return { ...config, paths: servedPaths(config, given, families) };
@@ -98,6 +103,8 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: re
   return {
     host: e.HOST,
     port: e.PORT,
+    /** A socket file to listen on, instead of host and port. */
+    socket: e.SOCKET,
     role: e.ROLE,
     production: e.NODE_ENV === 'production',
     logLevel: e.LOG_LEVEL,

@@ -64,6 +64,12 @@ const url = (example: string, pattern: RegExp) =>
       abort: true,
     });
 
+const socket = z
+  .string()
+  .startsWith('/', 'must be an absolute path, such as /run/webhook-receiver/1/receiver.sock')
+  // Longer ones do not fit into the address of a socket.
+  .refine((path) => Buffer.byteLength(path) <= 107, 'must have at most 107 bytes');
+
 const databaseUrl = url('postgresql://user:password@host:5432/database', /^postgres(ql)?:\/\/./).superRefine(
   (address, context) => {
     try {
@@ -156,6 +162,7 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     NODE_ENV: z.string().optional(),
     HOST: z.string().default('127.0.0.1'),
     PORT: integer(0, 65_535).default(8080),
+    SOCKET: socket.optional(),
     DATABASE_URL: databaseUrl.optional(),
     DATABASE_SCHEMA: z
       .string()

@@ -9,18 +9,21 @@ export function greeting(
   families: readonly Family[],
   generated: AdminToken | undefined,
 ): string {
+  const { socket } = config;
+  const base = socket ? 'https://<the proxy>' : url;
   const shown = families.filter((family) => family.path.isBasic || takesEveryEvent(family));
   const [first] = shown.flatMap(({ name }) => config.paths[name]!);
   const lines = shown.flatMap((family) => {
     const name = takesEveryEvent(family) ? 'every event' : family.name.replaceAll('_', ' ');
-    return config.paths[family.name]!.slice(0, 1).map((path) => `  ${name.padEnd(16)}${url}${path}`);
+    return config.paths[family.name]!.slice(0, 1).map((path) => `  ${name.padEnd(16)}${base}${path}`);
   });
+  const curl = socket ? `curl -s --unix-socket ${socket} http://localhost${first}` : `curl -s ${url}${first}`;
   return `
-The service is ready. Callback URLs:
+The service is ready${socket ? ` at ${url}` : ''}. Callback URLs:
 
 ${lines.join('\n')}
   (.env.example lists the paths of all families)
-${config.adminToken ? consoleHint(url, generated) : ''}${config.authentication.signingKeys.length > 0 ? '' : example(`${url}${first}`)}
+${config.adminToken ? consoleHint(base, generated) : ''}${config.authentication.signingKeys.length > 0 ? '' : example(curl)}
 `;
 }
 
@@ -32,7 +35,7 @@ function consoleHint(url: string, generated: AdminToken | undefined): string {
   return `\nConsole: ${url}/console\n${token}\n`;
 }
 
-function example(address: string): string {
+function example(curl: string): string {
   const now = Math.floor(Date.now() / 1000);
   const callback = {
     event: 'receipt.created',
@@ -45,7 +48,7 @@ function example(address: string): string {
   return `
 Send an example and read its row:
 
-  curl -s ${address} -H 'Content-Type: application/json' -d '${JSON.stringify(callback)}'
+  ${curl} -H 'Content-Type: application/json' -d '${JSON.stringify(callback)}'
   npx receiver sql 'select receipt_id, name, net_amount, last_event, event_time from receipts'
 `;
 }

@@ -43,4 +43,4 @@ export function addressOf(req: Request): string {
 }
 
 // A socket that listens on IPv6 shows IPv4 addresses as ::ffff:192.0.2.1.
-const plain = (address = '') => address.replace(/^::ffff:(?=\d+\.)/i, '');
+const plain = (address = 'unknown') => address.replace(/^::ffff:(?=\d+\.)/i, '');

@@ -21,18 +21,37 @@ export class BodyBudget {
    * Resolves once there is room for a body, with the function that releases it. A body that is larger than the whole
    * budget is read alone.
    *
-   * @param mayWait whether the body may wait for room
-   * @throws Busy if there is no room and it may not wait, too many already wait, or it has waited too long
+   * @throws Busy if there is no room and too many already wait, or it has waited too long
    */
-  async enter(bytes: number, mayWait: boolean): Promise<() => void> {
+  async enter(bytes: number): Promise<() => void> {
     if (!this.limits(bytes)) return () => {};
-    if (this.waiting.size === 0 && this.fits(bytes)) this.used += bytes;
-    else if (mayWait) await this.waitForRoom(bytes);
-    else throw new Busy();
+    if (!this.hasRoom(bytes)) {
+      await this.waitForRoom(bytes);
+      return this.releaseOf(bytes);
+    }
+    return this.enterNow(bytes);
+  }
+
+  /**
+   * The same for a body that cannot wait.
+   *
+   * @throws Busy if there is no room
+   */
+  enterNow(bytes: number): () => void {
+    if (!this.hasRoom(bytes)) throw new Busy();
+    this.used += bytes;
+    return this.releaseOf(bytes);
+  }
+
+  private releaseOf(bytes: number): () => void {
     return () => {
       this.used -= bytes;
       this.startWaiting();
     };
+  }
+
+  private hasRoom(bytes: number): boolean {
+    return this.waiting.size === 0 && this.fits(bytes);
   }
 
   private fits(bytes: number): boolean {

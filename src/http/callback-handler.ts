@@ -38,7 +38,7 @@ export interface HttpObserver {
 export interface CallbackDependencies {
   config: Pick<Config, 'bodyLimitBytes'>;
   access: AccessChecks;
-  bodies: Pick<BodyBudget, 'enter' | 'limits'>;
+  bodies: Pick<BodyBudget, 'enter' | 'enterNow' | 'limits'>;
   intake: Pick<Intake, 'receive'>;
   observe?: Pick<HttpObserver, 'responded'> | undefined;
   log: Log;
@@ -56,12 +56,17 @@ export function createCallbackHandler(route: Route, dependencies: CallbackDepend
     requirePost(req);
     const verify = access.authorize(req);
     requireJson(req);
-    // While a body waits, Node buffers its chunks: without a length, that may be thousands of one byte each.
-    const mayWait = req.headers['transfer-encoding'] === undefined;
-    const size = bodySize(req, config.bodyLimitBytes);
-    const release = bodies.limits(size) ? await bodies.enter(size, mayWait) : undefined;
+    const limit = config.bodyLimitBytes;
+    const size = bodySize(req, limit);
+    const isSizeKnown = req.headers['transfer-encoding'] === undefined;
+    let release = isSizeKnown && bodies.limits(size) ? await bodies.enter(size) : undefined;
+    // Without a length, as proxies send requests of HTTP/2 on, a body counts when it has become large. It cannot wait:
+    // Node would buffer its chunks, which may be thousands of one byte each.
+    const onGrowth = (bytes: number) => {
+      if (!release && bodies.limits(bytes)) release = bodies.enterNow(limit);
+    };
     try {
-      const body = await readBody(req, config.bodyLimitBytes);
+      const body = await readBody(req, limit, isSizeKnown ? undefined : onGrowth);
       verify(body);
       return await intake.receive(body, route);
     } finally {

@@ -11,14 +11,16 @@ import { listen } from './server.ts';
  */
 export async function serveMetrics(
   dependencies: Pick<AppDependencies, 'health' | 'admin' | 'log'> & { requests?: RequestLog | undefined },
-  config: Pick<Config, 'host' | 'drainMs' | 'limits' | 'metrics'>,
+  config: Pick<Config, 'host' | 'limits' | 'metrics'>,
 ): Promise<() => Promise<void>> {
   const { port } = config.metrics;
   const callbacks = new Map();
   if (port === undefined) return async () => {};
   try {
     const app = createApp({ ...dependencies, callbacks });
-    const server = await listen(app, callbacks, { ...config, port }, undefined, dependencies.requests);
+    // Nobody sends callbacks there.
+    const own = { ...config, port, socket: undefined, drainMs: 0 };
+    const server = await listen(app, callbacks, own, undefined, dependencies.requests);
     dependencies.log.info({ url: server.url }, 'metrics server started');
     return server.stop;
   } catch (err) {

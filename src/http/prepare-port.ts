@@ -1,17 +1,27 @@
 import { once } from 'node:events';
-import { connect, createServer, type Server } from 'node:net';
+import { lstatSync, rmSync } from 'node:fs';
+import { connect, createServer, type NetConnectOpts, type Server } from 'node:net';
 import type { Config } from '../config.ts';
 
 const timeoutMs = 1_000;
 
+type Address = Pick<Config, 'host' | 'port' | 'socket'>;
+
 /** Raised if the service cannot listen; the message names the variable to change. */
 export class PortUnavailable extends Error {
-  constructor({ host, port }: Pick<Config, 'host' | 'port'>, cause: NodeJS.ErrnoException) {
+  constructor({ host, port, socket }: Address, cause: NodeJS.ErrnoException) {
     const reasons: Record<string, string> = {
       EADDRINUSE: `PORT ${port} of ${host} is in use: stop the program that listens there, or set another PORT`,
       EACCES: `PORT ${port} needs privileges that this user does not have: set PORT to 1024 or more`,
     };
-    super(reasons[cause.code ?? ''] ?? `HOST ${host} is not an address of this machine`, { cause });
+    const ofSocket: Record<string, string> = {
+      EADDRINUSE: `SOCKET ${socket} is in use, by a program that listens there or as another file: set another SOCKET`,
+      EACCES: `SOCKET ${socket} cannot be created: its folder must exist, and this user must be allowed to write there`,
+    };
+    const reason = socket
+      ? (ofSocket[cause.code ?? ''] ?? `SOCKET ${socket} cannot be used: ${cause.message}`)
+      : (reasons[cause.code ?? ''] ?? `HOST ${host} is not an address of this machine`);
+    super(reason, { cause });
     this.name = 'PortUnavailable';
   }
 }
@@ -19,14 +29,15 @@ export class PortUnavailable extends Error {
 /**
  * Reserves the port of a service with an embedded database before anything is created, so that a second start in the
  * same folder changes nothing; until the service is ready, connections are accepted and closed. Any other database may
- * have several receivers, so the port is only checked.
+ * have several receivers, so the port is only checked; so is a socket file.
  *
  * @returns the listening socket, which an HTTP server's `listen` accepts; it does not keep the process alive
  * @throws PortUnavailable
  */
 export async function preparePort(
-  config: Pick<Config, 'host' | 'port' | 'databaseUrl'>,
+  config: Address & Pick<Config, 'databaseUrl'>,
 ): Promise<Server | undefined> {
+  if (config.socket) return requireFreeSocket(config, config.socket);
   if (config.databaseUrl) return requireFreePort(config);
   const server = createServer((socket) => socket.destroy()).unref();
   await listening(server.listen(config.port, config.host), config);
@@ -39,24 +50,47 @@ export async function preparePort(
  *
  * @throws PortUnavailable
  */
-async function requireFreePort(config: Pick<Config, 'host' | 'port'>): Promise<undefined> {
+async function requireFreePort(config: Address): Promise<undefined> {
   if (config.port === 0) return;
-  const socket = connect({ host: config.host, port: config.port, timeout: timeoutMs });
+  const result = await tryToConnect({ host: config.host, port: config.port });
   // Other errors of the address are reported when the service listens.
-  const isTaken = await new Promise<boolean>((resolve) => {
-    socket.once('connect', () => resolve(true));
-    for (const event of ['timeout', 'error']) socket.once(event, () => resolve(false));
+  if (result === 'connected') throw inUse(config);
+}
+
+/**
+ * Checks that no process listens on a socket file, and removes one that a killed process has left.
+ *
+ * @throws PortUnavailable
+ */
+async function requireFreeSocket(config: Address, path: string): Promise<undefined> {
+  const result = await tryToConnect({ path });
+  if (result === 'connected') throw inUse(config);
+  if (result === 'ECONNREFUSED' && lstatSync(path, { throwIfNoEntry: false })?.isSocket()) {
+    rmSync(path, { force: true });
+  }
+}
+
+/** @returns `connected`, or why not */
+async function tryToConnect(to: NetConnectOpts): Promise<string | undefined> {
+  const socket = connect({ ...to, timeout: timeoutMs });
+  const result = await new Promise<string | undefined>((resolve) => {
+    socket.once('connect', () => resolve('connected'));
+    socket.once('timeout', () => resolve('timeout'));
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code));
   });
   socket.destroy();
-  if (isTaken) throw new PortUnavailable(config, Object.assign(new Error('in use'), { code: 'EADDRINUSE' }));
+  return result;
 }
+
+const inUse = (config: Address) =>
+  new PortUnavailable(config, Object.assign(new Error('in use'), { code: 'EADDRINUSE' }));
 
 /**
  * Resolves once a server listens.
  *
  * @throws PortUnavailable
  */
-export async function listening(server: Server, config: Pick<Config, 'host' | 'port'>): Promise<void> {
+export async function listening(server: Server, config: Address): Promise<void> {
   try {
     await once(server, 'listening');
   } catch (error) {

@@ -33,20 +33,33 @@ export function bodySize(req: IncomingMessage, limit: number): number {
  * Reads a request's bytes.
  *
  * @param limit how many bytes at most
+ * @param onGrowth called before each chunk with the size so far; what it raises rejects the body
  * @throws BodyTooLarge as soon as the limit is exceeded; RequestAborted
  */
-export async function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
+export async function readBody(
+  req: IncomingMessage,
+  limit: number,
+  onGrowth?: (bytes: number) => void,
+): Promise<Buffer> {
   const expected = bodySize(req, limit);
   if (req.destroyed) throw new RequestAborted(); // the connection was closed while the body waited
   return new Promise((resolve, reject) => {
     let body: Buffer = Buffer.alloc(0);
     let size = 0;
+    let isRejected = false;
     req.on('data', (chunk: Buffer) => {
       if (size + chunk.length > limit) {
         req.pause();
         reject(new BodyTooLarge(limit));
         return;
       }
+      try {
+        if (!isRejected) onGrowth?.(size + chunk.length);
+      } catch (error) {
+        isRejected = true; // the rest is discarded, so that the connection can be used again
+        reject(error as Error);
+      }
+      if (isRejected) return;
       // Chunks are copied into one buffer: a sender may send single bytes, and each chunk costs more than its bytes.
       if (size === 0) body = chunk;
       else body = append(body, size, chunk, expected);

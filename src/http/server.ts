@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { chmodSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, Server as Listener, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -10,20 +11,24 @@ import type { ErrorStatus } from '../http-statuses.ts';
 import type { Handler } from './callback-handler.ts';
 import { listening } from './prepare-port.ts';
 import type { RequestLog } from './request-log.ts';
-import { problemOf, problemType } from './responses.ts';
+import { problemOf, problemType, sendJson } from './responses.ts';
 import { closeStalledConnections } from './stalled-connections.ts';
 
 export interface HttpServer {
-  /** The address that it listens on, such as http://127.0.0.1:8080. */
+  /** The address that it listens on, such as http://127.0.0.1:8080 or unix:/run/webhook-receiver/1/receiver.sock. */
   url: string;
   /** How many connections are open. */
   connections: () => Promise<number>;
-  /** Accepts no more connections, responds to the requests in flight, and closes all connections. */
+  /** Tells health checks, accepts no more connections, responds to the requests in flight, and closes all connections. */
   stop: () => Promise<void>;
 }
 
 // Closing a socket with unread bytes resets the connection, and the sender would lose the response.
 const lingerMs = 1_000;
+/** The proxy connects as another user of the same group. */
+const socketMode = 0o660;
+/** A proxy that has asked for /readyz twice within this time will ask again. */
+const checkedWithinMs = 20_000;
 /** How long requests in flight may take during a stop. */
 const stopTimeoutMs = 10_000;
 
@@ -32,7 +37,8 @@ const stopTimeoutMs = 10_000;
  * handling; all other paths, and other spellings of a registered path, go to Express.
  *
  * A stop fails no request: each response closes its connection, and idle connections are closed only after `drainMs`,
- * so that their senders have time to leave.
+ * so that their senders have time to leave. Where a proxy checks /readyz, the socket is closed after it got a 503 there, at
+ * the latest after three times `drainMs`: some cannot send a callback to another receiver after a refused connection.
  *
  * @param reserved the port, if it was reserved before
  * @param requests writes a line for each request
@@ -41,12 +47,14 @@ const stopTimeoutMs = 10_000;
 export async function listen(
   app: Express,
   callbacks: ReadonlyMap<string, Handler>,
-  config: Pick<Config, 'host' | 'port' | 'drainMs' | 'limits'>,
+  config: Pick<Config, 'host' | 'port' | 'socket' | 'drainMs' | 'limits'>,
   reserved?: Listener,
   requests?: RequestLog,
 ): Promise<HttpServer> {
   const { drainMs, limits } = config;
   let stopping = false;
+  let checks = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  let onStopSeen = () => {};
   const checkEveryMs = Math.min(limits.requestMs, 1_000);
   const timeouts = {
     keepAliveTimeout: limits.keepAliveMs,
@@ -56,6 +64,13 @@ export async function listen(
   };
   const server = createServer(timeouts, (req, res) => {
     if (stopping) res.shouldKeepAlive = false;
+    if (req.url === '/readyz') {
+      checks = [checks[1]!, performance.now()];
+      if (stopping) {
+        res.once('close', onStopSeen);
+        return sendJson(res, 503, { status: 'stopping', parts: {} });
+      }
+    }
     const handle = callbacks.get(req.url ?? '');
     if (handle) void handle(req, res);
     else app(req, res);
@@ -69,14 +84,20 @@ export async function listen(
   });
   closeStalledConnections(server, limits, checkEveryMs);
   if (reserved) server.listen(reserved);
+  else if (config.socket) server.listen(config.socket);
   else server.listen(config.port, config.host);
   await listening(server, config);
+  if (config.socket) chmodSync(config.socket, socketMode);
   server.ref();
-  const address = server.address() as AddressInfo;
-  const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
 
   const stop = async () => {
+    const isSeen = new Promise<void>((resolve) => {
+      onStopSeen = resolve;
+    });
     stopping = true;
+    if (performance.now() - checks[0]! < checkedWithinMs) {
+      await Promise.race([Promise.all([isSeen, sleep(drainMs)]), sleep(3 * drainMs)]);
+    }
     const closed = once(server, 'close');
     // The HTTP server's own close would also cut connections on which a request is about to arrive.
     Listener.prototype.close.call(server);
@@ -88,7 +109,13 @@ export async function listen(
     clearTimeout(giveUp);
   };
   const connections = promisify(server.getConnections.bind(server));
-  return { url: `http://${name}:${address.port}`, connections, stop };
+  return { url: urlOf(server.address()!), connections, stop };
+}
+
+function urlOf(address: AddressInfo | string): string {
+  if (typeof address === 'string') return `unix:${address}`;
+  const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return `http://${name}:${address.port}`;
 }
 
 const statusOfCode: Record<string, ErrorStatus> = {

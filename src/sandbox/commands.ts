@@ -28,7 +28,10 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
   addSendOptions(sending, { count: 100 }).action((flags: SendFlags & { url: string }, command: Command) =>
     untilEnd(async (signal) => {
       const { send } = await import('./send.ts');
-      const summary = await send(command, flags, flags.url, env, signal);
+      // Without an address, the receiver of this machine, which may listen on a socket file.
+      const isOwn = command.getOptionValueSource('url') === 'default';
+      const socket = (isOwn && env.SOCKET) || undefined;
+      const summary = await send(command, flags, flags.url, env, signal, socket);
       if (summary.unacknowledged > 0) process.exitCode = 1;
     }),
   );

@@ -8,7 +8,7 @@ import { eventsUrl, registeredUrls } from './urls.ts';
 import { callbacks } from './variations.ts';
 
 /**
- * Sends a history to the receiver at `base`, and prints a summary. Ends the command with exit code 73 if the ledger cannot
+ * Sends a history to the receiver at `base`, by its socket file if it has one, and prints a summary. Ends the command with exit code 73 if the ledger cannot
  * be opened.
  */
 export async function send(
@@ -17,6 +17,7 @@ export async function send(
   base: string,
   env: Env,
   signal: AbortSignal,
+  socketPath?: string,
 ): Promise<Summary> {
   const { seed = Math.floor(Math.random() * 2 ** 31), start = yesterdayMorning(Date.now()) } = flags;
   const count = flags.count || undefined;
@@ -35,6 +36,7 @@ export async function send(
       signingKey: flags.sign ?? (env.SIGNING_KEYS?.split(',')[0]?.trim() || undefined),
       signatureHeader: env.SIGNATURE_HEADER || undefined,
       signal,
+      socketPath,
       onAttempt: (attempt, soFar) => {
         progress.update(soFar);
         ledger?.record(attempt);

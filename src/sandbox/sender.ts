@@ -5,6 +5,8 @@ import { type Attempt, type Destination, post } from './post.ts';
 import { type Summary, startTally } from './tally.ts';
 
 export interface SendOptions extends Destination {
+  /** A socket file to connect to, instead of the URL's host and port. */
+  readonly socketPath?: string | undefined;
   /** Callbacks in flight at once, each on its own connection. Default: 10. */
   readonly connections?: number;
   /** Callbacks per second. Default: no limit. */
@@ -30,11 +32,11 @@ const maxRetryAfterMs = 60_000;
  * or the sequence raises.
  */
 export async function sendCallbacks(callbacks: Iterable<Callback>, options: SendOptions): Promise<Summary> {
-  const { connections = 10, timeoutMs = 10_000, signal } = options;
+  const { connections = 10, socketPath = null, timeoutMs = 10_000, signal } = options;
   const agent = new Agent({
     connections,
     maxResponseSize: maxResponseBytes,
-    connect: { timeout: timeoutMs },
+    connect: { timeout: timeoutMs, socketPath },
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
   });

@@ -78,8 +78,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 it.each(['receiver', 'worker'])('every variable of .env.example reaches the %s', (service) => {
-  // Set by the image, a port of the host, and a file that the container does not have.
-  const own = ['HOST', 'PORT', 'DATA_DIR', 'ROLE', 'SERVICE_TOKEN_FILE'];
+  // Set by the image, a port of the host, and files that the container does not have.
+  const own = ['HOST', 'PORT', 'SOCKET', 'DATA_DIR', 'ROLE', 'SERVICE_TOKEN_FILE'];
   const passed = Object.entries(services[service]!.environment)
     .filter(([name, value]) => value.startsWith(`\${${name}:-`))
     .map(([name]) => name);

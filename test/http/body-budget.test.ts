@@ -20,7 +20,7 @@ it('never exceeds its limit, and starts every body eventually, in any order of a
       const inside: { bytes: number; release: () => void }[] = [];
       let entered = 0;
       for (const bytes of all) {
-        void budget.enter(bytes, true).then((release) => {
+        void budget.enter(bytes).then((release) => {
           entered += 1;
           inside.push({ bytes, release });
         });
@@ -39,14 +39,14 @@ it('never exceeds its limit, and starts every body eventually, in any order of a
 
 it('raises Busy if a body waits too long, too many wait, or it may not wait; a small body never waits', async () => {
   const budget = new BodyBudget({ ...options, maxWaiting: 1, waitMs: 50 });
-  const release = await budget.enter(100, true);
-  const waiting = budget.enter(50, true);
-  await expect(budget.enter(50, true)).rejects.toThrow(Busy);
-  await expect(budget.enter(50, false)).rejects.toThrow(Busy);
+  const release = await budget.enter(100);
+  const waiting = budget.enter(50);
+  await expect(budget.enter(50)).rejects.toThrow(Busy);
+  expect(() => budget.enterNow(50)).toThrow(Busy);
   await expect(waiting).rejects.toThrow(Busy);
-  await budget.enter(10, true);
+  await budget.enter(10);
   release();
-  await budget.enter(100, false);
+  budget.enterNow(100);
 });
 
 it('a body is read byte for byte in chunks of any size, with and without Content-Length', async () => {
@@ -139,6 +139,38 @@ describe('of a receiver', () => {
     const third = await send(90_000);
     third.finish();
     await until(() => third.responseStatus() === '200');
+  });
+
+  it('a body without a length counts only from the moment that it is large, and the connection can be used after a 503', async () => {
+    await start(20_000);
+    const first = await send(90_000);
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1').on('error', () => {});
+    sockets.push(socket);
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+    });
+    const sendChunked = (bytes: number) => {
+      const body = JSON.stringify(
+        receiptCallback({ data: { receipt_id: 1_000, remarks: 'x'.repeat(bytes) } }),
+      );
+      socket.write(`POST ${paths.receipt} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`);
+      socket.write('Transfer-Encoding: chunked\r\n\r\n');
+      for (const part of body.match(/.{1,1000}/gs)!) {
+        socket.write(`${Buffer.byteLength(part).toString(16)}\r\n${part}\r\n`);
+      }
+      socket.write('0\r\n\r\n');
+    };
+    const statuses = () => Array.from(text.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status);
+    sendChunked(0);
+    await until(() => statuses().length === 1);
+    sendChunked(20_000);
+    await until(() => statuses().length === 2);
+    sendChunked(0);
+    await until(() => statuses().length === 3);
+    expect(statuses()).toEqual(['200', '503', '200']);
+    first.finish();
+    await until(() => first.responseStatus() === '200');
   });
 
   it('a connection closed while it waits, or in the middle of its body, releases its share of the budget', async () => {

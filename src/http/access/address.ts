@@ -5,10 +5,12 @@ import { BlockList, isIP } from 'node:net';
  * The address of a request's sender. Each proxy appends the address of its peer to X-Forwarded-For; everything
  * before the part that our own proxies wrote can be forged by the sender.
  *
+ * A connection to a socket file has no address: without the header its sender is `unknown`, which is on no list.
+ *
  * @param proxies how many trusted proxies are in front of the service
  */
 export function addressOf(req: IncomingMessage, proxies: number): string {
-  const own = plain(req.socket.remoteAddress ?? '');
+  const own = plain(req.socket.remoteAddress ?? 'unknown');
   if (proxies === 0) return own;
   const forwarded = [req.headers['x-forwarded-for'] ?? []].flat().join(',');
   const hops = forwarded.split(',').map((hop) => plain(hop.trim()));
