@@ -165,7 +165,7 @@ it.each(['no Redis', 'Redis'])(
     const redisUrl = which === 'Redis' ? redis.url : undefined;
     try {
       await expect(startTestService({ databaseUrl: url, redisUrl })).rejects.toMatchObject({
-        cause: { message: expect.stringMatching(/the pooler does not know the name: add it/) },
+        cause: { message: expect.stringMatching(/the pooler does not know the name: check its/) },
       });
     } finally {
       await database.close();
