@@ -10,13 +10,10 @@ const advice: [pattern: RegExp, todo: string][] = [
   [/does not support SSL/, 'it has no TLS: set ssl=on there, or sslmode=disable where nobody can listen'],
   [/no encryption/, 'it may want TLS: set sslmode=verify-full'],
   [
-    /no such (user|database)/,
-    'the pooler does not know the name: add it to its databases, or to its auth_file',
+    /08P01 .*(no such (user|database)|auth\w* failed)/,
+    'the pooler does not know the name: check its databases and its auth_file',
   ],
-  [
-    /unsupported startup parameter/,
-    'the pooler refuses a parameter: add it to its ignore_startup_parameters',
-  ],
+  [/unsupported startup parameter/, 'the pooler refuses it: add it to its ignore_startup_parameters'],
   [/ALERT|valid client cert/, 'it does not accept our certificate: check sslcert and sslkey'],
 ];
 
