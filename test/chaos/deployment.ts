@@ -207,7 +207,7 @@ function openPool(url: string): pg.Pool {
   return pool;
 }
 
-function childrenOf(pid: string): string[] {
+export function childrenOf(pid: string): string[] {
   const list = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
   return list.split(' ').filter(Boolean);
 }

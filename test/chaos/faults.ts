@@ -8,11 +8,11 @@ import { rejectedWriteFaults } from './faults/rejected-writes.ts';
 import { tableFaults } from './faults/tables.ts';
 import { fillDisk } from './small-disk.ts';
 
-export interface Fault {
+export interface Fault<Target = Deployment> {
   name: string;
   backends: Backend[];
   /** Breaks something, and repairs it. */
-  inject: (deployment: Deployment, random: Random) => Promise<void>;
+  inject: (deployment: Target, random: Random) => Promise<void>;
 }
 
 /** Failures of servers, processes and links, at random moments. */
