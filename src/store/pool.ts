@@ -18,6 +18,11 @@ const required: SessionSettings = {
   transaction_timeout: 0,
   idle_in_transaction_session_timeout: 0,
   idle_session_timeout: 0,
+  // The sessions of a host that vanished, and their locks, would stay for two hours: TCP's default.
+  tcp_keepalives_idle: 10,
+  tcp_keepalives_interval: 5,
+  tcp_keepalives_count: 3,
+  tcp_user_timeout: 25_000,
 };
 
 /** Of opening a connection, and of its first query. */
@@ -41,11 +46,21 @@ export function openPool<P extends pg.Pool = pg.Pool>(
 ): P {
   const timeout = config.query_timeout ? { statement_timeout: Math.floor(config.query_timeout * 0.9) } : {};
   const onConnect = (client: pg.ClientBase) => applySettings(client, { ...timeout, ...settings });
-  const pool = new Pool({ connectionTimeoutMillis: connectTimeoutMs, keepAlive: true, onConnect, ...config });
+  const pool = new Pool({
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+    // Otherwise a queue that waits for a notification from a server that vanished would wait for two hours.
+    keepAliveInitialDelayMillis: 10_000,
+    onConnect,
+    ...config,
+  });
   pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', onError);
   pool.on('release', (error, client) => {
-    const { processID } = client as { processID?: number | null };
+    const { processID, readyForQuery } = client as { processID?: number | null; readyForQuery?: boolean };
+    // Kysely releases a connection without the error of its statement. A connection whose statement has timed out, and
+    // still waits for a host that is gone, would be taken again and again.
+    if (!error && !readyForQuery) void (client as pg.Client).end();
     if ((error as Error | undefined)?.message === 'Query read timeout' && processID) {
       void cancel(config.connectionString, processID);
     }
