@@ -4,10 +4,7 @@ import type { Deployment } from './deployment.ts';
 
 type Stores = Pick<Deployment, 'redis' | 'rows'>;
 
-async function withRedis<T>(
-  { redis }: Stores,
-  run: (client: Redis) => Promise<T>,
-): Promise<T | undefined> {
+async function withRedis<T>({ redis }: Stores, run: (client: Redis) => Promise<T>): Promise<T | undefined> {
   if (!redis) return undefined;
   const client = redis.client();
   try {

@@ -18,6 +18,8 @@ export type Target = Pick<Deployment, 'urls' | 'redis' | 'rows' | 'logLines'>;
 
 export interface Outcome {
   fault: string;
+  /** Sent at least once, duplicates of the history not counted. */
+  callbacks: number;
   acknowledged: number;
   rejected: number;
   /** Statuses and errors of those, with their counts. */
@@ -106,6 +108,7 @@ export async function runFault<T extends Target>(
   const secondsUntilCaughtUp = (Date.now() - repairedAt) / 1000;
   return {
     fault: fault.name,
+    callbacks: ledger.sent.size,
     acknowledged: ledger.acknowledged,
     rejected: ledger.rejected,
     rejections: [...ledger.rejections].map(([outcome, count]) => `${count} × ${outcome}`).join(', '),

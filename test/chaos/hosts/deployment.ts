@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { provideBinaries } from '../../../src/store/embedded/binaries.ts';
-import { createDatabase, provideCluster } from '../../../src/store/embedded/cluster.ts';
+import { provideCluster } from '../../../src/store/embedded/cluster.ts';
 import { findPlace } from '../../../src/store/embedded/place.ts';
 import {
   acceptsConnections,
@@ -49,7 +49,9 @@ export async function startHosts(backend: Backend): Promise<HostsDeployment> {
   const database = await provideDatabase(network);
   await database.start();
   const redis =
-    backend === 'redis' ? await startRedis(['--appendonly', 'yes', '--appendfsync', 'always'], stores) : undefined;
+    backend === 'redis'
+      ? await startRedis(['--appendonly', 'yes', '--appendfsync', 'always'], stores)
+      : undefined;
 
   const startServices = async (host: Host) => {
     for (const role of ['receiver', 'worker']) {
@@ -77,9 +79,10 @@ export async function startHosts(backend: Backend): Promise<HostsDeployment> {
     await rows(`create trigger note after insert or update on ${table} for each row execute function note()`);
   }
 
-  const processesOf = (host: Host) => receivingHosts.some((one) => one === host)
-    ? ['receiver', 'worker'].map((role) => processes.get(`${role} ${host}`)!)
-    : [];
+  const processesOf = (host: Host) =>
+    receivingHosts.some((one) => one === host)
+      ? ['receiver', 'worker'].map((role) => processes.get(`${role} ${host}`)!)
+      : [];
   return {
     network,
     urls: receivingHosts.map((host) => `http://${network.addressOf(host)}:${port}`),
@@ -88,7 +91,7 @@ export async function startHosts(backend: Backend): Promise<HostsDeployment> {
     logLines: () =>
       [...ended, ...processes.values()].flatMap((one) => one.output().split('\n').filter(Boolean)),
     crash: async (host) => {
-      const plugIn = await network.unplug(host);
+      await network.unplug(host);
       await Promise.all(processesOf(host).map((service) => service.end('SIGKILL')));
       if (host === 'stores') {
         redis?.process.kill('SIGKILL');

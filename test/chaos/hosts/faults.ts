@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Random } from '../../../src/sandbox/random.ts';
-import type { Fault } from '../faults.ts';
 import { both, longMs } from '../faults/outages.ts';
+import type { Fault } from '../faults.ts';
 import type { HostsDeployment } from './deployment.ts';
 import type { Host } from './network.ts';
 
@@ -9,7 +9,7 @@ type Inject = Fault<HostsDeployment>['inject'];
 
 const receiving = (random: Random): Host => random.pick(['first', 'second']);
 
-/** Drops what these ends send to each other, in both directions or one. */
+/** Runs a function between failures and their repair. */
 async function during<T>(undoing: Promise<() => Promise<void>>[], run: () => Promise<T>): Promise<T> {
   const undo = await Promise.all(undoing);
   try {
@@ -38,8 +38,8 @@ const inject: Record<string, Inject> = {
   },
   'the same in one direction': ({ network }, random) => {
     const host = receiving(random);
-    const ends = random.chance(0.5) ? ([host, 'stores'] as const) : (['stores', host] as const);
-    return during([network.drop(...ends)], () => pause(longMs));
+    const cut = random.chance(0.5) ? network.drop(host, 'stores') : network.drop('stores', host);
+    return during([cut], () => pause(longMs));
   },
   'both links to the stores cut': ({ network }) => {
     const cuts = (['first', 'second'] as const).flatMap((host) => [

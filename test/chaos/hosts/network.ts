@@ -13,6 +13,8 @@ type End = Host | 'sender';
 
 const ends: readonly End[] = ['sender', ...hosts];
 
+const lossRule = (share: number) => `-A FORWARD -m statistic --mode random --probability ${share} -j DROP`;
+
 /** Hosts made of network namespaces, and a router between them where all their packets can be dropped. */
 export interface Network {
   /** Of a host, for the others and for this process. */
@@ -50,7 +52,8 @@ export function createNetwork(): Network {
   const drops = new Set<string>();
   let lostShare = 0;
 
-  const ip = (...args: string[]) => execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const ip = (...args: string[]) =>
+    execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'], env: process.env });
   const connect = (end: End, device: string, own: string[]) => {
     const namespace = own[1] ? ['netns', own[1]] : [];
     ip('link', 'add', 'name', end, 'netns', router, 'type', 'veth', 'peer', 'name', device, ...namespace);
@@ -72,7 +75,7 @@ export function createNetwork(): Network {
     ip('netns', 'del', namespaceOf(host));
   };
   const applyRules = async () => {
-    const loss = lostShare > 0 ? [`-A FORWARD -m statistic --mode random --probability ${lostShare} -j DROP`] : [];
+    const loss = lostShare > 0 ? [lossRule(lostShare)] : [];
     const restoring = run('ip', [...inRouter, 'iptables-restore']);
     restoring.child.stdin!.end(['*filter', ...drops, ...loss, 'COMMIT', ''].join('\n'));
     await restoring;
@@ -95,7 +98,7 @@ export function createNetwork(): Network {
     ip('netns', 'add', router);
     ip(...inRouter, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward');
     ip(...inRouter, 'tc', '-V');
-    ip(...inRouter, 'iptables', '-I', 'FORWARD', '-m', 'statistic', '--mode', 'random', '--probability', '0', '-j', 'DROP');
+    ip(...inRouter, 'iptables', ...lossRule(0).split(' '));
     connect('sender', `send-${suffix}`, []);
     for (const host of hosts) boot(host);
   } catch (error) {

@@ -15,7 +15,6 @@ export interface HostsRunOptions {
   /** Names of the faults. Default: all. */
   only?: readonly string[];
   onAttempt?: () => void;
-  onOutcome?: (outcome: Outcome) => void;
 }
 
 export interface HostsRun {
@@ -39,7 +38,6 @@ export async function runHostFaults(backend: Backend, options: HostsRunOptions):
         sender: { connections: 800, timeoutMs: 3_000 },
       });
       outcomes.push(outcome);
-      options.onOutcome?.(outcome);
     }
     return { outcomes, repeatedWrites: await deployment.countRepeatedWrites() };
   } finally {
