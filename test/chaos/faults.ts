@@ -39,5 +39,5 @@ export const fullDisk: Fault = {
 export const failover: Fault = {
   name: 'standby promoted',
   backends: ['redis', 'postgresql'],
-  inject: ({ failOver }) => failOver(),
+  inject: async ({ failOver }) => void (await failOver()),
 };

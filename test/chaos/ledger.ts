@@ -19,14 +19,14 @@ export class Ledger {
   readonly secondsOf503 = new Set<number>();
   /** The longest time between two acknowledgements. */
   longestPauseMs = 0;
-  private lastAcknowledgedAt: number | undefined;
+  private lastAcknowledgedAt = Date.now();
 
   record({ callback, acknowledged, id, outcome, status, latencyMs }: Attempt): void {
     const now = Date.now();
     if (status === 503) this.secondsOf503.add(Math.floor(now / 1000));
     if (acknowledged) {
       this.acknowledged += 1;
-      this.longestPauseMs = Math.max(this.longestPauseMs, now - (this.lastAcknowledgedAt ?? now));
+      this.longestPauseMs = Math.max(this.longestPauseMs, now - this.lastAcknowledgedAt);
       this.lastAcknowledgedAt = now;
     } else {
       this.rejected += 1;

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,22 +36,25 @@ const families = ['receipts', 'consent_forms', 'review_requests'];
 /** @throws Error where this process may not make network namespaces */
 export async function startHosts(backend: Backend): Promise<HostsDeployment> {
   const network = createNetwork();
+  const folders: string[] = [];
   const processes = new Map<string, TestProcess>();
   const ended: TestProcess[] = [];
   const removeAtExit = () => {
-    for (const { child } of processes.values()) child.kill('SIGKILL');
-    redis?.process.kill('SIGKILL');
     network.remove();
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
   process.once('exit', removeAtExit);
 
   const stores = { address: network.addressOf('stores'), on: network.on('stores') };
   const database = await provideDatabase(network);
+  folders.push(database.folder);
   await database.start();
   const redis =
     backend === 'redis'
       ? await startRedis(['--appendonly', 'yes', '--appendfsync', 'always'], stores)
       : undefined;
+
+  if (redis) folders.push(redis.folder);
 
   const startServices = async (host: Host) => {
     for (const role of ['receiver', 'worker']) {
@@ -136,6 +139,7 @@ async function provideDatabase(network: Network) {
   let server: ServerProcess;
   return {
     url: urlOf('receiver'),
+    folder: place.home,
     start: async () => {
       const settings = ['listen_addresses=*', 'max_wal_size=96MB', 'min_wal_size=32MB'];
       server = spawnServer({ home: place.home, user: undefined }, bin, cluster.database, 5432, settings);

@@ -35,6 +35,7 @@ export interface Network {
   crash: (host: Host) => void;
   /** The host again, without connections. */
   boot: (host: Host) => void;
+  /** With the processes that still run there. */
   remove: () => void;
 }
 
@@ -53,7 +54,7 @@ export function createNetwork(): Network {
   let lostShare = 0;
 
   const ip = (...args: string[]) =>
-    execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'], env: process.env });
+    execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'], env: process.env });
   const connect = (end: End, device: string, own: string[]) => {
     const namespace = own[1] ? ['netns', own[1]] : [];
     ip('link', 'add', 'name', end, 'netns', router, 'type', 'veth', 'peer', 'name', device, ...namespace);
@@ -74,11 +75,16 @@ export function createNetwork(): Network {
     ip('-n', router, 'link', 'del', host);
     ip('netns', 'del', namespaceOf(host));
   };
+  // One at a time: each replaces all rules.
+  let applied: Promise<unknown> = Promise.resolve();
   const applyRules = async () => {
-    const loss = lostShare > 0 ? [lossRule(lostShare)] : [];
-    const restoring = run('ip', [...inRouter, 'iptables-restore']);
-    restoring.child.stdin!.end(['*filter', ...drops, ...loss, 'COMMIT', ''].join('\n'));
-    await restoring;
+    applied = applied.then(() => {
+      const loss = lostShare > 0 ? [lossRule(lostShare)] : [];
+      const restoring = run('ip', [...inRouter, 'iptables-restore']);
+      restoring.child.stdin!.end(['*filter', ...drops, ...loss, 'COMMIT', ''].join('\n'));
+      return restoring;
+    });
+    await applied;
   };
   const undoing = async (command: (value: string) => string[], [doIt, undo]: [string, string]) => {
     await run('ip', command(doIt));
@@ -87,6 +93,8 @@ export function createNetwork(): Network {
   const remove = () => {
     for (const host of ['router', ...hosts] as const) {
       try {
+        const running = ip('netns', 'pids', namespaceOf(host)).toString().split('\n').filter(Boolean);
+        for (const pid of running) process.kill(Number(pid), 'SIGKILL');
         ip('netns', 'del', namespaceOf(host));
       } catch {
         // It was not created, or has crashed.

@@ -24,7 +24,8 @@ const options = new Command('chaos:hosts')
   .opts<{ minutes: number; backend?: Backend; seed: number; rate: number; loss: number; report?: string }>();
 
 process.env.TEST_REDIS_SERVER = findProgram('redis-server');
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
+// More than once: npm and the terminal both send a signal.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(1));
 
 const backends: Backend[] = options.backend ? [options.backend] : ['redis', 'postgresql'];
 const seconds = (options.minutes * 60) / hostFaults.length;
