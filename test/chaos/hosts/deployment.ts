@@ -2,6 +2,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'n
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { provideBinaries } from '../../../src/store/embedded/binaries.ts';
 import { provideCluster } from '../../../src/store/embedded/cluster.ts';
 import { findPlace } from '../../../src/store/embedded/place.ts';
@@ -53,7 +54,6 @@ export async function startHosts(backend: Backend): Promise<HostsDeployment> {
     backend === 'redis'
       ? await startRedis(['--appendonly', 'yes', '--appendfsync', 'always'], stores)
       : undefined;
-
   if (redis) folders.push(redis.folder);
 
   const startServices = async (host: Host) => {
@@ -73,13 +73,26 @@ export async function startHosts(backend: Backend): Promise<HostsDeployment> {
   };
   for (const host of receivingHosts) await startServices(host);
 
+  // After a fault the connections are broken; on a busy machine new ones take long.
+  const timeouts = { connectionTimeoutMillis: 15_000, query_timeout: 15_000 };
+  const pool = new pg.Pool({ connectionString: database.url, max: 2, ...timeouts });
+  pool.on('error', () => {});
   const rows = (query: string) =>
-    withClient(database.url, async (client) => (await client.query(query)).rows as Record<string, unknown>[]);
-  await rows('create table writes (delivery_id uuid)');
-  await rows(`create function note() returns trigger language plpgsql as
+    until(
+      () =>
+        pool.query(query).then(
+          (result) => result.rows as Record<string, unknown>[],
+          () => undefined,
+        ),
+      60_000,
+    );
+  await rows('create table if not exists writes (delivery_id uuid)');
+  await rows(`create or replace function note() returns trigger language plpgsql as
     'begin insert into writes values (new.delivery_id); return new; end'`);
   for (const table of families) {
-    await rows(`create trigger note after insert or update on ${table} for each row execute function note()`);
+    await rows(
+      `create or replace trigger note after insert or update on ${table} for each row execute function note()`,
+    );
   }
 
   const processesOf = (host: Host) =>
@@ -113,6 +126,7 @@ export async function startHosts(backend: Backend): Promise<HostsDeployment> {
     },
     stop: async () => {
       await Promise.all([...processes.values()].map((service) => service.end('SIGTERM')));
+      await pool.end();
       await redis?.stop();
       await database.stop();
       network.remove();
