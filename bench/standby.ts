@@ -18,10 +18,18 @@ const options = new Command('bench:standby')
   .option('--rounds <number>', 'rounds, each with all three', positive, 7)
   .option('--seconds <number>', 'seconds of each load', positive, 3)
   .option('--rate <number>', 'callbacks a second for the response times', positive, 200)
+  .option('--full', 'also at full load, which needs a machine without other load')
   .option('--connections <number>', 'connections of the load', positive, 64)
   .option('--results <folder>', 'folder for the table', 'bench/results')
   .parse()
-  .opts<{ rounds: number; seconds: number; rate: number; connections: number; results: string }>();
+  .opts<{
+    rounds: number;
+    seconds: number;
+    rate: number;
+    connections: number;
+    results: string;
+    full?: true;
+  }>();
 
 const kinds = ['no standby', 'asynchronous standby', 'synchronous standby'] as const;
 
@@ -41,7 +49,7 @@ const receivers = [await receiverOn(alone.url), await receiverOn(primary.url)] a
 const [{ version }] = (await alone.rows(`select current_setting('server_version') as version`)) as [
   { version: string },
 ];
-const rounds: { full: LoadFigures; paced: LoadFigures }[][] = [];
+const rounds: { full: LoadFigures | undefined; paced: LoadFigures }[][] = [];
 try {
   for (let round = 0; round < options.rounds; round += 1) {
     process.stderr.write(`round ${round + 1} of ${options.rounds}\n`);
@@ -54,7 +62,7 @@ try {
       const order = { url, path: receiptsPath, connections, seconds, warmup: 1, signingKey };
       const seed = round * 100 + index * 10;
       figures.push({
-        full: await runLoad({ ...order, rate: undefined, seed }),
+        full: options.full && (await runLoad({ ...order, rate: undefined, seed })),
         paced: await runLoad({ ...order, rate, seed: seed + 1 }),
       });
     }
@@ -67,10 +75,11 @@ try {
   await alone.stop();
 }
 
-const row = (name: string, of: (figures: (typeof rounds)[number][number]) => number, digits: number) => [
-  name,
-  ...kinds.map((_, index) => show(spread(rounds.map((figures) => of(figures[index]!))), digits)),
-];
+const row = (
+  name: string,
+  of: (figures: (typeof rounds)[number][number]) => number | undefined,
+  digits: number,
+) => [name, ...kinds.map((_, index) => show(spread(rounds.map((figures) => of(figures[index]!))), digits))];
 const setting = describeSetting({ postgres: version });
 const file = writeReport(options.results, {
   name: `standby-${setting.date}-${setting.commit!.split(' ')[0]}`,
@@ -81,9 +90,9 @@ const file = writeReport(options.results, {
   tables: [
     [
       ['', ...kinds],
-      row('acknowledged/s at full load', ({ full }) => full.perSecond, 0),
-      row('p50, ms, at full load', ({ full }) => full.p50, 1),
-      row('p99, ms, at full load', ({ full }) => full.p99, 1),
+      row('acknowledged/s at full load', ({ full }) => full?.perSecond, 0),
+      row('p50, ms, at full load', ({ full }) => full?.p50, 1),
+      row('p99, ms, at full load', ({ full }) => full?.p99, 1),
       row(`p50, ms, at ${options.rate}/s`, ({ paced }) => paced.p50, 1),
       row(`p99, ms, at ${options.rate}/s`, ({ paced }) => paced.p99, 1),
     ],
