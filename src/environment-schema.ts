@@ -1,5 +1,7 @@
 import bytes from 'bytes';
 import { z } from 'zod';
+import { defaultConnections, fewestConnections } from './connections.ts';
+import { parseDatabaseUrl } from './database-url.ts';
 import { keep, partsOf, retention } from './durations.ts';
 
 /** The registered paths of an event family. */
@@ -57,12 +59,20 @@ const url = (example: string, pattern: RegExp) =>
   z
     .string()
     .transform(encodeCredentials)
-    .refine(
-      (address) => pattern.test(address),
-      `must be a URL such as ${example}; encode in a password: % as %25, / as %2F, ? as %3F, # as %23`,
-    );
+    .refine((address) => pattern.test(address), {
+      message: `must be a URL such as ${example}; encode in a password: % as %25, / as %2F, ? as %3F, # as %23`,
+      abort: true,
+    });
 
-const databaseUrl = url('postgresql://user:password@host:5432/database', /^postgres(ql)?:\/\/./);
+const databaseUrl = url('postgresql://user:password@host:5432/database', /^postgres(ql)?:\/\/./).superRefine(
+  (address, context) => {
+    try {
+      parseDatabaseUrl(address);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as Error).message });
+    }
+  },
+);
 
 const host = '(\\[[\\da-fA-F:.]+\\]|[^\\s/?#@,:[\\]]+)(:\\d{1,5})?';
 const redisUrl = url(
@@ -130,6 +140,16 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     HOST: z.string().default('127.0.0.1'),
     PORT: integer(0, 65_535).default(8080),
     DATABASE_URL: databaseUrl.optional(),
+    DATABASE_SCHEMA: z
+      .string()
+      .regex(/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/, 'must have 1 to 63 letters a to z, digits and _')
+      .refine(
+        (name) => !['reporting', 'withheld', 'bullmq'].includes(name),
+        'is a schema that the service uses for other things',
+      )
+      .default('public'),
+    DIRECT_DATABASE_URL: databaseUrl.optional(),
+    DATABASE_CONNECTIONS: integer(fewestConnections, 1_000).default(defaultConnections),
     REDIS_URL: redisUrl.optional(),
     QUEUE_PREFIX: z
       .string()

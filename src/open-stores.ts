@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { planForAnySize } from './apply/apply-statement.ts';
 import type { Config } from './config.ts';
+import { type Connections, divideConnections } from './connections.ts';
 import type { Log } from './log.ts';
 import { prepareDatabase } from './prepare-database.ts';
 import type { QueueBackend } from './queue/backend.ts';
@@ -19,6 +20,8 @@ export type OnStop = (close: () => Promise<void>) => void;
 
 export interface Stores {
   databaseUrl: string;
+  /** The sizes of the pools. */
+  connections: Connections;
   database: Database;
   /** Connections that apply deliveries. */
   applying: Database;
@@ -44,20 +47,24 @@ export async function openStores(
   observe: CircuitDependencies['observe'],
   onStop: OnStop,
 ): Promise<Stores> {
-  const { redisUrl, queuePrefix } = config;
+  const { redisUrl, queuePrefix, databaseSchema: schema } = config;
+  const connections = divideConnections(config);
   if (redisUrl) await checkRedis(redisUrl, queuePrefix, log);
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
-  const { databaseId, stop } = await prepareDatabase(databaseUrl, config, log);
+  const directUrl = config.directDatabaseUrl ?? databaseUrl;
+  const { databaseId, stop } = await prepareDatabase(directUrl, config, log);
   onStop(stop);
   const database = openDatabase(databaseUrl, log, {
-    connections: 6,
+    connections: connections.main,
     name: `receiver ${config.role}`,
+    schema,
     queryTimeoutMs: 30_000,
   });
   onStop(database.close);
   const applying = openDatabase(databaseUrl, log, {
-    connections: 4,
+    connections: connections.applying,
     name: 'receiver apply',
+    schema,
     queryTimeoutMs: 30_000,
     // A locked table must not delay work on the others.
     settings: { lock_timeout: 5_000, ...planForAnySize },
@@ -67,8 +74,9 @@ export async function openStores(
   // gives it up, so that none accumulate behind a locked table. A commit is on disk even where `synchronous_commit` is
   // off for the database or the role.
   const inboxDatabase = openDatabase(databaseUrl, log, {
-    connections: 4,
+    connections: connections.inbox,
     name: 'receiver inbox',
+    schema,
     queryTimeoutMs: databaseTimeoutMs,
     settings: { lock_timeout: databaseTimeoutMs * 0.8, synchronous_commit: 'on', ...planForAnySize },
   });
@@ -80,7 +88,7 @@ export async function openStores(
   }
   const backend = redisUrl
     ? redisBackend({ url: redisUrl, prefix: queuePrefix, databaseUrl, databaseId, log, observe })
-    : postgresBackend(databaseUrl, circuit);
+    : postgresBackend(directUrl, circuit, connections);
   onStop(backend.close);
   const stopping = new AbortController();
   onStop(async () => stopping.abort());
@@ -89,7 +97,8 @@ export async function openStores(
   onStop(() => queue.close());
   // Where the queue's store is available, the first deliveries get jobs at once.
   await Promise.race([queue.opening, sleep(openingMs, undefined, { ref: false })]);
-  return { databaseUrl, database, applying, inboxPool: inboxDatabase.pool, circuit, backend, queue };
+  const inboxPool = inboxDatabase.pool;
+  return { databaseUrl, connections, database, applying, inboxPool, circuit, backend, queue };
 }
 
 async function startEmbedded(config: Config, log: Log, onStop: OnStop): Promise<string> {

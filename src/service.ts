@@ -24,6 +24,7 @@ import { readiness } from './readiness.ts';
 import { startWorker } from './worker/worker.ts';
 
 export { preparePort } from './http/prepare-port.ts';
+export { prepareTables } from './prepare-database.ts';
 
 export interface Service {
   /** Its address; undefined for a worker. */
@@ -98,7 +99,7 @@ async function start(
   const observe = metrics && observersOf(metrics);
 
   const stores = await openStores(config, log, observe?.circuit, onStop);
-  const { database, databaseUrl, inboxPool, circuit, backend, queue } = stores;
+  const { connections, database, databaseUrl, inboxPool, circuit, backend, queue } = stores;
   const { db, pool } = database;
   const common = { config, families, circuit, log };
 
@@ -114,6 +115,7 @@ async function start(
           ...common,
           db,
           applying: stores.applying,
+          concurrency: connections.applying,
           backend,
           queue,
           intake,
@@ -157,6 +159,8 @@ async function start(
       trustProxy,
       timezone: config.reportTimezone,
       databaseUrl,
+      databaseSchema: config.databaseSchema,
+      connections,
       families,
       erasure: config.erasure,
       downloads: config.downloads,

@@ -5,7 +5,9 @@ import { dirname, join } from 'node:path';
 const common = [
   ...[
     'config.ts',
+    'connections.ts',
     'csv.ts',
+    'database-url.ts',
     'decimal.ts',
     'durations.ts',
     'environment-schema.ts',
@@ -68,6 +70,7 @@ const allowed: Record<string, string[]> = {
       'intake',
       'metrics',
       'open-stores.ts',
+      'prepare-database.ts',
       'queue',
       'worker',
     ],

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Connections } from '../connections.ts';
 import type { Log } from '../log.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 
@@ -10,20 +11,31 @@ export interface ConsoleStore {
   close: () => Promise<void>;
 }
 
+export interface StoreOptions {
+  databaseUrl: string;
+  databaseSchema: string;
+  connections: Pick<Connections, 'pages' | 'downloads'>;
+  /** The IANA time zone that times are shown in. */
+  timezone: string;
+  log: Log;
+}
+
 const pageTimeoutMs = 5_000;
 const downloadTimeoutMs = 15 * 60_000;
 
 /** Separate connections, so that the console takes none from callbacks. */
-export function openStore(url: string, timezone: string, log: Log): ConsoleStore {
-  const open = (name: string, timeout: number) =>
+export function openStore(options: StoreOptions): ConsoleStore {
+  const { databaseUrl: url, databaseSchema: schema, connections: sizes, timezone, log } = options;
+  const open = (name: string, connections: number, timeout: number) =>
     openDatabase(url, log, {
-      connections: 2,
+      connections,
       name,
+      schema,
       // Compiling a report's plan takes longer than running it.
       settings: { statement_timeout: timeout, jit: 'off', TimeZone: timezone },
     });
-  const pages = open('receiver console', pageTimeoutMs);
-  const downloads = open('receiver download', downloadTimeoutMs);
+  const pages = open('receiver console', sizes.pages, pageTimeoutMs);
+  const downloads = open('receiver download', sizes.downloads, downloadTimeoutMs);
   return {
     db: pages.db,
     downloadPool: downloads.pool,

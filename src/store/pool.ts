@@ -1,11 +1,15 @@
 import pg from 'pg';
+import { DatabaseClient } from './client.ts';
+import { applyInTransactions } from './transaction-settings.ts';
 
 /** Settings of PostgreSQL for a session, such as `statement_timeout` in milliseconds. */
 export type SessionSettings = Record<string, string | number>;
 
+/** The schema of the tables, unless another is configured. */
+const defaultSchema = 'public';
+
 // The code relies on these, whatever is set for the server, the database or the role.
 const required: SessionSettings = {
-  search_path: 'public',
   DateStyle: 'ISO, MDY',
   IntervalStyle: 'postgres',
   bytea_output: 'hex',
@@ -23,6 +27,14 @@ const required: SessionSettings = {
   tcp_keepalives_interval: 5,
   tcp_keepalives_count: 3,
   tcp_user_timeout: 25_000,
+};
+
+type Connected = pg.ClientBase & {
+  processID?: number | null;
+  /** Whether its last statement has ended. */
+  readyForQuery?: boolean;
+  /** The process id of its last session, where a pooler gives it one for each transaction. */
+  sessionOfPooler?: number;
 };
 
 /** Of opening a connection, and of its first query. */
@@ -46,45 +58,60 @@ export function openPool<P extends pg.Pool = pg.Pool>(
 ): P {
   const timeout = config.query_timeout ? { statement_timeout: Math.floor(config.query_timeout * 0.9) } : {};
   const onConnect = (client: pg.ClientBase) => applySettings(client, { ...timeout, ...settings });
-  const pool = new Pool({
+  const Client = DatabaseClient as never;
+  const common = {
+    Client,
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     // Otherwise a queue that waits for a notification from a server that vanished would wait for two hours.
     keepAliveInitialDelayMillis: 10_000,
-    onConnect,
-    ...config,
-  });
+  };
+  const pool = new Pool({ ...common, onConnect, ...config });
   pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', onError);
   pool.on('release', (error, client) => {
-    const { processID, readyForQuery } = client as { processID?: number | null; readyForQuery?: boolean };
+    const { processID, sessionOfPooler = processID, readyForQuery } = client as Connected;
     // Kysely releases a connection without the error of its statement. A connection whose statement has timed out, and
     // still waits for a host that is gone, would be taken again and again.
-    if (!error && !readyForQuery) void (client as pg.Client).end();
-    if ((error as Error | undefined)?.message === 'Query read timeout' && processID) {
-      void cancel(config.connectionString, processID);
+    if (!error && !readyForQuery) void (client as unknown as pg.Client).end();
+    if ((error as Error | undefined)?.message === 'Query read timeout' && sessionOfPooler) {
+      void cancel(config.connectionString, client as unknown as pg.Client, sessionOfPooler);
     }
   });
   return pool;
 }
 
+// By URL, while the connection that cancels is open: one for all of them, as the number of connections is limited.
+const toCancel = new Map<string, number[]>();
+
 /**
  * Cancels a statement that the driver has given up. A commit that waits for a synchronous standby obeys neither
  * `statement_timeout` nor the end of its connection, and would keep its connection slot.
  */
-async function cancel(url: string, processId: number): Promise<void> {
-  const query = {
-    text: 'select pg_cancel_backend($1)',
-    values: [processId],
-    query_timeout: connectTimeoutMs,
-  } as pg.QueryConfig;
-  // Unreachable: the server has lost the statement, or ends it when it recovers.
-  await withClient(url, (client) => client.query(query)).catch(() => {});
+async function cancel(url: string, { host, port }: pg.Client, processId: number): Promise<void> {
+  const others = toCancel.get(url);
+  if (others) {
+    others.push(processId);
+    return;
+  }
+  const processIds = [processId];
+  toCancel.set(url, processIds);
+  await withClient(url, async (client) => {
+    // After a failover the process ids are those of others.
+    while (processIds.length > 0 && client.host === host && client.port === port) {
+      await client.query({
+        text: 'select pg_cancel_backend(id) from unnest($1::int[]) as given (id)',
+        values: [processIds.splice(0)],
+        query_timeout: connectTimeoutMs,
+      } as pg.QueryConfig);
+    }
+    toCancel.delete(url);
+  }).catch(() => toCancel.delete(url)); // unreachable: the server has lost the statement, or ends it when it recovers
 }
 
 /** Runs a function on a connection of its own. */
 export async function withClient<T>(url: string, run: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
+  const client = new DatabaseClient({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
   client.on('error', () => {}); // raised by the query
   await client.connect();
   try {
@@ -97,18 +124,27 @@ export async function withClient<T>(url: string, run: (client: pg.Client) => Pro
 
 /**
  * Applies the settings of a new connection by a query, because a connection pooler such as PgBouncer rejects start-up
- * options.
+ * options. Behind a pooler, where the session may be another one for each transaction, they are applied in each
+ * transaction instead.
  *
  * @param settings override those of every connection
  * @throws the database's error
  */
-async function applySettings(client: pg.ClientBase, settings: SessionSettings = {}): Promise<void> {
-  const all = { ...required, ...settings };
-  await client.query({
-    // Older versions lack some of them.
-    text: `select set_config(name, value, false) from unnest($1::text[], $2::text[]) as given (name, value)
+async function applySettings(client: Connected, settings: SessionSettings = {}): Promise<void> {
+  const all = { search_path: defaultSchema, ...required, ...settings };
+  const { rows } = await client.query({
+    // Older versions lack some settings. A pooler invents the process id that it gives to its clients.
+    text: `select pg_backend_pid() = $3 as is_direct, array_agg(name) as known,
+             count(set_config(name, value, false)) filter (where pg_backend_pid() = $3)
+           from unnest($1::text[], $2::text[]) as given (name, value)
            where current_setting(name, true) is not null`,
-    values: [Object.keys(all), Object.values(all).map(String)],
+    values: [Object.keys(all), Object.values(all).map(String), client.processID],
     query_timeout: connectTimeoutMs,
   } as pg.QueryConfig);
+  const { is_direct, known } = rows[0] as { is_direct: boolean; known: string[] };
+  if (is_direct) return;
+  const usable = Object.fromEntries(Object.entries(all).filter(([name]) => known.includes(name)));
+  applyInTransactions(client, usable, (processId) => {
+    client.sessionOfPooler = processId;
+  });
 }

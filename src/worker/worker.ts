@@ -21,12 +21,13 @@ export interface WorkerDependencies extends ApplyJobDependencies {
   backend: QueueBackend;
   queue: DeliveryQueue;
   intake: Pick<Intake, 'drain'>;
+  /** How many jobs run at the same time: each needs a connection that applies deliveries. */
+  concurrency: number;
   observeRetention?: RetentionObserver | undefined;
 }
 
 export type RunningWorker = ReturnType<typeof startWorker>;
 
-const concurrency = 4;
 const drainEveryMs = 500;
 const checkEveryMs = 100;
 const pauseMs = 1_000;
@@ -38,7 +39,7 @@ const retentionCheckMs = 60_000;
  * until the outage ends; the sweep finds the deliveries that a stop leaves unapplied.
  */
 export function startWorker(dependencies: WorkerDependencies) {
-  const { config, families, db, circuit, backend, queue, intake, log } = dependencies;
+  const { config, families, db, circuit, backend, queue, intake, concurrency, log } = dependencies;
   const stopping = new AbortController();
   const { signal } = stopping;
   const pauses = new FamilyPauses(families, log);

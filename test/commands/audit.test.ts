@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { logAccess } from '../../src/privacy/access-log.ts';
 import { receiptCallback } from '../support/callbacks.ts';
@@ -106,9 +107,12 @@ describe('while the log cannot be written', () => {
     ['quarantine', 'show'],
     ['sql', 'select body::text from quarantine'],
   ])('%s %s on a standby says so', async (...args) => {
-    const standby = new URL(database.url);
-    standby.searchParams.set('options', '-c default_transaction_read_only=on');
+    const role = `standby_${randomBytes(4).toString('hex')}`;
+    await database.pool.query(`create role ${role} superuser login password '${role}'`);
+    await database.pool.query(`alter role ${role} set default_transaction_read_only = on`);
+    const standby = Object.assign(new URL(database.url), { username: role, password: role });
     const { code, output } = await run(args, standby.href);
+    await database.pool.query(`drop role ${role}`);
     expect([code, output]).toEqual([1, expect.stringContaining('connect to the primary')]);
     expect(output).not.toContain(canary);
   });

@@ -103,6 +103,7 @@ function request(visitor: Visitors, route: string, { path, fields = {} }: Expect
 async function routesOf(dependencies: Partial<ConsoleDependencies>): Promise<string[]> {
   const { app, close } = openConsole({
     ...{ adminToken, oidc, trustProxy: 0, timezone: 'UTC', databaseUrl: database.url, families },
+    connections: { pages: 2, downloads: 2 },
     ...{ attempts: { consume: () => {} }, downloads: { stalledMs: 1000, totalMs: 1000 } },
     ...{ log: createLog('silent'), queue: {}, ...dependencies },
   } as ConsoleDependencies);

@@ -123,10 +123,3 @@ it('commands work for this role', async () => {
     expect([args[0], await command.end(), command.output()]).toEqual([args[0], 0, expect.any(String)]);
   }
 });
-
-it('settings in DATABASE_URL are combined with those of the service', async () => {
-  const own = new URL(url);
-  own.searchParams.set('options', '-c work_mem=1234kB -c DateStyle=German');
-  const command = spawnReceiver(['sql', 'show work_mem'], { DATABASE_URL: own.href });
-  expect([await command.end(), command.output()]).toEqual([0, expect.stringContaining('1234kB')]);
-});

@@ -16,8 +16,15 @@ export interface TestDatabase extends Database {
  */
 export async function createEmptyDatabase(encoding?: 'LATIN1' | 'SQL_ASCII'): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
-  const other = `encoding '${encoding}' template template0 locale_provider libc locale 'C'`;
-  await asAdministrator(`create database ${name} ${encoding ? other : ''}`);
+  await asAdministrator(async (client) => {
+    const { rows } = await client.query(
+      `select current_setting('server_version_num')::int >= 150000 as named`,
+    );
+    // PostgreSQL 14 has one provider. Another than the embedded server's, which knows UTF8 only.
+    const provider = rows[0].named ? 'locale_provider libc' : '';
+    const other = `encoding '${encoding}' template template0 ${provider} locale 'C'`;
+    await client.query(`create database ${name} ${encoding ? other : ''}`);
+  });
   const url = new URL(process.env.TEST_POSTGRES_URL!);
   url.pathname = `/${name}`;
   const database = openDatabase(url.href, createLog('silent'), { connections: 5, name: 'test' });
@@ -26,7 +33,7 @@ export async function createEmptyDatabase(encoding?: 'LATIN1' | 'SQL_ASCII'): Pr
     rows: async (query, values = []) => (await database.pool.query(query, values)).rows,
     close: async () => {
       await database.close();
-      await asAdministrator(`drop database ${name} with (force)`);
+      await asAdministrator((client) => client.query(`drop database ${name} with (force)`));
     },
   };
 }
@@ -38,11 +45,11 @@ export async function createDatabase(): Promise<TestDatabase> {
   return database;
 }
 
-async function asAdministrator(statement: string): Promise<void> {
+async function asAdministrator(run: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const client = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL });
   await client.connect();
   try {
-    await client.query(statement);
+    await run(client);
   } finally {
     await client.end();
   }

@@ -19,7 +19,7 @@ export async function openQueue(database: TestDatabase, redisUrl?: string) {
         databaseId: Promise.resolve(row!.id as string),
         log,
       })
-    : postgresBackend(database.url, circuit);
+    : postgresBackend(database.url, circuit, { producer: 2, consumer: 6 });
   const queue = new DeliveryQueue(backend, log);
   await queue.opening;
   return {

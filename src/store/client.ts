@@ -1,0 +1,119 @@
+import pg from 'pg';
+import { type Host, parseDatabaseUrl } from '../database-url.ts';
+import { isReadOnly } from './faults.ts';
+
+/** What to do about an error of a connection, by its code and message. */
+const advice: [pattern: RegExp, todo: string][] = [
+  [/ALTNAME/, 'its certificate has another host name: use that name, or sslmode=verify-ca with sslrootcert'],
+  [/CERT_(HAS_EXPIRED|NOT_YET_VALID)/, 'its certificate is not valid now: renew it, or correct the clock'],
+  [/SELF_SIGNED|UNABLE_TO_|CERT_/, 'its certificate is of an unknown authority: name that in sslrootcert'],
+  [/does not support SSL/, 'it has no TLS: set ssl=on there, or sslmode=disable where nobody can listen'],
+  [/no encryption/, 'it may want TLS: set sslmode=verify-full'],
+  [/ALERT|valid client cert/, 'it does not accept our certificate: check sslcert and sslkey'],
+];
+
+/** Of the question to a server whether it is the primary. */
+const timeoutMs = 2_000;
+
+// The primary of each URL with several hosts, while connections to it succeed: one search for all pools of the process.
+const primaries = new Map<string, Promise<Host>>();
+
+/**
+ * A client that understands URLs with several hosts, and says what to do about errors of TLS. With several hosts, the
+ * first that accepts writes is used; after a failed connection it is searched again, so that new connections go to a
+ * promoted standby.
+ *
+ * Files of certificates are read for each connection.
+ */
+export class DatabaseClient extends pg.Client {
+  private readonly search: (() => Promise<Host>) | undefined;
+  private readonly url: string;
+  private readonly fault: Error | undefined;
+
+  constructor({ connectionString: url = '', ...config }: pg.ClientConfig) {
+    const { hosts, ...given } = parse(url);
+    // What the URL does not say must not hide what the pool says.
+    const address = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    super({ ...config, ...address, ...hosts[0] } as pg.ClientConfig);
+    this.url = url;
+    this.fault = given.fault;
+    this.search = hosts.length > 1 ? () => findPrimary(hosts, { ...config, ...address }) : undefined;
+  }
+
+  override connect(): Promise<pg.Client>;
+  override connect(callback: (error: Error | null) => void): void;
+  override connect(callback?: (error: Error | null) => void): Promise<pg.Client> | undefined {
+    const connected = this.open();
+    if (!callback) return connected;
+    connected.then(() => callback(null), callback);
+    return undefined;
+  }
+
+  private async open(): Promise<this> {
+    if (this.fault) throw this.fault;
+    const primary = this.search && (primaries.get(this.url) ?? this.search());
+    if (primary) primaries.set(this.url, primary);
+    try {
+      Object.assign(this, await primary);
+      // The pool gave it up during the search.
+      if (this.stream.destroyed) throw new Error('timeout expired');
+      await super.connect();
+      if (primary) await requirePrimary(this);
+      return this;
+    } catch (error) {
+      if (primaries.get(this.url) === primary) primaries.delete(this.url);
+      void this.end();
+      throw explained(error, this);
+    }
+  }
+
+  private get stream() {
+    return (this as unknown as { connection: { stream: { destroyed: boolean } } }).connection.stream;
+  }
+}
+
+/** A file that is being replaced fails this connection only. */
+function parse(url: string) {
+  try {
+    return { ...parseDatabaseUrl(url), fault: undefined };
+  } catch (error) {
+    const fault = new Error(`The URL of PostgreSQL ${(error as Error).message}`);
+    return { hosts: [{}] as unknown as [Host, ...Host[]], fault: Object.assign(fault, { code: 'EINVAL' }) };
+  }
+}
+
+/** @throws Error with the reason for each host; its cause is a standby's error, or else the last one */
+async function findPrimary(hosts: Host[], config: pg.ClientConfig): Promise<Host> {
+  const errors: unknown[] = [];
+  for (const host of hosts) {
+    const client = new pg.Client({ ...config, ...host } as pg.ClientConfig);
+    client.on('error', () => {}); // raised by connect
+    try {
+      await client.connect();
+      await requirePrimary(client);
+      return host;
+    } catch (error) {
+      errors.push(explained(error, client));
+    } finally {
+      void client.end(); // a server that does not respond would delay the search
+    }
+  }
+  const reasons = errors.map((error) => (error as Error).message).join('; ');
+  const cause = errors.find(isReadOnly) ?? errors.at(-1);
+  throw new Error(`no server accepts writes: ${reasons}`, { cause });
+}
+
+/** @throws DatabaseError as of a write, where the server accepts none */
+async function requirePrimary(client: pg.Client): Promise<void> {
+  const query = { text: 'show transaction_read_only', query_timeout: timeoutMs } as pg.QueryConfig;
+  const { rows } = await client.query<{ transaction_read_only: string }>(query);
+  if (rows[0]!.transaction_read_only === 'off') return;
+  const error = new pg.DatabaseError('it is a standby, or set read-only', 0, 'error');
+  throw Object.assign(error, { code: '25006' });
+}
+
+function explained(error: unknown, { host, port }: pg.Client): unknown {
+  const { code = '', message } = error as { code?: string; message: string };
+  const todo = advice.find(([pattern]) => pattern.test(`${code} ${message}`))?.[1];
+  return todo ? new Error(`PostgreSQL at ${host}:${port}: ${todo}`, { cause: error }) : error;
+}
