@@ -90,9 +90,13 @@ const file = writeReport(options.results, {
   tables: [
     [
       ['', ...kinds],
-      row('acknowledged/s at full load', ({ full }) => full?.perSecond, 0),
-      row('p50, ms, at full load', ({ full }) => full?.p50, 1),
-      row('p99, ms, at full load', ({ full }) => full?.p99, 1),
+      ...(options.full
+        ? [
+            row('acknowledged/s at full load', ({ full }) => full?.perSecond, 0),
+            row('p50, ms, at full load', ({ full }) => full?.p50, 1),
+            row('p99, ms, at full load', ({ full }) => full?.p99, 1),
+          ]
+        : []),
       row(`p50, ms, at ${options.rate}/s`, ({ paced }) => paced.p50, 1),
       row(`p99, ms, at ${options.rate}/s`, ({ paced }) => paced.p99, 1),
     ],
