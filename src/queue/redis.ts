@@ -11,9 +11,16 @@ export type ConnectionUse = 'producer' | 'consumer';
 /** Of opening a connection, and of a command of a producer. */
 export const connectTimeoutMs = 2_000;
 
+// Without a time limit on the socket, a link that was cut for a minute would be used again only up to a minute after its
+// repair: when TCP sends once more what it has not got through. BullMQ's worker blocks for up to 10 s.
 const options = {
-  producer: { maxRetriesPerRequest: 1, enableOfflineQueue: false, commandTimeout: connectTimeoutMs },
-  consumer: { maxRetriesPerRequest: null, enableOfflineQueue: true },
+  producer: {
+    maxRetriesPerRequest: 1,
+    enableOfflineQueue: false,
+    commandTimeout: connectTimeoutMs,
+    socketTimeout: connectTimeoutMs,
+  },
+  consumer: { maxRetriesPerRequest: null, enableOfflineQueue: true, socketTimeout: 15_000 },
 };
 
 const retryStrategy = (attempt: number) => Math.min(attempt * 100, 2_000);

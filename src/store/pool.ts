@@ -21,10 +21,17 @@ const required: SessionSettings = {
   transaction_timeout: 0,
   idle_in_transaction_session_timeout: 0,
   idle_session_timeout: 0,
+  // The sessions of a host that vanished, and their locks, would stay for two hours: TCP's default.
+  tcp_keepalives_idle: 10,
+  tcp_keepalives_interval: 5,
+  tcp_keepalives_count: 3,
+  tcp_user_timeout: 25_000,
 };
 
 type Connected = pg.ClientBase & {
   processID?: number | null;
+  /** Whether its last statement has ended. */
+  readyForQuery?: boolean;
   /** The process id of its last session, where a pooler gives it one for each transaction. */
   sessionOfPooler?: number;
 };
@@ -51,12 +58,21 @@ export function openPool<P extends pg.Pool = pg.Pool>(
   const timeout = config.query_timeout ? { statement_timeout: Math.floor(config.query_timeout * 0.9) } : {};
   const onConnect = (client: pg.ClientBase) => applySettings(client, { ...timeout, ...settings });
   const Client = DatabaseClient as never;
-  const common = { Client, connectionTimeoutMillis: connectTimeoutMs, keepAlive: true };
+  const common = {
+    Client,
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+    // Otherwise a queue that waits for a notification from a server that vanished would wait for two hours.
+    keepAliveInitialDelayMillis: 10_000,
+  };
   const pool = new Pool({ ...common, onConnect, ...config });
   pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', onError);
   pool.on('release', (error, client) => {
-    const { processID, sessionOfPooler = processID } = client as Connected;
+    const { processID, sessionOfPooler = processID, readyForQuery } = client as Connected;
+    // Kysely releases a connection without the error of its statement. A connection whose statement has timed out, and
+    // still waits for a host that is gone, would be taken again and again.
+    if (!error && !readyForQuery) void (client as unknown as pg.Client).end();
     if ((error as Error | undefined)?.message === 'Query read timeout' && sessionOfPooler) {
       void cancel(config.connectionString, client as unknown as pg.Client, sessionOfPooler);
     }

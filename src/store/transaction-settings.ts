@@ -26,8 +26,9 @@ export function applyInTransactions(
   const session = client as pg.ClientBase & { pipeline: boolean; getTransactionStatus: () => string | null };
   const send = client.query.bind(client) as Query;
   const calls = Object.entries(settings)
-    // These count for a whole session: the isolation is that of `beginning`, and the pooler closes idle sessions.
-    .filter(([name]) => name !== 'default_transaction_isolation' && name !== 'idle_session_timeout')
+    // These count for a whole session: the isolation is that of `beginning`, and the pooler closes sessions that are idle,
+    // or whose host has vanished.
+    .filter(([name]) => !/^(default_transaction_isolation|idle_session_timeout|tcp_.*)$/.test(name))
     .map(
       ([name, value]) => `set_config(${pg.escapeLiteral(name)}, ${pg.escapeLiteral(String(value))}, true)`,
     );

@@ -2,10 +2,9 @@ import type { Redis } from 'ioredis';
 import { until } from '../support/until.ts';
 import type { Deployment } from './deployment.ts';
 
-async function withRedis<T>(
-  { redis }: Deployment,
-  run: (client: Redis) => Promise<T>,
-): Promise<T | undefined> {
+type Stores = Pick<Deployment, 'redis' | 'rows'>;
+
+async function withRedis<T>({ redis }: Stores, run: (client: Redis) => Promise<T>): Promise<T | undefined> {
   if (!redis) return undefined;
   const client = redis.client();
   try {
@@ -16,7 +15,7 @@ async function withRedis<T>(
 }
 
 /** The deliveries that wait to be applied, in PostgreSQL and in Redis. */
-export async function countWaiting(deployment: Deployment): Promise<number> {
+export async function countWaiting(deployment: Stores): Promise<number> {
   const [row] = await deployment.rows(`select count(*)::int as n from deliveries where status = 'received'`);
   return (row!.n as number) + ((await withRedis(deployment, countInFallback)) ?? 0);
 }
@@ -29,7 +28,7 @@ export async function countInFallback(redis: Redis): Promise<number> {
 }
 
 /** The jobs of the queue, in any state. */
-export async function countJobs(deployment: Deployment): Promise<number> {
+export async function countJobs(deployment: Stores): Promise<number> {
   // Each job has one key with its number, or with its id from the sweep.
   const keys = await withRedis(deployment, (redis) => redis.keys('{receiver}:deliveries-*'));
   if (keys) return keys.filter((key) => /^[^:]+:[^:]+:(\d+|swept-[^:]+)$/.test(key)).length;

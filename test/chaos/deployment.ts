@@ -8,7 +8,7 @@ import { freePort } from '../../src/store/embedded/free-port.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
 import { spawnService, type TestProcess } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
-import { setSynchronous, startPrimary, startStandby } from '../support/standby.ts';
+import { setSynchronous, startPrimary, startStandby, type TestServer } from '../support/standby.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 export type Backend = 'redis' | 'postgresql';
@@ -37,8 +37,11 @@ export interface Deployment {
   rows: (query: string) => Promise<Record<string, unknown>[]>;
   /** `parts` of the first receiver's /readyz. */
   readiness: () => Promise<Record<string, { detail: string }>>;
-  /** Kills the primary and promotes the standby, which is then reached at the primary's address. */
-  failOver: () => Promise<void>;
+  /**
+   * Kills the primary and promotes the standby, which is then reached at the primary's address. Returns the former
+   * primary, which can be started again.
+   */
+  failOver: () => Promise<TestServer>;
   /** Sets the offset of the wall clock of all receivers and workers. */
   setClock: (seconds: number) => void;
   /** Of all processes so far. */
@@ -55,6 +58,8 @@ export interface DeploymentOptions {
   folder?: string;
   /** Gives PostgreSQL a synchronous standby. */
   standby?: boolean;
+  /** Names both servers in DATABASE_URL, with `target_session_attrs=read-write`, instead of moving the address. */
+  bothHosts?: boolean;
   /** Additional variables of the processes. */
   env?: Record<string, string>;
 }
@@ -80,6 +85,9 @@ export async function startDeployment(
   const address = new URL(database.url);
   const link = await startTcpProxy(Number(address.port));
   address.port = String(link.port);
+  const addresses = options.bothHosts
+    ? `${address.href.replace(address.host, `${address.host},${address.hostname}:${database.standbyPort}`)}?target_session_attrs=read-write`
+    : address.href;
   const ports = await Promise.all(Array.from({ length: each }, freePort));
   const processes = new Map<string, TestProcess>();
   const ended: TestProcess[] = [];
@@ -87,7 +95,7 @@ export async function startDeployment(
   writeFileSync(clockFile, '0');
   const start = async (role: Role, index = 0) => {
     const env = {
-      DATABASE_URL: address.href,
+      DATABASE_URL: addresses,
       PORT: String(ports[index]),
       ROLE: role,
       ADMIN_TOKEN: adminToken,
@@ -143,11 +151,13 @@ export async function startDeployment(
     rows: async (query) => (await pool.query(query)).rows,
     failOver: async () => {
       link.cut();
-      databaseUrl = await database.failOver!();
-      link.redirect(Number(new URL(databaseUrl).port));
+      const { url, former } = await database.failOver!();
+      databaseUrl = url;
+      if (!options.bothHosts) link.redirect(Number(new URL(databaseUrl).port));
       await pool.end();
       pool = openPool(databaseUrl);
       await link.restore();
+      return former;
     },
     setClock: (seconds) => {
       writeFileSync(clockFile, String(seconds));
@@ -173,8 +183,10 @@ interface DeploymentDatabase {
   url: string;
   /** The folder of its files. */
   home: string;
-  /** Returns the URL of the promoted server. */
-  failOver?: () => Promise<string>;
+  /** Returns the URL of the promoted server, and the killed one. */
+  failOver?: () => Promise<{ url: string; former: TestServer }>;
+  /** Until it is promoted. */
+  standbyPort?: number;
   stop: () => Promise<void>;
 }
 
@@ -191,8 +203,9 @@ async function startDatabase(folder: string, withStandby: boolean): Promise<Depl
     failOver: async () => {
       await primary.kill();
       await standby.promote();
-      return standby.url;
+      return { url: standby.url, former: primary };
     },
+    standbyPort: standby.port,
     stop: async () => {
       await standby.stop();
       await primary.stop();
@@ -207,7 +220,7 @@ function openPool(url: string): pg.Pool {
   return pool;
 }
 
-function childrenOf(pid: string): string[] {
+export function childrenOf(pid: string): string[] {
   const list = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
   return list.split(' ').filter(Boolean);
 }

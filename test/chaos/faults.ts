@@ -8,11 +8,11 @@ import { rejectedWriteFaults } from './faults/rejected-writes.ts';
 import { tableFaults } from './faults/tables.ts';
 import { fillDisk } from './small-disk.ts';
 
-export interface Fault {
+export interface Fault<Target = Deployment> {
   name: string;
   backends: Backend[];
   /** Breaks something, and repairs it. */
-  inject: (deployment: Deployment, random: Random) => Promise<void>;
+  inject: (deployment: Target, random: Random) => Promise<void>;
 }
 
 /** Failures of servers, processes and links, at random moments. */
@@ -39,5 +39,5 @@ export const fullDisk: Fault = {
 export const failover: Fault = {
   name: 'standby promoted',
   backends: ['redis', 'postgresql'],
-  inject: ({ failOver }) => failOver(),
+  inject: async ({ failOver }) => void (await failOver()),
 };

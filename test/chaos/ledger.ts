@@ -15,10 +15,20 @@ export class Ledger {
   readonly rejections = new Map<string, number>();
   /** The longest response time. */
   slowestMs = 0;
+  /** In which a callback got 503, since 1970. */
+  readonly secondsOf503 = new Set<number>();
+  /** The longest time between two acknowledgements. */
+  longestPauseMs = 0;
+  private lastAcknowledgedAt = Date.now();
 
   record({ callback, acknowledged, id, outcome, status, latencyMs }: Attempt): void {
-    if (acknowledged) this.acknowledged += 1;
-    else {
+    const now = Date.now();
+    if (status === 503) this.secondsOf503.add(Math.floor(now / 1000));
+    if (acknowledged) {
+      this.acknowledged += 1;
+      this.longestPauseMs = Math.max(this.longestPauseMs, now - this.lastAcknowledgedAt);
+      this.lastAcknowledgedAt = now;
+    } else {
       this.rejected += 1;
       this.rejections.set(outcome, (this.rejections.get(outcome) ?? 0) + 1);
     }

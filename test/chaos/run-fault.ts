@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { identify } from '../../src/intake/identity.ts';
 import type { Callback } from '../../src/sandbox/history.ts';
 import { seededRandom } from '../../src/sandbox/random.ts';
-import { sendCallbacks } from '../../src/sandbox/sender.ts';
-import { registeredUrls } from '../../src/sandbox/urls.ts';
+import { type SendOptions, sendCallbacks } from '../../src/sandbox/sender.ts';
+import { registeredUrls, type UrlOf } from '../../src/sandbox/urls.ts';
 import { callbacks } from '../../src/sandbox/variations.ts';
 import { until } from '../support/until.ts';
 import { countJobs, countWaiting } from './counts.ts';
@@ -13,14 +13,23 @@ import type { Fault } from './faults.ts';
 import { Ledger } from './ledger.ts';
 import { newestVersions, versionsInTables } from './model.ts';
 
+/** The part of a deployment that a run uses. */
+export type Target = Pick<Deployment, 'urls' | 'redis' | 'rows' | 'logLines'>;
+
 export interface Outcome {
   fault: string;
+  /** Sent at least once, duplicates of the history not counted. */
+  callbacks: number;
   acknowledged: number;
   rejected: number;
   /** Statuses and errors of those, with their counts. */
   rejections: string;
   /** The longest response time. */
   slowestMs: number;
+  /** Seconds in which a response was 503. */
+  secondsOf503: number;
+  /** The longest time between two acknowledgements. */
+  longestPauseMs: number;
   /** Acknowledged, but not in `deliveries`, or not applied. */
   lost: number;
   /** Rows that are not the newest version of their record. */
@@ -42,12 +51,16 @@ export interface FaultRunOptions {
   rate: number;
   injections: number;
   seed: number;
+  /** Of the sender. Default: 256 connections, because a rejected callback waits before it is resent, and 5 s. */
+  sender?: Pick<SendOptions, 'connections' | 'timeoutMs'>;
+  /** Called with each response. */
+  onAttempt?: () => void;
 }
 
 /** Sends callbacks to a deployment while a fault is injected at random moments, and compares the result. */
-export async function runFault(
-  deployment: Deployment,
-  fault: Fault,
+export async function runFault<T extends Target>(
+  deployment: T,
+  fault: Fault<T>,
   options: FaultRunOptions,
 ): Promise<Outcome> {
   const { seconds, rate, injections, seed } = options;
@@ -63,12 +76,16 @@ export async function runFault(
   const sending = sendCallbacks(
     callbacksWhile(() => !injected || Date.now() < end, seed),
     {
-      urlOf: registeredUrls(deployment.url),
-      connections: 256, // many, because a rejected one waits before it resends
+      urlOf: inTurn(deployment.urls),
+      connections: 256,
+      timeoutMs: 5_000,
+      ...options.sender,
       rate,
       resendOnFailure: true,
-      timeoutMs: 5_000,
-      onAttempt: (attempt) => ledger.record(attempt),
+      onAttempt: (attempt) => {
+        ledger.record(attempt);
+        options.onAttempt?.();
+      },
       signal: aborting.signal,
     },
   );
@@ -91,10 +108,13 @@ export async function runFault(
   const secondsUntilCaughtUp = (Date.now() - repairedAt) / 1000;
   return {
     fault: fault.name,
+    callbacks: ledger.sent.size,
     acknowledged: ledger.acknowledged,
     rejected: ledger.rejected,
     rejections: [...ledger.rejections].map(([outcome, count]) => `${count} × ${outcome}`).join(', '),
     slowestMs: Math.round(ledger.slowestMs),
+    secondsOf503: ledger.secondsOf503.size,
+    longestPauseMs: Math.round(ledger.longestPauseMs),
     lost,
     ...(await compare(deployment, ledger, before)),
     waiting,
@@ -102,6 +122,16 @@ export async function runFault(
     jobs,
     logLines: deployment.logLines().length - linesBefore,
     secondsUntilCaughtUp,
+  };
+}
+
+/** Each attempt goes to the next receiver, as a load balancer without health checks would send it. */
+function inTurn(urls: readonly string[]): UrlOf {
+  const all = urls.map((url) => registeredUrls(url));
+  let next = 0;
+  return (callback) => {
+    next += 1;
+    return all[next % all.length]!(callback);
   };
 }
 
@@ -119,7 +149,7 @@ function moments(count: number, seed: number): number[] {
 }
 
 /** Waits until all acknowledged deliveries are applied, and returns how many are not when the time is up. */
-async function countLost(deployment: Deployment, ledger: Ledger): Promise<number> {
+async function countLost(deployment: Target, ledger: Ledger): Promise<number> {
   const acknowledged = [...ledger.sent.values()].filter((sent) => sent.acknowledged);
   const ids = new Set(acknowledged.map(({ callback }) => identify(callback.envelope as never)));
   const missing = async () => {
@@ -137,7 +167,7 @@ async function countLost(deployment: Deployment, ledger: Ledger): Promise<number
 }
 
 /** Waits until no delivery waits, and returns how many do when the time is up. */
-async function countWaitingFinally(deployment: Deployment): Promise<number> {
+async function countWaitingFinally(deployment: Target): Promise<number> {
   let n = 0;
   await until(async () => {
     n = await countWaiting(deployment);
@@ -148,7 +178,7 @@ async function countWaitingFinally(deployment: Deployment): Promise<number> {
 }
 
 async function compare(
-  deployment: Deployment,
+  deployment: Target,
   ledger: Ledger,
   before: number,
 ): Promise<{ wrong: number; invented: number }> {
@@ -164,7 +194,7 @@ async function compare(
   return { wrong, invented: rows.length - stored.length - before };
 }
 
-async function countDeliveries(deployment: Deployment, status?: string): Promise<number> {
+async function countDeliveries(deployment: Target, status?: string): Promise<number> {
   const where = status ? `where status = '${status}'` : '';
   const [row] = await deployment.rows(`select count(*)::int as n from deliveries ${where}`);
   return row!.n as number;

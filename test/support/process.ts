@@ -12,10 +12,19 @@ export interface TestProcess {
   end: (signal?: NodeJS.Signals) => Promise<number | NodeJS.Signals>;
 }
 
-/** Runs the built program with these arguments and only this environment. */
-export function spawnReceiver(args: string[], env: Record<string, string>, cwd = process.cwd()): TestProcess {
-  const cli = `${process.cwd()}/bin/receiver.js`;
-  const child = spawn(process.execPath, [cli, ...args], {
+/**
+ * Runs the built program with these arguments and only this environment.
+ *
+ * @param on the start of the command line, such as `ip netns exec …`
+ */
+export function spawnReceiver(
+  args: string[],
+  env: Record<string, string>,
+  cwd = process.cwd(),
+  on: readonly string[] = [],
+): TestProcess {
+  const [program, ...rest] = [...on, process.execPath, `${process.cwd()}/bin/receiver.js`, ...args];
+  const child = spawn(program!, rest, {
     cwd,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -39,8 +48,12 @@ export function spawnReceiver(args: string[], env: Record<string, string>, cwd =
 }
 
 /** Starts the built service in a process and waits until it is ready. */
-export async function spawnService(env: Record<string, string>, cwd?: string): Promise<TestProcess> {
-  const service = spawnReceiver(['start'], { PORT: '0', ...env }, cwd);
+export async function spawnService(
+  env: Record<string, string>,
+  cwd?: string,
+  on?: readonly string[],
+): Promise<TestProcess> {
+  const service = spawnReceiver(['start'], { PORT: '0', ...env }, cwd, on);
   const ready = await until(() => {
     if (service.child.exitCode !== null) throw new Error(`It ended: ${service.output()}`);
     return service

@@ -22,27 +22,33 @@ export interface TestRedis {
  * Starts a Redis server for this test.
  *
  * @param options of redis-server, such as `--appendonly yes`
+ * @param host default: this one; `on`: the start of the command line that runs a program there
  */
-export async function startRedis(options: string[] = []): Promise<TestRedis> {
+export async function startRedis(
+  options: string[] = [],
+  host: { address: string; on: readonly string[] } = { address: '127.0.0.1', on: [] },
+): Promise<TestRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'receiver-redis-'));
   const port = await freePort();
   const clients: Redis[] = [];
   const start = async () => {
-    const server = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', ...options];
-    redis.process = spawn(process.env.TEST_REDIS_SERVER!, server, { stdio: 'ignore' });
-    const probe = new Redis(port, { retryStrategy: () => 20, maxRetriesPerRequest: null });
+    const place = ['--port', String(port), '--bind', host.address, '--protected-mode', 'no', '--dir', folder];
+    const server = [process.env.TEST_REDIS_SERVER!, ...place, '--save', '', ...options];
+    const [program, ...args] = [...host.on, ...server];
+    redis.process = spawn(program!, args, { stdio: 'ignore' });
+    const probe = new Redis(port, host.address, { retryStrategy: () => 20, maxRetriesPerRequest: null });
     probe.on('error', () => {});
     await probe.ping();
     probe.disconnect();
   };
   const redis: TestRedis = {
-    url: `redis://127.0.0.1:${port}`,
+    url: `redis://${host.address}:${port}`,
     port,
     folder,
     process: undefined as unknown as ChildProcess,
     restart: start,
     client: () => {
-      const client = new Redis(port);
+      const client = new Redis(port, host.address);
       clients.push(client);
       return client;
     },
