@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { parseConfig } from '../src/config.ts';
 import { defaultConnections, divideConnections, fewestConnections, poolsOf } from '../src/connections.ts';
@@ -26,6 +27,21 @@ it('the pools of a role never have more connections than DATABASE_CONNECTIONS, a
       if (sum < databaseConnections) expect(divided).toEqual(largest);
     }),
   );
+});
+
+it('docs/database.md says how many connections each role needs', () => {
+  const text = readFileSync('docs/database.md', 'utf8');
+  const most = (role: (typeof roles)[number], redisUrl: string | undefined) => {
+    const config = { role, redisUrl, databaseConnections: defaultConnections };
+    const divided = divideConnections(config);
+    return poolsOf(config).reduce((total, name) => total + divided[name], 0);
+  };
+  for (const role of roles) {
+    expect(text).toMatch(
+      new RegExp(`\\| \`${role}\` +\\| ${most(role, undefined)} +\\| ${most(role, 'redis://a')} +\\|`),
+    );
+  }
+  expect(text).toContain(`(default ${defaultConnections}, at least ${fewestConnections})`);
 });
 
 it('a number of connections that is too small for a process is refused', () => {
