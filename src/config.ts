@@ -53,6 +53,9 @@ export function parseConfig(env: Environment, families: readonly FamilyPaths[]):
       `${missing.join(', ')} must be set too: sign-in by OpenID Connect needs ${oidc.join(', ')}`,
     );
   }
+  if (given.DIRECT_DATABASE_URL && !given.DATABASE_URL) {
+    problems.push('DATABASE_URL must be set too: DIRECT_DATABASE_URL is another address of that database');
+  }
   const config = parsed.success ? toConfig(parsed.data, families) : undefined;
   if (config) problems.push(...findPathProblems(config, given, families));
   if (!config || problems.length > 0) throw new InvalidConfiguration(problems);
@@ -100,6 +103,10 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: re
     logLevel: e.LOG_LEVEL,
     /** PostgreSQL; undefined: the embedded one in `dataDir`. */
     databaseUrl: e.DATABASE_URL,
+    /** The schema of the tables. */
+    databaseSchema: e.DATABASE_SCHEMA,
+    /** The same database without a connection pooler, for migrations and for the queue; undefined: `databaseUrl`. */
+    directDatabaseUrl: e.DIRECT_DATABASE_URL,
     /** The most connections of this process to PostgreSQL. */
     databaseConnections: e.DATABASE_CONNECTIONS,
     /** Redis for the queue; undefined: the queue is in PostgreSQL. */

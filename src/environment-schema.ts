@@ -140,6 +140,15 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     HOST: z.string().default('127.0.0.1'),
     PORT: integer(0, 65_535).default(8080),
     DATABASE_URL: databaseUrl.optional(),
+    DATABASE_SCHEMA: z
+      .string()
+      .regex(/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/, 'must have 1 to 63 letters a to z, digits and _')
+      .refine(
+        (name) => !['reporting', 'withheld', 'bullmq'].includes(name),
+        'is a schema that the service uses for other things',
+      )
+      .default('public'),
+    DIRECT_DATABASE_URL: databaseUrl.optional(),
     DATABASE_CONNECTIONS: integer(fewestConnections, 1_000).default(defaultConnections),
     REDIS_URL: redisUrl.optional(),
     QUEUE_PREFIX: z

@@ -47,21 +47,24 @@ export async function openStores(
   observe: CircuitDependencies['observe'],
   onStop: OnStop,
 ): Promise<Stores> {
-  const { redisUrl, queuePrefix } = config;
+  const { redisUrl, queuePrefix, databaseSchema: schema } = config;
   const connections = divideConnections(config);
   if (redisUrl) await checkRedis(redisUrl, queuePrefix, log);
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
-  const { databaseId, stop } = await prepareDatabase(databaseUrl, config, log);
+  const directUrl = config.directDatabaseUrl ?? databaseUrl;
+  const { databaseId, stop } = await prepareDatabase(directUrl, config, log);
   onStop(stop);
   const database = openDatabase(databaseUrl, log, {
     connections: connections.main,
     name: `receiver ${config.role}`,
+    schema,
     queryTimeoutMs: 30_000,
   });
   onStop(database.close);
   const applying = openDatabase(databaseUrl, log, {
     connections: connections.applying,
     name: 'receiver apply',
+    schema,
     queryTimeoutMs: 30_000,
     // A locked table must not delay work on the others.
     settings: { lock_timeout: 5_000, ...planForAnySize },
@@ -73,6 +76,7 @@ export async function openStores(
   const inboxDatabase = openDatabase(databaseUrl, log, {
     connections: connections.inbox,
     name: 'receiver inbox',
+    schema,
     queryTimeoutMs: databaseTimeoutMs,
     settings: { lock_timeout: databaseTimeoutMs * 0.8, synchronous_commit: 'on', ...planForAnySize },
   });
@@ -84,7 +88,7 @@ export async function openStores(
   }
   const backend = redisUrl
     ? redisBackend({ url: redisUrl, prefix: queuePrefix, databaseUrl, databaseId, log, observe })
-    : postgresBackend(databaseUrl, circuit, connections);
+    : postgresBackend(directUrl, circuit, connections);
   onStop(backend.close);
   const stopping = new AbortController();
   onStop(async () => stopping.abort());

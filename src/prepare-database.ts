@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'kysely';
-import type { Config } from './config.ts';
+import { type Kysely, sql } from 'kysely';
+import { type Config, InvalidConfiguration } from './config.ts';
 import { type Log, throttled } from './log.ts';
 import { prepareQueueTables } from './queue/postgres-backend.ts';
 import { checkTimezone } from './reporting/check-timezone.ts';
@@ -9,6 +9,7 @@ import { applyReportTimezone } from './reporting/timezone.ts';
 import { openDatabase } from './store/database.ts';
 import { isReadOnly, isUnavailable } from './store/faults.ts';
 import { migrate } from './store/migrate.ts';
+import type { Tables } from './store/tables.ts';
 
 const retryMs = 1_000;
 
@@ -65,18 +66,37 @@ async function prepareOnceBack(
   }
 }
 
-/** On separate connections: a migration may take longer than any other query. */
+/** @throws the database's error, or InvalidConfiguration */
 async function prepare(url: string, config: Config, log: Log): Promise<string> {
-  const { db, close } = openDatabase(url, log, { connections: 2, name: 'receiver migration' });
+  const { databaseId, migrations } = await prepareTables(url, config, log);
+  if (migrations.length > 0) log.info({ migrations }, 'database migrated');
+  return databaseId;
+}
+
+/**
+ * Migrates the database, prepares the queue's tables where the queue is in PostgreSQL, and applies the configuration of
+ * the reports. On separate connections: a migration may take longer than any other query.
+ *
+ * @param url without a connection pooler, if there is such an address
+ * @returns the database's id, and the names of the migrations that ran
+ * @throws the database's error, or InvalidConfiguration
+ */
+export async function prepareTables(
+  url: string,
+  config: Config,
+  log: Log,
+): Promise<{ databaseId: string; migrations: string[] }> {
+  const options = { name: 'receiver migration', schema: config.databaseSchema };
+  const { db, close } = openDatabase(url, log, { connections: 3, ...options });
   try {
     const migrations = await migrate(db, log);
-    if (migrations.length > 0) log.info({ migrations }, 'database migrated');
     if (!config.redisUrl) await prepareQueueTables(url);
     await checkTimezone(db, config.reportTimezone);
     await applyReportTimezone(db, config.reportTimezone, log);
     await applyReportPaths(db, config.paths);
-    const { rows } = await sql<{ id: string }>`select id from database_identity`.execute(db);
-    return rows[0]!.id;
+    const databaseId = await readId(db);
+    if (config.directDatabaseUrl) await requireSameDatabase(config.databaseUrl!, databaseId, options, log);
+    return { databaseId, migrations };
   } catch (error) {
     if (!isReadOnly(error)) throw error;
     throw new Error('The server of DATABASE_URL takes no writes: it is a standby, or set read-only', {
@@ -85,4 +105,27 @@ async function prepare(url: string, config: Config, log: Log): Promise<string> {
   } finally {
     await close();
   }
+}
+
+async function readId(db: Kysely<Tables>): Promise<string> {
+  const { rows } = await sql<{ id: string }>`select id from database_identity`.execute(db);
+  return rows[0]!.id;
+}
+
+/** @throws InvalidConfiguration where the address of the pooler leads to another database than the direct one */
+async function requireSameDatabase(
+  url: string,
+  id: string,
+  options: { name: string; schema: string },
+  log: Log,
+): Promise<void> {
+  const pooled = openDatabase(url, log, { connections: 1, ...options });
+  try {
+    if ((await readId(pooled.db)) === id) return;
+  } finally {
+    await pooled.close();
+  }
+  throw new InvalidConfiguration([
+    'DIRECT_DATABASE_URL and DATABASE_URL lead to different databases; they must be two addresses of the same',
+  ]);
 }

@@ -24,6 +24,7 @@ import { readiness } from './readiness.ts';
 import { startWorker } from './worker/worker.ts';
 
 export { preparePort } from './http/prepare-port.ts';
+export { prepareTables } from './prepare-database.ts';
 
 export interface Service {
   /** Its address; undefined for a worker. */
@@ -158,6 +159,7 @@ async function start(
       trustProxy,
       timezone: config.reportTimezone,
       databaseUrl,
+      databaseSchema: config.databaseSchema,
       connections,
       families,
       erasure: config.erasure,

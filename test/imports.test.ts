@@ -70,6 +70,7 @@ const allowed: Record<string, string[]> = {
       'intake',
       'metrics',
       'open-stores.ts',
+      'prepare-database.ts',
       'queue',
       'worker',
     ],

@@ -73,7 +73,7 @@ async function applyTogether(
   const inTransaction = () => runInTransaction(db, text, ids, dryRun);
   const rows =
     preparedOn && !dryRun
-      ? await queryPrepared<Result>(preparedOn, { name: nameOf(text), text, values: [ids] }, inTransaction)
+      ? await queryPrepared<Result>(preparedOn, { text, values: [ids] }, inTransaction)
       : await inTransaction();
   return { ...nothing, ...rows[0]! };
 }
@@ -130,15 +130,6 @@ export async function applyAgain(
   if (ids.length === 0) return 0;
   const query = CompiledQuery.raw(applyStatement(families, 'applied'), [ids]) as CompiledQuery<Result>;
   return (await tx.executeQuery(query)).rows[0]!.changed;
-}
-
-const names = new Map<string, string>();
-
-/** A name for each text; there is one for each set of families that are applied together. */
-function nameOf(text: string): string {
-  const name = names.get(text) ?? `apply-${names.size + 1}`;
-  names.set(text, name);
-  return name;
 }
 
 /**

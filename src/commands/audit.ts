@@ -133,6 +133,7 @@ function report(env: Environment, filter: AccessFilter): Promise<void> {
     const client = await pool.connect();
     try {
       const { sql, parameters } = patientsSeen(db, filter);
+      await client.query('begin read only'); // for the cursor
       const rows = client.query(new QueryStream(sql, [...parameters]));
       await pipeline(rows, csvWriter(patientColumns), process.stdout, { end: false });
     } finally {

@@ -12,7 +12,7 @@ import { addStartCommand, type ServiceModule } from './start.ts';
 /**
  * Adds the commands of the service.
  *
- * @param loadService loads the modules that only `start` needs, so that the other commands start faster
+ * @param loadService loads the modules that only `start` and `migrate` need, so that the other commands start faster
  */
 export function addServiceCommands(
   program: Command,
@@ -20,7 +20,7 @@ export function addServiceCommands(
   loadService: () => Promise<ServiceModule>,
 ): void {
   addStartCommand(program, env, loadService);
-  addMigrateCommand(program, env);
+  addMigrateCommand(program, env, loadService);
   addReplayCommand(program, env);
   addQuarantineCommand(program, env);
   addPatientCommand(program, env);

@@ -8,7 +8,7 @@ import { provideAdminToken } from './admin-token.ts';
 import { consoleToLog } from './console-to-log.ts';
 import { greeting } from './greeting.ts';
 
-/** The part of the composition that `start` uses. */
+/** The part of the composition that commands use. */
 export interface ServiceModule {
   preparePort: (config: Config) => Promise<Server | undefined>;
   startService: (
@@ -17,6 +17,8 @@ export interface ServiceModule {
     log: Log,
     options: { openapi: () => Promise<object>; reserved: Server | undefined; signal: AbortSignal },
   ) => Promise<{ url: string | undefined; stop: () => Promise<void> }>;
+  /** Prepares the tables as a start does. */
+  prepareTables: (url: string, config: Config, log: Log) => Promise<{ migrations: string[] }>;
   /** Creates the OpenAPI document. */
   openapi: (options: { families: readonly Family[]; signatureHeader: string }) => Promise<object>;
 }

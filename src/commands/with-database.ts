@@ -28,8 +28,9 @@ export async function withDatabase<T>(
   }
   const embedded = config.databaseUrl ? undefined : await startEmbeddedPostgres(config.dataDir, log);
   const database = openDatabase(embedded?.url ?? config.databaseUrl!, log, {
-    connections: 2,
+    connections: 3,
     name: 'receiver command',
+    schema: config.databaseSchema,
   });
   try {
     return await run({ config, database, log });

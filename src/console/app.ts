@@ -30,8 +30,8 @@ const pages = [
 
 /** All pages below /console. */
 export function openConsole(dependencies: ConsoleDependencies) {
-  const { adminToken, oidc, log, timezone, trustProxy, databaseUrl, connections } = dependencies;
-  const { close, ...store } = openStore(databaseUrl, connections, timezone, log);
+  const { adminToken, oidc, log, timezone, trustProxy } = dependencies;
+  const { close, ...store } = openStore(dependencies);
   const record = createRecordAccess(store.db, log);
   const provider = oidc && createProvider(oidc);
   const values = createSignedValues([adminToken, oidc?.clientSecret]);

@@ -1,5 +1,4 @@
 import type { Config } from '../config.ts';
-import type { Connections } from '../connections.ts';
 import type { Family } from '../families/index.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { Log } from '../log.ts';
@@ -8,19 +7,15 @@ import type { RateLimit } from '../rate-limit.ts';
 import type { Readiness } from '../readiness.ts';
 import type { RecordAccess } from './record-access.ts';
 import type { DownloadLimits } from './reports/csv.ts';
-import type { ConsoleStore } from './store.ts';
+import type { ConsoleStore, StoreOptions } from './store.ts';
 
 /** What the console needs; the composition root provides it. */
-export interface ConsoleDependencies {
+export interface ConsoleDependencies extends StoreOptions {
   /** Undefined: nobody signs in with it. */
   adminToken: string | undefined;
   oidc: Config['oidc'];
   /** The number of proxies in front. */
   trustProxy: number;
-  /** The IANA time zone that times are shown in. */
-  timezone: string;
-  databaseUrl: string;
-  connections: Pick<Connections, 'pages' | 'downloads'>;
   families: readonly Family[];
   /** Limits the failed sign-ins of an address. */
   attempts: Pick<RateLimit, 'consume'>;
@@ -29,7 +24,6 @@ export interface ConsoleDependencies {
   readiness: () => Promise<Readiness>;
   intake: Pick<Intake, 'replay'>;
   queue: Pick<DeliveryQueue, 'bullmq' | 'store'>;
-  log: Log;
 }
 
 /** What the routes of each page get. */

@@ -11,20 +11,26 @@ export interface ConsoleStore {
   close: () => Promise<void>;
 }
 
+export interface StoreOptions {
+  databaseUrl: string;
+  databaseSchema: string;
+  connections: Pick<Connections, 'pages' | 'downloads'>;
+  /** The IANA time zone that times are shown in. */
+  timezone: string;
+  log: Log;
+}
+
 const pageTimeoutMs = 5_000;
 const downloadTimeoutMs = 15 * 60_000;
 
 /** Separate connections, so that the console takes none from callbacks. */
-export function openStore(
-  url: string,
-  sizes: Pick<Connections, 'pages' | 'downloads'>,
-  timezone: string,
-  log: Log,
-): ConsoleStore {
+export function openStore(options: StoreOptions): ConsoleStore {
+  const { databaseUrl: url, databaseSchema: schema, connections: sizes, timezone, log } = options;
   const open = (name: string, connections: number, timeout: number) =>
     openDatabase(url, log, {
       connections,
       name,
+      schema,
       // Compiling a report's plan takes longer than running it.
       settings: { statement_timeout: timeout, jit: 'off', TimeZone: timezone },
     });

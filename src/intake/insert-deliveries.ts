@@ -60,7 +60,7 @@ export async function insertDeliveries(
   };
   const rows = await queryPrepared<{ id: string; result: AppendResult }>(
     pool,
-    { name: 'insert-deliveries', ...query },
+    query,
     async () => (await pool.query(query)).rows,
   );
   const results = new Map(rows.map(({ id, result }) => [id, result]));

@@ -1,5 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createPostgresBackend, Queue, type QueueBase, runMigrations, Worker } from 'bullmq';
+import {
+  assertSchemaCompatibility,
+  createPostgresBackend,
+  LATEST_SCHEMA_VERSION,
+  Queue,
+  type QueueBase,
+  runMigrations,
+  SchemaMigrationRequiredError,
+  Worker,
+} from 'bullmq';
 import type pg from 'pg';
 import type { Connections } from '../connections.ts';
 import type { Circuit } from '../store/circuit.ts';
@@ -8,6 +17,8 @@ import { createProcessor, type JobQueue, type JobWorker, type QueueBackend, queu
 import { ReconnectingPool } from './reconnecting-pool.ts';
 
 const retryMs = 500;
+/** How often an idle worker looks for jobs whose notification was lost. */
+const pollS = 1;
 
 /**
  * The queue in PostgreSQL.
@@ -42,7 +53,7 @@ export function postgresBackend(
       ),
     openWorker: (apply, options, signal) =>
       openReady<JobWorker>(() => {
-        const all = on(consumer, { ...options, autorun: false });
+        const all = on(consumer, { ...options, autorun: false, drainDelay: pollS });
         return new Worker(queueName, createProcessor(apply), all, createPostgresBackend as never);
       }, signal),
     close: async () => {
@@ -51,10 +62,43 @@ export function postgresBackend(
   };
 }
 
-/** Creates or upgrades BullMQ's tables. */
+/**
+ * Creates or upgrades BullMQ's tables, and lets the role `receiver_service` use them where it exists.
+ *
+ * @throws the database's error, also where this role may not do it
+ */
 export async function prepareQueueTables(url: string): Promise<void> {
-  await withClient(url, (client) => runMigrations(client));
+  await withClient(url, async (client) => {
+    if ((await readVersion(client)) !== LATEST_SCHEMA_VERSION) await runMigrations(client);
+    await client.query(grants);
+  });
 }
+
+/** Undefined where there are no tables. */
+async function readVersion(client: pg.Client): Promise<number | undefined> {
+  return assertSchemaCompatibility(client).catch((error) => {
+    if (error instanceof SchemaMigrationRequiredError) return undefined;
+    throw error;
+  });
+}
+
+// `create`, because BullMQ has a sequence for each queue.
+const grants = `
+do $$
+begin
+  if exists (
+    select from pg_roles r join pg_namespace n on n.nspname = 'bullmq'
+    where r.rolname = 'receiver_service' and pg_has_role(n.nspowner, 'usage') and not has_schema_privilege(r.oid, n.oid, 'usage')
+  ) then
+    grant usage, create on schema bullmq to receiver_service;
+    grant select, insert, update, delete on all tables in schema bullmq to receiver_service;
+    grant usage, select, update on all sequences in schema bullmq to receiver_service;
+    alter default privileges in schema bullmq
+      grant select, insert, update, delete on tables to receiver_service;
+    alter default privileges in schema bullmq grant usage, select, update on sequences to receiver_service;
+  end if;
+end
+$$`;
 
 // BullMQ's types expect a Redis connection; the queue and the worker have the same interface on both stores.
 const on = <Options extends object>(pool: pg.Pool, options: Options) => ({

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { InvalidConfiguration } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
 import { changeSchema } from '../store/change-schema.ts';
 import type { Tables } from '../store/tables.ts';
@@ -7,10 +8,11 @@ import type { Tables } from '../store/tables.ts';
  * Sets the time zone of the reports' days and hours. If it changes, the indexes on days are rebuilt while callbacks are
  * received; until then a report may miss rows near midnight. An interrupted rebuild is resumed.
  *
- * @param db with at least two connections
+ * @param db with at least three connections
  * @param zone a name of the IANA time zone database, such as Asia/Kolkata
  * @returns whether the zone has changed
- * @throws the database's error (22023) for an unknown zone; nothing has changed then
+ * @throws InvalidConfiguration where another role owns the tables; the database's error (22023) for an unknown zone; nothing
+ *   has changed then
  */
 export async function applyReportTimezone(
   db: Kysely<Tables>,
@@ -18,11 +20,18 @@ export async function applyReportTimezone(
   log: Pick<Log, 'warn'> = createLog('silent'),
 ): Promise<boolean> {
   const name = 'the time zone of the reports';
-  const { rows } = await sql<{ current: boolean }>`
-    select reporting.timezone() = ${zone} and not exists (select from stale_day_indexes) as current`.execute(
-    db,
-  );
-  if (rows[0]!.current) return false;
+  const { rows } = await sql<{ isCurrent: boolean; isOwner: boolean; owner: string; former: string }>`
+    select reporting.timezone() = ${zone} and not exists (select from stale_day_indexes) as "isCurrent",
+           pg_has_role(relowner, 'usage') as "isOwner", pg_get_userbyid(relowner) as owner, reporting.timezone() as former
+    from pg_class where oid = to_regclass('receipts')`.execute(db);
+  const { isCurrent, isOwner, owner, former } = rows[0]!;
+  if (isCurrent) return false;
+  if (!isOwner) {
+    throw new InvalidConfiguration([
+      `REPORT_TIMEZONE is ${zone}, and the indexes of this database are for ${former}: run \`receiver migrate\` with the role ` +
+        `${owner} and this REPORT_TIMEZONE, then start again`,
+    ]);
+  }
   return changeSchema(db, log, async (change) => {
     const changed = await change.transaction(name, (trx) => writeZone(trx, zone));
     // Leftovers of an interrupted rebuild.

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Tables } from './tables.ts';
 
 /** The number of a lock. */
-export const lockKey = (name: string) => sql`hashtext(${`receiver ${name}`})`;
+export const lockKey = (name: string) => sql`hashtext(${sql.lit(`receiver ${name}`)})`;
 
 /**
  * Runs a function under a lock that one process of a database can hold at a time. The lock belongs to an open

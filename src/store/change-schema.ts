@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { type ControlledTransaction, type Kysely, sql, type Transaction } from 'kysely';
 import type { Log } from '../log.ts';
 import { lockKey } from './advisory-lock.ts';
 import type { Tables } from './tables.ts';
@@ -11,7 +11,7 @@ const pauseMs = 1_000;
 const pollMs = 200;
 const reportEveryMs = 10_000;
 
-const turn = lockKey('schema');
+const lock = lockKey('schema');
 // lock_not_available, deadlock_detected
 const taken = new Set(['55P03', '40P01']);
 
@@ -29,7 +29,7 @@ export interface SchemaChange {
 /**
  * Changes the schema while callbacks are received. An advisory lock lets one process do so at a time.
  *
- * @param db with at least two connections
+ * @param db with at least three connections
  * @param log logs every ten seconds which sessions block the change
  * @throws the error of a step
  */
@@ -38,31 +38,29 @@ export async function changeSchema<T>(
   log: Pick<Log, 'warn'>,
   work: (change: SchemaChange) => Promise<T>,
 ): Promise<T> {
-  // Not in a transaction: `create index concurrently` would wait for one.
-  return db.connection().execute(async (session) => {
-    const watch = watcher(session, log);
-    await takeTurn(session, log);
-    try {
-      return await work({
-        transaction: (name, step) =>
-          repeat(() =>
-            db.transaction().execute(async (trx) => {
-              await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(trx);
-              return watch(name, trx, () => step(trx));
-            }),
-          ),
-        statement: (name, text) =>
-          repeat(() =>
-            db.connection().execute((other) => watch(name, other, () => sql.raw(text).execute(other))),
-          ),
-      });
-    } finally {
-      await sql`select pg_advisory_unlock(${turn})`
-        .execute(session)
-        // The lock ended with its connection.
-        .catch((error) => log.warn({ err: error }, 'the lock for schema changes was lost'));
-    }
-  });
+  const watch = watcher(db, log);
+  const turn = await takeTurn(db, log);
+  try {
+    return await work({
+      transaction: (name, step) =>
+        repeat(() =>
+          db.transaction().execute(async (trx) => {
+            await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(trx);
+            return watch(name, trx, () => step(trx));
+          }),
+        ),
+      statement: (name, text) =>
+        repeat(() =>
+          db.connection().execute((session) => watch(name, session, () => sql.raw(text).execute(session))),
+        ),
+    });
+  } finally {
+    await turn
+      .rollback()
+      .execute()
+      // The lock ended with its connection.
+      .catch((error) => log.warn({ err: error }, 'the lock for schema changes was lost'));
+  }
 }
 
 async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
@@ -107,11 +105,18 @@ function watcher(observer: Kysely<Tables>, log: Pick<Log, 'warn'>) {
   };
 }
 
-async function takeTurn(session: Kysely<Tables>, log: Pick<Log, 'warn'>): Promise<void> {
+/**
+ * The lock belongs to an open transaction, because a connection pooler may give each transaction another session. It has
+ * no snapshot, for whose end `create index concurrently` would wait: nothing else runs in it, and a statement with
+ * parameters would keep its own.
+ */
+async function takeTurn(db: Kysely<Tables>, log: Pick<Log, 'warn'>): Promise<ControlledTransaction<Tables>> {
   for (let reported = Number.NEGATIVE_INFINITY; ; await sleep(pollMs)) {
+    const trx = await db.startTransaction().setIsolationLevel('read committed').execute();
     const { rows } = await sql<{ mine: boolean }>`
-      select pg_try_advisory_lock(${turn}) as mine`.execute(session);
-    if (rows[0]!.mine) return;
+      select pg_try_advisory_xact_lock(${lock}) as mine`.execute(trx);
+    if (rows[0]!.mine) return trx;
+    await trx.rollback().execute();
     if (performance.now() - reported < reportEveryMs) continue;
     log.warn({}, 'waiting for another process that changes the schema');
     reported = performance.now();

@@ -18,14 +18,21 @@ export interface Database {
  *
  * @param url a PostgreSQL connection string
  * @param options `connections`: the pool's size; `name`: `application_name` in `pg_stat_activity`; `queryTimeoutMs`:
- *   see `openPool`; `settings`: of the sessions
+ *   see `openPool`; `schema`: of the tables, default `public`; `settings`: of the sessions
  */
 export function openDatabase(
   url: string,
   log: Log,
-  options: { connections: number; name: string; queryTimeoutMs?: number; settings?: SessionSettings },
+  options: {
+    connections: number;
+    name: string;
+    queryTimeoutMs?: number;
+    schema?: string | undefined;
+    settings?: SessionSettings;
+  },
 ): Database {
-  const { connections: max, name: application_name, queryTimeoutMs, settings } = options;
+  const { connections: max, name: application_name, queryTimeoutMs, schema } = options;
+  const settings = { ...options.settings, ...(schema && { search_path: schema }) };
   const timeout = queryTimeoutMs ? { query_timeout: queryTimeoutMs } : {};
   const config = { connectionString: url, max, application_name, settings, ...timeout };
   // Circuits and queries report the outage.

@@ -18,9 +18,11 @@ const ownFolder = join(import.meta.dirname, '../../db');
  * Callbacks are accepted meanwhile: a migration waits for a lock for at most half a second at a time. Only one process
  * migrates at a time.
  *
- * @param db with at least two connections
+ * @param db with at least three connections
  * @returns the names of the migrations that ran, and `reporting` if its files ran
- * @throws InvalidConfiguration if the database's encoding is not UTF8; the database's error, with the name of the
+ * Where another role owns the tables, nothing is run.
+ *
+ * @throws InvalidConfiguration if the database's encoding is not UTF8, or if the owner must run migrations; the database's error, with the name of the
  *   migration that failed; earlier migrations stay
  */
 export async function migrate(
@@ -33,34 +35,92 @@ export async function migrate(
   let at = '';
   try {
     await requireUtf8(db);
+    const due = findDue(await readDone(db), migrations, views);
+    const owner = await findOtherOwner(db);
+    if (owner) return leaveToOwner(owner, due, log);
+    const lacksGrants = await hasNewRole(db);
+    if (due.length === 0 && !lacksGrants) return [];
     return await changeSchema(db, log, async (change) => {
-      const done = await change.transaction('the list of migrations', readDone);
-      const known = new Set([...migrations.map(({ name }) => name), reporting]);
-      const unknown = [...done.keys()].filter((name) => !known.has(name));
-      if (unknown.length > 0) {
-        throw new Error(
-          `a newer version of the service has run ${unknown.join(', ')}; start that version or a later one`,
-        );
-      }
-      const ran = [];
-      for (const migration of migrations.filter(({ name }) => !done.has(name))) {
+      await change.transaction('the list of migrations', (trx) => createList(trx, migrations));
+      // Another process may have run some meanwhile.
+      const names = findDue(await readDone(db), migrations, views);
+      if (lacksGrants && !names.includes(reporting)) names.push(reporting);
+      for (const migration of migrations.filter(({ name }) => names.includes(name))) {
         at = ` (${migration.name})`;
         await run(change, migration, views);
-        ran.push(migration.name);
       }
-      // Of the migrations too: views may show every column of a table.
-      const checksum = checksumOf([...migrations, ...views]);
-      if (done.get(reporting) !== checksum) {
+      if (names.includes(reporting)) {
         at = ` (${reporting})`;
-        await applyReporting(change, views, checksum);
-        ran.push(reporting);
+        await applyReporting(change, views, checksumOf([...migrations, ...views]));
       }
-      return ran;
+      return names;
     });
   } catch (error) {
     if (error instanceof InvalidConfiguration) throw error;
     throw new Error(`The database could not be migrated${at}`, { cause: error });
   }
+}
+
+/** The checksums of what was run, by name; null: not known. */
+type Done = ReadonlyMap<string, string | null>;
+
+/**
+ * The names of the migrations to run, in order, and `reporting` if its files changed.
+ *
+ * @throws Error if a newer version has migrated the database, or if a migration was edited after it was run
+ */
+function findDue(done: Done, migrations: readonly SqlFile[], views: readonly SqlFile[]): string[] {
+  const known = new Set([...migrations.map(({ name }) => name), reporting]);
+  const unknown = [...done.keys()].filter((name) => !known.has(name));
+  if (unknown.length > 0) {
+    throw new Error(
+      `a newer version of the service has run ${unknown.join(', ')}; start that version or a later one`,
+    );
+  }
+  const edited = migrations.filter(
+    (file) => (done.get(file.name) ?? checksumOf([file])) !== checksumOf([file]),
+  );
+  if (edited.length > 0) {
+    throw new Error(
+      `db/migrations has another text of ${edited.map(({ name }) => name).join(', ')} than the one that was run here; ` +
+        'restore the files of the release, and put changes into a new migration',
+    );
+  }
+  const due = migrations.map(({ name }) => name).filter((name) => !done.has(name));
+  // Of the migrations too: views may show every column of a table.
+  const changed = done.get(reporting) !== checksumOf([...migrations, ...views]);
+  return changed ? [...due, reporting] : due;
+}
+
+/** The owner of the tables, unless this role may change them; undefined where there are none. */
+async function findOtherOwner(db: Kysely<Tables>): Promise<string | undefined> {
+  const { rows } = await sql<{ owner: string }>`
+    select pg_get_userbyid(relowner) as owner from pg_class
+    where oid = to_regclass('receiver_migrations') and not pg_has_role(relowner, 'usage')`.execute(db);
+  return rows[0]?.owner;
+}
+
+/** Whether the role of the service was created after the files of db/reporting were run, so that it has no rights yet. */
+async function hasNewRole(db: Kysely<Tables>): Promise<boolean> {
+  const { rows } = await sql<{ isNew: boolean }>`
+    select exists (
+      select from pg_roles join pg_namespace on nspname = current_schema()
+      where rolname = 'receiver_service' and not has_schema_privilege(rolname, nspname, 'usage')
+    ) as "isNew"`.execute(db);
+  return rows[0]!.isNew;
+}
+
+/** @throws InvalidConfiguration where the owner must run migrations first; without the newest reports, the service can run */
+function leaveToOwner(owner: string, due: readonly string[], log: Pick<Log, 'warn'>): [] {
+  if (due.length === 0) return [];
+  if (due.some((name) => name !== reporting)) {
+    throw new InvalidConfiguration([
+      `DATABASE_URL has a role that may not change the tables, and they lack ${due.join(', ')}: run \`receiver migrate\` ` +
+        `with the role ${owner}, then start again`,
+    ]);
+  }
+  log.warn({ owner }, 'the reports are those of another version, until their owner runs `receiver migrate`');
+  return [];
 }
 
 /**
@@ -81,9 +141,12 @@ async function requireUtf8(db: Kysely<Tables>): Promise<void> {
   ]);
 }
 
-async function run(change: SchemaChange, { name, text }: SqlFile, views: SqlFile[]): Promise<void> {
+async function run(change: SchemaChange, file: SqlFile, views: SqlFile[]): Promise<void> {
+  const { name, text } = file;
   const markDone = (trx: Transaction<Tables>) =>
-    sql`insert into receiver_migrations (name) values (${name})`.execute(trx);
+    sql`insert into receiver_migrations (name, checksum) values (${name}, ${checksumOf([file])})`.execute(
+      trx,
+    );
   if (text.startsWith('-- no transaction\n')) {
     const statements = text.split(/;\s*$/m).filter((statement) => /^\s*[^\s-]/m.test(statement));
     for (const statement of statements) await change.statement(name, statement);
@@ -96,18 +159,36 @@ async function run(change: SchemaChange, { name, text }: SqlFile, views: SqlFile
   }
 }
 
-/** The migrations that ran, with their checksums; `reporting` is the entry of the views and functions. */
-async function readDone(trx: Transaction<Tables>): Promise<Map<string, string | null>> {
-  const { rows } = await sql<{ exists: boolean; former: boolean; foreign: boolean }>`
+/** What was run; `reporting` is the entry of the views and functions. */
+async function readDone(db: Kysely<Tables>): Promise<Done> {
+  const { rows } = await sql<{ list: string | null }>`
+    select coalesce(to_regclass('receiver_migrations')::text, (
+      -- The first builds of 1.0.0 gave it this name, which other migrators use too, without checksums.
+      select attrelid::regclass::text from pg_attribute
+      where attrelid = to_regclass('schema_migrations') and attname = 'checksum' and not attisdropped
+    )) as list`.execute(db);
+  const { list } = rows[0]!;
+  if (!list) return new Map();
+  const done = await sql<{ name: string; checksum: string | null }>`
+    select name, checksum from ${sql.raw(list)}`.execute(db);
+  return new Map(done.rows.map(({ name, checksum }) => [name, checksum]));
+}
+
+/** Creates the schema and the list of migrations where they are missing, and notes the checksums that are. */
+async function createList(trx: Transaction<Tables>, migrations: readonly SqlFile[]): Promise<void> {
+  const { rows } = await sql<{ schema: string; isMissing: boolean }>`
+    select current_setting('search_path') as schema, current_schema() is null as "isMissing"`.execute(trx);
+  const { schema, isMissing } = rows[0]!;
+  if (isMissing) await sql`create schema if not exists ${sql.id(schema)}`.execute(trx);
+  const { rows: found } = await sql<{ exists: boolean; former: boolean; foreign: boolean }>`
     select to_regclass('receiver_migrations') is not null as exists,
            exists (
              select from pg_attribute
              where attrelid = to_regclass('schema_migrations') and attname = 'checksum' and not attisdropped
            ) as former,
            to_regclass('deliveries') is not null as foreign`.execute(trx);
-  const { exists, former, foreign } = rows[0]!;
+  const { exists, former, foreign } = found[0]!;
   if (!exists && former) {
-    // The first builds of 1.0.0 gave it this name, which other migrators use too, without checksums.
     await sql.raw('alter table schema_migrations rename to receiver_migrations').execute(trx);
   } else if (!exists) {
     if (foreign) {
@@ -123,17 +204,20 @@ async function readDone(trx: Transaction<Tables>): Promise<Map<string, string | 
         run_at   timestamptz not null default now()
       );
       comment on table receiver_migrations is 'The migrations that were run, and ${reporting}: the views and functions';
-      comment on column receiver_migrations.checksum is 'Of the views and functions, which are run again when it changes; null: a migration, which is run once'`;
+      comment on column receiver_migrations.checksum is 'SHA-256 of the text; null: not known'`;
     await sql.raw(create).execute(trx);
   }
-  const done = await sql<{ name: string; checksum: string | null }>`
-    select name, checksum from receiver_migrations`.execute(trx);
-  return new Map(done.rows.map(({ name, checksum }) => [name, checksum]));
+  for (const file of migrations) {
+    await sql`
+      update receiver_migrations set checksum = ${checksumOf([file])}
+      where name = ${file.name} and checksum is null`.execute(trx);
+  }
 }
 
 function checksumOf(files: readonly SqlFile[]): string {
   const hash = createHash('sha256');
-  for (const { name, text } of files) hash.update(`${name}\0${text}\0`);
+  // A checkout on Windows may have other line ends.
+  for (const { name, text } of files) hash.update(`${name}\0${text.replaceAll('\r\n', '\n')}\0`);
   return hash.digest('hex');
 }
 

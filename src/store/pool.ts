@@ -1,12 +1,15 @@
 import pg from 'pg';
 import { DatabaseClient } from './client.ts';
+import { applyInTransactions } from './transaction-settings.ts';
 
 /** Settings of PostgreSQL for a session, such as `statement_timeout` in milliseconds. */
 export type SessionSettings = Record<string, string | number>;
 
+/** The schema of the tables, unless another is configured. */
+const defaultSchema = 'public';
+
 // The code relies on these, whatever is set for the server, the database or the role.
 const required: SessionSettings = {
-  search_path: 'public',
   DateStyle: 'ISO, MDY',
   IntervalStyle: 'postgres',
   bytea_output: 'hex',
@@ -19,6 +22,12 @@ const required: SessionSettings = {
   transaction_timeout: 0,
   idle_in_transaction_session_timeout: 0,
   idle_session_timeout: 0,
+};
+
+type Connected = pg.ClientBase & {
+  processID?: number | null;
+  /** The process id of its last session, where a pooler gives it one for each transaction. */
+  sessionOfPooler?: number;
 };
 
 /** Of opening a connection, and of its first query. */
@@ -48,9 +57,9 @@ export function openPool<P extends pg.Pool = pg.Pool>(
   pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', onError);
   pool.on('release', (error, client) => {
-    const { processID } = client as { processID?: number | null };
-    if ((error as Error | undefined)?.message === 'Query read timeout' && processID) {
-      void cancel(config.connectionString, client as unknown as pg.Client, processID);
+    const { processID, sessionOfPooler = processID } = client as Connected;
+    if ((error as Error | undefined)?.message === 'Query read timeout' && sessionOfPooler) {
+      void cancel(config.connectionString, client as unknown as pg.Client, sessionOfPooler);
     }
   });
   return pool;
@@ -99,18 +108,27 @@ export async function withClient<T>(url: string, run: (client: pg.Client) => Pro
 
 /**
  * Applies the settings of a new connection by a query, because a connection pooler such as PgBouncer rejects start-up
- * options.
+ * options. Behind a pooler, where the session may be another one for each transaction, they are applied in each
+ * transaction instead.
  *
  * @param settings override those of every connection
  * @throws the database's error
  */
-async function applySettings(client: pg.ClientBase, settings: SessionSettings = {}): Promise<void> {
-  const all = { ...required, ...settings };
-  await client.query({
-    // Older versions lack some of them.
-    text: `select set_config(name, value, false) from unnest($1::text[], $2::text[]) as given (name, value)
+async function applySettings(client: Connected, settings: SessionSettings = {}): Promise<void> {
+  const all = { search_path: defaultSchema, ...required, ...settings };
+  const { rows } = await client.query({
+    // Older versions lack some settings. A pooler invents the process id that it gives to its clients.
+    text: `select pg_backend_pid() = $3 as is_direct, array_agg(name) as known,
+             count(set_config(name, value, false)) filter (where pg_backend_pid() = $3)
+           from unnest($1::text[], $2::text[]) as given (name, value)
            where current_setting(name, true) is not null`,
-    values: [Object.keys(all), Object.values(all).map(String)],
+    values: [Object.keys(all), Object.values(all).map(String), client.processID],
     query_timeout: connectTimeoutMs,
   } as pg.QueryConfig);
+  const { is_direct, known } = rows[0] as { is_direct: boolean; known: string[] };
+  if (is_direct) return;
+  const usable = Object.fromEntries(Object.entries(all).filter(([name]) => known.includes(name)));
+  applyInTransactions(client, usable, (processId) => {
+    client.sessionOfPooler = processId;
+  });
 }

@@ -1,9 +1,22 @@
+import { createHash } from 'node:crypto';
 import pg from 'pg';
 
 // duplicate_prepared_statement, invalid_sql_statement_name: the statement was not executed.
 const notPrepared = new Set(['42P05', '26000']);
 
 const unsupported = new WeakSet<pg.Pool>();
+
+const names = new Map<string, string>();
+
+/** A name that belongs to this text alone: behind a pooler, statements of other processes have names in the same session. */
+function nameOf(text: string): string {
+  let name = names.get(text);
+  if (!name) {
+    name = createHash('sha256').update(text).digest('base64url');
+    names.set(text, name);
+  }
+  return name;
+}
 
 /**
  * Runs a prepared statement, or `otherwise` where there can be none: a connection pooler that gives each transaction
@@ -13,12 +26,12 @@ const unsupported = new WeakSet<pg.Pool>();
  */
 export async function queryPrepared<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
-  query: pg.QueryConfig & { name: string; query_timeout?: number },
+  query: pg.QueryConfig & { query_timeout?: number },
   otherwise: () => Promise<Row[]>,
 ): Promise<Row[]> {
   if (unsupported.has(pool)) return otherwise();
   try {
-    return (await pool.query<Row>(query)).rows;
+    return (await pool.query<Row>({ ...query, name: nameOf(query.text) })).rows;
   } catch (error) {
     if (!(error instanceof pg.DatabaseError && notPrepared.has(error.code!))) throw error;
     unsupported.add(pool);

@@ -85,7 +85,8 @@ it.each(poolers)('through a pooler that %s, deliveries are stored once', async (
   const insert = (callback: object) => insertDeliveries(connection, [deliveryOf(callback as never)]);
   const [first, second] = callbacks(0, 1);
   expect(await insert(first!)).toEqual(['accepted']);
-  await disturb('insert-deliveries');
+  const [statement] = (await connection.query('select name from pg_prepared_statements')).rows;
+  await disturb(statement.name);
   expect(await insert(second!)).toEqual(['accepted']);
   expect(await insert(second!)).toEqual(['duplicate']);
 });

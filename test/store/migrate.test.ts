@@ -38,6 +38,7 @@ it('a failed migration changes nothing and is named in the error; the migrations
         { name: '0004_patient_indexes' },
         { name: '0005_families' },
         { name: '0006_family_indexes' },
+        { name: '0007_schema' },
         { name: '9001_first' },
       ]);
       expect(await other.rows(`select to_regclass('second') as second`)).toEqual([{ second: null }]);
@@ -235,6 +236,7 @@ it('the lists that other migrators keep in the same schema are left alone', asyn
       '0004_patient_indexes',
       '0005_families',
       '0006_family_indexes',
+      '0007_schema',
       'reporting',
     ]);
     expect(await migrate(other.db)).toEqual([]);

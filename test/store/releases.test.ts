@@ -165,6 +165,7 @@ it('the list of migrations is found under its first name, too', async () => {
       '0004_patient_indexes',
       '0005_families',
       '0006_family_indexes',
+      '0007_schema',
       'reporting',
     ]);
     expect(await migrate(database.db)).toEqual([]);

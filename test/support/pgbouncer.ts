@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { chmod, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../../src/store/embedded/free-port.ts';
+import { withClient } from '../../src/store/pool.ts';
+import { findProgram } from './programs.ts';
+import { until } from './until.ts';
+
+export interface PgBouncer {
+  /** The address of a database through it, with the name and password of `url`. */
+  through: (url: string) => string;
+  stop: () => Promise<void>;
+}
+
+/**
+ * Starts PgBouncer in transaction mode, in front of the server of a database.
+ *
+ * @param url of a database; its name and password are those of PgBouncer's clients too
+ * @param settings more lines of its section `pgbouncer`
+ */
+export async function startPgBouncer(url: string, settings: string[] = []): Promise<PgBouncer> {
+  const { hostname, port, username, password } = new URL(url);
+  const folder = mkdtempSync(join(tmpdir(), 'pgbouncer-'));
+  const listenPort = await freePort();
+  await writeFile(join(folder, 'users'), `"${username}" "${decodeURIComponent(password)}"\n`);
+  const configuration = join(folder, 'pgbouncer.ini');
+  await writeFile(
+    configuration,
+    [
+      '[databases]',
+      `* = host=${hostname} port=${port}`,
+      '[pgbouncer]',
+      'listen_addr = 127.0.0.1',
+      `listen_port = ${listenPort}`,
+      'unix_socket_dir =',
+      'auth_type = trust',
+      `auth_file = ${join(folder, 'users')}`,
+      'pool_mode = transaction',
+      'default_pool_size = 10',
+      'max_client_conn = 500',
+      ...settings,
+    ].join('\n'),
+  );
+  await chmod(folder, 0o755);
+  // It does not run as root.
+  const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
+  const bouncer: ChildProcess = spawn(findProgram('pgbouncer'), [...user, configuration], {
+    stdio: 'ignore',
+  });
+  const exited = once(bouncer, 'exit');
+  const through = (of: string) =>
+    Object.assign(new URL(of), { hostname: '127.0.0.1', port: listenPort }).href;
+  await until(async () => {
+    if (bouncer.exitCode !== null) throw new Error(`PgBouncer ended with ${bouncer.exitCode}.`);
+    return withClient(through(url), async () => true).catch(() => false);
+  });
+  return {
+    through,
+    stop: async () => {
+      bouncer.kill('SIGINT');
+      await exited;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
