@@ -57,7 +57,8 @@ export async function migrate(
     });
   } catch (error) {
     if (error instanceof InvalidConfiguration) throw error;
-    throw new Error(`The database could not be migrated${at}`, { cause: error });
+    const advice = (error as { code?: string }).code === '42501' ? ': run `receiver migrate` with the owner of the database' : '';
+    throw new Error(`The database could not be migrated${at}${advice}`, { cause: error });
   }
 }
 

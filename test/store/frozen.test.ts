@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { migrate } from '../../src/store/migrate.ts';
+import { createDatabase } from '../support/database.ts';
+import { withSchema } from '../support/schema.ts';
+
+/** Add a line for a new migration; never change one. */
+const frozen: Record<string, string> = {
+  '0001_tables.sql': '93c73c2fc309862f',
+  '0002_write_once.sql': 'bca08e5cb9d74f58',
+  '0003_privacy.sql': '2dbd9e7f7c19c819',
+  '0004_patient_indexes.sql': 'b16bf0a05f1a02d4',
+  '0005_families.sql': 'a20e15ad1a2462b3',
+  '0006_family_indexes.sql': '810e48e45803cee4',
+  '0007_schema.sql': '63173edfc6bdc6c9',
+};
+
+it('no migration is edited once it is released', () => {
+  const files = readdirSync('db/migrations').sort();
+  const hashes = files.map((name) => {
+    const text = readFileSync(`db/migrations/${name}`, 'utf8');
+    return [name, createHash('sha256').update(text).digest('hex').slice(0, 16)];
+  });
+  expect(Object.fromEntries(hashes)).toEqual(frozen);
+});
+
+it('a start on a database where a migration was run with another text ends with what to do', async () => {
+  const database = await createDatabase();
+  try {
+    await withSchema({ 'migrations/9001_more.sql': 'create table more ();' }, (folder) =>
+      migrate(database.db, undefined, folder),
+    );
+    await withSchema({ 'migrations/9001_more.sql': 'create table another ();' }, async (folder) => {
+      await expect(migrate(database.db, undefined, folder)).rejects.toThrow(
+        expect.objectContaining({
+          cause: expect.objectContaining({ message: expect.stringMatching(/9001_more.*restore the files/) }),
+        }),
+      );
+    });
+  } finally {
+    await database.close();
+  }
+});
+
+it('the checksums of migrations that a former version has run are noted by the next migration', async () => {
+  const database = await createDatabase();
+  try {
+    await database.rows(`update receiver_migrations set checksum = null where name < '0005'`);
+    await withSchema({ 'migrations/9001_more.sql': 'create table more ();' }, (folder) =>
+      migrate(database.db, undefined, folder),
+    );
+    expect(await database.rows('select name from receiver_migrations where checksum is null')).toEqual([]);
+  } finally {
+    await database.close();
+  }
+});

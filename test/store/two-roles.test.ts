@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs';
+import { parseConfig } from '../../src/config.ts';
+import { families } from '../../src/families/index.ts';
+import { createLog } from '../../src/log.ts';
+import { prepareTables } from '../../src/prepare-database.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { withClient } from '../../src/store/pool.ts';
+import { adminToken, signInTo } from '../console/visitor.ts';
+import { paths, receiptCallback, samples } from '../support/callbacks.ts';
+import { spawnReceiver } from '../support/process.ts';
+import { openRedis, type TestRedis } from '../support/redis.ts';
+import { withSchema } from '../support/schema.ts';
+import { post, startTestService } from '../support/service.ts';
+import { startPrimary, type TestServer } from '../support/standby.ts';
+import { until } from '../support/until.ts';
+
+const silent = createLog('silent');
+// The recipe for administrators.
+const recipe = /## Two roles.*?```sql\n(.*?)```/s.exec(readFileSync('docs/database.md', 'utf8'))![1]!;
+
+const patient = '161467756044204';
+
+let server: TestServer;
+let redis: Pick<TestRedis, 'url' | 'stop'>;
+beforeAll(async () => {
+  redis = await openRedis();
+  server = await startPrimary(); // its own, because roles belong to a server
+  const statements = recipe.replaceAll('…', 'secret').replace(/--.*/g, '').split(';');
+  for (const statement of statements.filter((text) => text.trim() && !text.includes('create database'))) {
+    await server.rows(statement);
+  }
+});
+afterAll(async () => {
+  await server.stop();
+  await redis.stop();
+});
+
+describe.each([
+  ['redis', 'public'],
+  ['postgresql', 'clinic'],
+])('with the queue on %s and the tables in the schema %s', (backend, schema) => {
+  const name = `of_${backend}`;
+  const urlOf = (user: string) =>
+    Object.assign(new URL(server.url), { username: user, password: 'secret', pathname: `/${name}` }).href;
+  const owner = () => urlOf('receiver_owner');
+  const app = () => urlOf('receiver_app');
+  const env = (url: string) => ({
+    DATABASE_URL: url,
+    DATABASE_SCHEMA: schema,
+    ...(backend === 'redis' ? { REDIS_URL: redis.url } : {}),
+  });
+  const asOwner = async (query: string) =>
+    withClient(owner(), async (client) => (await client.query(query)).rows);
+  const asService = async (query: string) =>
+    withClient(app(), async (client) => (await client.query(query)).rows);
+
+  beforeAll(() => server.rows(/create database.*?;/s.exec(recipe)![0].replace(' receiver ', ` ${name} `)));
+
+  it('the role of the service cannot prepare an empty database, and is told who can', async () => {
+    const url = app();
+    await expect(prepareTables(url, parseConfig(env(url), families), silent)).rejects.toThrow(
+      /run `receiver migrate` with the owner of the database/,
+    );
+  });
+
+  it('the owner prepares everything, and the role of the service does everything else', async () => {
+    const url = owner();
+    const { migrations } = await prepareTables(url, parseConfig(env(url), families), silent);
+    expect(migrations).toContain('reporting');
+    const service = await startTestService({
+      databaseUrl: app(),
+      databaseSchema: schema,
+      redisUrl: backend === 'redis' ? redis.url : undefined,
+      adminToken,
+      sweep: { everyMs: 200, olderThanMs: 0 },
+    });
+    const count = async (status: string) =>
+      Number(
+        (await asOwner(`select count(*) from ${schema}.deliveries where status = '${status}'`))[0].count,
+      );
+    try {
+      const callbacks = Object.entries(samples);
+      for (const [family, sample] of callbacks) {
+        const path = (paths as Record<string, string>)[family] ?? '/events';
+        expect([family, (await post(service.url + path, sample())).status]).toEqual([family, 200]);
+      }
+      expect((await post(service.url + paths.receipt, '{"event":')).status).toBe(400);
+      // A second version.
+      const changed = receiptCallback({ event_time: Date.now() + 1000 });
+      expect((await post(service.url + paths.receipt, changed)).status).toBe(200);
+      await until(async () => (await count('applied')) > callbacks.length && (await count('received')) === 0);
+      const visitor = await signInTo(service.url);
+      for (const page of ['/', '/deliveries', '/reports/receipts', '/quarantine', '/patients']) {
+        expect([page, (await visitor.get(page)).status]).toEqual([page, 200]);
+      }
+    } finally {
+      await service.stop();
+    }
+    let retention = {};
+    const run = async (...args: string[]) => {
+      const command = spawnReceiver(args, { ...env(app()), ...retention });
+      return [args[0], await command.end(), command.output()];
+    };
+    expect(await run('retention', 'run', '--dry-run')).toEqual([
+      'retention',
+      expect.anything(),
+      expect.any(String),
+    ]);
+    expect(await run('audit', 'verify')).toEqual(['audit', 0, expect.any(String)]);
+    expect(await run('replay', '--status', 'applied')).toEqual(['replay', 0, expect.any(String)]);
+    expect(await run('patient', 'erase', patient, '--yes')).toEqual(['patient', 0, expect.any(String)]);
+    expect(await asOwner('select count(*)::int > 0 as some from withheld.records')).toEqual([{ some: true }]);
+    retention = { RETENTION: 'receipt=1d,consent_form=1d,appointment=1d,quarantine=1d,bodies=1d' };
+    expect(await run('retention')).toEqual(['retention', 0, expect.any(String)]);
+    await asService(`delete from ${schema}.deliveries`);
+    expect(await asOwner(`select count(*)::int from ${schema}.applied_deliveries`)).toEqual([{ count: 0 }]);
+  });
+
+  it.each([
+    ['create a table', () => `create table ${schema}.made ()`],
+    ['drop a table', () => `drop table ${schema}.inbox`],
+    ['change a callback', () => `update ${schema}.inbox set event = 'other'`],
+    ['change the access log', () => `delete from ${schema}.access_log`],
+    ['change the list of migrations', () => `delete from ${schema}.receiver_migrations`],
+    ['change the salt', () => `update ${schema}.erasure_salt set salt = ''`],
+    ['change the reports', () => 'create view reporting.made as select 1'],
+    ['change the time zone of the reports', () => `select reporting.write_zone('UTC')`],
+    ['create a schema', () => 'create schema made'],
+  ])('the role of the service may not %s', async (_, statement) => {
+    await expect(asService(statement())).rejects.toMatchObject({ code: '42501' });
+  });
+
+  it('a start that lacks migrations, or has another time zone, ends with what the owner has to do', async () => {
+    const open = (url: string) => openDatabase(url, silent, { connections: 3, name: 'test', schema });
+    const database = open(app());
+    try {
+      expect(await migrate(database.db)).toEqual([]);
+      await withSchema({ 'migrations/9001_more.sql': 'create table more ();' }, async (folder) => {
+        await expect(migrate(database.db, undefined, folder)).rejects.toMatchObject({
+          problems: [
+            expect.stringMatching(/lack 9001_more.*run `receiver migrate` with the role receiver_owner/),
+          ],
+        });
+      });
+      // Those of another release, as during a rolling update.
+      await withSchema(
+        { 'reporting/9_more.sql': 'create view reporting.more as select;' },
+        async (folder) => {
+          const said: string[] = [];
+          const log = { warn: (_: object, message: string) => void said.push(message) };
+          expect(await migrate(database.db, log as never, folder)).toEqual([]);
+          expect(said).toEqual([expect.stringMatching(/until their owner runs/)]);
+        },
+      );
+      const config = parseConfig({ ...env(app()), REPORT_TIMEZONE: 'UTC' }, families);
+      await expect(prepareTables(app(), config, silent)).rejects.toMatchObject({
+        problems: [
+          expect.stringMatching(
+            /run `receiver migrate` with the role receiver_owner and this REPORT_TIMEZONE/,
+          ),
+        ],
+      });
+    } finally {
+      await database.close();
+    }
+  });
+});
