@@ -5,6 +5,7 @@ import { addClientCommands } from './client/commands/index.ts';
 import { addServiceCommands } from './commands/index.ts';
 import { printable } from './commands/printable.ts';
 import { InvalidConfiguration } from './config.ts';
+import { addDoctorCommand } from './doctor/index.ts';
 import { addSandboxCommands } from './sandbox/commands.ts';
 
 const EX_CONFIG = 78;
@@ -23,6 +24,7 @@ addServiceCommands(program, process.env, async () => ({
     return openApiDocument({ ...options, version, service: await import('./client/index.ts') });
   },
 }));
+addDoctorCommand(program, process.env);
 addClientCommands(program, process.env);
 addSandboxCommands(program, process.env);
 

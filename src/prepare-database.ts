@@ -107,13 +107,14 @@ export async function prepareTables(
   }
 }
 
-async function readId(db: Kysely<Tables>): Promise<string> {
+/** The id of a database with the service's tables. */
+export async function readId(db: Kysely<Tables>): Promise<string> {
   const { rows } = await sql<{ id: string }>`select id from database_identity`.execute(db);
   return rows[0]!.id;
 }
 
 /** @throws InvalidConfiguration where the address of the pooler leads to another database than the direct one */
-async function requireSameDatabase(
+export async function requireSameDatabase(
   url: string,
   id: string,
   options: { name: string; schema: string },

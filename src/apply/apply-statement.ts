@@ -1,6 +1,6 @@
 import { type Family, namesInData, readField } from '../families/index.ts';
 import { erasureGate } from '../store/erasure-gate.ts';
-import type { SessionSettings } from '../store/pool.ts';
+import type { SessionSettings } from '../store/transaction-settings.ts';
 import type { DeliveryStatus } from '../store/tables.ts';
 
 export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;

@@ -30,7 +30,7 @@ const pages = [
 
 /** All pages below /console. */
 export function openConsole(dependencies: ConsoleDependencies) {
-  const { adminToken, oidc, log, timezone, trustProxy } = dependencies;
+  const { adminToken, oidc, log, trustProxy } = dependencies;
   const { close, ...store } = openStore(dependencies);
   const record = createRecordAccess(store.db, log);
   const provider = oidc && createProvider(oidc);

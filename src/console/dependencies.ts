@@ -1,7 +1,6 @@
 import type { Config } from '../config.ts';
 import type { Family } from '../families/index.ts';
 import type { Intake } from '../intake/intake.ts';
-import type { Log } from '../log.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import type { Readiness } from '../readiness.ts';

@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import type { Log } from '../log.ts';
 import { withTimeout } from '../with-timeout.ts';
 import { connectTimeoutMs, openSingle, parseRedisUrl, type RedisAddress } from './redis.ts';
@@ -17,24 +18,35 @@ const timeoutMs = 3 * connectTimeoutMs;
  * @throws RedisUnusable
  */
 export async function checkRedis(url: string, prefix: string, log: Log): Promise<void> {
-  const address = parseRedisUrl(url);
-  const isCluster = address.kind === 'cluster';
-  const nodes: RedisAddress[] = isCluster
-    ? address.nodes.map((node) => ({ ...address, kind: 'single', nodes: [node] }))
-    : [address];
+  const isCluster = parseRedisUrl(url).kind === 'cluster';
   await Promise.all(
-    nodes.map(async (node) => {
+    serversOf(url).map(async (server) => {
       try {
-        await checkNode(node, isCluster, `{${prefix}}:check`);
+        await withServer(server, (client) => checkPermissions(client, isCluster, checkKey(prefix)));
       } catch (error) {
         if (error instanceof RedisUnusable) throw error;
-        log.warn({ err: error, redis: node.nodes }, 'Redis is unavailable; the service starts and retries');
+        log.warn({ err: error, redis: server.nodes }, 'Redis is unavailable; the service starts and retries');
       }
     }),
   );
 }
 
-async function checkNode(address: RedisAddress, isCluster: boolean, key: string): Promise<void> {
+/** The key of `checkPermissions`. */
+export const checkKey = (prefix: string) => `{${prefix}}:check`;
+
+/** Each node of a cluster in REDIS_URL, or the one server that it leads to. */
+export function serversOf(url: string): RedisAddress[] {
+  const address = parseRedisUrl(url);
+  if (address.kind !== 'cluster') return [address];
+  return address.nodes.map((node) => ({ ...address, kind: 'single', nodes: [node] }));
+}
+
+/**
+ * Runs a function on a connection of its own.
+ *
+ * @throws RedisUnusable, the cause of a failed connection, or the function's error
+ */
+export async function withServer<T>(address: RedisAddress, run: (client: Redis) => Promise<T>): Promise<T> {
   // One attempt, and without the ready check, which needs permission for INFO.
   const options = {
     lazyConnect: true,
@@ -58,7 +70,7 @@ async function checkNode(address: RedisAddress, isCluster: boolean, key: string)
     });
     // ioredis continues in database 0 where it could not select the requested one.
     if (cause) throw explain(cause, address);
-    await checkPermissions(client, isCluster, key);
+    return await run(client);
   } finally {
     client.disconnect();
   }

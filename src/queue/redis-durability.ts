@@ -8,6 +8,8 @@ export interface RedisDurability {
   detail: string;
   /** Whether no delivery can be lost. */
   safe: boolean;
+  /** The commands that make it so; none where the settings cannot be read. */
+  fixes: string[];
 }
 
 /**
@@ -35,22 +37,27 @@ export async function readDurability(client: RedisClient, key: string): Promise<
     return {
       confirmsDisk: false,
       safe: false,
+      fixes: [],
       detail: 'its settings cannot be read: appendonly must be yes, and appendfsync always',
     };
   }
   const risks: string[] = [];
+  const fixes: string[] = [];
   // With `no` the operating system decides when to write, and Redis never confirms.
   const confirmsDisk = appendOnly === 'yes' && isNew && sync !== 'no';
   if (appendOnly !== 'yes') {
     risks.push('appendonly is off: deliveries that wait here are lost when Redis restarts');
+    fixes.push('CONFIG SET appendonly yes', 'CONFIG SET appendfsync always');
   } else if (!confirmsDisk && sync !== 'always') {
     const loss = sync === 'no' ? 'some' : 'the last second';
     risks.push(`appendfsync is ${sync}: a crash of Redis may lose ${loss} of the deliveries that wait here`);
+    fixes.push('CONFIG SET appendfsync always');
   }
   if (policy !== 'noeviction') {
     risks.push(`maxmemory-policy is ${policy}: a full Redis may drop deliveries that wait here`);
+    fixes.push('CONFIG SET maxmemory-policy noeviction');
   }
   const slow = sync === 'everysec' ? ', up to a second: appendfsync always is faster' : '';
   const good = confirmsDisk ? `each waits for the disk (WAITAOF)${slow}` : 'appendfsync is always';
-  return { confirmsDisk, safe: risks.length === 0, detail: risks.join('; ') || good };
+  return { confirmsDisk, safe: risks.length === 0, detail: risks.join('; ') || good, fixes };
 }

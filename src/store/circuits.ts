@@ -14,15 +14,15 @@ export const databaseTimeoutMs = 1_000;
 /** Of a commit in Redis. A request waits for both at most. */
 export const redisTimeoutMs = 1_300;
 
-// Needs the lock, the permissions and the writable server that an insert needs.
-const probe = 'insert into inbox select * from inbox where false';
+/** Inserts nothing, but needs the lock, the permissions and the writable server that an insert needs. */
+export const writeProbe = 'insert into inbox select * from inbox where false';
 
 /** The circuit of PostgreSQL, which is unavailable unless deliveries can be inserted. */
 export function databaseCircuit(pool: pg.Pool, dependencies: CircuitDependencies): Circuit {
   return new Circuit({
     store: 'PostgreSQL',
     timeoutMs: databaseTimeoutMs,
-    probe: () => pool.query({ text: probe, query_timeout: databaseTimeoutMs } as pg.QueryConfig),
+    probe: () => pool.query({ text: writeProbe, query_timeout: databaseTimeoutMs } as pg.QueryConfig),
     isOutage,
     onChange: reportOutage('PostgreSQL', dependencies),
   });

@@ -9,6 +9,14 @@ const advice: [pattern: RegExp, todo: string][] = [
   [/SELF_SIGNED|UNABLE_TO_|CERT_/, 'its certificate is of an unknown authority: name that in sslrootcert'],
   [/does not support SSL/, 'it has no TLS: set ssl=on there, or sslmode=disable where nobody can listen'],
   [/no encryption/, 'it may want TLS: set sslmode=verify-full'],
+  [
+    /no such (user|database)/,
+    'the pooler does not know the name: add it to its databases, or to its auth_file',
+  ],
+  [
+    /unsupported startup parameter/,
+    'the pooler refuses a parameter: add it to its ignore_startup_parameters',
+  ],
   [/ALERT|valid client cert/, 'it does not accept our certificate: check sslcert and sslkey'],
 ];
 

@@ -1,8 +1,9 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import type pg from 'pg';
 import type { Log } from '../log.ts';
-import { openPool, type SessionSettings } from './pool.ts';
+import { openPool } from './pool.ts';
 import type { Tables } from './tables.ts';
+import type { SessionSettings } from './transaction-settings.ts';
 
 export interface Database {
   /** For everything but the path of a callback. */

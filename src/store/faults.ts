@@ -33,8 +33,15 @@ const unusableCode = /^(E[A-Z]+|ERR_(TLS|SSL)_\w+|\w*CERT\w*|UNABLE_TO_\w+)$/;
 const unusableMessage =
   /^(Client (was closed|has encountered)|Cannot use a pool|The server does not support SSL|There was an error establishing an SSL)/;
 
+// PgBouncer gives all its errors the code of a protocol violation, also those that last.
+const refusedByPooler =
+  /^(no such (user|database)|unsupported startup parameter|SSL required|bouncer config error)|auth\w* failed/;
+
 function classify(error: unknown): Fault | undefined {
-  if (error instanceof pg.DatabaseError) return faults[error.code?.slice(0, 2) ?? ''];
+  if (error instanceof pg.DatabaseError) {
+    const isRefused = error.code === '08P01' && refusedByPooler.test(error.message);
+    return isRefused ? 'unusable' : faults[error.code?.slice(0, 2) ?? ''];
+  }
   if (typeof error !== 'object' || error === null) return undefined;
   const { code = '', message = '', cause } = error as { code?: string; message?: string; cause?: unknown };
   if (unavailableCode.test(code) || unavailableMessage.test(message)) return 'unavailable';

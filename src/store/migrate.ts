@@ -57,7 +57,10 @@ export async function migrate(
     });
   } catch (error) {
     if (error instanceof InvalidConfiguration) throw error;
-    const advice = (error as { code?: string }).code === '42501' ? ': run `receiver migrate` with the owner of the database' : '';
+    const advice =
+      (error as { code?: string }).code === '42501'
+        ? ': run `receiver migrate` with the owner of the database'
+        : '';
     throw new Error(`The database could not be migrated${at}${advice}`, { cause: error });
   }
 }
@@ -125,11 +128,23 @@ function leaveToOwner(owner: string, due: readonly string[], log: Pick<Log, 'war
 }
 
 /**
+ * The names of the migrations that a start would run, and `reporting`. Changes nothing.
+ *
+ * @throws as findDue
+ */
+export async function findPending(db: Kysely<Tables>, folder = ownFolder): Promise<string[]> {
+  const [migrations, views] = await Promise.all(
+    ['migrations', 'reporting'].map((name) => readSqlFiles(join(folder, name))),
+  );
+  return findDue(await readDone(db), migrations!, views!);
+}
+
+/**
  * Requires a database that can store every character: callbacks contain text in any script.
  *
  * @throws InvalidConfiguration where its encoding is not UTF8
  */
-async function requireUtf8(db: Kysely<Tables>): Promise<void> {
+export async function requireUtf8(db: Kysely<Tables>): Promise<void> {
   const { rows } = await sql<{ encoding: string; name: string }>`
     select current_setting('server_encoding') as encoding, quote_ident(current_database()) as name`.execute(
     db,

@@ -1,9 +1,6 @@
 import pg from 'pg';
 import { DatabaseClient } from './client.ts';
-import { applyInTransactions } from './transaction-settings.ts';
-
-/** Settings of PostgreSQL for a session, such as `statement_timeout` in milliseconds. */
-export type SessionSettings = Record<string, string | number>;
+import { applyInTransactions, type SessionSettings } from './transaction-settings.ts';
 
 /** The schema of the tables, unless another is configured. */
 const defaultSchema = 'public';

@@ -1,5 +1,7 @@
 import pg from 'pg';
-import type { SessionSettings } from './pool.ts';
+
+/** Settings of PostgreSQL for a session, such as `statement_timeout` in milliseconds. */
+export type SessionSettings = Record<string, string | number>;
 
 type Query = (...args: unknown[]) => Promise<pg.QueryResult | pg.QueryResult[]>;
 type Callback = (error: unknown, result?: unknown) => void;

@@ -14,7 +14,10 @@ import { spawnService } from '../support/process.ts';
 
 type Environment = Record<string, string>;
 interface ComposeFile {
-  services: Record<string, { environment: Record<string, string>; command?: string[]; ports?: string[] }>;
+  services: Record<
+    string,
+    { environment: Record<string, string>; command?: string[]; ports?: string[]; mem_limit?: string }
+  >;
 }
 
 const { load } = createRequire(__filename)('js-yaml') as { load: (text: string) => ComposeFile };
@@ -81,7 +84,7 @@ it.each(['receiver', 'worker'])('every variable of .env.example reaches the %s',
     .filter(([name, value]) => value.startsWith(`\${${name}:-`))
     .map(([name]) => name);
   expect(passed.toSorted()).toEqual(documented.filter((name) => !own.includes(name)).toSorted());
-  expect(services.receiver!.ports).toEqual([`\${PORT:-8080}:8080`]);
+  expect(services.receiver!.ports).toEqual([`127.0.0.1:\${PORT:-8080}:8080`]);
 });
 
 it.each(['receiver', 'worker'])(
@@ -132,15 +135,37 @@ it('Redis writes each command to its disk, and evicts none', () => {
   }
 });
 
+it.each(['receiver', 'worker'])('the %s writes no files, has no rights, and ends its children', (service) => {
+  expect(services[service]).toMatchObject({
+    read_only: true,
+    cap_drop: ['ALL'],
+    security_opt: ['no-new-privileges:true'],
+    init: true,
+    mem_limit: '512m',
+    ulimits: { nofile: 16384 },
+  });
+});
+
+it.each(Object.keys(services))('the memory and the log of %s have a limit', (service) => {
+  expect(services[service]).toMatchObject({
+    mem_limit: expect.stringMatching(/^\d+[mg]$/),
+    logging: { driver: 'json-file', options: { 'max-size': '20m', 'max-file': '5' } },
+  });
+});
+
+it('Redis refuses writes before its container’s memory ends, with room for the copy of its pages', () => {
+  const command = services.redis!.command!;
+  expect(command[command.indexOf('--maxmemory') + 1]).toBe('512mb');
+  expect(services.redis!.mem_limit).toBe('1g');
+});
+
 it.each(['receiver', 'worker'])(
   'the image’s health check passes for a running %s and fails for a stopped one',
   async (ROLE) => {
     const database = await createEmptyDatabase();
     const ports = { PORT: String(await freePort()), METRICS_PORT: String(await freePort()) };
-    const [, check] = /CMD (\["node", "-e".*\])$/m.exec(readFileSync('Dockerfile', 'utf8'))!;
-    const [, ...args] = JSON.parse(check!) as string[];
     const health = async () => {
-      const child = spawn(process.execPath, args, { env: { ROLE, ...ports }, stdio: 'ignore' });
+      const child = spawn(process.execPath, ['bin/health.js'], { env: { ROLE, ...ports }, stdio: 'ignore' });
       return (await once(child, 'exit'))[0];
     };
     const service = await spawnService({ ROLE, DATABASE_URL: database.url, ...ports });

@@ -27,9 +27,9 @@ it('no migration is edited once it is released', () => {
 it('a start on a database where a migration was run with another text ends with what to do', async () => {
   const database = await createDatabase();
   try {
-    await withSchema({ 'migrations/9001_more.sql': 'create table more ();' }, (folder) =>
-      migrate(database.db, undefined, folder),
-    );
+    await withSchema({ 'migrations/9001_more.sql': 'create table more ();' }, async (folder) => {
+      await migrate(database.db, undefined, folder);
+    });
     await withSchema({ 'migrations/9001_more.sql': 'create table another ();' }, async (folder) => {
       await expect(migrate(database.db, undefined, folder)).rejects.toThrow(
         expect.objectContaining({
@@ -46,9 +46,9 @@ it('the checksums of migrations that a former version has run are noted by the n
   const database = await createDatabase();
   try {
     await database.rows(`update receiver_migrations set checksum = null where name < '0005'`);
-    await withSchema({ 'migrations/9001_more.sql': 'create table more ();' }, (folder) =>
-      migrate(database.db, undefined, folder),
-    );
+    await withSchema({ 'migrations/9001_more.sql': 'create table more ();' }, async (folder) => {
+      await migrate(database.db, undefined, folder);
+    });
     expect(await database.rows('select name from receiver_migrations where checksum is null')).toEqual([]);
   } finally {
     await database.close();

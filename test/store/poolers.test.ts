@@ -157,6 +157,22 @@ describe('a pool through PgBouncer in transaction mode', () => {
   });
 });
 
+it.each(['no Redis', 'Redis'])(
+  'with %s, a start that the pooler refuses ends with what to do',
+  async (which) => {
+    const database = await createEmptyDatabase();
+    const url = Object.assign(new URL(pooler.through(database.url)), { username: 'stranger' }).href;
+    const redisUrl = which === 'Redis' ? redis.url : undefined;
+    try {
+      await expect(startTestService({ databaseUrl: url, redisUrl })).rejects.toMatchObject({
+        cause: { message: expect.stringMatching(/the pooler does not know the name: add it/) },
+      });
+    } finally {
+      await database.close();
+    }
+  },
+);
+
 it('DIRECT_DATABASE_URL must lead to the same database', async () => {
   const [database, other] = [await createDatabase(), await createDatabase()];
   const prepare = (direct: string) => {

@@ -17,7 +17,7 @@ import { until } from '../support/until.ts';
 
 const silent = createLog('silent');
 // The recipe for administrators.
-const recipe = /## Two roles.*?```sql\n(.*?)```/s.exec(readFileSync('docs/database.md', 'utf8'))![1]!;
+const recipe = /## Roles and schema.*?```sql\n(.*?)```/s.exec(readFileSync('docs/database.md', 'utf8'))![1]!;
 
 const patient = '161467756044204';
 

@@ -43,6 +43,18 @@ const textOf = (value: string | string[] | undefined) => (Array.isArray(value) ?
 const forwardedIgnored =
   'X-Forwarded-For is received, but TRUST_PROXY is 0: if your own proxy sends it, all senders count as one address';
 
+/** The names of the checks that are configured. */
+export function configuredChecks({ authentication, paths }: AccessDependencies['config']): string[] {
+  const checks: Record<string, boolean> = {
+    signature: authentication.signingKeys.length > 0,
+    'address list': authentication.allowedIps.length > 0,
+    'client list': authentication.allowedClientIds.length > 0,
+    'business list': authentication.allowedBusinessIds.length > 0,
+    'unguessable paths': Object.values(paths).flat().every(isUnguessable),
+  };
+  return Object.keys(checks).filter((name) => checks[name]);
+}
+
 export function createAccessChecks({ config, limits, log }: AccessDependencies): AccessChecks {
   const rules = config.authentication;
   const header = rules.signatureHeader.toLowerCase();
@@ -86,15 +98,7 @@ export function createAccessChecks({ config, limits, log }: AccessDependencies):
       }
     },
     describe: () => {
-      const checks: Record<string, boolean> = {
-        signature: isSigned,
-        'address list': rules.allowedIps.length > 0,
-        'client list': rules.allowedClientIds.length > 0,
-        'business list': rules.allowedBusinessIds.length > 0,
-        'unguessable paths': Object.values(config.paths).flat().every(isUnguessable),
-      };
-      const configured = Object.keys(checks).filter((name) => checks[name]);
-      const text = configured.join(', ') || 'none: anybody can send callbacks';
+      const text = configuredChecks(config).join(', ') || 'none: anybody can send callbacks';
       return isForwardedIgnored ? `${text}; ${forwardedIgnored}` : text;
     },
   };

@@ -16,8 +16,12 @@ export class NoEmbeddedPostgres extends Error {
   }
 }
 
-/** The folder in node_modules that holds `bin`, `lib` and `share`, and its version. */
-async function installed(): Promise<{ folder: string; version: string }> {
+/**
+ * The folder in node_modules that holds `bin`, `lib` and `share`, and its version.
+ *
+ * @throws NoEmbeddedPostgres
+ */
+export async function installed(): Promise<{ folder: string; version: string }> {
   try {
     const require = createRequire(import.meta.url);
     const os = platform() === 'win32' ? 'windows' : platform();

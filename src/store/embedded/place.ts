@@ -42,7 +42,13 @@ export function findPlace(dataDir: string): Place {
 
 /** Whether this DATA_DIR has an embedded database. Creates nothing. */
 export function hasDatabase(dataDir: string): boolean {
-  return ['database', 'elsewhere/database'].some((path) => existsSync(join(dataDir, path)));
+  return findHome(dataDir) !== undefined;
+}
+
+/** The folder of a DATA_DIR's embedded server; undefined where there is no database yet. Creates nothing. */
+export function findHome(dataDir: string): string | undefined {
+  const folders = [dataDir, join(dataDir, 'elsewhere')];
+  return folders.find((folder) => existsSync(join(folder, 'database')));
 }
 
 /** The target of a link; a new link gets a target of a new name. */

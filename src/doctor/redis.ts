@@ -1,0 +1,83 @@
+import type { Redis } from 'ioredis';
+import { checkKey, serversOf, withServer } from '../queue/check-redis.ts';
+import { parseRedisUrl, type RedisAddress } from '../queue/redis.ts';
+import { readDurability } from '../queue/redis-durability.ts';
+import { checkPermissions, RedisUnusable } from '../queue/redis-permissions.ts';
+import { checkClock } from './clock.ts';
+import { explainConnection } from './connection.ts';
+import { type Check, type Report, runEach, type Subject } from './finding.ts';
+
+/** Each server of REDIS_URL: whether it can be used, what it keeps, its memory, its clock. */
+export const checkRedis: Check = async (subject, report) => {
+  const url = subject.config.redisUrl;
+  if (!url) {
+    if (!subject.invalid.has('REDIS_URL')) {
+      report('ok', 'redis', 'none: the queue is in PostgreSQL, and callbacks get 503 while that is away');
+    }
+    return;
+  }
+  const isCluster = parseRedisUrl(url).kind === 'cluster';
+  await Promise.all(
+    serversOf(url).map(async (server) => {
+      const explained = (error: unknown) => [explain(error as Error, server, subject)];
+      const examined = () =>
+        withServer(server, async (client) =>
+          runEach('redis', await checksOf(client, isCluster, subject, report), explained, report),
+        );
+      await runEach('redis', [examined], explained, report);
+    }),
+  );
+};
+
+async function checksOf(client: Redis, isCluster: boolean, subject: Subject, report: Report) {
+  const key = checkKey(subject.config.queuePrefix);
+  // A user may lack the permission.
+  const info = parseInfo(await client.info().catch(() => ''));
+  report('ok', 'redis', `Redis ${info.redis_version ?? 'of an unknown version'}`);
+  const isReplica = info.role === 'slave';
+  if (isReplica)
+    report('fail', 'redis', 'it is a replica, and takes no writes. Point REDIS_URL to the primary');
+  return [
+    ...(isReplica ? [] : [() => checkPermissions(client, isCluster, key)]),
+    () => checkClock('Redis', () => readTime(client), subject, report),
+    async () => checkMemory(info, report),
+    () => checkPersistence(client, key, report),
+  ];
+}
+
+async function checkPersistence(client: Redis, key: string, report: Report): Promise<void> {
+  try {
+    const { safe, fixes, detail } = await readDurability(client, key);
+    if (safe) report('ok', 'persistence', detail);
+    else if (fixes.length === 0) report('warn', 'persistence', detail);
+    else report('fail', 'persistence', `${detail}. Run, and set in redis.conf: ${fixes.join('; ')}`);
+  } catch (error) {
+    // Another node of the cluster stores the service's keys.
+    if (!(error as Error).message.startsWith('MOVED')) throw error;
+  }
+}
+
+function checkMemory({ used_memory: used, maxmemory: max }: Record<string, string>, report: Report): void {
+  const share = Number(used) / Number(max);
+  if (!Number.isFinite(share)) return; // unlimited, or unknown
+  const text = `${Math.round(share * 100)} % of maxmemory is in use`;
+  if (share < 0.8) report('ok', 'memory of Redis', text);
+  else report('warn', 'memory of Redis', `${text}. Raise maxmemory: a full Redis takes no deliveries`);
+}
+
+async function readTime(client: Redis): Promise<number> {
+  const [seconds, microseconds] = await client.time();
+  return Number(seconds) * 1000 + Number(microseconds) / 1000;
+}
+
+function parseInfo(text: string): Record<string, string> {
+  return Object.fromEntries(
+    Array.from(text.matchAll(/^(\w+):(.*?)\r?$/gm), ([, name, value]) => [name!, value!]),
+  );
+}
+
+function explain(error: Error, { nodes }: RedisAddress, { redact }: Subject): string {
+  if (error instanceof RedisUnusable) return redact(error.message);
+  const target = { variable: 'REDIS_URL', store: 'Redis', ...nodes[0]! } as const;
+  return explainConnection(error, target) ?? redact(error.message);
+}

@@ -1,0 +1,146 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { parseConfig } from '../../src/config.ts';
+import { checkClock } from '../../src/doctor/clock.ts';
+import { findMisspelt, readConfiguration } from '../../src/doctor/configuration.ts';
+import { judgeServer } from '../../src/doctor/database-server.ts';
+import { diagnose } from '../../src/doctor/diagnose.ts';
+import type { Report } from '../../src/doctor/finding.ts';
+import { judgeProcess } from '../../src/doctor/process.ts';
+import { redactor } from '../../src/doctor/redact.ts';
+import { environmentSchema } from '../../src/environment-schema.ts';
+import { families } from '../../src/families/index.ts';
+
+const names = Object.keys(environmentSchema(families).shape);
+
+/** What a function reports, as `status name: detail`. */
+async function reported(run: (report: Report) => unknown): Promise<string[]> {
+  const lines: string[] = [];
+  await run((status, name, detail) => lines.push(`${status} ${name}: ${detail}`));
+  return lines;
+}
+
+it('any values of the variables: every fault is named, and the rest is still examined', () => {
+  const values = fc.oneof(
+    fc.string(),
+    fc.constantFrom('production', '/same', '1', 'true', 'postgresql://a/b'),
+  );
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...names), values), (env) => {
+      const { problems, invalid, config } = readConfiguration(env);
+      for (const name of names) expect(invalid.has(name)).toBe(problems.join().split(/\W+/).includes(name));
+      if (env.DATABASE_URL && !invalid.has('DATABASE_URL')) expect(config.databaseUrl).toBeDefined();
+      if (problems.length === 0) expect(config).toEqual(parseConfig(env, families));
+    }),
+  );
+});
+
+it('a name with a missing, repeated or swapped letter is found, and a variable of another program is none', () => {
+  const long = names.filter((name) => name.length > 6);
+  const slip = fc.constantFrom(
+    (name: string, at: number) => name.slice(0, at) + name.slice(at + 1),
+    (name: string, at: number) => name.slice(0, at) + name[at]! + name.slice(at),
+    (name: string, at: number) => name.slice(0, at) + name[at + 1]! + name[at]! + name.slice(at + 2),
+  );
+  fc.assert(
+    fc.property(fc.constantFrom(...long), slip, fc.nat(5), (name, change, at) => {
+      const misspelt = change(name, at);
+      const found = findMisspelt({ [misspelt]: 'x' });
+      expect(found).toEqual(names.includes(misspelt) ? [] : [[misspelt, expect.any(String)]]);
+    }),
+  );
+  const others = [
+    'PATH',
+    'HOME',
+    'HOSTNAME',
+    'PWD',
+    'POSTGRES_PASSWORD',
+    'REDIS_PORT',
+    'NODE_OPTIONS',
+    'NODE_VERSION',
+  ];
+  expect(findMisspelt(Object.fromEntries(others.map((name) => [name, 'x'])))).toEqual([]);
+});
+
+const good = {
+  ...{
+    version: '17.6',
+    major: 17,
+    standby: false,
+    read_only: false,
+    role: 'app',
+    database: 'a',
+    superuser: false,
+  },
+  ...{ fsync: 'on', full_page_writes: 'on', autovacuum: 'on', slots: 97, used: 9, pooled: false },
+};
+
+it.each([
+  [{}, []],
+  [{ version: '13.9', major: 13 }, [/^fail database: PostgreSQL 13.9 is too old/]],
+  [{ version: '99', major: 99 }, [/^warn database: PostgreSQL 99 is newer/]],
+  [{ standby: true }, [/^fail database: it is a standby/]],
+  [{ fsync: 'off' }, [/^fail .* alter system set fsync = on/]],
+  [
+    { full_page_writes: 'off', autovacuum: 'off' },
+    [/^fail .*full_page_writes = on/, /^warn .*autovacuum = on/],
+  ],
+  [{ superuser: true }, [/^warn .* alter role app nosuperuser$/]],
+  [{ pooled: true }, [/^warn database: .* Set DIRECT_DATABASE_URL/]],
+  [{ used: 90 }, [/^warn connections: 90 of 97 .* raise max_connections/]],
+])('a server of PostgreSQL: %p', async (facts, expected) => {
+  const config = parseConfig({ DATABASE_URL: 'postgresql://a/b' }, families);
+  const lines = await reported((report) => judgeServer({ ...good, ...facts }, config, report));
+  const faults = lines.filter((line) => !line.startsWith('ok'));
+  expect(faults).toEqual(expected.map((pattern) => expect.stringMatching(pattern)));
+});
+
+it.each([
+  [{ version: '20.19.0', files: 4096, memoryMiB: 512 }, ['ok', 'ok', 'ok']],
+  [{ version: '20.9.0', files: 1024, memoryMiB: 256 }, ['fail', 'warn', 'warn']],
+  [{ version: '101.0.0', files: Number.POSITIVE_INFINITY, memoryMiB: 4096 }, ['ok', 'ok', 'ok']],
+])('a process: %p', async (facts, expected) => {
+  const lines = await reported((report) => judgeProcess(facts, report));
+  expect(lines.map((line) => line.split(' ')[0])).toEqual(expected);
+});
+
+it.each([
+  [0, '', 'ok'],
+  [-1_500, '', 'ok'],
+  [30_000, 'key', 'warn'],
+  [-200_000, '', 'warn'],
+  [-200_000, 'key', 'fail'],
+  [200_000, 'key', 'fail'],
+])('a clock that differs by %i ms, with SIGNING_KEYS %p: %s', async (difference, SIGNING_KEYS, expected) => {
+  const config = parseConfig({ SIGNING_KEYS }, families);
+  const read = async () => Date.now() + difference;
+  const lines = await reported((report) => checkClock('Redis', read, { config }, report));
+  expect(lines).toEqual([expect.stringMatching(`^${expected} clock: `)]);
+});
+
+it('no secret is left in a text of another program', () => {
+  const text = fc.stringMatching(/^[\w%:@?&=-]{4,30}$/);
+  fc.assert(
+    fc.property(text, text, text, fc.string(), (token, password, other, around) => {
+      const [encoded, otherEncoded] = [password, other].map(encodeURIComponent) as [string, string];
+      const redact = redactor({
+        SIGNING_KEYS: `former-key,${token}`,
+        REDIS_URL: `redis://me:${encoded}@cache.example/0`,
+        DATABASE_URL: `postgresql://host/db?user=me&password=${otherEncoded}`,
+      });
+      const secrets = [token, password, encoded, other, otherEncoded];
+      const redacted = redact(`${around} ${secrets.join(' ')} ${around}`);
+      for (const secret of secrets) expect(redacted).not.toContain(secret);
+    }),
+  );
+});
+
+it('nothing is created where there is no database yet', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'receiver-doctor-'));
+  const findings = await diagnose({ DATA_DIR: join(folder, 'data'), PORT: '0' });
+  expect(findings.find(({ name }) => name === 'database')!.detail).toContain('The first start creates it');
+  expect(readdirSync(folder)).toEqual([]);
+  rmSync(folder, { recursive: true });
+});
