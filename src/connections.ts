@@ -21,7 +21,7 @@ const sizes = {
   pages: { least: 1, most: 2 },
   downloads: { least: 1, most: 2 },
   /** Not in a pool: of the migration, of cancelling statements, and of the search for a primary. */
-  spare: { least: 2, most: 2 },
+  spare: { least: 4, most: 4 },
 } as const;
 
 const sum = (key: 'least' | 'most') => Object.values(sizes).reduce((total, size) => total + size[key], 0);

@@ -80,7 +80,7 @@ export function openPool<P extends pg.Pool = pg.Pool>(
   return pool;
 }
 
-// By URL, while the connection that cancels is open: one for all of them, as the number of connections is limited.
+// By server, while the connection that cancels is open: one for all of them, as the number of connections is limited.
 const toCancel = new Map<string, number[]>();
 
 /**
@@ -88,13 +88,14 @@ const toCancel = new Map<string, number[]>();
  * `statement_timeout` nor the end of its connection, and would keep its connection slot.
  */
 async function cancel(url: string, { host, port }: pg.Client, processId: number): Promise<void> {
-  const others = toCancel.get(url);
+  const server = `${host}:${port} ${url}`;
+  const others = toCancel.get(server);
   if (others) {
     others.push(processId);
     return;
   }
   const processIds = [processId];
-  toCancel.set(url, processIds);
+  toCancel.set(server, processIds);
   await withClient(url, async (client) => {
     // After a failover the process ids are those of others.
     while (processIds.length > 0 && client.host === host && client.port === port) {
@@ -104,8 +105,8 @@ async function cancel(url: string, { host, port }: pg.Client, processId: number)
         query_timeout: connectTimeoutMs,
       } as pg.QueryConfig);
     }
-    toCancel.delete(url);
-  }).catch(() => toCancel.delete(url)); // unreachable: the server has lost the statement, or ends it when it recovers
+    toCancel.delete(server);
+  }).catch(() => toCancel.delete(server)); // unreachable: the server has lost the statement, or ends it when it recovers
 }
 
 /** Runs a function on a connection of its own. */

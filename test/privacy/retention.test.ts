@@ -180,7 +180,7 @@ describe('deliveries', () => {
 
   it('a dry run changes nothing and counts what a pass then deletes', async () => {
     const callbacks = [1, 1, 2, 3, 3, 3].map((receipt_id, index) =>
-      receiptCallback({ event_time: base + index, data: { receipt_id } }),
+      receiptCallback({ event_time: base + index * 1_000, data: { receipt_id } }),
     );
     await apply(database, [...callbacks, consentFormCallback(), reviewRequestCallback()]);
     await setTimes(
@@ -190,7 +190,7 @@ describe('deliveries', () => {
     );
     await database.pool.query(`insert into quarantine (id, path, reason, body, last_received_at)
       values (gen_random_uuid(), 'p', 'not_json', '{', now() - interval '2 days')`);
-    const retention = { receipt: since(base + 3.5), bodies: yearMs, quarantine: yearMs / 365 };
+    const retention = { receipt: since(base + 3_500), bodies: yearMs, quarantine: yearMs / 365 };
     const before = [await everything(), await count('quarantine'), await count('access_log')];
     const dry = await run(retention, { dryRun: true });
     expect([await everything(), await count('quarantine'), await count('access_log')]).toEqual(before);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
@@ -77,11 +77,13 @@ it('an upgrade from 1.0.0 keeps every delivery with its status and times, every 
       await database.rows('select * from reporting.deliveries order by delivery_id'),
       await database.rows(`select business_id, receipt_id, version, event, net_amount, received_at, applied_at,
         delivery_id from reporting.receipt_history order by version`),
-      await database.rows('select net_amount, delivery_id from reporting.receipts_as_of(now())'),
+      await database.rows(
+        "select net_amount, delivery_id from reporting.receipts_as_of(now() + interval '1 day')",
+      ),
       await database.rows(`select has_table_privilege($1, 'deliveries', 'select') as granted`, [role]),
     ];
     const before = await read();
-    expect(before.map((rows) => rows.length)).toEqual([4, 4, 2, 0, 1]);
+    expect(before.map((rows) => rows.length)).toEqual([4, 4, 2, 1, 1]);
 
     await migrate(database.db);
     expect(await read()).toMatchObject(before);
@@ -103,6 +105,51 @@ it('an upgrade from 1.0.0 keeps every delivery with its status and times, every 
     );
   } finally {
     await database.pool.query(`drop owned by ${role}; drop role ${role}`);
+    await database.close();
+  }
+});
+
+it('every release of CHANGELOG.md has its folder, and is upgraded by these tests', () => {
+  const changelog = readFileSync('CHANGELOG.md', 'utf8');
+  const released = Array.from(changelog.matchAll(/^## \[(.+)\] - \d{4}-\d\d-\d\d$/gm), ([, name]) => name);
+  expect(released).toContain('1.0.0');
+  expect(readdirSync(releases).sort()).toEqual(released.sort());
+});
+
+it('an upgrade from 1.0.0 keeps the rows of every other table, and the reports of them', async () => {
+  const database = await createEmptyDatabase();
+  const [form, request] = [1, 2].map((n) => `018bcfe5-6800-8cf5-a8c6-b066cb2ccd4${n}`);
+  try {
+    await migrate(database.db, undefined, join(releases, '1.0.0'));
+    await database.pool.query(`
+      insert into consent_forms (business_id, id, docid, owner, patientid, url, client_id, last_event, event_time, extra, delivery_id)
+      values ('b', 'form', 'd', 'b', 'p', 'https://a.example/1.pdf', 'c', 'mcert.updated', '2026-01-02', '{"more": 1}', '${form}');
+      insert into review_requests (business_id, doctor_id, patient_id, client_id, last_event, event_time, extra, delivery_id)
+      values ('b', 'd', 'p', 'c', 'google_review.request', '2026-01-03', '{}', '${request}');
+      insert into quarantine (id, path, reason, errors, body, count)
+      values ('${form}', '/receipts', 'not_json', '[{"path": "", "message": "no"}]', 'not json', 3);
+      insert into callback_paths (path, family) values ('/former', 'receipt');
+      insert into schema_drift (event, field, kind, count, first_seen, last_seen, example_delivery)
+      values ('receipt.created', '/data/new', 'unknown', 7, '2026-01-01', '2026-01-02', '${form}')`);
+    const tables = [
+      'consent_forms',
+      'review_requests',
+      'quarantine',
+      'callback_paths',
+      'schema_drift',
+      'database_identity',
+    ];
+    const read = () =>
+      Promise.all(
+        [...tables, 'reporting.consent_forms', 'reporting.review_requests'].map((name) =>
+          database.rows(`select * from ${name}`),
+        ),
+      );
+    const before = await read();
+    expect(before.map((rows) => rows.length)).toEqual(Array(8).fill(1));
+    await migrate(database.db);
+    expect(await read()).toMatchObject(before);
+  } finally {
     await database.close();
   }
 });

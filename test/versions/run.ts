@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 
 /** The folders whose tests use the server of TEST_POSTGRES_URL, without those that start the embedded one. */
 const core = 'test/(apply|families|intake|privacy|queue|reporting|store)/';
-const others = 'test/store/(embedded|preallocate-wal|standby)';
+const others = 'test/store/(addresses|embedded|preallocate-wal|standby|tls)';
 
 const majors = process.argv.slice(2);
 if (majors.length === 0) throw new Error('Usage: npm run test:postgres -- 14 15 17 18');
