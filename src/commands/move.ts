@@ -27,13 +27,18 @@ export function addMoveCommand(program: Command, env: Environment): void {
 }
 
 async function move(env: Environment, to: string): Promise<void> {
-  const { dataDir, logLevel } = parseConfig({ LOG_LEVEL: 'warn', ...env, DATABASE_URL: to }, families);
+  const {
+    dataDir,
+    databaseSchema: schema,
+    logLevel,
+  } = parseConfig({ LOG_LEVEL: 'warn', ...env, DATABASE_URL: to }, families);
   if (!hasDatabase(dataDir)) throw new Error(`There is no embedded database in ${resolve(dataDir)}`);
   const log = createLog(logLevel);
   const server = await startToMove(dataDir, log);
   const options = {
-    connections: 2,
+    connections: 3,
     name: 'receiver move',
+    schema,
     settings: { default_transaction_read_only: 'off' },
   };
   const source = openDatabase(server.url, log, options);
@@ -51,8 +56,11 @@ async function move(env: Environment, to: string): Promise<void> {
         onRows: (rows) => progress?.advance(rows),
         beforeCommit: () => markMoved(server.home, shown),
       });
-    const { rows, tables, leftOut, wasThere } = await withClient(server.url, (from) =>
-      withClient(to, (into) => copy(from, into)),
+    const settings = { search_path: schema };
+    const { rows, tables, leftOut, wasThere } = await withClient(
+      server.url,
+      (from) => withClient(to, (into) => copy(from, into), settings),
+      settings,
     );
     progress?.stop();
     const others =

@@ -110,12 +110,16 @@ async function cancel(url: string, { host, port }: pg.Client, processId: number)
 }
 
 /** Runs a function on a connection of its own. */
-export async function withClient<T>(url: string, run: (client: pg.Client) => Promise<T>): Promise<T> {
+export async function withClient<T>(
+  url: string,
+  run: (client: pg.Client) => Promise<T>,
+  settings?: SessionSettings,
+): Promise<T> {
   const client = new DatabaseClient({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
   client.on('error', () => {}); // raised by the query
   await client.connect();
   try {
-    await applySettings(client);
+    await applySettings(client, settings);
     return await run(client);
   } finally {
     await client.end();

@@ -39,7 +39,7 @@ const callbacks = (from: number, count: number) =>
 /** What the cached plan of the statement reads, for each of these deliveries. */
 async function explain(ids: string[]): Promise<{ plan: string; rows: number }> {
   const { rows: statements } = await connection.query(
-    `select name from pg_prepared_statements where name like 'apply-%' and generic_plans > 0 and custom_plans = 0`,
+    `select name from pg_prepared_statements where statement like '%insert into applied_deliveries%' and generic_plans > 0 and custom_plans = 0`,
   );
   expect(statements).toHaveLength(1);
   const { rows } = await connection.query(
