@@ -8,6 +8,7 @@ import { checkTimezone } from '../reporting/check-timezone.ts';
 import { DatabaseClient } from '../store/client.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { installed } from '../store/embedded/binaries.ts';
+import { refuseMoved } from '../store/embedded/moved.ts';
 import { findHome } from '../store/embedded/place.ts';
 import { isPostgres, readLockFile } from '../store/embedded/server-process.ts';
 import { requireUtf8 } from '../store/migrate.ts';
@@ -94,6 +95,7 @@ async function findDatabase({ config, invalid }: Subject, report: Report): Promi
   if (server && isPostgres(server.pid) && existsSync(join(home, 'connection-url'))) {
     return readFileSync(join(home, 'connection-url'), 'utf8').trim();
   }
+  if (home) refuseMoved(home);
   await installed(); // or else its error says what to do
   const state = home
     ? 'is not running. While the service runs, it is checked, too'

@@ -1,6 +1,9 @@
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer, isIPv6 } from 'node:net';
+import { get, type IncomingMessage } from 'node:http';
+import { createServer, type ListenOptions } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { Config } from '../config.ts';
 import { listening, PortUnavailable } from '../http/prepare-port.ts';
 import type { Readiness } from '../readiness.ts';
@@ -8,50 +11,68 @@ import type { Check, Report, Subject } from './finding.ts';
 
 const timeoutMs = 3_000;
 
-/** The ports, and what the service says that listens there. */
+/** The ports or the socket file, and what the service says that listens there. */
 export const checkPorts: Check = async (subject, report) => {
-  const { role, port, metrics } = subject.config;
-  const ports: Record<string, number | undefined> = {
-    PORT: role === 'worker' ? undefined : port,
-    METRICS_PORT: metrics.port,
+  const { role, host, port, socket, metrics } = subject.config;
+  const places: Record<string, ListenOptions | undefined> = {
+    PORT: role === 'worker' || socket ? undefined : { host, port },
+    SOCKET: role === 'worker' || !socket ? undefined : { path: socket },
+    METRICS_PORT: metrics.port === undefined ? undefined : { host, port: metrics.port },
   };
-  if (ports.PORT && ports.PORT === ports.METRICS_PORT) {
+  if (places.PORT?.port && places.PORT.port === metrics.port) {
     report('fail', 'METRICS_PORT', 'the same as PORT. Set another one');
-    delete ports.METRICS_PORT;
+    delete places.METRICS_PORT;
   }
-  const checked = Object.entries(ports).map(async ([variable, number]) => {
-    if (number !== undefined && !subject.invalid.has(variable))
-      await checkPort(variable, number, subject, report);
+  const checked = Object.entries(places).map(async ([variable, place]) => {
+    if (place && !subject.invalid.has(variable)) await checkPlace(variable, place, subject, report);
   });
   await Promise.all(checked);
 };
 
-async function checkPort(variable: string, port: number, subject: Subject, report: Report): Promise<void> {
+async function checkPlace(
+  variable: string,
+  place: ListenOptions,
+  subject: Subject,
+  report: Report,
+): Promise<void> {
   const { config } = subject;
+  const name = place.path ?? place.port;
   try {
     const server = createServer((socket) => socket.destroy());
-    await listening(server.listen(port, config.host), { ...config, port });
+    await listening(server.listen(place), { ...config, port: place.port ?? 0, socket: place.path });
     server.close();
-    report('ok', variable, port === 0 ? 'any free one' : `${port} is free: the service does not run here`);
+    report(
+      'ok',
+      variable,
+      place.port === 0 ? 'any free one' : `${name} is free: the service does not run here`,
+    );
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
     const isTaken = (error.cause as NodeJS.ErrnoException).code === 'EADDRINUSE';
-    const health = isTaken ? await ask(config.host, port, '/healthz').catch(() => ({})) : {};
+    const health = isTaken ? await ask(place, '/healthz').catch(codeOf) : {};
     if ((health as { status?: string }).status === 'alive') {
-      report('ok', variable, `the service runs at ${port}`);
-      await includeReadiness(port, subject, report);
+      report('ok', variable, `the service runs at ${name}`);
+      await includeReadiness(place, subject, report);
+    } else if (place.path && (health as { code?: string }).code === 'ECONNREFUSED') {
+      report('ok', variable, `${name} was left by a process that was killed; a start replaces it`);
     } else {
       report('fail', variable, error.message.replaceAll(/\bPORT\b/g, variable));
     }
   }
 }
 
+const codeOf = ({ code }: NodeJS.ErrnoException) => ({ code });
+
 /** What /readyz says, line by line; with the details for administrators. */
-async function includeReadiness(port: number, { config, redact }: Subject, report: Report): Promise<void> {
-  const { parts } = (await ask(config.host, port, '/readyz', adminToken(config))) as Readiness;
+async function includeReadiness(
+  place: ListenOptions,
+  { config, redact }: Subject,
+  report: Report,
+): Promise<void> {
+  const { parts } = (await ask(place, '/readyz', adminToken(config))) as Readiness;
   for (const [name, { ok, detail }] of Object.entries(parts)) {
-    const text = redact(detail ?? (ok ? 'available' : 'does not respond'));
-    report(ok ? 'ok' : 'fail', `readyz: ${name}`, ok ? text : `${text}. Read the log of the service`);
+    const said = redact(detail ?? (ok ? 'available' : 'does not respond'));
+    report(ok ? 'ok' : 'fail', `readyz: ${name}`, ok ? said : `${said}. Read the log of the service`);
   }
 }
 
@@ -61,14 +82,17 @@ async function includeReadiness(port: number, { config, redact }: Subject, repor
  * @returns the parsed response, whatever its status
  * @throws the error of the connection, or of a response that is not JSON
  */
-async function ask(host: string, port: number, path: string, token?: string): Promise<unknown> {
-  const name = host.replace(/^0\.0\.0\.0$/, '127.0.0.1').replace(/^::$/, '::1');
-  const response = await fetch(`http://${isIPv6(name) ? `[${name}]` : name}:${port}${path}`, {
-    headers: token ? { Authorization: `Bearer ${token}` } : {},
-    signal: AbortSignal.timeout(timeoutMs),
-    redirect: 'error',
-  });
-  return response.json();
+async function ask(
+  { host, port, path: socketPath }: ListenOptions,
+  path: string,
+  token?: string,
+): Promise<unknown> {
+  const hostname = host?.replace(/^0\.0\.0\.0$/, '127.0.0.1').replace(/^::$/, '::1');
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const signal = AbortSignal.timeout(timeoutMs);
+  const request = get({ ...(socketPath ? { socketPath } : { hostname, port }), path, headers, signal });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return JSON.parse(await text(response));
 }
 
 /** That of the environment, or the one that the service has generated. */
