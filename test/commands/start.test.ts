@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { freePort } from '../../src/store/embedded/free-port.ts';
-import { createDatabase } from '../support/database.ts';
+import { createDatabase, createEmptyDatabase } from '../support/database.ts';
 import { spawnReceiver, type TestProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
 
@@ -108,7 +108,7 @@ describe('SIGTERM ends a start that waits for', () => {
   });
 
   it('a lock of the database', async () => {
-    const database = await createDatabase();
+    const database = await createEmptyDatabase();
     const other = await database.pool.connect();
     await other.query(`select pg_advisory_lock(hashtext('receiver schema'))`);
     const service = start({ DATABASE_URL: database.url });
