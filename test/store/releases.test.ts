@@ -175,20 +175,6 @@ it('the list of migrations is found under its first name, too', async () => {
 });
 
 describe('a difference is found', () => {
-  it('if a released migration was edited', async () => {
-    const released = { 'migrations/9001_more.sql': 'create table more (id int);' };
-    const edited = {
-      'migrations/9001_more.sql': 'create table more (id int); create index more_id on more (id);',
-    };
-    await withSchema(released, (from) =>
-      withSchema(edited, async (to) => {
-        const { missing, additional } = await compare(from, to);
-        expect(missing).toEqual([expect.stringContaining('index | more_id')]);
-        expect(additional).toEqual([]);
-      }),
-    );
-  });
-
   it('if a view was removed and no migration drops it', async () => {
     await withSchema(
       { 'reporting/9_more.sql': 'create or replace view reporting.more as select;' },
