@@ -18,15 +18,19 @@ export function readConfiguration(env: Environment): Pick<Subject, 'config' | 'p
       return { config: parseConfig(rest, families), problems, invalid };
     } catch (error) {
       if (!(error instanceof InvalidConfiguration)) throw error;
-      const named = known.filter((name) => error.problems.some((text) => wordsOf(text).has(name)));
-      // Nothing left to remove: without this, the same error would be raised for ever.
-      if (rest.ALLOW_UNAUTHENTICATED === 'true' && named.every((name) => rest[name] === undefined))
-        throw error;
-      problems.push(...error.problems);
-      for (const name of named) invalid.add(name);
-      const removed = Object.fromEntries(named.map((name) => [name, undefined]));
-      // Without the paths and keys that are wrong, production might have no access check.
-      rest = { ...rest, ...removed, ALLOW_UNAUTHENTICATED: 'true' };
+      const names = (text: string) => known.filter((name) => wordsOf(text).has(name));
+      // The rest is of what was removed before, such as production without an access check.
+      const found = error.problems.filter((text) => !names(text).some((name) => invalid.has(name)));
+      problems.push(...found);
+      for (const name of found.flatMap(names)) invalid.add(name);
+      const named = error.problems.flatMap(names);
+      if (named.some((name) => rest[name] !== undefined)) {
+        rest = { ...rest, ...Object.fromEntries(named.map((name) => [name, undefined])) };
+      } else if (rest.ALLOW_UNAUTHENTICATED !== 'true') {
+        rest = { ...rest, ALLOW_UNAUTHENTICATED: 'true' };
+      } else {
+        throw error; // nothing is left to remove
+      }
     }
   }
 }

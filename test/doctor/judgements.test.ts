@@ -37,6 +37,13 @@ it('any values of the variables: every fault is named, and the rest is still exa
   );
 });
 
+it('production without an access check is named beside another fault, unless that fault is in an access check', () => {
+  const problemsOf = (env: Record<string, string>) =>
+    readConfiguration({ NODE_ENV: 'production', ...env }).problems.map((text) => text.split(' ')[0]);
+  expect(problemsOf({ PORT: '70000' })).toEqual(['PORT', 'SIGNING_KEYS,']);
+  expect(problemsOf({ ALLOWED_IPS: 'nowhere' })).toEqual(['ALLOWED_IPS']);
+});
+
 it('a name with a missing, repeated or swapped letter is found, and a variable of another program is none', () => {
   const long = names.filter((name) => name.length > 6);
   const slip = fc.constantFrom(
