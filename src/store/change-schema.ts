@@ -113,10 +113,20 @@ function watcher(observer: Kysely<Tables>, log: Pick<Log, 'warn'>) {
 async function takeTurn(db: Kysely<Tables>, log: Pick<Log, 'warn'>): Promise<ControlledTransaction<Tables>> {
   for (let reported = Number.NEGATIVE_INFINITY; ; await sleep(pollMs)) {
     const trx = await db.startTransaction().setIsolationLevel('read committed').execute();
-    const { rows } = await sql<{ mine: boolean }>`
-      select pg_try_advisory_xact_lock(${lock}) as mine`.execute(trx);
-    if (rows[0]!.mine) return trx;
-    await trx.rollback().execute();
+    let isMine = false;
+    try {
+      const { rows } = await sql<{ mine: boolean }>`
+        select pg_try_advisory_xact_lock(${lock}) as mine`.execute(trx);
+      isMine = rows[0]!.mine;
+      if (isMine) return trx;
+    } finally {
+      // Returns the connection, also a broken one: a pool with one that is missing never closes.
+      if (!isMine)
+        await trx
+          .rollback()
+          .execute()
+          .catch(() => {});
+    }
     if (performance.now() - reported < reportEveryMs) continue;
     log.warn({}, 'waiting for another process that changes the schema');
     reported = performance.now();

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { InvalidConfiguration } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
 import { changeSchema, type SchemaChange } from './change-schema.ts';
+import { checksumOf, createList, findDue, readFiles } from './migration-list.ts';
 import { applyReporting, reporting, type SqlFile, withoutViewsInTheWay } from './repeatable-migrations.ts';
 import type { Tables } from './tables.ts';
 
@@ -16,14 +15,12 @@ const ownFolder = join(import.meta.dirname, '../../db');
  * by statement; each ends with a `;` at the end of a line and is safe to repeat.
  *
  * Callbacks are accepted meanwhile: a migration waits for a lock for at most half a second at a time. Only one process
- * migrates at a time.
+ * migrates at a time. Where another role owns the tables, nothing is run.
  *
  * @param db with at least three connections
  * @returns the names of the migrations that ran, and `reporting` if its files ran
- * Where another role owns the tables, nothing is run.
- *
- * @throws InvalidConfiguration if the database's encoding is not UTF8, or if the owner must run migrations; the database's error, with the name of the
- *   migration that failed; earlier migrations stay
+ * @throws InvalidConfiguration if the database's encoding is not UTF8, or if the owner must run migrations; the
+ *   database's error, with the name of the migration that failed; earlier migrations stay
  */
 export async function migrate(
   db: Kysely<Tables>,
@@ -63,44 +60,6 @@ export async function migrate(
         : '';
     throw new Error(`The database could not be migrated${at}${advice}`, { cause: error });
   }
-}
-
-interface Files {
-  migrations: SqlFile[];
-  views: SqlFile[];
-}
-
-/**
- * The names of the migrations to run, in order, and `reporting` if its files changed; with the checksum of what that
- * depends on.
- *
- * @throws Error if a newer version has migrated the database, or if a migration was edited after it was run
- */
-async function findDue(
-  db: Kysely<Tables>,
-  { migrations, views }: Files,
-): Promise<{ due: string[]; checksum: string }> {
-  const done = await readDone(db);
-  const known = new Set([...migrations.map(({ name }) => name), reporting]);
-  const unknown = [...done.keys()].filter((name) => !known.has(name));
-  if (unknown.length > 0) {
-    throw new Error(
-      `a newer version of the service has run ${unknown.join(', ')}; start that version or a later one`,
-    );
-  }
-  const edited = migrations.filter(
-    (file) => (done.get(file.name) ?? checksumOf([file])) !== checksumOf([file]),
-  );
-  if (edited.length > 0) {
-    throw new Error(
-      `db/migrations has another text of ${edited.map(({ name }) => name).join(', ')} than the one that was run here; ` +
-        'restore the files of the release, and put changes into a new migration',
-    );
-  }
-  const due = migrations.map(({ name }) => name).filter((name) => !done.has(name));
-  // Of the migrations too: views may show every column of a table.
-  const checksum = checksumOf([...migrations, ...views, await readPlace(db)]);
-  return { due: done.get(reporting) === checksum ? due : [...due, reporting], checksum };
 }
 
 /** The owner of the tables, unless this role may change them; undefined where there are none. */
@@ -177,91 +136,4 @@ async function run(change: SchemaChange, file: SqlFile, views: SqlFile[]): Promi
       await markDone(trx);
     });
   }
-}
-
-/** The checksums of what was run, by name; null: not known. `reporting` is the entry of the views and functions. */
-async function readDone(db: Kysely<Tables>): Promise<Map<string, string | null>> {
-  const { rows } = await sql<{ list: string | null }>`
-    select coalesce(to_regclass('receiver_migrations')::text, (
-      -- The first builds of 1.0.0 gave it this name, which other migrators use too, without checksums.
-      select attrelid::regclass::text from pg_attribute
-      where attrelid = to_regclass('schema_migrations') and attname = 'checksum' and not attisdropped
-    )) as list`.execute(db);
-  const { list } = rows[0]!;
-  if (!list) return new Map();
-  const done = await sql<{ name: string; checksum: string | null }>`
-    select name, checksum from ${sql.raw(list)}`.execute(db);
-  return new Map(done.rows.map(({ name, checksum }) => [name, checksum]));
-}
-
-/** Creates the schema and the list of migrations where they are missing, and notes the checksums that are. */
-async function createList(trx: Transaction<Tables>, migrations: readonly SqlFile[]): Promise<void> {
-  const { rows } = await sql<{ schema: string; isMissing: boolean }>`
-    select current_setting('search_path') as schema, current_schema() is null as "isMissing"`.execute(trx);
-  const { schema, isMissing } = rows[0]!;
-  if (isMissing) await sql`create schema if not exists ${sql.id(schema)}`.execute(trx);
-  const { rows: found } = await sql<{ exists: boolean; former: boolean; foreign: boolean }>`
-    select to_regclass('receiver_migrations') is not null as exists,
-           exists (
-             select from pg_attribute
-             where attrelid = to_regclass('schema_migrations') and attname = 'checksum' and not attisdropped
-           ) as former,
-           to_regclass('deliveries') is not null as foreign`.execute(trx);
-  const { exists, former, foreign } = found[0]!;
-  if (!exists && former) {
-    await sql.raw('alter table schema_migrations rename to receiver_migrations').execute(trx);
-  } else if (!exists) {
-    if (foreign) {
-      throw new Error(
-        'a version before 1.0.0, or another program, made the table deliveries of this database; ' +
-          'set DATABASE_URL to an empty database, or DATA_DIR to a new folder',
-      );
-    }
-    const create = `
-      create table receiver_migrations (
-        name     text        primary key,
-        checksum text,
-        run_at   timestamptz not null default now()
-      );
-      comment on table receiver_migrations is 'The migrations that were run, and ${reporting}: the views and functions';
-      comment on column receiver_migrations.checksum is 'SHA-256 of the text; null: not known'`;
-    await sql.raw(create).execute(trx);
-  }
-  for (const file of migrations) {
-    await sql`
-      update receiver_migrations set checksum = ${checksumOf([file])}
-      where name = ${file.name} and checksum is null`.execute(trx);
-  }
-}
-
-/** What tells a restored copy from its original: it lacks roles and grants, so the files of db/reporting run in it again. */
-async function readPlace(db: Kysely<Tables>): Promise<SqlFile> {
-  const { rows } = await sql<{ text: string }>`
-    select concat_ws('/', system_identifier, oid) as text
-    from pg_control_system(), pg_database where datname = current_database()`.execute(db);
-  return { name: 'place', text: rows[0]!.text };
-}
-
-function checksumOf(files: readonly SqlFile[]): string {
-  const hash = createHash('sha256');
-  // A checkout on Windows may have other line ends.
-  for (const { name, text } of files) hash.update(`${name}\0${text.replaceAll('\r\n', '\n')}\0`);
-  return hash.digest('hex');
-}
-
-async function readFiles(folder: string): Promise<Files> {
-  const [migrations, views] = await Promise.all(
-    ['migrations', 'reporting'].map((name) => readSqlFiles(join(folder, name))),
-  );
-  return { migrations: migrations!, views: views! };
-}
-
-async function readSqlFiles(folder: string): Promise<SqlFile[]> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort();
-  return Promise.all(
-    files.map(async (file) => ({
-      name: file.replace(/\.sql$/, ''),
-      text: await readFile(join(folder, file), 'utf8'),
-    })),
-  );
 }

@@ -6,8 +6,8 @@ export type SessionSettings = Record<string, string | number>;
 type Query = (...args: unknown[]) => Promise<pg.QueryResult | pg.QueryResult[]>;
 type Callback = (error: unknown, result?: unknown) => void;
 
-// These cannot run in a transaction, and rely on the name of a table alone.
-const alone = /\bconcurrently\b|^\s*vacuum\b/i;
+// These cannot run in a transaction.
+const alone = /^(?:\s|--.*\n)*(?:vacuum\b|(?:create|drop|reindex)\b[^;]*\bconcurrently\b)/i;
 const begin = /^\s*(?:begin|start transaction)\b/i;
 
 /**
@@ -26,17 +26,18 @@ export function applyInTransactions(
   const session = client as pg.ClientBase & { pipeline: boolean; getTransactionStatus: () => string | null };
   const send = client.query.bind(client) as Query;
   const calls = Object.entries(settings)
-    // These count for a whole session: the isolation is that of `beginning`, and the pooler closes sessions that are idle,
+    // These count for a whole session: the isolation is that of `begin`, and the pooler closes sessions that are idle,
     // or whose host has vanished.
     .filter(([name]) => !/^(default_transaction_isolation|idle_session_timeout|tcp_.*)$/.test(name))
     .map(
       ([name, value]) => `set_config(${pg.escapeLiteral(name)}, ${pg.escapeLiteral(String(value))}, true)`,
     );
-  const beginning = (text: string) =>
-    `${/\bisolation\b/i.test(text) ? text : text.replace(begin, '$& isolation level read committed')}; ` +
-    `select ${calls.join(', ')}, pg_backend_pid() as pid`;
+  const apply = `select ${calls.join(', ')}, pg_backend_pid() as pid`;
   const sendBegin = async (text: string) => {
-    const results = (await send(beginning(text))) as pg.QueryResult[];
+    const isolated = /\bisolation\b/i.test(text)
+      ? text
+      : text.replace(begin, '$& isolation level read committed');
+    const results = (await send(`${isolated}; ${apply}`)) as pg.QueryResult[];
     onSession(results.at(-1)!.rows[0].pid);
     return results[0]!;
   };

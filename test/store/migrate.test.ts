@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import type { PoolClient } from 'pg';
+import { createLog } from '../../src/log.ts';
 import { applyReportTimezone } from '../../src/reporting/timezone.ts';
+import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
@@ -193,6 +196,21 @@ it('a process waits for another that changes the schema, and logs that', async (
     first.release(true);
     await other.close();
   }
+});
+
+it('a process that may not take the lock ends with the error, and keeps no connection', async () => {
+  const other = await createEmptyDatabase();
+  const role = `ordinary_${randomBytes(4).toString('hex')}`;
+  await other.pool.query(
+    `create role ${role} login password 'x'; grant create on schema public to ${role};
+     revoke execute on function pg_try_advisory_xact_lock(bigint) from public`,
+  );
+  const url = Object.assign(new URL(other.url), { username: role, password: 'x' }).href;
+  const database = openDatabase(url, createLog('silent'), { connections: 3, name: 'test' });
+  await expect(migrate(database.db)).rejects.toMatchObject({ cause: { code: '42501' } });
+  await database.close();
+  await other.pool.query(`drop owned by ${role}; drop role ${role}`);
+  await other.close();
 });
 
 describe('a start fails, and changes nothing, on a database', () => {
