@@ -88,9 +88,12 @@ export function parseDatabaseUrl(url: string): DatabaseAddress {
 
 function parseHost(text: string, otherPort = ''): Host {
   const [, address, bracketed, port = otherPort] =
-    /^((?:\[([\da-f:.]+)\])|[^[\]:]*)(?::(\d{1,5}))?$/i.exec(decode(text) ?? '') ?? [];
+    /^((?:\[([\da-f:.]+)\])|[^[\]:@]*)(?::(\d{1,5}))?$/i.exec(decode(text) ?? '') ?? [];
   if (address === undefined || Number(port) > 65_535) {
-    throw new Error(`must have hosts such as db.example or [2001:db8::1]:5432, not ${text}`);
+    // Not the text: an unencoded / or @ in the password makes its beginning look like a host.
+    throw new Error(
+      'must have hosts such as db.example or [2001:db8::1]:5432, and percent-encode special characters of the password',
+    );
   }
   return { host: bracketed ?? (address || undefined), port: Number(port) || undefined };
 }

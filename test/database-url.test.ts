@@ -63,5 +63,10 @@ it.each([
 });
 
 it.each(['a:b', 'a:70000', '[::1', 'a b:c'])('the host %s is refused', (host) => {
-  expect(() => parseDatabaseUrl(`postgresql://u:p@${host}/db`)).toThrow(`not ${host}`);
+  expect(() => parseDatabaseUrl(`postgresql://u:p@${host}/db`)).toThrow('must have hosts such as');
+});
+
+it.each(['/', '@'])('a password with an unencoded %s is not in the error', (character) => {
+  const url = `postgresql://u:7:secret${character}secret@a/db`;
+  expect(() => parseDatabaseUrl(url)).toThrow(/^(?!.*secret).*percent-encode/);
 });

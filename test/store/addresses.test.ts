@@ -30,16 +30,17 @@ afterAll(async () => {
   rmSync(sockets, { recursive: true });
 });
 
+const credentialsOf = ({ url }: TestServer) => `postgresql://${url.split(/[/@]/)[2]}@`;
+
 /** The URL of several servers, in this order. */
 const urlOf = (...ports: number[]) =>
-  `${primary.url.replace(/127.*$/, ports.map((port) => `127.0.0.1:${port}`).join(','))}/receiver`;
+  `${credentialsOf(primary)}${ports.map((port) => `127.0.0.1:${port}`).join(',')}/receiver`;
 
 const serverOf = (url: string) =>
   withClient(url, async (client) => (await client.query('select inet_server_port() as port')).rows[0].port);
 
 it.each(['?host=', ''])('a unix socket leads to its server %s', async (parameter) => {
-  const { username, password } = new URL(primary.url);
-  const credentials = `postgresql://${username}:${password}@`;
+  const credentials = credentialsOf(primary);
   const url = parameter
     ? `${credentials}/receiver?host=${sockets}&port=${primary.port}`
     : `${credentials}${encodeURIComponent(sockets)}:${primary.port}/receiver`;
