@@ -42,6 +42,8 @@ it('a failed migration changes nothing and is named in the error; the migrations
         { name: '0005_families' },
         { name: '0006_family_indexes' },
         { name: '0007_schema' },
+        { name: '0008_console' },
+        { name: '0009_console_indexes' },
         { name: '9001_first' },
       ]);
       expect(await other.rows(`select to_regclass('second') as second`)).toEqual([{ second: null }]);
@@ -256,6 +258,8 @@ it('the lists that other migrators keep in the same schema are left alone', asyn
       '0005_families',
       '0006_family_indexes',
       '0007_schema',
+      '0008_console',
+      '0009_console_indexes',
       'reporting',
     ]);
     expect(await migrate(other.db)).toEqual([]);

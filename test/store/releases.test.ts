@@ -166,6 +166,8 @@ it('the list of migrations is found under its first name, too', async () => {
       '0005_families',
       '0006_family_indexes',
       '0007_schema',
+      '0008_console',
+      '0009_console_indexes',
       'reporting',
     ]);
     expect(await migrate(database.db)).toEqual([]);

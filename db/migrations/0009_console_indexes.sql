@@ -1,0 +1,11 @@
+-- no transaction
+-- Deliveries in the order of arrival; and the receipts with a number, of a phone, and of a name. An index takes no long
+-- text, and a long one must not fail.
+drop index concurrently if exists applied_deliveries_by_arrival;
+create index concurrently applied_deliveries_by_arrival on applied_deliveries (received_at, id);
+drop index concurrently if exists receipts_number;
+create index concurrently receipts_number on receipts (left(receipt_number, 100)) where receipt_number <> '';
+drop index concurrently if exists receipts_phone;
+create index concurrently receipts_phone on receipts (phone_key(mobile));
+drop index concurrently if exists receipts_name;
+create index concurrently receipts_name on receipts (lower(left(name, 100)) text_pattern_ops);
