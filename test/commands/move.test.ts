@@ -49,7 +49,7 @@ beforeAll(async () => {
   const service = await spawnService({ DATA_DIR, REPORT_TIMEZONE: 'Asia/Kathmandu' });
   const url = readFileSync(join(DATA_DIR, 'connection-url'), 'utf8').trim();
   await fill(service, url);
-  await rowsOf(url, 'create table notes as select 1 as n');
+  await rowsOf(url, 'create table reminders as select 1 as n');
   const refused = await run('move', '--to', await server.createDatabase('clinic', 'too_early'));
   expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('Stop it first') });
   // One is not applied yet.
@@ -92,11 +92,11 @@ it('a move that was killed half way begins again; then every row is on the serve
 
   const { code, output } = await run('move', '--to', url);
   expect(output).toContain('equal on both sides');
-  expect(output).toContain('Left out, because the service does not know them: notes');
+  expect(output).toContain('Left out, because the service does not know them: reminders');
   expect(output).not.toContain('clinic:clinic');
   expect(code).toBe(0);
-  const { notes, ...expected } = withoutLog(everything);
-  expect(notes).toHaveLength(1);
+  const { reminders, ...expected } = withoutLog(everything);
+  expect(reminders).toHaveLength(1);
   expect(withoutLog(await readEverything(url))).toEqual(expected);
   const problems: unknown[] = [];
   await withDatabase(url, ({ db }) => verifyLog(db, { onProblem: (problem) => problems.push(problem) }));
