@@ -33,6 +33,7 @@ it('databases of tests, copied at once, are like one that was migrated, each wit
     const secrets = (await Promise.all(identities)).flatMap(([row]) => [row!.id, String(row!.salt)]);
     expect(new Set(secrets).size).toBe(2 * copies.length);
     for (const copy of copies) expect(await migrate(copy.db)).toEqual([]);
+    await migrate(database.db);
     expect(await readCatalogue(copies[0]!)).toEqual(await readCatalogue(database));
   } finally {
     for (const copy of copies) await copy.close();
