@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Environment } from '../config.ts';
+import { addAlertsCommand } from './alerts.ts';
 import { addAuditCommand } from './audit.ts';
 import { addBackupCommand } from './backup.ts';
 import { addMigrateCommand } from './migrate.ts';
@@ -29,6 +30,7 @@ export function addServiceCommands(
   addRetentionCommand(program, env);
   addSqlCommand(program, env);
   addAuditCommand(program, env);
+  addAlertsCommand(program, env);
   addBackupCommand(program, env);
   addMoveCommand(program, env);
 }

@@ -45,6 +45,16 @@ export async function createDatabase(): Promise<TestDatabase> {
   return database;
 }
 
+/** Allows connections to the database, or forbids them and ends the existing ones: an outage. */
+export async function allowConnections({ url }: Pick<TestDatabase, 'url'>, allowed: boolean): Promise<void> {
+  const name = new URL(url).pathname.slice(1);
+  await asAdministrator(async (client) => {
+    await client.query(`alter database ${name} with allow_connections ${allowed}`);
+    if (allowed) return;
+    await client.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+  });
+}
+
 async function asAdministrator(run: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const client = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL });
   await client.connect();
