@@ -66,15 +66,17 @@ comment on column rejected_requests.status is 'The status of the response';
 comment on column rejected_requests.reason is 'The name of the error';
 
 create table alerts (
+  channel    text        not null,
   name       text        not null,
   subject    text        not null,
   detail     jsonb       not null,
   started_at timestamptz not null default now(),
   sent_at    timestamptz,
   ended_at   timestamptz,
-  primary key (name, subject)
+  primary key (channel, name, subject)
 );
 comment on table  alerts            is 'The alerts that are on, and those whose end is still to be sent';
+comment on column alerts.channel    is 'How it is sent: webhook or e-mail; each has its own row, so that one that fails is retried alone';
 comment on column alerts.name       is 'What is wrong, such as failed';
 comment on column alerts.subject    is 'Where several may be: the business that is silent, for example; otherwise empty';
 comment on column alerts.detail     is 'Figures of the message; without personal data';

@@ -5,6 +5,7 @@ import { addDeliveries } from './deliveries/routes.tsx';
 import type { ConsoleDependencies } from './dependencies.ts';
 import { NotFound } from './errors.ts';
 import { addFailed } from './failed/routes.tsx';
+import { loadFrame } from './frame.ts';
 import { guardRoutes, requireFormToken, requireSameSite } from './guard.ts';
 import { addOverview } from './overview/routes.tsx';
 import { addPatients } from './patients/routes.tsx';
@@ -49,10 +50,11 @@ export function openConsole(dependencies: ConsoleDependencies) {
   addTokenSignIn(routes, signIn);
 
   app.use(requireSession(signIn), readForm, requireFormToken);
-  for (const name of ['charts.js', 'chart-library.js', 'icon.svg'] as const) {
+  for (const name of ['console.js', 'charts.js', 'chart-library.js', 'icon.svg'] as const) {
     routes.get(`/assets/${name}`, serveAsset(name));
   }
   addSignOut(routes, signIn);
+  app.use(loadFrame(store.db));
   for (const addPages of pages) addPages(routes, { ...dependencies, ...store, record });
 
   app.use(() => {

@@ -14,6 +14,7 @@ function read(path: string) {
 
 const assets = {
   'console.css': read(join(folder, 'console.css')),
+  'console.js': read(join(folder, 'console.js')),
   'charts.js': read(join(folder, 'charts.js')),
   'chart-library.js': read(chartLibrary),
   'icon.svg': read(join(folder, 'icon.svg')),

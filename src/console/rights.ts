@@ -9,6 +9,7 @@ export const rights = {
   'GET /sign-in/start': 'anyone',
   'GET /sign-in/callback': 'anyone',
   'POST /sign-out': 'viewer',
+  'GET /assets/console.js': 'viewer',
   'GET /assets/charts.js': 'viewer',
   'GET /assets/chart-library.js': 'viewer',
   'GET /assets/icon.svg': 'viewer',

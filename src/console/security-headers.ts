@@ -12,6 +12,7 @@ const setHeaders = helmet({
       scriptSrc: self,
       styleSrc: self,
       imgSrc: self,
+      connectSrc: self,
       formAction: self,
       frameAncestors: none,
       baseUri: none,

@@ -293,7 +293,7 @@ describe('the page of the access log', () => {
       filter: { note: '<b>' },
     });
   const numbersIn = (page: string) =>
-    Array.from(page.matchAll(/<tr><td class="number">([\d,]+)<\/td>/g), ([, entry]) =>
+    Array.from(page.matchAll(/<tr><td class="number"[^>]*>([\d,]+)<\/td>/g), ([, entry]) =>
       Number(entry!.replaceAll(',', '')),
     );
   const links = (page: string) =>

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { isPersonal, readColumns } from '../../src/console/reports/query.ts';
+import { isPersonal, readColumns } from '../../src/console/reports/queries.ts';
 import { reports } from '../../src/console/reports/reports.ts';
 import { csvWriter } from '../../src/csv.ts';
 import { families } from '../../src/families/index.ts';

@@ -42,6 +42,7 @@ const table: Record<string, Expected> = {
   'GET /sign-in/start': { statuses: everybody(503) },
   'GET /sign-in/callback': { statuses: everybody(400) },
   'GET /assets/console.css': { statuses: everybody(200) },
+  'GET /assets/console.js': { statuses: signedIn },
   'GET /assets/charts.js': { statuses: signedIn },
   'GET /assets/chart-library.js': { statuses: signedIn },
   'GET /assets/icon.svg': { statuses: signedIn },

@@ -180,6 +180,7 @@ it('no page can be framed, cached, or load anything of another site', async () =
     expect(policy.split(';').sort()).toEqual(
       [
         "base-uri 'none'",
+        "connect-src 'self'",
         "default-src 'none'",
         "form-action 'self'",
         "frame-ancestors 'none'",

@@ -13,7 +13,7 @@ const frozen: Record<string, string> = {
   '0005_families.sql': 'a20e15ad1a2462b3',
   '0006_family_indexes.sql': '810e48e45803cee4',
   '0007_schema.sql': '63173edfc6bdc6c9',
-  '0008_console.sql': '928ca7fd8d50a777',
+  '0008_console.sql': '24f256f9d9fef687',
   '0009_console_indexes.sql': 'c7dd02d9bfa8197c',
 };
 

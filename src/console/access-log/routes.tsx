@@ -3,10 +3,11 @@ import { accessActions } from '../../privacy/access-log.ts';
 import { listAccess } from '../../privacy/audit.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
+import { takePage } from '../paging.ts';
 import { localTime, oneOf, parseForm, readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
-import { AccessLogPage } from './page.tsx';
+import { AccessLogPage } from './pages.tsx';
 
 const size = 50;
 
@@ -23,10 +24,10 @@ export function addAccessLog(routes: Routes, { timezone, db, record }: RouteDepe
     const { data: place } = readForm(req.query, { before: z.coerce.number().int().positive() });
     const isClear = Object.keys(parsed.faults).length === 0;
     const entries = isClear ? await listAccess(db, { ...parsed.data, ...place }, size + 1) : undefined;
-    const listed = entries && { entries: entries.slice(0, size), more: entries.length > size };
+    const listed = entries && takePage(entries, size);
     if (listed) {
       const filter = { ...parsed.data, ...place };
-      await record({ actor: actorOf(res), action: 'audit', filter, rows: listed.entries.length });
+      await record({ actor: actorOf(res), action: 'audit', filter, rows: listed.rows.length });
     }
     const page = { title: 'Access log', section: 'access-log', status: isClear ? 200 : 400 } as const;
     sendPage(res, page, <AccessLogPage parsed={parsed} listed={listed} />);

@@ -1,9 +1,9 @@
 import type { Family } from '../../families/index.ts';
 import { deliveryStatuses } from '../../store/tables.ts';
-import { Choice, Field, Submit } from '../ui/forms.tsx';
+import { type FilterField, Filters } from '../ui/filters.tsx';
 import { PageLinks, Table } from '../ui/table.tsx';
-import { formatTimes, Moment, Nothing, Status } from '../ui/values.tsx';
-import type { ParsedFilter } from './filter.ts';
+import { formatTimes, Moment, Named, Nothing, Status } from '../ui/values.tsx';
+import type { ParsedFilter } from './form.ts';
 import type { Listed } from './list.ts';
 
 interface ListProps {
@@ -14,69 +14,26 @@ interface ListProps {
 }
 
 export function DeliveryList({ families, parsed: { entered, faults }, listed }: ListProps) {
-  const choice = (label: string, name: string, options: readonly string[]) => (
-    <Choice label={label} name={name} value={entered[name]} options={options} />
-  );
-  const field = (label: string, name: string) => (
-    <Field label={label} name={name} value={entered[name]} fault={faults[name]} />
-  );
-  const moment = (label: string, name: string) => (
-    <Field label={label} name={name} value={entered[name]} fault={faults[name]} type="datetime-local" />
-  );
-  const isNarrowed = Object.keys(entered).length > 0;
+  const fields: FilterField[] = [
+    { name: 'family', label: 'Family', kind: 'choice', options: families.map(({ name }) => name) },
+    { name: 'event', label: 'Event', kind: 'choice', options: families.flatMap(({ events }) => events) },
+    { name: 'status', label: 'Status', kind: 'choice', options: deliveryStatuses },
+    { name: 'business', label: 'Business', kind: 'business' },
+    { name: 'receipt', label: 'Receipt id' },
+    { name: 'id', label: 'Delivery id' },
+    { name: 'from', label: 'Event time from', kind: 'datetime-local' },
+    { name: 'until', label: 'Event time before', kind: 'datetime-local' },
+    { name: 'receivedFrom', label: 'Received from', kind: 'datetime-local' },
+    { name: 'receivedUntil', label: 'Received before', kind: 'datetime-local' },
+    ...(entered.error ? [{ name: 'error', label: 'Error' }] : []),
+  ];
   return (
     <>
-      <details class="card" open={Object.keys(faults).length > 0}>
-        <summary>Filter{isNarrowed && `: ${describe(entered)}`}</summary>
-        <form method="get" action="/console/deliveries">
-          <div class="fields">
-            {choice(
-              'Family',
-              'family',
-              families.map(({ name }) => name),
-            )}
-            {choice(
-              'Event',
-              'event',
-              families.flatMap(({ events }) => events),
-            )}
-            {choice('Status', 'status', deliveryStatuses)}
-            {field('Business', 'business')}
-            {field('Receipt id', 'receipt')}
-            {field('Delivery id', 'id')}
-            {moment('Event time from', 'from')}
-            {moment('Event time before', 'until')}
-            {moment('Received from', 'receivedFrom')}
-            {moment('Received before', 'receivedUntil')}
-            {entered.error && field('Error', 'error')}
-          </div>
-          <div class="actions">
-            <Submit>Show</Submit>
-          </div>
-        </form>
-      </details>
-      {isNarrowed && (
-        <p>
-          <a href="/console/deliveries">Show all</a>
-        </p>
-      )}
+      <Filters action="/console/deliveries" {...{ fields, entered, faults }} folded />
       {listed && <Lines listed={listed} entered={entered} />}
     </>
   );
 }
-
-const labels: Record<string, string> = {
-  id: 'delivery',
-  from: 'event time from',
-  until: 'event time before',
-  receivedFrom: 'received from',
-  receivedUntil: 'received before',
-};
-
-const describe = (entered: Record<string, string>) =>
-  Object.entries(entered)
-    .map(([name, value]) => `${labels[name] ?? name} ${value}`)
-    .join(', ');
 
 /** Ids of appointments are long, and the status has to be visible. */
 function RecordId({ id }: { id: string | null }) {
@@ -97,6 +54,7 @@ function Lines({ listed, entered }: { listed: Listed; entered: Record<string, st
     <>
       <Table
         label="Deliveries, newest event first"
+        cards
         rows={rows}
         empty={Object.keys(entered).length > 0 ? 'No matching deliveries.' : 'No deliveries yet.'}
         columns={[
@@ -110,7 +68,7 @@ function Lines({ listed, entered }: { listed: Listed; entered: Record<string, st
           },
           { head: 'Event', cell: ({ event }) => event },
           { head: 'Record', cell: ({ record }) => <RecordId id={record} /> },
-          { head: 'Business', cell: ({ business_id }) => business_id || <Nothing /> },
+          { head: 'Business', cell: ({ business_id }) => <Named kind="business" id={business_id} /> },
           { head: 'Status', cell: ({ status }) => <Status status={status} /> },
           { head: 'First received', cell: ({ received_at }) => <Moment at={received_at} /> },
           { head: 'Received', cell: ({ delivery_count }) => formatTimes(delivery_count), numeric: true },

@@ -2,8 +2,9 @@ import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import { type Family, readField } from '../../families/index.ts';
 import { type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
 import { idAt } from '../../uuid.ts';
+import { takePage } from '../paging.ts';
 import { businesses } from '../store.ts';
-import type { DeliveryFilter } from './filter.ts';
+import type { DeliveryFilter } from './form.ts';
 
 type Columns = 'id' | 'event' | 'business_id' | 'event_time' | 'received_at' | 'status' | 'delivery_count';
 
@@ -35,11 +36,10 @@ export async function listDeliveries(
   place: Place,
   size = 50,
 ): Promise<Listed> {
-  const { rows } = await pageQuery(families, filter, place, size + 1).execute(db);
-  const more = rows.length > size;
-  const shown = rows.slice(0, size);
-  if (place.after) return { rows: shown.reverse(), older: true, newer: more };
-  return { rows: shown, older: more, newer: place.before !== undefined };
+  const { rows: found } = await pageQuery(families, filter, place, size + 1).execute(db);
+  const { rows, more } = takePage(found, size);
+  if (place.after) return { rows: rows.reverse(), older: true, newer: more };
+  return { rows, older: more, newer: place.before !== undefined };
 }
 
 /**

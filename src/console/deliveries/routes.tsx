@@ -8,7 +8,7 @@ import { guid, readForm } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
 import { DeliveryDetail } from './detail-page.tsx';
-import { parseFilter } from './filter.ts';
+import { parseFilter } from './form.ts';
 import { listDeliveries } from './list.ts';
 import { DeliveryList } from './list-page.tsx';
 import { readDelivery, readRow } from './read-delivery.ts';

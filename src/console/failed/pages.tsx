@@ -5,7 +5,7 @@ import { Choice, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
 import { Outcome } from '../ui/outcome.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { formatCount, IdLink, Moment } from '../ui/values.tsx';
-import type { FailedGroup } from './groups.ts';
+import type { FailedGroup } from './queries.ts';
 
 const preview = '/console/replay/preview';
 

@@ -4,8 +4,8 @@ import type { Routes } from '../guard.ts';
 import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
 import { readReplayForm } from './form.ts';
-import { readFailedGroups } from './groups.ts';
 import { ConfirmReplay, FailedPage, ReplayDone } from './pages.tsx';
+import { readFailedGroups } from './queries.ts';
 
 /** A page has to be sent before the browser, or a proxy in between, gives up. */
 const limit = 2_000;

@@ -3,8 +3,8 @@ import type { Routes } from '../guard.ts';
 import { isTimeout } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { cached } from './cached.ts';
-import { readArrivals, readBacklog, readDays, readSilences } from './figures.ts';
-import { Overview } from './page.tsx';
+import { Overview } from './pages.tsx';
+import { readArrivals, readBacklog, readDays, readSilences } from './queries.ts';
 
 /** The first page: last callbacks, backlog, failures, health. */
 export function addOverview(routes: Routes, { families, readiness, db }: RouteDependencies): void {

@@ -1,7 +1,7 @@
 import { PostButton } from '../ui/forms.tsx';
 import { Facts, formatCount, formatTimes, Moment, PersonalNote, Verbatim } from '../ui/values.tsx';
 import { Actions, FaultList } from './pages.tsx';
-import type { QuarantinedBody } from './rows.ts';
+import type { QuarantinedBody } from './queries.ts';
 
 /** One body of the quarantine; its content only on demand. */
 export function BodyPage({ body, revealed }: { body: QuarantinedBody; revealed: boolean }) {

@@ -3,7 +3,7 @@ import { useMayPost } from '../ui/context.ts';
 import { Choice, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
 import { type Column, PageLinks, Table } from '../ui/table.tsx';
 import { formatCount, formatTimes, Moment, Nothing } from '../ui/values.tsx';
-import type { QuarantineGroup, QuarantineLine } from './rows.ts';
+import type { QuarantineGroup, QuarantineLine } from './queries.ts';
 
 const preview = '/console/quarantine/preview';
 

@@ -13,7 +13,7 @@ import { BodyPage } from './body-page.tsx';
 import { ConfirmDrop, ConfirmReplay, DropDone, ReplayDone } from './confirm-pages.tsx';
 import { readQuarantineForm } from './form.ts';
 import { QuarantinePage } from './pages.tsx';
-import { listBodies, readBody, readQuarantineGroups } from './rows.ts';
+import { listBodies, readBody, readQuarantineGroups } from './queries.ts';
 
 /** A page has to be sent before the browser, or a proxy in between, gives up. */
 const limit = 1_000;

@@ -5,7 +5,7 @@ import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
 import { csvWriter } from '../../csv.ts';
 import { Busy } from '../errors.ts';
-import type { RowsSummary } from './query.ts';
+import type { RowsSummary } from './queries.ts';
 
 // Small, so that callbacks are handled in between.
 const batchSize = 100;

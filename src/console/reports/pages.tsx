@@ -3,7 +3,7 @@ import { Field, Hidden, PostButton, Submit } from '../ui/forms.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { formatAmount, formatCount, IdLink, Nothing, PersonalNote } from '../ui/values.tsx';
 import type { ReportFilter } from './form.ts';
-import { filtersOf, type ReportColumn } from './query.ts';
+import { filtersOf, type ReportColumn } from './queries.ts';
 import { type Report, reports } from './reports.ts';
 
 export const shownRows = 200;

@@ -7,7 +7,7 @@ import { sendPage } from '../ui/page.tsx';
 import { sendCsv } from './csv.ts';
 import { readReportForm } from './form.ts';
 import { ReportList, ReportPage, shownRows } from './pages.tsx';
-import { filtersOf, fromView, queryRows, querySummary, readChart, readColumns } from './query.ts';
+import { filtersOf, fromView, queryRows, querySummary, readChart, readColumns } from './queries.ts';
 import { reports } from './reports.ts';
 
 const section = 'reports';

@@ -1,7 +1,14 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Actor } from '../../privacy/access-log.ts';
+import type { Aliases } from '../../store/aliases.ts';
 import { may, type Role } from '../rights.ts';
+
+/** Failed deliveries and rejected bodies, of which the navigation shows the numbers. */
+export interface Problems {
+  failed: number;
+  quarantine: number;
+}
 
 /** What every component of a page may need. */
 export interface Visit {
@@ -11,6 +18,9 @@ export interface Visit {
   /** The user, and from where. */
   actor: Actor;
   role: Role;
+  aliases?: Aliases;
+  /** Undefined where they could not be counted. */
+  problems?: Problems | undefined;
 }
 
 export const VisitContext = createContext<Visit>({

@@ -1,5 +1,6 @@
 import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useContext } from 'preact/hooks';
+import type { AliasKind } from '../../store/aliases.ts';
 import { useMayPost, VisitContext } from './context.ts';
 
 interface PostFormProps {
@@ -44,7 +45,17 @@ export function Hidden({ values }: { values: Record<string, string | undefined> 
   );
 }
 
-type FieldProps = InputHTMLAttributes & { label: string; name: string; fault?: string | undefined };
+interface FieldProps {
+  label: string;
+  name: string;
+  value?: string | undefined;
+  fault?: string | undefined;
+  type?: string;
+  required?: boolean;
+  autocomplete?: string;
+  /** The id of a list of values. */
+  list?: string;
+}
 
 /** A labelled field, with its error. */
 export function Field({ label, fault, ...input }: FieldProps) {
@@ -53,13 +64,29 @@ export function Field({ label, fault, ...input }: FieldProps) {
   return (
     <div class="field">
       <label for={`field-${name}`}>{label}</label>
-      <input id={`field-${name}`} {...input} {...described} />
+      <input id={`field-${name}`} {...(input as InputHTMLAttributes)} {...described} />
       {fault && (
         <p class="fault" id={`${name}-fault`} role="alert">
           {fault}
         </p>
       )}
     </div>
+  );
+}
+
+/** A field for the id of a business, a clinic or a doctor, with a list of those that have an alias. */
+export function AliasField({ kind, ...field }: FieldProps & { kind: AliasKind }) {
+  const { aliases } = useContext(VisitContext);
+  const list = `list-${field.name}`;
+  return (
+    <>
+      <Field {...field} list={list} autocomplete="off" />
+      <datalist id={list}>
+        {Array.from(aliases?.[kind] ?? [], ([id, alias]) => (
+          <option key={id} value={id} label={alias} />
+        ))}
+      </datalist>
+    </>
   );
 }
 

@@ -2,9 +2,11 @@ import type { Response } from 'express';
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { assetUrl } from '../assets.ts';
+import { countLimit } from '../frame.ts';
 import { may } from '../rights.ts';
-import { type Visit, VisitContext } from './context.ts';
+import { type Problems, type Visit, VisitContext } from './context.ts';
 import { PostForm, Submit } from './forms.tsx';
+import { formatCount } from './values.tsx';
 
 const sections = {
   overview: { name: 'Overview', href: '/console' },
@@ -14,6 +16,7 @@ const sections = {
   reports: { name: 'Reports', href: '/console/reports' },
   queue: { name: 'Queue', href: '/console/queue' },
   patients: { name: 'Patients', href: '/console/patients' },
+  aliases: { name: 'Aliases', href: '/console/aliases' },
   'access-log': { name: 'Access log', href: '/console/access-log' },
 };
 
@@ -26,12 +29,14 @@ export interface PageOptions {
   back?: boolean;
   charts?: boolean;
   status?: number;
+  /** What was searched for. */
+  query?: string;
 }
 
 /** Sends a page of the console to a signed-in user. */
 export function sendPage(res: Response, options: PageOptions, children: ComponentChildren): void {
   const visit = res.locals.visit as Visit;
-  const { title, section, back = false, charts = false, status = 200 } = options;
+  const { title, section, back = false, charts = false, status = 200, query } = options;
   sendHtml(
     res,
     status,
@@ -44,12 +49,14 @@ export function sendPage(res: Response, options: PageOptions, children: Componen
           <a class="brand" href="/console">
             Webhook receiver
           </a>
+          <SearchBox query={query} />
           <nav aria-label="Sections">
             {Object.entries(sections)
               .filter(([, { href }]) => may(visit.role, 'GET', href))
               .map(([key, { name, href }]) => (
                 <a key={key} href={href} {...(key === section ? { 'aria-current': 'page' as const } : {})}>
                   {name}
+                  <ProblemCount count={visit.problems?.[key as keyof Problems]} />
                 </a>
               ))}
           </nav>
@@ -75,6 +82,35 @@ export function sendPage(res: Response, options: PageOptions, children: Componen
       </Document>
     </VisitContext.Provider>,
   );
+}
+
+/** The search of every page. */
+function SearchBox({ query }: { query: string | undefined }) {
+  return (
+    <search>
+      <form action="/console/search" method="get">
+        <label class="unseen" for="search">
+          Search
+        </label>
+        <input
+          id="search"
+          name="q"
+          type="search"
+          value={query}
+          placeholder="Search: receipt, id, phone, name"
+          autocomplete="off"
+          aria-keyshortcuts="/"
+        />
+      </form>
+    </search>
+  );
+}
+
+/** How many there are, beside a section's name. */
+function ProblemCount({ count = 0 }: { count: number | undefined }) {
+  if (count === 0) return null;
+  const text = count > countLimit ? `${formatCount(countLimit)}+` : formatCount(count);
+  return <span class="count"> {text}</span>;
 }
 
 /** Sends a page to a user who has not signed in; it reveals nothing of the console. */
@@ -123,6 +159,7 @@ function Document(props: DocumentProps) {
         <title>{`${props.title} · Webhook receiver`}</title>
         {props.inside && <link rel="icon" href={assetUrl('icon.svg')} />}
         <link rel="stylesheet" href={assetUrl('console.css')} />
+        {props.inside && <script src={assetUrl('console.js')} defer />}
         {props.charts && <script src={assetUrl('chart-library.js')} defer />}
         {props.charts && <script src={assetUrl('charts.js')} defer />}
         {props.head}

@@ -13,6 +13,17 @@ export interface Column<Row> {
   rowHead?: boolean;
   /** The plain value of a cell, for scripts. */
   value?: (row: Row) => number | string;
+  /** What the table can be sorted by; undefined: not by this column. */
+  sort?: string | undefined;
+  /** The sum of the whole column, where it has one. */
+  total?: ComponentChildren;
+}
+
+/** How a table is sorted, and the address of the page that sorts otherwise. */
+export interface Sorting {
+  by: string;
+  descending: boolean;
+  href: (by: string, descending: boolean) => string;
 }
 
 interface TableProps<Row> {
@@ -24,43 +35,93 @@ interface TableProps<Row> {
   empty?: ComponentChildren;
   /** Two or three narrow columns. */
   small?: boolean;
+  /** On a narrow screen each row is a card. */
+  cards?: boolean;
+  sorting?: Sorting | undefined;
 }
 
-/** A table; on a narrow screen it scrolls in its own frame. */
-export function Table<Row>({ label, columns, rows, empty, small }: TableProps<Row>) {
+/** A table; on a narrow screen it scrolls in its own frame, or its rows are cards. */
+export function Table<Row>({ label, columns, rows, empty, small, cards, sorting }: TableProps<Row>) {
   if (rows.length === 0) return empty ? <p class="empty">{empty}</p> : null;
+  const hasTotals = columns.some(({ total }) => total !== undefined);
   return (
-    <section class={small ? 'scroll small' : 'scroll'} aria-label={label} tabindex={0}>
+    <section class={`scroll${small ? ' small' : ''}${cards ? ' cards' : ''}`} aria-label={label} tabindex={0}>
       <table aria-label={label}>
         <thead>
           <tr>
-            {columns.map(({ head, numeric, title }, column) => (
-              <th key={column} scope="col" class={numeric ? 'number' : undefined} title={title}>
-                {head}
-              </th>
+            {columns.map((column, index) => (
+              <Head key={index} column={column} sorting={sorting} />
             ))}
           </tr>
         </thead>
         <tbody>
           {rows.map((row, index) => (
             <tr key={index}>
-              {columns.map(({ cell, numeric, wide, rowHead, value }, column) => {
-                const className = numeric ? 'number' : wide ? 'wide' : undefined;
-                return rowHead ? (
-                  <th key={column} scope="row">
-                    {cell(row)}
-                  </th>
-                ) : (
-                  <td key={column} class={className} data-value={value?.(row)}>
-                    {cell(row)}
-                  </td>
-                );
-              })}
+              {columns.map((column, place) => (
+                <Cell key={place} {...{ column, row, cards }} />
+              ))}
             </tr>
           ))}
         </tbody>
+        {hasTotals && (
+          <tfoot>
+            <tr>
+              {columns.map(({ total, numeric }, index) =>
+                index === 0 ? (
+                  <th key={index} scope="row">
+                    {total ?? 'Total'}
+                  </th>
+                ) : (
+                  <td key={index} class={numeric ? 'number' : undefined}>
+                    {total}
+                  </td>
+                ),
+              )}
+            </tr>
+          </tfoot>
+        )}
       </table>
     </section>
+  );
+}
+
+function Head<Row>({ column, sorting }: { column: Column<Row>; sorting: Sorting | undefined }) {
+  const { head, numeric, title, sort } = column;
+  const className = numeric ? 'number' : undefined;
+  if (!sorting || !sort) {
+    return (
+      <th scope="col" class={className} title={title}>
+        {head}
+      </th>
+    );
+  }
+  const isSorted = sorting.by === sort;
+  const order = isSorted ? (sorting.descending ? 'descending' : 'ascending') : undefined;
+  return (
+    <th scope="col" class={className} title={title} aria-sort={order}>
+      <a href={sorting.href(sort, isSorted && !sorting.descending)}>{head}</a>
+    </th>
+  );
+}
+
+interface CellProps<Row> {
+  column: Column<Row>;
+  row: Row;
+  cards: boolean | undefined;
+}
+
+function Cell<Row>({ column, row, cards }: CellProps<Row>) {
+  const { head, cell, numeric, wide, rowHead, value } = column;
+  if (rowHead) return <th scope="row">{cell(row)}</th>;
+  const className = numeric ? 'number' : wide ? 'wide' : undefined;
+  return (
+    <td
+      class={className}
+      data-head={cards && typeof head === 'string' ? head : undefined}
+      data-value={value?.(row)}
+    >
+      {cell(row)}
+    </td>
   );
 }
 
@@ -68,15 +129,17 @@ interface PageLinksProps {
   /** The addresses of the next pages, where there are any. */
   newer?: string | false | undefined;
   older: string | false | undefined;
+  /** Their names, unless they are newer and older rows. */
+  names?: [newer: string, older: string];
 }
 
 /** Links to the pages of newer and of older rows. */
-export function PageLinks({ newer, older }: PageLinksProps) {
+export function PageLinks({ newer, older, names = ['Newer', 'Older'] }: PageLinksProps) {
   if (!newer && !older) return null;
   return (
     <nav class="pages" aria-label="Pages">
-      <span>{newer && <a href={newer}>← Newer</a>}</span>
-      <span>{older && <a href={older}>Older →</a>}</span>
+      <span>{newer && <a href={newer}>← {names[0]}</a>}</span>
+      <span>{older && <a href={older}>{names[1]} →</a>}</span>
     </nav>
   );
 }

@@ -8,6 +8,29 @@ export function formatMoment(at: Date, timezone: string): string {
 export const formatLocal = (moment: number, timezone: string): string =>
   new Date(moment).toLocaleString('sv-SE', { timeZone: timezone }).replace(' ', 'T');
 
+/** A day, such as 2026-11-21, as formatMoment writes it: 21 Nov 2026. */
+export const formatDay = (day: string): string =>
+  /^\d{4}-\d\d-\d\d$/.test(day)
+    ? new Date(day).toLocaleDateString('en-GB', { timeZone: 'UTC', dateStyle: 'medium' })
+    : day;
+
+/** A moment that PostgreSQL wrote, such as 2026-11-21 09:04:05.123+05:30; undefined for infinity. */
+export function parseMoment(text: string): Date | undefined {
+  const [, local, hours, minutes = ':00'] =
+    /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)([+-]\d\d)(:\d\d)?/.exec(text) ?? [];
+  return local ? new Date(`${local.replace(' ', 'T')}${hours}${minutes}`) : undefined;
+}
+
+/** An interval that PostgreSQL wrote, such as 1 day 02:03:04.5, in words. */
+export function formatInterval(text: string): string {
+  const [, days = '0', sign = '', hours, minutes, seconds] =
+    /^(?:(-?\d+) days? ?)?(?:(-?)(\d+):(\d\d):(\d\d(?:\.\d+)?))?$/.exec(text) ?? [];
+  if (hours === undefined && days === '0') return text;
+  const time = (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60 + Number(seconds ?? 0);
+  const total = Number(days) * 86_400 + (sign ? -time : time);
+  return total < 0 ? `−${formatDuration(-total * 1000)}` : formatDuration(total * 1000);
+}
+
 /** A duration in its two largest units: 3 d 4 h. */
 export function formatDuration(milliseconds: number): string {
   const seconds = Math.max(0, milliseconds) / 1000;

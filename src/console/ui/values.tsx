@@ -1,5 +1,6 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
+import type { AliasKind } from '../../store/aliases.ts';
 import { useMayPost, VisitContext } from './context.ts';
 import { formatDuration, formatMoment } from './time.ts';
 
@@ -22,6 +23,19 @@ export function Ago({ at }: { at: Date }) {
 
 export function Nothing() {
   return <span class="nothing">–</span>;
+}
+
+/** The id of a business, a clinic or a doctor, with its alias. */
+export function Named({ kind, id }: { kind: AliasKind; id: string | null | undefined }) {
+  const { aliases } = useContext(VisitContext);
+  if (!id) return <Nothing />;
+  const alias = aliases?.[kind].get(id);
+  if (!alias) return <>{id}</>;
+  return (
+    <span class="named">
+      {alias} <small>{id}</small>
+    </span>
+  );
 }
 
 /** The status of a delivery, by word and not by colour alone. */

@@ -1,21 +1,25 @@
 import { accessActions } from '../../privacy/access-log.ts';
 import type { AccessEntry } from '../../privacy/audit.ts';
 import type { ParsedForm } from '../read-form.ts';
-import { Choice, Field, Submit } from '../ui/forms.tsx';
+import { type FilterField, Filters } from '../ui/filters.tsx';
 import { PageLinks, Table } from '../ui/table.tsx';
 import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 
 interface AccessLogProps {
   parsed: Pick<ParsedForm<Record<never, never>>, 'entered' | 'faults'>;
   /** Undefined if the filter is invalid. */
-  listed: { entries: AccessEntry[]; more: boolean } | undefined;
+  listed: { rows: AccessEntry[]; more: boolean } | undefined;
 }
 
+const fields: FilterField[] = [
+  { name: 'actor', label: 'Actor' },
+  { name: 'action', label: 'Action', kind: 'choice', options: accessActions },
+  { name: 'since', label: 'From', kind: 'datetime-local' },
+  { name: 'until', label: 'Before', kind: 'datetime-local' },
+];
+
 export function AccessLogPage({ parsed: { entered, faults }, listed }: AccessLogProps) {
-  const moment = (label: string, name: string) => (
-    <Field label={label} name={name} value={entered[name]} fault={faults[name]} type="datetime-local" />
-  );
-  const last = listed?.more && listed.entries.at(-1);
+  const last = listed?.more && listed.rows.at(-1);
   const older = last && `/console/access-log?${new URLSearchParams({ ...entered, before: `${last.entry}` })}`;
   return (
     <>
@@ -23,19 +27,8 @@ export function AccessLogPage({ parsed: { entered, faults }, listed }: AccessLog
         Who saw or did what. Entries cannot be changed; reading them is an entry too.{' '}
         <code>npx receiver audit verify</code> checks that none was changed or removed.
       </p>
-      <form method="get" action="/console/access-log" class="card">
-        <div class="fields">
-          <Field label="Actor" name="actor" value={entered.actor} fault={faults.actor} />
-          <Choice label="Action" name="action" value={entered.action} options={accessActions} />
-          {moment('From', 'since')}
-          {moment('Before', 'until')}
-        </div>
-        <div class="actions">
-          <Submit>Show</Submit>
-          {Object.keys(entered).length > 0 && <a href="/console/access-log">Show all</a>}
-        </div>
-      </form>
-      {listed && <Entries entries={listed.entries} />}
+      <Filters action="/console/access-log" {...{ fields, entered, faults }} />
+      {listed && <Entries entries={listed.rows} />}
       <PageLinks older={older} />
     </>
   );
@@ -45,6 +38,7 @@ function Entries({ entries }: { entries: readonly AccessEntry[] }) {
   return (
     <Table
       label="Entries, newest first"
+      cards
       rows={entries}
       empty="No matching entries."
       columns={[

@@ -1,28 +1,19 @@
 import { type Kysely, sql } from 'kysely';
 import type { Tables } from '../../store/tables.ts';
+import { countUpTo } from '../frame.ts';
 import { businesses } from '../store.ts';
-
-/** Rows are counted up to here: a number above means that there are more. */
-export const countLimit = 10_000;
-
-const countOf = (rows: ReturnType<typeof sql>) =>
-  sql`(select count(*)::int from (${rows} limit ${countLimit + 1}) as counted)`;
 
 export interface Backlog {
   /** When the oldest waiting delivery was received; null: none waits. */
   oldest: Date | null;
   waiting: number;
-  failed: number;
-  quarantined: number;
 }
 
-/** Deliveries that wait or failed, and rejected bodies. */
+/** Deliveries that wait. */
 export async function readBacklog(db: Kysely<Tables>): Promise<Backlog> {
   const { rows } = await sql<Backlog>`
     select (select min(received_at) from pending_deliveries) as oldest,
-           ${countOf(sql`select 1 from pending_deliveries`)} as waiting,
-           ${countOf(sql`select 1 from failed_deliveries`)} as failed,
-           ${countOf(sql`select 1 from quarantine where replayed_at is null`)} as quarantined`.execute(db);
+           ${countUpTo(sql`select from pending_deliveries`)} as waiting`.execute(db);
   return rows[0]!;
 }
 

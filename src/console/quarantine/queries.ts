@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { faultsKey, type QuarantineRow } from '../../intake/quarantine-rows.ts';
 import type { Tables } from '../../store/tables.ts';
+import { takePage } from '../paging.ts';
 
 export interface QuarantineGroup {
   reason: string;
@@ -54,7 +55,7 @@ export async function listBodies(
     select ${columns} from quarantine q left join callback_paths p using (path)
     where ${sql.join(conditions, sql` and `)}
     order by q.last_received_at desc, q.id desc limit ${size + 1}`.execute(db);
-  return { rows: rows.slice(0, size), more: rows.length > size };
+  return takePage(rows, size);
 }
 
 export type QuarantinedBody = QuarantineLine & Pick<QuarantineRow, 'errors' | 'body'>;

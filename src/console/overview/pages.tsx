@@ -1,13 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Readiness } from '../../readiness.ts';
+import { countLimit } from '../frame.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { Ago, formatAmount, formatCount, Moment } from '../ui/values.tsx';
 import type { CachedResult } from './cached.ts';
-import { type Arrivals, type Backlog, countLimit, type Day, type Silent } from './figures.ts';
+import type { Arrivals, Backlog, Day, Silent } from './queries.ts';
 
 export interface OverviewProps {
   readiness: Readiness;
@@ -27,6 +28,7 @@ const lateMs = 60_000;
 const isLate = (oldest: Date | null) => oldest !== null && Date.now() - oldest.getTime() > lateMs;
 
 export function Overview({ readiness, families, backlog, arrivals, days, silences }: OverviewProps) {
+  const { problems } = useContext(VisitContext);
   return (
     <>
       <section class="tiles" aria-label="Summary">
@@ -46,8 +48,8 @@ export function Overview({ readiness, families, backlog, arrivals, days, silence
         >
           {backlog ? <Waiting {...backlog} /> : 'unknown'}
         </Tile>
-        <Counted name="Failed" href="/console/failed" count={backlog?.failed} />
-        <Counted name="In quarantine" href="/console/quarantine" count={backlog?.quarantined} />
+        <Counted name="Failed" href="/console/failed" count={problems?.failed} />
+        <Counted name="In quarantine" href="/console/quarantine" count={problems?.quarantine} />
         <Tile name="Processing time" good>
           {arrivals?.rowLagMs == null ? 'no data in the last hour' : formatDuration(arrivals.rowLagMs)}
         </Tile>

@@ -1,0 +1,63 @@
+import type { AliasKind } from '../../store/aliases.ts';
+import { thingOf } from './links.ts';
+import { formatDay, formatInterval, parseMoment } from './time.ts';
+import { formatCount, IdLink, Moment, Named, Nothing } from './values.tsx';
+
+/** A column of a table or a view. */
+export interface TypedColumn {
+  name: string;
+  /** As PostgreSQL's format_type writes it. */
+  type: string;
+}
+
+type Row = Readonly<Record<string, string | null>>;
+
+const aliased: Record<string, AliasKind> = {
+  ...{ business_id: 'business', bid: 'business', owner: 'business' },
+  ...{ clinic_id: 'clinic', facility_id: 'clinic', facilityid: 'clinic' },
+  ...{ doctor_id: 'doctor', doctor_oid: 'doctor', docid: 'doctor' },
+};
+
+const isId = (name: string) => /(^|_)(id|oid|number|archive)$/.test(name);
+export const isAmount = ({ name, type }: TypedColumn) => type === 'numeric' && !isId(name);
+
+/** Whether the digits of a column are to be compared, so that they stand on the right. */
+export const isNumeric = ({ name, type }: TypedColumn) =>
+  ['numeric', 'bigint', 'integer', 'double precision', 'interval'].includes(type) && !isId(name);
+
+// Exact: the digits of a numeric are a text.
+const rupees = new Intl.NumberFormat('en-IN', { minimumFractionDigits: 2, maximumFractionDigits: 20 });
+
+export const formatAmountText = (value: string) =>
+  /^-?\d+(\.\d+)?$/.test(value) ? rupees.format(value as never) : value;
+
+/** A value that PostgreSQL cast to text, for people to read. */
+export function FieldValue({ column, row }: { column: TypedColumn; row: Row }) {
+  const { name, type } = column;
+  const value = row[name];
+  if (value === null || value === undefined) return <Nothing />;
+  if (value === '') return <span class="nothing">empty</span>;
+  const kind = aliased[name];
+  if (kind) return <Named kind={kind} id={value} />;
+  const thing = thingOf(name, row);
+  if (thing) return <a href={thing}>{value}</a>;
+  if (name === 'delivery_id' || name === 'example_delivery') return <IdLink to="deliveries" id={value} />;
+  if (name === 'quarantine_id') return <IdLink to="quarantine" id={value} />;
+  if (/^https?:\/\/\S+$/.test(value)) {
+    return (
+      <a href={value} rel="noreferrer" target="_blank">
+        {name.replaceAll('_', ' ')}
+      </a>
+    );
+  }
+  if (isAmount(column)) return formatAmountText(value);
+  if (type === 'bigint' || type === 'integer') return isId(name) ? value : formatCount(value);
+  if (type === 'boolean') return value === 'true' ? 'yes' : 'no';
+  if (type === 'date') return formatDay(value);
+  if (type === 'interval') return formatInterval(value);
+  if (type === 'timestamp with time zone') {
+    const at = parseMoment(value);
+    return at ? <Moment at={at} /> : value;
+  }
+  return type === 'jsonb' ? <code>{value}</code> : value;
+}

@@ -1,0 +1,75 @@
+import type { AliasKind } from '../../store/aliases.ts';
+import { AliasField, Choice, Field, Submit } from './forms.tsx';
+
+/** A field of a filter; the ids of businesses, clinics and doctors are pick-lists. */
+export type FilterField = { name: string; label: string } & (
+  | { kind?: 'text' | 'date' | 'datetime-local' | AliasKind }
+  | { kind: 'choice'; options: readonly string[] }
+);
+
+interface FiltersProps {
+  /** The page's address, which holds the filter. */
+  action: string;
+  fields: readonly FilterField[];
+  /** The fields as entered, and their errors. */
+  entered: Readonly<Record<string, string | undefined>>;
+  faults?: Readonly<Record<string, string>>;
+  /** Whether it is a line that opens. */
+  folded?: boolean;
+}
+
+/** The filter of a list, in its page's address. */
+export function Filters({ action, fields, entered, faults = {}, folded = false }: FiltersProps) {
+  const given = fields.filter(({ name }) => entered[name]);
+  const form = (
+    <form method="get" action={action} class={folded ? undefined : 'card'}>
+      <div class="fields">
+        {fields.map((field) => (
+          <FilterInput
+            key={field.name}
+            field={field}
+            value={entered[field.name]}
+            fault={faults[field.name]}
+          />
+        ))}
+      </div>
+      <div class="actions">
+        <Submit>Show</Submit>
+        {given.length > 0 && <a href={action}>Show all</a>}
+      </div>
+    </form>
+  );
+  if (!folded) return form;
+  const words = given.map(({ name, label }) => `${label.toLowerCase()} ${entered[name]}`);
+  return (
+    <>
+      <details class="card" open={Object.keys(faults).length > 0}>
+        <summary>Filter{words.length > 0 && `: ${words.join(', ')}`}</summary>
+        {form}
+      </details>
+      {given.length > 0 && (
+        <p>
+          <a href={action}>Show all</a>
+        </p>
+      )}
+    </>
+  );
+}
+
+interface InputProps {
+  field: FilterField;
+  value: string | undefined;
+  fault: string | undefined;
+}
+
+function FilterInput({ field, value, fault }: InputProps) {
+  const { name, label } = field;
+  if (field.kind === 'choice') {
+    return <Choice label={label} name={name} value={value} options={field.options} />;
+  }
+  const { kind = 'text' } = field;
+  if (kind === 'business' || kind === 'clinic' || kind === 'doctor') {
+    return <AliasField kind={kind} label={label} name={name} value={value} fault={fault} />;
+  }
+  return <Field label={label} name={name} value={value} fault={fault} type={kind} />;
+}
