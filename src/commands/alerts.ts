@@ -4,8 +4,8 @@ import { type Environment, parseConfig } from '../config.ts';
 import { families } from '../families/index.ts';
 
 const test = {
-  title: 'Webhook receiver: a test',
-  text: 'Webhook receiver: a test.\nAlerts will arrive here. Nothing is wrong.',
+  title: 'Webhook receiver alerts: a test',
+  text: 'Webhook receiver alerts: a test. Nothing is wrong; this is where messages arrive.',
 };
 
 /** `receiver alerts test`: sends a message to each channel of the alerts. */
