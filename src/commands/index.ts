@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Environment } from '../config.ts';
 import { addAlertsCommand } from './alerts.ts';
+import { addAliasesCommand } from './aliases.ts';
 import { addAuditCommand } from './audit.ts';
 import { addBackupCommand } from './backup.ts';
 import { addMigrateCommand } from './migrate.ts';
@@ -31,6 +32,7 @@ export function addServiceCommands(
   addSqlCommand(program, env);
   addAuditCommand(program, env);
   addAlertsCommand(program, env);
+  addAliasesCommand(program, env);
   addBackupCommand(program, env);
   addMoveCommand(program, env);
 }
