@@ -10,10 +10,10 @@ import { spawnReceiver } from '../support/process.ts';
 let database: TestDatabase;
 beforeAll(async () => {
   database = await createDatabase();
-  await database.pool.query('create table notes (note text); create sequence numbers');
+  await database.pool.query('create table reminders (note text); create sequence numbers');
 });
 afterAll(() => database.close());
-beforeEach(() => database.pool.query(`truncate notes; insert into notes values ('kept')`));
+beforeEach(() => database.pool.query(`truncate reminders; insert into reminders values ('kept')`));
 
 async function run(args: string[], env: Record<string, string> = { DATABASE_URL: database.url }) {
   const command = spawnReceiver(args, env);
@@ -21,34 +21,34 @@ async function run(args: string[], env: Record<string, string> = { DATABASE_URL:
   return { code, output: command.output() };
 }
 
-const notes = async () => (await database.rows('select note from notes')).map(({ note }) => note);
+const reminders = async () => (await database.rows('select note from reminders')).map(({ note }) => note);
 
 it.each([
-  'delete from notes',
-  'truncate notes',
-  'drop table notes',
-  'with deleted as (delete from notes returning *) select * from deleted',
+  'delete from reminders',
+  'truncate reminders',
+  'drop table reminders',
+  'with deleted as (delete from reminders returning *) select * from deleted',
   `select nextval('numbers')`,
   `select setval('numbers', 9)`,
-  `do $$ begin delete from notes; end $$`,
-  `do $$ begin set transaction read write; delete from notes; end $$`,
-  `do $$ begin commit; delete from notes; end $$`,
-  `select set_config('transaction_read_only', 'off', false), (select 1 from notes for update)`,
+  `do $$ begin delete from reminders; end $$`,
+  `do $$ begin set transaction read write; delete from reminders; end $$`,
+  `do $$ begin commit; delete from reminders; end $$`,
+  `select set_config('transaction_read_only', 'off', false), (select 1 from reminders for update)`,
   'set transaction read write',
-  'commit; delete from notes',
-  'rollback; begin; delete from notes; commit',
-  'select 1; delete from notes',
+  'commit; delete from reminders',
+  'rollback; begin; delete from reminders; commit',
+  'select 1; delete from reminders',
 ])('sql without --write changes nothing: %s', async (statement) => {
   const { code } = await run(['sql', statement]);
-  expect([code, await notes()]).toEqual([1, ['kept']]);
+  expect([code, await reminders()]).toEqual([1, ['kept']]);
   expect(await database.rows('select is_called from numbers')).toEqual([{ is_called: false }]);
 });
 
 it('sql --write changes data, one statement at a time', async () => {
-  expect((await run(['sql', '--write', `insert into notes values ('new')`])).code).toBe(0);
-  expect(await notes()).toEqual(['kept', 'new']);
-  expect((await run(['sql', '--write', 'delete from notes; select 1'])).code).toBe(1);
-  expect(await notes()).toEqual(['kept', 'new']);
+  expect((await run(['sql', '--write', `insert into reminders values ('new')`])).code).toBe(0);
+  expect(await reminders()).toEqual(['kept', 'new']);
+  expect((await run(['sql', '--write', 'delete from reminders; select 1'])).code).toBe(1);
+  expect(await reminders()).toEqual(['kept', 'new']);
 });
 
 /** Whether a text contains a control character other than a new line, or a bidirectional control. */
@@ -78,15 +78,15 @@ const malicious = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u007f\u202e';
 const escaped = '\\u001b[2J\\u001b]0;owned\\u0007\\u009b31m\\u007f\\u202e';
 
 it('no command prints control characters of a callback to the terminal', async () => {
-  await database.pool.query('insert into notes values ($1)', [`${malicious}\nnext`]);
+  await database.pool.query('insert into reminders values ($1)', [`${malicious}\nnext`]);
   await database.pool.query(
     `insert into quarantine (id, path, reason, body) values (gen_random_uuid(), $1, 'invalid', $2)`,
     [malicious, Buffer.from(JSON.stringify(receiptCallback()).replace('receipt.created', malicious))],
   );
   const outputs = await Promise.all([
-    run(['sql', 'select note from notes']),
-    run(['sql', '--json', 'select note from notes']),
-    run(['sql', `select note::int from notes where note <> 'kept'`]),
+    run(['sql', 'select note from reminders']),
+    run(['sql', '--json', 'select note from reminders']),
+    run(['sql', `select note::int from reminders where note <> 'kept'`]),
     run(['sql', `select 1 as "${malicious}"`]),
     run(['quarantine', 'list']),
     run(['quarantine', 'show']),
