@@ -62,10 +62,23 @@ export function parseConfig(env: Environment, families: readonly FamilyPaths[]):
   }
   const config = parsed.success ? toConfig(parsed.data, families) : undefined;
   if (config?.socket && config.authentication.trustProxy === 0) problems.push(untrustedSocket);
+  if (config) problems.push(...findMailProblems(config.alerts, given));
   if (config) problems.push(...findPathProblems(config, given, families));
   if (!config || problems.length > 0) throw new InvalidConfiguration(problems);
   return { ...config, paths: servedPaths(config, given, families) };
 }
+
+function findMailProblems({ email }: Config['alerts'], { ALERT_EMAIL_TO, SMTP_URL }: Environment): string[] {
+  if (ALERT_EMAIL_TO && !SMTP_URL)
+    return ['SMTP_URL must be set too: it is the mail server for ALERT_EMAIL_TO'];
+  if (SMTP_URL && !ALERT_EMAIL_TO)
+    return ['ALERT_EMAIL_TO must be set too: SMTP_URL is the mail server for it'];
+  if (!email || email.from.includes('@')) return [];
+  return ['ALERT_EMAIL_FROM must be set too: the user in SMTP_URL is no e-mail address'];
+}
+
+/** The user in a URL. */
+const userOf = (address: string) => decodeURIComponent(new URL(address).username);
 
 function findPathProblems(config: Config, env: Environment, families: readonly FamilyPaths[]): string[] {
   const all = Object.values(config.paths).flat();
@@ -195,6 +208,21 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: re
           ratio: e.OTEL_TRACES_SAMPLER_ARG,
         }
       : undefined,
+    /** Where alerts go, and when. */
+    alerts: {
+      webhookUrl: e.ALERT_WEBHOOK_URL,
+      email:
+        e.SMTP_URL && e.ALERT_EMAIL_TO.length > 0
+          ? { to: e.ALERT_EMAIL_TO, from: e.ALERT_EMAIL_FROM ?? userOf(e.SMTP_URL), smtpUrl: e.SMTP_URL }
+          : undefined,
+      /** More rejected requests than these, over some minutes, are an alert. */
+      rejectionsPerMinute: e.ALERT_REJECTIONS_PER_MINUTE,
+      everyMs: 60_000,
+      /** How long a store must be unavailable. */
+      outageMs: 2 * 60_000,
+      /** How long an alert must be over before its end is sent. */
+      settledMs: 5 * 60_000,
+    },
     /** Whether each HTTP request is a line of the output. */
     requestLog: e.ACCESS_LOG !== undefined,
     /** IANA time zone of the reports' days. */

@@ -18,3 +18,34 @@ export function csvWriter(columns: readonly string[]) {
     },
   });
 }
+
+export interface CsvRow {
+  /** The line on which it begins, from 1. */
+  line: number;
+  cells: string[];
+}
+
+const cell = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r?\n|$)/y;
+
+/**
+ * Parses CSV (RFC 4180). Empty lines are left out, and so is the quote that `csvWriter` puts in front of a formula.
+ *
+ * @throws Error where a quote is wrong, with the line
+ */
+export function parseCsv(text: string): CsvRow[] {
+  const rows: CsvRow[] = [];
+  let cells: string[] = [];
+  let [line, start] = [1, 1];
+  cell.lastIndex = text.startsWith('\uFEFF') ? 1 : 0;
+  for (;;) {
+    const match = cell.exec(text);
+    if (!match) throw new Error(`line ${line}: a quote is not closed, or in the middle of a value`);
+    const [whole, quoted, plain, end] = match;
+    cells.push((quoted?.replaceAll('""', '"') ?? plain!).replace(/^'(?=[=+\-@\t\r])/, ''));
+    line += whole.split('\n').length - 1;
+    if (end === ',') continue;
+    if (cells.some((value) => value !== '')) rows.push({ line: start, cells });
+    if (end === '') return rows;
+    [cells, start] = [[], line];
+  }
+}

@@ -139,6 +139,16 @@ const issuer = z
   )
   .refine((address) => URL.canParse(address), 'must be a URL');
 
+const webAddress = (example: string) =>
+  z
+    .string()
+    .refine(
+      (address) => /^https?:\/\/./.test(address) && URL.canParse(address),
+      `must be a URL such as ${example}`,
+    );
+
+const email = z.email('must be an e-mail address such as alerts@example.org');
+
 // As in W3C Baggage: percent-encoded values. A header may contain a key, so no message contains a value.
 const pairs = z.string().transform((text, context) => {
   try {
@@ -204,13 +214,7 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     ERASURE_KEEP: keep,
     ERASURE_KEEPS_TOTALS: flag('true'),
     METRICS_PORT: integer(0, 65_535).optional(),
-    OTEL_EXPORTER_OTLP_ENDPOINT: z
-      .string()
-      .refine(
-        (address) => /^https?:\/\/./.test(address) && URL.canParse(address),
-        'must be a URL such as http://127.0.0.1:4318',
-      )
-      .optional(),
+    OTEL_EXPORTER_OTLP_ENDPOINT: webAddress('http://127.0.0.1:4318').optional(),
     OTEL_EXPORTER_OTLP_HEADERS: pairs.optional(),
     OTEL_SERVICE_NAME: z.string().default('webhook-receiver'),
     OTEL_RESOURCE_ATTRIBUTES: pairs.optional(),
@@ -219,6 +223,13 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
       .min(0, 'must be at least 0')
       .max(1, 'must be at most 1')
       .default(0.01),
+    ALERT_WEBHOOK_URL: webAddress('https://hooks.slack.com/services/…').optional(),
+    ALERT_EMAIL_TO: list.pipe(z.array(email)),
+    ALERT_EMAIL_FROM: email.optional(),
+    SMTP_URL: url('smtp://user:password@host:587', /^smtps?:\/\/./)
+      .refine((address) => URL.canParse(address), 'must be a URL')
+      .optional(),
+    ALERT_REJECTIONS_PER_MINUTE: integer(1, 1_000_000).default(20),
     ACCESS_LOG: z.enum(['json'], 'must be json').optional(),
     REPORT_TIMEZONE: timezone.default('Asia/Kolkata'),
     LOG_LEVEL: z

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:net';
+import { startAlerts } from './alerts/start-alerts.ts';
 import type { Config } from './config.ts';
 import { createConsole } from './console/index.ts';
 import type { Family } from './families/index.ts';
@@ -17,12 +18,13 @@ import type { Log } from './log.ts';
 import { defineMetrics } from './metrics/definitions.ts';
 import { joinObservers, observersOf } from './metrics/observers.ts';
 import { createScrape } from './metrics/scrape.ts';
-import { type OnStop, openStores } from './open-stores.ts';
+import { type OnStop, openStores, type Stores } from './open-stores.ts';
 import { connectRedis } from './queue/redis.ts';
 import { keyPrefix } from './queue/redis-backend.ts';
 import { rateLimit } from './rate-limit.ts';
 import { readiness } from './readiness.ts';
 import type { WorkerObserver } from './worker/apply-job.ts';
+import type { RetentionObserver } from './worker/retention.ts';
 import { startWorker } from './worker/worker.ts';
 
 export { preparePort } from './http/prepare-port.ts';
@@ -118,6 +120,7 @@ async function start(
   const intake = new Intake({ ...common, pool, inboxPool, enqueue, fallback, observe: observeIntake });
   onStop(() => intake.close());
 
+  const alerts = role === 'receiver' ? undefined : openAlerts(config, stores, log, onStop);
   const worker =
     role === 'receiver'
       ? undefined
@@ -130,7 +133,7 @@ async function start(
           queue,
           intake,
           observe: joinObservers<WorkerObserver>(observe?.worker, traced?.worker),
-          observeRetention: observe?.retention,
+          observeRetention: joinObservers<RetentionObserver>(observe?.retention, alerts?.retention),
         });
   if (worker) onStop(worker.stop);
 
@@ -194,6 +197,27 @@ async function startTracing({ tracing, redisUrl }: Config, families: Families, l
   const { openTracing } = await import('./tracing/open-tracing.ts');
   const events = new Set(families.flatMap((family) => family.events));
   return openTracing(tracing, { events, queue: redisUrl ? 'redis' : 'postgresql', log });
+}
+
+/** Alerts, where a channel is configured. */
+function openAlerts(config: Config, { database, circuit, backend }: Stores, log: Log, onStop: OnStop) {
+  if (!config.alerts.webhookUrl && !config.alerts.email) return undefined;
+  const redis = config.redisUrl ? connectRedis(config.redisUrl, 'producer') : undefined;
+  redis?.on('error', () => {}); // its circuit logs outages
+  onStop(async () => redis?.disconnect());
+  const queueCircuit = backend.circuit;
+  const prefix = keyPrefix(config.queuePrefix);
+  const alerts = startAlerts({
+    config,
+    db: database.db,
+    circuit,
+    queueCircuit,
+    redis,
+    keyPrefix: prefix,
+    log,
+  });
+  onStop(alerts.stop);
+  return alerts;
 }
 
 /** How often something may happen; receivers count together where there is Redis. */

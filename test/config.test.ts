@@ -171,6 +171,30 @@ it('accepts only time zones with the same meaning in Node and PostgreSQL, and na
   }
 });
 
+it('alerts by e-mail need recipients, a mail server and a sender; each that is missing is named', () => {
+  const to = { ALERT_EMAIL_TO: 'a@example.org, b@example.org' };
+  const SMTP_URL = 'smtps://alerts@example.org:p@ss/word@mail.example.org:465';
+  expect(parseConfig({ ...to, SMTP_URL }, families).alerts.email).toEqual({
+    to: ['a@example.org', 'b@example.org'],
+    from: 'alerts@example.org',
+    smtpUrl: 'smtps://alerts%40example.org:p%40ss%2Fword@mail.example.org:465',
+  });
+  expect(problems(to)).toEqual([expect.stringMatching(/^SMTP_URL must be set too/)]);
+  expect(problems({ SMTP_URL })).toEqual([expect.stringMatching(/^ALERT_EMAIL_TO must be set too/)]);
+  const relay = { ...to, SMTP_URL: 'smtp://127.0.0.1:25' };
+  expect(problems(relay)).toEqual([expect.stringMatching(/^ALERT_EMAIL_FROM must be set too/)]);
+  expect(problems({ ...relay, ALERT_EMAIL_FROM: 'receiver@example.org' })).toEqual([]);
+  for (const wrong of [
+    { ALERT_EMAIL_TO: 'a@example.org,clinic' },
+    { ALERT_WEBHOOK_URL: 'secret' },
+    { SMTP_URL: 'smtp://secret:99999' },
+  ]) {
+    const found = problems({ ...relay, ALERT_EMAIL_FROM: 'receiver@example.org', ...wrong });
+    expect(found).toEqual([expect.stringMatching(`^${Object.keys(wrong)[0]} must be`)]);
+    expect(found.join()).not.toContain('secret');
+  }
+});
+
 it('traces are off without an endpoint; headers and attributes are decoded, and no message repeats a value', () => {
   expect(parseConfig({ OTEL_EXPORTER_OTLP_HEADERS: 'a=b' }, families).tracing).toBeUndefined();
   const { tracing } = parseConfig(

@@ -48,6 +48,7 @@ const allowed: Record<string, string[]> = {
   intake: ['families', 'store'],
   apply: ['families', 'intake', 'store'],
   privacy: ['apply', 'families', 'intake', 'store'],
+  alerts: ['metrics', 'store'],
 
   // Edges.
   client: [],
@@ -56,7 +57,7 @@ const allowed: Record<string, string[]> = {
   http: ['intake'],
   worker: ['apply', 'families', 'intake', 'privacy', 'queue', 'store'],
   console: ['apply', 'families', 'intake', 'privacy', 'queue', 'store', '../assets'],
-  commands: ['apply', 'families', 'intake', 'privacy', 'store'],
+  commands: ['alerts', 'apply', 'families', 'intake', 'privacy', 'store'],
 
   // Composition.
   'health-checks.ts': ['http', 'queue', 'store', 'worker'],
@@ -64,6 +65,7 @@ const allowed: Record<string, string[]> = {
   'open-stores.ts': ['prepare-database.ts', 'apply', 'queue', 'store'],
   'service.ts': [
     ...[
+      'alerts',
       'console',
       'families',
       'health-checks.ts',

@@ -22,7 +22,7 @@ declare
     'appointments', 'appointment_history', 'appointments_daily', 'appointment_payments', 'prescriptions',
     'payment_requests', 'practice_changes', 'notices',
     'admissions', 'open_admissions', 'admission_events', 'admission_clearances', 'admission_estimates',
-    'deliveries', 'applied_deliveries', 'delivery_health', 'quarantine', 'schema_drift', 'other_events', 'silence'
+    'deliveries', 'applied_deliveries', 'delivery_health', 'quarantine', 'schema_drift', 'other_events', 'silence', 'aliases'
   ];
   texts constant name[] := array[
     'business_id', 'client_id', 'clinic_id', 'doctor_id', 'owner', 'patient_id', 'form_id',

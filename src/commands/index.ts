@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import type { Environment } from '../config.ts';
+import { addAlertsCommand } from './alerts.ts';
+import { addAliasesCommand } from './aliases.ts';
 import { addAuditCommand } from './audit.ts';
 import { addBackupCommand } from './backup.ts';
 import { addMigrateCommand } from './migrate.ts';
@@ -29,6 +31,8 @@ export function addServiceCommands(
   addRetentionCommand(program, env);
   addSqlCommand(program, env);
   addAuditCommand(program, env);
+  addAlertsCommand(program, env);
+  addAliasesCommand(program, env);
   addBackupCommand(program, env);
   addMoveCommand(program, env);
 }

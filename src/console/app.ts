@@ -1,5 +1,6 @@
 import express, { type ErrorRequestHandler } from 'express';
 import { addAccessLog } from './access-log/routes.tsx';
+import { addAliases } from './aliases/routes.tsx';
 import { serveAsset } from './assets.ts';
 import { addDeliveries } from './deliveries/routes.tsx';
 import type { ConsoleDependencies } from './dependencies.ts';
@@ -26,7 +27,7 @@ import { sendError } from './ui/error-page.tsx';
 
 const pages = [
   ...[addOverview, addDeliveries, addFailed, addQuarantine, addReports, addQueue],
-  ...[addPatients, addAccessLog],
+  ...[addPatients, addAliases, addAccessLog],
 ];
 
 /** All pages below /console. */

@@ -41,6 +41,8 @@ export const rights = {
   'POST /patients/release': 'privacy',
   'POST /patients/erase/preview': 'privacy',
   'POST /patients/erase': 'privacy',
+  'GET /aliases': 'viewer',
+  'POST /aliases': 'operator',
   'GET /access-log': 'privacy',
 } as const satisfies Record<string, Role | 'anyone'>;
 

@@ -1,6 +1,6 @@
 import type { Environment } from '../config.ts';
 
-const secretName = /KEY|TOKEN|SECRET|PASS|HEADERS|_PATH$/;
+const secretName = /KEY|TOKEN|SECRET|PASS|HEADERS|WEBHOOK|_PATH$/;
 // A shorter text is part of too many words.
 const shortest = 4;
 

@@ -27,6 +27,8 @@ export const accessActions = [
   'replay',
   'quarantine replay',
   'quarantine drop',
+  /** Names for ids were changed. */
+  'aliases',
   'erase',
   'hold',
   'release',

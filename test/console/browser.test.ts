@@ -162,6 +162,7 @@ const pages = async () => {
     '/reports/silence',
     '/queue',
     '/queue/delayed',
+    '/aliases',
     '/access-log',
     '/nothing',
   ];

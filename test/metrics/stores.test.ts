@@ -5,9 +5,8 @@ import { defineMetrics } from '../../src/metrics/definitions.ts';
 import { readTables } from '../../src/metrics/read-tables.ts';
 import { createScrape } from '../../src/metrics/scrape.ts';
 import type { Service } from '../../src/service.ts';
-import { openDatabase } from '../../src/store/database.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { allowConnections, createDatabase, type TestDatabase } from '../support/database.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { post, startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -31,27 +30,10 @@ async function start(redisUrl: string | undefined) {
   return service;
 }
 
-/** Allows connections to the database, or forbids them and ends the existing ones. */
-async function allowConnections(allowed: boolean): Promise<void> {
-  const administrator = openDatabase(process.env.TEST_POSTGRES_URL!, createLog('silent'), {
-    connections: 1,
-    name: 'test administrator',
-  });
-  const name = new URL(database.url).pathname.slice(1);
-  await administrator.pool.query(`alter database ${name} with allow_connections ${allowed}`);
-  if (!allowed) {
-    await administrator.pool.query(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1',
-      [name],
-    );
-  }
-  await administrator.close();
-}
-
 it('while PostgreSQL is unavailable, a scrape shows that, omits what it cannot read, and counts the deliveries in Redis', async () => {
   const { url } = await start(redis.url);
   const send = (receipt_id: number) => post(url + paths.receipt, receiptCallback({ data: { receipt_id } }));
-  await allowConnections(false);
+  await allowConnections(database, false);
   try {
     for (const id of [1, 2, 3]) expect((await send(id)).status).toBe(200);
     const outage = await scrape(url);
@@ -71,7 +53,7 @@ it('while PostgreSQL is unavailable, a scrape shows that, omits what it cannot r
       expect(outage.metrics.get(name)!.samples).toEqual([]);
     }
   } finally {
-    await allowConnections(true);
+    await allowConnections(database, true);
   }
   const restored = await until(async () => {
     const now = await scrape(url);

@@ -75,6 +75,14 @@ async function drop(name: string): Promise<void> {
   await administer(`drop database ${name} with (force)`);
 }
 
+/** Allows connections to the database, or forbids them and ends the existing ones: an outage. */
+export async function allowConnections({ url }: Pick<TestDatabase, 'url'>, allowed: boolean): Promise<void> {
+  const name = new URL(url).pathname.slice(1);
+  await administer(`alter database ${name} with allow_connections ${allowed}`);
+  if (allowed) return;
+  await administer(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+}
+
 async function administer(statement: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL });
   await client.connect();

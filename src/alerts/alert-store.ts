@@ -1,0 +1,57 @@
+import { type Kysely, sql } from 'kysely';
+import { withAdvisoryLock } from '../store/advisory-lock.ts';
+import type { Tables } from '../store/tables.ts';
+import type { Alert } from './alert.ts';
+
+export interface State {
+  alerts: readonly Alert[];
+  now: number;
+  /** Resolves once these are recorded in place of the former ones. */
+  save: (alerts: readonly Alert[]) => Promise<void>;
+}
+
+/** Where the alerts are recorded. */
+export interface AlertStore {
+  /** Runs a function, unless another process is running one at the moment. */
+  exclusively: (run: (state: State) => Promise<void>) => Promise<void>;
+}
+
+/** Table `alerts`, with the database's clock. */
+export const tableStore = (db: Kysely<Tables>): AlertStore => ({
+  exclusively: async (run) => {
+    await withAdvisoryLock(db, 'alerts', async () => {
+      const { rows } = await sql<
+        Record<'startedAt' | 'now', Date> & Record<'sentAt' | 'endedAt', Date | null> & Alert
+      >`
+        select channel, name, subject, detail, started_at as "startedAt", sent_at as "sentAt", ended_at as "endedAt"
+        from alerts order by name, subject`.execute(db);
+      const clock = await sql<{ now: Date }>`select now()`.execute(db);
+      const ms = (time: Date | null) => time?.getTime() ?? null;
+      const alerts = rows.map(
+        (row): Alert => ({
+          ...row,
+          startedAt: row.startedAt.getTime(),
+          sentAt: ms(row.sentAt),
+          endedAt: ms(row.endedAt),
+        }),
+      );
+      await run({ alerts, now: clock.rows[0]!.now.getTime(), save: (changed) => replaceAll(db, changed) });
+    });
+  },
+});
+
+async function replaceAll(db: Kysely<Tables>, alerts: readonly Alert[]): Promise<void> {
+  const time = sql.raw(`timestamptz 'epoch' + interval '1 millisecond' *`);
+  await sql`
+    with given as (
+      select channel, name, subject, detail, ${time} "startedAt", ${time} "sentAt", ${time} "endedAt"
+      from jsonb_to_recordset(${JSON.stringify(alerts)}::jsonb) as g(
+        channel text, name text, subject text, detail jsonb, "startedAt" float8, "sentAt" float8, "endedAt" float8)
+    ), over as (
+      delete from alerts where (channel, name, subject) not in (select channel, name, subject from given)
+    )
+    insert into alerts (channel, name, subject, detail, started_at, sent_at, ended_at) select * from given
+    on conflict (channel, name, subject) do update set
+      detail = excluded.detail, started_at = excluded.started_at, sent_at = excluded.sent_at, ended_at = excluded.ended_at
+  `.execute(db);
+}

@@ -1,0 +1,153 @@
+import { type Kysely, sql } from 'kysely';
+import { maxCounted } from '../metrics/definitions.ts';
+import type { Circuit } from '../store/circuit.ts';
+import type { Tables } from '../store/tables.ts';
+import type { Finding } from './alert.ts';
+
+/** What the checks read. */
+export interface Sources {
+  db: Kysely<Tables>;
+  /** PostgreSQL's. */
+  circuit: Pick<Circuit, 'isOpen'>;
+  /** Of the queue's store: of Redis, or PostgreSQL's. */
+  queueCircuit: Pick<Circuit, 'isOpen'>;
+  /** More rejected requests than these are an alert. */
+  rejectionsPerMinute: number;
+  /** Milliseconds since this worker's last complete pass of the retention; undefined: RETENTION is not set. */
+  sinceRetentionMs: () => number | undefined;
+}
+
+/** One kind of alert. Its texts hold no personal data, and no message of PostgreSQL: that may quote values. */
+export interface Definition {
+  name: string;
+  /** Of a store: nothing is sent where it is short. */
+  isOutage?: true;
+  /** Checked in every tenth pass of a worker only. */
+  isSlow?: true;
+  /** @throws the database's error */
+  find: (sources: Sources) => Promise<Omit<Finding, 'name'>[]> | Omit<Finding, 'name'>[];
+  /** What is wrong: the message of the end has no more. */
+  title: (finding: Finding) => string;
+  /** The figures, and what to do. */
+  explain: (finding: Finding) => string;
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+const rejectionMinutes = 5;
+/** A pass is due each day. */
+const overdueDays = 2;
+
+/** The outage of PostgreSQL, which cannot be recorded there. */
+export const outage: Definition = {
+  name: 'postgresql',
+  isOutage: true,
+  find: ({ circuit, queueCircuit }) =>
+    circuit.isOpen ? [{ subject: '', detail: { inRedis: !queueCircuit.isOpen } }] : [],
+  title: () => 'PostgreSQL is unavailable',
+  explain: ({ detail }) =>
+    detail.inRedis
+      ? 'Callbacks are stored only in Redis until it is restored: do not wipe Redis'
+      : 'Callbacks get a 503 until it is restored; the sender has to resend them',
+};
+
+/** What is recorded in table `alerts`, most urgent first. */
+export const definitions: readonly Definition[] = [
+  {
+    name: 'redis',
+    isOutage: true,
+    find: ({ circuit, queueCircuit }) =>
+      queueCircuit.isOpen && !circuit.isOpen ? [{ subject: '', detail: {} }] : [],
+    title: () => 'Redis is unavailable',
+    explain: () => 'Callbacks are stored, and wait for it to be restored',
+  },
+  {
+    name: 'rejections',
+    find: async ({ db, rejectionsPerMinute }) => {
+      const { rows } = await sql<{ status: number; reason: string; count: number }>`
+        select status, reason, sum(count)::float8 as count from rejected_requests
+        where minute > now() - ${rejectionMinutes} * interval '1 minute' and minute <= now() and status <> 404
+        group by status, reason order by count desc, status, reason`.execute(db);
+      const perMinute = rows.reduce((sum, { count }) => sum + count, 0) / rejectionMinutes;
+      if (perMinute <= rejectionsPerMinute) return [];
+      const reasons = rows.slice(0, 3).map(({ status, reason, count }) => `${status} ${reason}: ${count}`);
+      return [{ subject: '', detail: { perMinute: Math.round(perMinute), reasons } }];
+    },
+    title: () => 'Many requests are rejected',
+    explain: ({ detail: { perMinute, reasons } }) =>
+      `${perMinute} per minute; in the last ${rejectionMinutes} minutes ${(reasons as string[]).join(', ')}. ` +
+      'A key or an address of the sender may have changed, or somebody else sends requests',
+  },
+  {
+    name: 'failed',
+    find: async ({ db }) => {
+      const { rows } = await sql<{ family: string; count: number }>`
+        select family, count(*)::int as count from (
+          select family from failed_deliveries f
+          where not exists (select from notes n where n.subject_id = f.id) limit ${maxCounted}
+        ) failed
+        group by family order by family`.execute(db);
+      return rows.map(({ family, count }) => ({ subject: family, detail: { count } }));
+    },
+    title: ({ subject }) => `Deliveries of the family ${subject} failed`,
+    explain: ({ detail: { count } }) =>
+      `Not in their table: ${count}. /console/failed says why: replay them after a fix, or mark them as seen`,
+  },
+  {
+    name: 'quarantine',
+    find: async ({ db }) => {
+      const { rows } = await sql<{ reason: string; count: number }>`
+        select reason, count(*)::int as count from quarantine
+        where received_at > now() - interval '1 hour' and received_at <= now() and replayed_at is null
+        group by reason order by count desc, reason`.execute(db);
+      const reasons = rows.map(({ reason, count }) => `${reason}: ${count}`);
+      return reasons.length > 0 ? [{ subject: '', detail: { reasons } }] : [];
+    },
+    title: () => 'The quarantine grows',
+    explain: ({ detail: { reasons } }) =>
+      `In the last hour ${(reasons as string[]).join(', ')}. /console/quarantine says why: the sender may have changed something`,
+  },
+  {
+    name: 'silence',
+    // Reads an index of 28 days of deliveries, for each business.
+    isSlow: true,
+    find: async ({ db }) => {
+      const { rows } = await sql<{ subject: string; alias: string | null; gaps: string[] }>`
+        select business_id as subject, min(alias) as alias, array_agg(
+          format('%s for %s hours, %s expected', family, floor(extract(epoch from present_gap) / 3600), round(expected_callbacks))
+          order by family) as gaps
+        from reporting.silence left join aliases on kind = 'business' and id = business_id
+        where out_of_the_ordinary
+        group by business_id order by business_id`.execute(db);
+      return rows.map(({ subject, ...detail }) => ({ subject, detail }));
+    },
+    title: ({ subject, detail: { alias } }) =>
+      `Business ${alias ? `${alias} (${subject})` : subject} is silent`,
+    explain: ({ detail: { gaps } }) =>
+      `No ${(gaps as string[]).join('; no ')}. Is its address still registered, and is it open?`,
+  },
+  {
+    name: 'retention',
+    find: ({ sinceRetentionMs }) => {
+      const ms = sinceRetentionMs() ?? 0;
+      return ms > overdueDays * dayMs ? [{ subject: '', detail: { days: Math.floor(ms / dayMs) } }] : [];
+    },
+    title: () => 'The retention is overdue',
+    explain: ({ detail: { days } }) =>
+      `No pass was completed for ${days} days. The log of the worker says why; \`receiver retention\` runs one`,
+  },
+  {
+    name: 'erasure',
+    find: async ({ db }) => {
+      const { rows } = await sql<{ count: number }>`
+        select count(*)::int as count from (
+          select from withheld.records
+          where destroy_at < now() - ${overdueDays} * interval '1 day'
+            and not patients && array(select hash from patient_holds) limit ${maxCounted}
+        ) overdue`.execute(db);
+      return rows[0]!.count > 0 ? [{ subject: '', detail: { ...rows[0] } }] : [];
+    },
+    title: () => 'The destruction of erased data is overdue',
+    explain: ({ detail: { count } }) =>
+      `Withheld records that are due for more than ${overdueDays} days: ${count}. The log of the worker says why`,
+  },
+];

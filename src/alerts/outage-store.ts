@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto';
+import type { Cluster, Redis } from 'ioredis';
+import type { Alert } from './alert.ts';
+import type { AlertStore } from './alert-store.ts';
+
+/** A pass takes less time: a channel has ten seconds. */
+const lockMs = 60_000;
+
+const unlock = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end`;
+
+/**
+ * The alerts of an outage of PostgreSQL: in Redis, so that workers send one message; without Redis in the memory of this
+ * process, so that each worker sends its own.
+ *
+ * @param key of Redis, with its prefix
+ */
+export function outageStore(redis: Redis | Cluster | undefined, key: string): AlertStore {
+  let known: readonly Alert[] = [];
+  /** Whether Redis has not got what is known. */
+  let isAhead = false;
+  const lock = `${key}:lock`;
+  return {
+    exclusively: async (run) => {
+      const id = randomUUID();
+      const locked = await redis?.set(lock, id, 'PX', lockMs, 'NX').catch(() => undefined);
+      if (locked === null) return; // another worker has it
+      try {
+        const text = locked && (await redis!.get(key).catch(() => undefined));
+        if (text) known = JSON.parse(text);
+        else if (text === null && !isAhead) known = [];
+        const save = async (alerts: readonly Alert[]) => {
+          known = alerts;
+          const saved = alerts.length === 0 ? redis?.del(key) : redis?.set(key, JSON.stringify(alerts));
+          isAhead = await (saved ?? Promise.reject()).then(
+            () => false,
+            () => true,
+          );
+        };
+        await run({ alerts: known, now: Date.now(), save });
+      } finally {
+        if (locked) await redis!.eval(unlock, 1, lock, id).catch(() => {});
+      }
+    },
+  };
+}

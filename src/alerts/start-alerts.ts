@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cluster, Redis } from 'ioredis';
+import type { Kysely } from 'kysely';
+import type { Config } from '../config.ts';
+import { type Log, throttled } from '../log.ts';
+import type { Circuit } from '../store/circuit.ts';
+import type { Tables } from '../store/tables.ts';
+import { afterSending, type Delays, isDue, updateAlerts } from './alert.ts';
+import { type AlertStore, tableStore } from './alert-store.ts';
+import { openChannels } from './channels.ts';
+import { definitions, outage } from './definitions.ts';
+import { createFind, type Findings } from './find.ts';
+import { compose } from './message.ts';
+import { outageStore } from './outage-store.ts';
+import { createSender, type Sender } from './sender.ts';
+
+export interface AlertDependencies {
+  config: Pick<Config, 'alerts' | 'retention'>;
+  db: Kysely<Tables>;
+  /** PostgreSQL's. */
+  circuit: Circuit;
+  /** Of the queue's store. */
+  queueCircuit: Circuit;
+  /** Undefined where the queue is in PostgreSQL. */
+  redis: Redis | Cluster | undefined;
+  /** Of the keys in Redis. */
+  keyPrefix: string;
+  log: Log;
+}
+
+/**
+ * Sends alerts while the process runs. One worker at a time looks what is wrong, tells the channels, and records that
+ * they were told: a crash between the two repeats a message and loses none.
+ */
+export function startAlerts(dependencies: AlertDependencies) {
+  const { config, db, circuit, queueCircuit, redis, keyPrefix, log } = dependencies;
+  const { everyMs, outageMs, settledMs, rejectionsPerMinute } = config.alerts;
+  const channels = openChannels(config.alerts);
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const senders = channels.map((channel) => createSender(channel, everyMs, log, signal));
+
+  const outages = [outage, ...definitions].filter(({ isOutage }) => isOutage);
+  const delays = { afterMs: Object.fromEntries(outages.map(({ name }) => [name, outageMs])), settledMs };
+  let lastRetention = performance.now();
+  const isKept = Object.keys(config.retention).length > 0;
+  const sinceRetentionMs = () => (isKept ? performance.now() - lastRetention : undefined);
+  const sources = { db, circuit, queueCircuit, rejectionsPerMinute, sinceRetentionMs };
+
+  const reportError = throttled((more, err) => log.warn({ err, ...more }, 'alerts could not be checked'));
+  const onError = async (error: unknown) => {
+    if (!signal.aborted && !(await circuit.probeAfter(error))) reportError(error);
+  };
+  const findOutage = createFind([outage], sources, onError);
+  const findOthers = createFind(definitions, sources, onError);
+  const outageState = outageStore(redis, `${keyPrefix}:alerts`);
+  const state = tableStore(db);
+
+  const working = (async () => {
+    while (!signal.aborted) {
+      await pass(outageState, findOutage, senders, delays).catch(onError);
+      if (!circuit.isOpen) await pass(state, findOthers, senders, delays).catch(onError);
+      await sleep(everyMs, undefined, { signal }).catch(() => {});
+    }
+  })();
+
+  return {
+    /** An observer of the retention. */
+    retention: {
+      deleted: () => {},
+      passed: () => {
+        lastRetention = performance.now();
+      },
+    },
+    /** Ends what is being sent: another process, or the next start, sends it again. */
+    stop: async () => {
+      stopping.abort();
+      await working;
+    },
+  };
+}
+
+/** All that is due for a channel is one message. */
+async function pass(
+  store: AlertStore,
+  find: () => Promise<Findings>,
+  senders: readonly Sender[],
+  delays: Delays,
+): Promise<void> {
+  await store.exclusively(async ({ alerts, now, save }) => {
+    const { findings, checked } = await find();
+    let current = senders.flatMap(({ name }) => {
+      const own = alerts.filter(({ channel }) => channel === name);
+      return updateAlerts(name, own, findings, checked, now, delays);
+    });
+    await save(current);
+    for (const { name, send } of senders) {
+      const due = current.filter((alert) => alert.channel === name && isDue(alert, now, delays));
+      if (due.length === 0 || !(await send(compose(due, now)))) continue;
+      current = current.flatMap((alert) => (due.includes(alert) ? afterSending(alert, now) : [alert]));
+      await save(current);
+    }
+  });
+}

@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
+import type { Environment } from '../config.ts';
+import { csvWriter, parseCsv } from '../csv.ts';
+import {
+  type AliasChange,
+  aliasKinds,
+  changeAliases,
+  findAliasFault,
+  readAliases,
+} from '../store/aliases.ts';
+import { commandActor, logCommand } from './log-command.ts';
+import { withDatabase } from './with-database.ts';
+
+const columns = ['kind', 'id', 'alias'] as const;
+const mostFaults = 20;
+
+/** `receiver aliases`: names for the ids of businesses, clinics and doctors. */
+export function addAliasesCommand(program: Command, env: Environment): void {
+  const aliases = program
+    .command('aliases')
+    .description('names for the ids of businesses, clinics and doctors');
+  aliases
+    .command('import')
+    .description('set names from a CSV file with the columns kind, id, alias; an empty alias deletes one')
+    .argument('<csv>', 'the file')
+    .action((file: string) => importAliases(env, file));
+  aliases
+    .command('export')
+    .description('print them as such a file')
+    .action(() => exportAliases(env));
+}
+
+async function importAliases(env: Environment, file: string): Promise<void> {
+  const { changes, faults } = parse(await readText(file));
+  if (faults.length > 0) {
+    const more = faults.length > mostFaults ? [`and ${faults.length - mostFaults} more`] : [];
+    const list = [...faults.slice(0, mostFaults), ...more];
+    throw new Error(`Nothing was imported:\n${list.join('\n')}`);
+  }
+  await withDatabase(env, async ({ database: { db } }) => {
+    const { set, deleted } = await db.transaction().execute(async (tx) => {
+      await logCommand(tx, { action: 'aliases', rows: changes.length });
+      return changeAliases(tx, changes, commandActor().id);
+    });
+    process.stdout.write(`${set} set, ${deleted} deleted, ${changes.length - set - deleted} unchanged\n`);
+  });
+}
+
+async function readText(file: string): Promise<string> {
+  const bytes = await readFile(file);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error(`${file} is not UTF-8. Save it as “CSV UTF-8” in the spreadsheet.`);
+  }
+}
+
+/** The rows, or what is wrong with them, by line. */
+function parse(text: string): { changes: AliasChange[]; faults: string[] } {
+  const [head, ...rows] = parseCsv(text);
+  const names = head?.cells.map((name) => name.trim().toLowerCase());
+  if (!names || columns.some((name) => !names.includes(name))) {
+    return { changes: [], faults: [`line ${head?.line ?? 1}: the header must be ${columns.join(',')}`] };
+  }
+  const lines = new Map<string, number>();
+  const faults: string[] = [];
+  const changes = rows.map(({ line, cells }) => {
+    const [kind, id, alias] = columns.map((name) => cells[names.indexOf(name)]?.trim() ?? '') as [
+      string,
+      string,
+      string,
+    ];
+    const key = JSON.stringify([kind, id]);
+    const problem =
+      findProblem(kind, id, alias) ?? (lines.has(key) && `the id is also on line ${lines.get(key)}`);
+    if (problem) faults.push(`line ${line}: ${problem}`);
+    lines.set(key, line);
+    return { kind, id, alias } as AliasChange;
+  });
+  return { changes, faults };
+}
+
+function findProblem(kind: string, id: string, alias: string): string | undefined {
+  if (!(aliasKinds as readonly string[]).includes(kind)) return `the kind must be ${aliasKinds.join(', ')}`;
+  if (/^\d(\.\d+)?E\+\d+$/i.test(id)) return 'a spreadsheet has rounded the id: format the column as text';
+  return findAliasFault(id, alias);
+}
+
+function exportAliases(env: Environment): Promise<void> {
+  return withDatabase(env, async ({ database: { db } }) => {
+    const aliases = await readAliases(db);
+    const rows = aliasKinds.flatMap((kind) =>
+      Array.from(aliases[kind], ([id, alias]) => ({ kind, id, alias })),
+    );
+    await pipeline(rows, csvWriter(columns), process.stdout, { end: false });
+  });
+}

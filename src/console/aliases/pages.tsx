@@ -1,0 +1,102 @@
+import { aliasKinds, longestAlias } from '../../store/aliases.ts';
+import { useMayPost } from '../ui/context.ts';
+import { Filters } from '../ui/filters.tsx';
+import { Choice, Field, PostForm, Submit } from '../ui/forms.tsx';
+import { Table } from '../ui/table.tsx';
+import { formatCount, Moment, Nothing } from '../ui/values.tsx';
+import { type KnownId, mostIds } from './queries.ts';
+
+const action = '/console/aliases';
+
+interface AliasesProps {
+  ids: readonly KnownId[];
+  entered: Record<string, string>;
+  faults: Record<string, string>;
+}
+
+/** Names for the ids of businesses, clinics and doctors; an operator edits them in place. */
+export function AliasesPage({ ids, entered, faults }: AliasesProps) {
+  const mayEdit = useMayPost(action);
+  const filter = new URLSearchParams(entered).toString();
+  return (
+    <>
+      <p>
+        Names that the console shows beside ids. Listed are all businesses, and the clinics and doctors of
+        recent receipts and appointments.{' '}
+        {mayEdit ? 'An empty name removes it.' : 'Changing them takes the role operator.'}
+      </p>
+      <Filters
+        action={action}
+        fields={[
+          { name: 'kind', label: 'Kind', kind: 'choice', options: aliasKinds },
+          { name: 'text', label: 'Id or name' },
+        ]}
+        {...{ entered, faults }}
+      />
+      {ids.length > mostIds && <p class="note">More than {formatCount(mostIds)}: filter them.</p>}
+      <Table
+        label="Ids and their names"
+        rows={ids.slice(0, mostIds)}
+        empty="No ids."
+        cards
+        columns={[
+          { head: 'Kind', cell: ({ kind }) => kind },
+          {
+            head: 'Id',
+            cell: ({ kind, id }) => (
+              <span class="id" id={`${kind}-${id}`}>
+                {id}
+              </span>
+            ),
+          },
+          {
+            head: 'Name',
+            cell: (known) =>
+              mayEdit ? <AliasForm known={known} filter={filter} /> : (known.alias ?? <Nothing />),
+          },
+          { head: 'Changed', cell: ({ updated_at }) => <Moment at={updated_at} /> },
+          { head: 'By', cell: ({ updated_by }) => updated_by ?? <Nothing /> },
+        ]}
+      />
+      {mayEdit && <OtherId />}
+    </>
+  );
+}
+
+interface AliasFormProps {
+  known: KnownId;
+  /** The query of this page. */
+  filter: string;
+}
+
+function AliasForm({ known: { kind, id, alias }, filter }: AliasFormProps) {
+  return (
+    <PostForm action={action} values={{ kind, id, filter }} class="in-place">
+      <input
+        name="alias"
+        value={alias ?? ''}
+        aria-label={`Name of ${kind} ${id}`}
+        maxLength={longestAlias}
+        autocomplete="off"
+      />
+      <Submit kind="small second">Save</Submit>
+    </PostForm>
+  );
+}
+
+/** For an id that is not listed. */
+function OtherId() {
+  return (
+    <PostForm action={action} class="card">
+      <h2>Another id</h2>
+      <div class="fields">
+        <Choice label="Kind of the id" name="kind" options={aliasKinds} any={false} />
+        <Field label="Id" name="id" required autocomplete="off" />
+        <Field label="Name" name="alias" required autocomplete="off" />
+      </div>
+      <div class="actions">
+        <Submit>Save</Submit>
+      </div>
+    </PostForm>
+  );
+}

@@ -1,0 +1,43 @@
+import { type Kysely, sql } from 'kysely';
+import type { AliasKind } from '../../store/aliases.ts';
+import type { Tables } from '../../store/tables.ts';
+import { businesses } from '../store.ts';
+import type { IdFilter } from './form.ts';
+
+export interface KnownId {
+  kind: AliasKind;
+  id: string;
+  alias: string | null;
+  updated_at: Date | null;
+  updated_by: string | null;
+}
+
+export const mostIds = 500;
+
+/** Of the newest receipts and appointments only: the time does not grow with the tables. */
+const newest = (table: 'receipts' | 'appointments', doctor: 'doctor_oid' | 'doctor_id') => sql`
+  select clinic_id, doctor from unnest(array${businesses}) as business cross join lateral (
+    select clinic_id, ${sql.ref(doctor)} as doctor from ${sql.table(table)} t where t.business_id = business
+    order by reporting.day(coalesce(created_at, event_time)) desc limit 5000
+  ) newest`;
+
+/** The ids of businesses, and of clinics and doctors in recent data, and all that have an alias. */
+export async function readKnownIds(db: Kysely<Tables>, { kind, text }: IdFilter): Promise<KnownId[]> {
+  const pattern = text && `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  const { rows } = await sql<KnownId>`
+    with recent as materialized (
+      ${newest('receipts', 'doctor_oid')} union all ${newest('appointments', 'doctor_id')}
+    ), known as (
+      select 'business' as kind, unnest(array${businesses}) as id
+      union select 'clinic', clinic_id from recent
+      union select 'doctor', doctor from recent
+    )
+    select kind, id, alias, updated_at, updated_by
+    from known full join aliases using (kind, id)
+    where id <> ''
+      and (${kind ?? null}::text is null or kind = ${kind ?? null})
+      and (${pattern ?? null}::text is null or id ilike ${pattern ?? null} or alias ilike ${pattern ?? null})
+    order by kind, id
+    limit ${mostIds + 1}`.execute(db);
+  return rows;
+}

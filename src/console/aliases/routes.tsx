@@ -1,0 +1,28 @@
+import { changeAliases } from '../../store/aliases.ts';
+import type { RouteDependencies } from '../dependencies.ts';
+import type { Routes } from '../guard.ts';
+import { actorOf } from '../record-access.ts';
+import { sendPage } from '../ui/page.tsx';
+import { parseFilter, readAlias } from './form.ts';
+import { AliasesPage } from './pages.tsx';
+import { readKnownIds } from './queries.ts';
+
+/** Names for the ids of businesses, clinics and doctors. */
+export function addAliases(routes: Routes, { db, record }: RouteDependencies): void {
+  routes.get('/aliases', async (req, res) => {
+    const { data, entered, faults } = parseFilter(req.query);
+    const ids = await readKnownIds(db, data);
+    sendPage(res, { title: 'Aliases', section: 'aliases' }, <AliasesPage {...{ ids, entered, faults }} />);
+  });
+
+  routes.post('/aliases', async (req, res) => {
+    const { change, filter } = readAlias(req.body);
+    const { kind, id } = change;
+    const actor = actorOf(res);
+    await db.transaction().execute(async (tx) => {
+      await record({ actor, action: 'aliases', filter: { kind, id }, rows: 1 }, tx);
+      await changeAliases(tx, [change], actor.id);
+    });
+    res.redirect(303, `/console/aliases?${filter}#${encodeURIComponent(`${kind}-${id}`)}`);
+  });
+}

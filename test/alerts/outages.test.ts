@@ -1,0 +1,84 @@
+import { type Config, parseConfig } from '../../src/config.ts';
+import { families } from '../../src/families/index.ts';
+import type { Service } from '../../src/service.ts';
+import { startWebhook } from '../support/alert-channels.ts';
+import { allowConnections, createDatabase, type TestDatabase } from '../support/database.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+let webhook: Awaited<ReturnType<typeof startWebhook>>;
+let database: TestDatabase;
+let redis: TestRedis;
+const workers: Service[] = [];
+
+beforeEach(async () => {
+  [webhook, database, redis] = await Promise.all([startWebhook(), createDatabase(), startRedis()]);
+});
+afterEach(async () => {
+  await allowConnections(database, true);
+  await Promise.all(workers.splice(0).map((worker) => worker.stop()));
+  await Promise.all([webhook.stop(), database.close(), redis.stop()]);
+});
+
+async function startWorker(redisUrl?: string): Promise<void> {
+  const { alerts } = parseConfig({ ALERT_WEBHOOK_URL: webhook.url }, families);
+  const quick: Config['alerts'] = { ...alerts, everyMs: 20, outageMs: 200, settledMs: 200 };
+  workers.push(
+    await startTestService({ role: 'worker', databaseUrl: database.url, redisUrl, alerts: quick }),
+  );
+}
+
+/** What began or ended, of each message. */
+const lines = () => webhook.messages.map((text) => text.split('\n• ').slice(1).join());
+
+it('an outage of PostgreSQL is one message of two workers with Redis, and its end is another', async () => {
+  await startWorker(redis.url);
+  await startWorker(redis.url);
+  await allowConnections(database, false);
+  await until(() => webhook.messages.length > 0);
+  await allowConnections(database, true);
+  await until(() => webhook.messages.length > 1);
+  expect(lines()).toEqual([
+    'PostgreSQL is unavailable. Callbacks are stored only in Redis until it is restored: do not wipe Redis',
+    'PostgreSQL is unavailable: ended after less than a minute',
+  ]);
+  await until(async () => (await redis.client().keys('*alerts*')).length === 0);
+});
+
+it('without Redis, a worker remembers by itself that it has sent it', async () => {
+  await startWorker();
+  await allowConnections(database, false);
+  await until(() => webhook.messages.length > 0);
+  await allowConnections(database, true);
+  await until(() => webhook.messages.length > 1);
+  expect(lines()).toEqual([
+    'PostgreSQL is unavailable. Callbacks get a 503 until it is restored; the sender has to resend them',
+    'PostgreSQL is unavailable: ended after less than a minute',
+  ]);
+});
+
+it('an outage of Redis is one message of two workers, and its end is another', async () => {
+  await startWorker(redis.url);
+  await startWorker(redis.url);
+  redis.process.kill('SIGKILL');
+  await until(() => webhook.messages.length > 0);
+  await redis.restart();
+  await until(() => webhook.messages.length > 1);
+  expect(lines()).toEqual([
+    'Redis is unavailable. Callbacks are stored, and wait for it to be restored',
+    'Redis is unavailable: ended after less than a minute',
+  ]);
+});
+
+it('an outage that Redis does not survive is not sent twice by a worker', async () => {
+  await startWorker(redis.url);
+  await allowConnections(database, false);
+  await until(() => webhook.messages.length > 0);
+  redis.process.kill('SIGKILL');
+  await until(() => redis.process.signalCode);
+  await redis.restart();
+  await allowConnections(database, true);
+  await until(() => webhook.messages.some((text) => text.includes('ended')));
+  expect(webhook.messages.filter((text) => text.includes('PostgreSQL is unavailable. '))).toHaveLength(1);
+});
