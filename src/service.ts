@@ -16,6 +16,7 @@ import { Intake, type IntakeObserver } from './intake/intake.ts';
 import type { Log } from './log.ts';
 import { defineMetrics } from './metrics/definitions.ts';
 import { joinObservers, observersOf } from './metrics/observers.ts';
+import { RejectedRequests } from './metrics/rejected-requests.ts';
 import { createScrape } from './metrics/scrape.ts';
 import { type OnStop, openStores } from './open-stores.ts';
 import { connectRedis } from './queue/redis.ts';
@@ -105,7 +106,6 @@ async function start(
   const observe = metrics && observersOf(metrics, tracing?.exemplarOf);
   const traced = tracing?.observe;
   const requests = config.requestLog ? createRequestLog(log, trustProxy) : undefined;
-  const observeHttp = joinObservers<HttpObserver>(observe?.http, traced?.http, requests?.observe);
 
   const stores = await openStores(config, log, observe?.circuit, onStop);
   const { connections, database, databaseUrl, inboxPool, circuit, backend, queue } = stores;
@@ -143,6 +143,14 @@ async function start(
   onStop(await serveMetrics({ health, admin, requests, log }, config));
   if (role === 'worker') return undefined;
 
+  const rejected = new RejectedRequests(pool, circuit, log);
+  onStop(() => rejected.close());
+  const observeHttp = joinObservers<HttpObserver>(
+    observe?.http,
+    traced?.http,
+    requests?.observe,
+    rejected.observe,
+  );
   const bodies = new BodyBudget(config.limits.bodies);
   const receiver = { config, access, bodies, intake, observe: observeHttp, log };
   const callbacks = new Map(
