@@ -7,6 +7,7 @@ import { NotFound } from './errors.ts';
 import { addFailed } from './failed/routes.tsx';
 import { loadFrame } from './frame.ts';
 import { guardRoutes, requireFormToken, requireSameSite } from './guard.ts';
+import { addNotes } from './notes/routes.ts';
 import { addOverview } from './overview/routes.tsx';
 import { addPatients } from './patients/routes.tsx';
 import { addQuarantine } from './quarantine/routes.tsx';
@@ -26,7 +27,7 @@ import { sendError } from './ui/error-page.tsx';
 
 const pages = [
   ...[addOverview, addDeliveries, addFailed, addQuarantine, addReports, addQueue],
-  ...[addPatients, addAccessLog],
+  ...[addPatients, addAccessLog, addNotes],
 ];
 
 /** All pages below /console. */
@@ -49,7 +50,10 @@ export function openConsole(dependencies: ConsoleDependencies) {
   app.use('/sign-in', readForm);
   addTokenSignIn(routes, signIn);
 
-  app.use(requireSession(signIn), readForm, requireFormToken);
+  app.use(requireSession(signIn));
+  // A corrected body, encoded as a form.
+  app.use('/quarantine', express.urlencoded({ extended: false, limit: '1mb' }));
+  app.use(readForm, requireFormToken);
   for (const name of ['console.js', 'charts.js', 'chart-library.js', 'icon.svg'] as const) {
     routes.get(`/assets/${name}`, serveAsset(name));
   }

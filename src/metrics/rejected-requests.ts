@@ -21,7 +21,7 @@ const flushEveryMs = 5_000;
 const cleanEveryMs = 60 * minuteMs;
 const timeoutMs = 5_000;
 /** An outage of PostgreSQL can be long. */
-const maxCounts = 10_000;
+const maxCounts = 5_000;
 
 // In the order of the keys, and without waiting for rows that another receiver deletes: this prevents deadlocks.
 const statement = `

@@ -27,6 +27,11 @@ export const accessActions = [
   'replay',
   'quarantine replay',
   'quarantine drop',
+  /** A rejected body was corrected and replayed. */
+  'quarantine correct',
+  /** A note was written on a failed delivery or a rejected body, or it was marked as seen. */
+  'note',
+  'test callback',
   'erase',
   'hold',
   'release',
