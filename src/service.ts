@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { Server } from 'node:net';
 import type { Config } from './config.ts';
 import { createConsole } from './console/index.ts';
-import type { Family } from './families/index.ts';
+import { type Family, takesEveryEvent } from './families/index.ts';
 import { healthChecks } from './health-checks.ts';
-import { createAccessChecks } from './http/access/access-checks.ts';
+import { configuredChecks, createAccessChecks } from './http/access/access-checks.ts';
 import { createAdminAccess } from './http/admin.ts';
 import { createApp } from './http/app.ts';
 import { BodyBudget } from './http/body-budget.ts';
@@ -12,6 +12,7 @@ import { createCallbackHandler, type HttpObserver } from './http/callback-handle
 import { serveMetrics } from './http/metrics-server.ts';
 import { createRequestLog } from './http/request-log.ts';
 import { listen } from './http/server.ts';
+import { sendTestCallback, testCallback } from './http/test-callback.ts';
 import { Intake, type IntakeObserver } from './intake/intake.ts';
 import type { Log } from './log.ts';
 import { defineMetrics } from './metrics/definitions.ts';
@@ -167,7 +168,8 @@ async function start(
     log.warn({ variables }, 'not served: only an unguessable path protects callbacks, and these are not set');
   }
 
-  const { oidc } = config;
+  const { oidc, paths } = config;
+  const [testPath] = families.flatMap((family) => (takesEveryEvent(family) ? paths[family.name]! : []));
   const webConsole =
     (adminToken ?? oidc) &&
     createConsole({
@@ -183,6 +185,19 @@ async function start(
       erasure: config.erasure,
       downloads: config.downloads,
       readiness: () => readiness(health),
+      receiver: {
+        checks: configuredChecks(config),
+        paths: Object.fromEntries(
+          families.flatMap(({ name, path }) => {
+            const [first] = path.isBasic ? paths[name]! : [];
+            return first ? [[name.replaceAll('_', ' '), first]] : [];
+          }),
+        ),
+        testPath,
+        testBody: () => testCallback(config),
+        signatureHeader: config.authentication.signingKeys[0] && config.authentication.signatureHeader,
+        sendTest: () => sendTestCallback(config, testPath!, server.url),
+      },
       intake,
       queue,
       log,

@@ -13,6 +13,7 @@ import { addPatients } from './patients/routes.tsx';
 import { addQuarantine } from './quarantine/routes.tsx';
 import { addQueue } from './queue/routes.tsx';
 import { createRecordAccess } from './record-access.ts';
+import { addRejections } from './rejections/routes.tsx';
 import { addReports } from './reports/routes.tsx';
 import { pageHeaders } from './security-headers.ts';
 import { createSessions } from './session.ts';
@@ -27,7 +28,7 @@ import { sendError } from './ui/error-page.tsx';
 
 const pages = [
   ...[addOverview, addDeliveries, addFailed, addQuarantine, addReports, addQueue],
-  ...[addPatients, addAccessLog, addNotes],
+  ...[addPatients, addAccessLog, addNotes, addRejections],
 ];
 
 /** All pages below /console. */

@@ -115,7 +115,8 @@ export class Intake {
       if (isStored(outcome)) this.drift.observe(delivery.id, envelope);
       return { outcome, id: delivery.id };
     } catch (error) {
-      if (error instanceof TenantNotAllowed) return { outcome: 'rejected', reason: error.message, errors: [] };
+      if (error instanceof TenantNotAllowed)
+        return { outcome: 'rejected', reason: error.message, errors: [] };
       if (!(error instanceof Rejection)) throw error;
       return { outcome: 'rejected', reason: error.describe(), errors: error.errors };
     }

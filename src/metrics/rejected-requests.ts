@@ -100,10 +100,7 @@ export class RejectedRequests {
     try {
       await this.pool.query({
         text: statement,
-        values: [
-          ...(['minute', 'family', 'status', 'reason', 'count'] as const).map(column),
-          cleans,
-        ],
+        values: [...(['minute', 'family', 'status', 'reason', 'count'] as const).map(column), cleans],
         query_timeout: timeoutMs,
       } as pg.QueryConfig);
       if (cleans) this.cleanedAt = performance.now();

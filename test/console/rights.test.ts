@@ -49,6 +49,8 @@ const table: Record<string, Expected> = {
   'POST /sign-out': { statuses: [401, 303, 303, 303, 303] },
 
   'GET /': { statuses: signedIn },
+  'GET /rejections': { statuses: signedIn },
+  'POST /test-callback': { statuses: fromOperator },
   'GET /deliveries': { statuses: signedIn },
   'GET /deliveries/:id': { path: '/deliveries/<delivery>', statuses: signedIn },
   'POST /deliveries/:id/personal': { path: '/deliveries/<delivery>/personal', statuses: onlyPrivacy },
@@ -61,6 +63,19 @@ const table: Record<string, Expected> = {
   'POST /quarantine/replay': { fields: none, statuses: fromOperator },
   'POST /quarantine/drop': { fields: none, statuses: fromOperator },
   'POST /quarantine/:id/personal': { path: '/quarantine/<body>/personal', statuses: onlyPrivacy },
+  'POST /quarantine/:id/fields': {
+    path: '/quarantine/<body>/fields',
+    statuses: [401, 403, 422, 422, 422],
+  },
+  'POST /quarantine/:id/body': {
+    path: '/quarantine/<body>/body',
+    fields: { body: '{' },
+    statuses: [401, 403, 403, 422, 422],
+  },
+  'POST /notes': {
+    fields: { section: 'quarantine', subject: '<body>', text: 'CANARY' },
+    statuses: [401, 403, 303, 303, 303],
+  },
   'GET /reports': { statuses: signedIn },
   'GET /reports/:view': { path: '/reports/receipts', statuses: signedIn },
   'GET /reports/:view/csv': { path: '/reports/receipts/csv', statuses: signedIn },
@@ -92,12 +107,14 @@ beforeAll(async () => {
 
 function request(visitor: Visitors, route: string, { path, fields = {} }: Expected): Promise<Response> {
   const [method, pattern] = route.split(' ') as [string, string];
-  const address = (path ?? pattern).replace(/<\w+>/, (name) => ids[name]!);
+  const withIds = (text: string) => text.replace(/<\w+>/, (name) => ids[name]!);
+  const address = withIds(path ?? pattern);
+  const filled = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, withIds(value)]));
   if (visitor !== 'no session') {
-    return method === 'GET' ? users[visitor].get(address) : users[visitor].post(address, fields);
+    return method === 'GET' ? users[visitor].get(address) : users[visitor].post(address, filled);
   }
   const url = `${service.url}/console${address}`;
-  return method === 'GET' ? fetch(url, { redirect: 'manual' }) : postForm(url, fields);
+  return method === 'GET' ? fetch(url, { redirect: 'manual' }) : postForm(url, filled);
 }
 
 /** The routes of the console, as Express has them. */
@@ -127,7 +144,7 @@ it.each(Object.entries(table))('%s is for the roles of the table alone', async (
     statuses.push(response.status);
     const text = await response.text();
     if (response.status === 403) {
-      const least = visitors.slice(1)[expected.statuses.slice(1).indexOf(200)];
+      const least = visitors.slice(1)[expected.statuses.slice(1).findIndex((one) => one !== 403)];
       expect(text).toMatch(new RegExp(`This takes the role ${least}[ .].*Your role is ${visitor}\\.`));
     }
     if (response.status === 401) expect(text).not.toMatch(/<nav|<table|sign-out/);

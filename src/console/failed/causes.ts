@@ -14,11 +14,15 @@ export interface Cause {
   definition?: string | undefined;
 }
 
-const resend = 'If the value is wrong, have the sender correct it: a newer version of the thing takes its place.';
+const resend =
+  'If the value is wrong, have the sender correct it: a newer version of the thing takes its place.';
 
 /** By SQLSTATE, or its class. */
 const meanings: Record<string, [meaning: string, action: string]> = {
-  22001: ['A text is longer than its column.', 'If it is right, lengthen the column (type text), and replay.'],
+  22001: [
+    'A text is longer than its column.',
+    'If it is right, lengthen the column (type text), and replay.',
+  ],
   22003: [
     'A number is too large for its column.',
     `If it is right, widen the column (type numeric), and replay. ${resend}`,
@@ -27,17 +31,26 @@ const meanings: Record<string, [meaning: string, action: string]> = {
   22008: ['A time lies outside of what PostgreSQL can store.', resend],
   22021: ['A text has a character that the database cannot store.', 'Use a database with the encoding UTF8.'],
   '22P02': ['A value has another type than its column, such as a text in place of a number.', resend],
-  '22P05': ['A text has a character that the database cannot store.', 'Use a database with the encoding UTF8.'],
+  '22P05': [
+    'A text has a character that the database cannot store.',
+    'Use a database with the encoding UTF8.',
+  ],
   22: ['PostgreSQL cannot read or store a value.', resend],
   23502: ['A value that must be there is missing.', 'If it may be missing, drop “not null”, and replay.'],
   23503: ['It refers to a row that is not there.', 'Add that row or drop the foreign key, and replay.'],
-  23505: ['Another row has this value, which must be unique.', 'Drop the unique constraint or that row, and replay.'],
+  23505: [
+    'Another row has this value, which must be unique.',
+    'Drop the unique constraint or that row, and replay.',
+  ],
   23514: [
     'A value breaks a rule of the table (check constraint).',
     'If the rule is wrong, change or drop it, and replay.',
   ],
   23: ['A value breaks a constraint of the table.', 'Change or drop the constraint, and replay.'],
-  54: ['A value is too large for PostgreSQL, or for an index.', 'Drop the index that it does not fit in, and replay.'],
+  54: [
+    'A value is too large for PostgreSQL, or for an index.',
+    'Drop the index that it does not fit in, and replay.',
+  ],
 };
 
 interface Constraint {

@@ -8,7 +8,11 @@ import { addNote } from './queries.ts';
 /** Notes and marks of what was seen, on failed deliveries and rejected bodies. */
 export function addNotes(routes: Routes, { db, record }: RouteDependencies): void {
   routes.post('/notes', async (req, res) => {
-    const { data } = readForm(req.body, { section: oneOf(['deliveries', 'quarantine']), subject: guid, text });
+    const { data } = readForm(req.body, {
+      section: oneOf(['deliveries', 'quarantine']),
+      subject: guid,
+      text,
+    });
     const { section, subject, text: note = '' } = data;
     if (!section || !subject) throw new BadInput('A note is on a delivery or a rejected body.');
     if (!note && !req.body.seen) throw new BadInput('The note is empty.');
