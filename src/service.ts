@@ -3,9 +3,9 @@ import type { Server } from 'node:net';
 import { startAlerts } from './alerts/start-alerts.ts';
 import type { Config } from './config.ts';
 import { createConsole } from './console/index.ts';
-import type { Family } from './families/index.ts';
+import { type Family, takesEveryEvent } from './families/index.ts';
 import { healthChecks } from './health-checks.ts';
-import { createAccessChecks } from './http/access/access-checks.ts';
+import { configuredChecks, createAccessChecks } from './http/access/access-checks.ts';
 import { createAdminAccess } from './http/admin.ts';
 import { createApp } from './http/app.ts';
 import { BodyBudget } from './http/body-budget.ts';
@@ -13,10 +13,12 @@ import { createCallbackHandler, type HttpObserver } from './http/callback-handle
 import { serveMetrics } from './http/metrics-server.ts';
 import { createRequestLog } from './http/request-log.ts';
 import { listen } from './http/server.ts';
+import { sendTestCallback, testCallback } from './http/test-callback.ts';
 import { Intake, type IntakeObserver } from './intake/intake.ts';
 import type { Log } from './log.ts';
 import { defineMetrics } from './metrics/definitions.ts';
 import { joinObservers, observersOf } from './metrics/observers.ts';
+import { RejectedRequests } from './metrics/rejected-requests.ts';
 import { createScrape } from './metrics/scrape.ts';
 import { type OnStop, openStores, type Stores } from './open-stores.ts';
 import { connectRedis } from './queue/redis.ts';
@@ -107,7 +109,6 @@ async function start(
   const observe = metrics && observersOf(metrics, tracing?.exemplarOf);
   const traced = tracing?.observe;
   const requests = config.requestLog ? createRequestLog(log, trustProxy) : undefined;
-  const observeHttp = joinObservers<HttpObserver>(observe?.http, traced?.http, requests?.observe);
 
   const stores = await openStores(config, log, observe?.circuit, onStop);
   const { connections, database, databaseUrl, inboxPool, circuit, backend, queue } = stores;
@@ -146,6 +147,14 @@ async function start(
   onStop(await serveMetrics({ health, admin, requests, log }, config));
   if (role === 'worker') return undefined;
 
+  const rejected = new RejectedRequests(pool, circuit, log);
+  onStop(() => rejected.close());
+  const observeHttp = joinObservers<HttpObserver>(
+    observe?.http,
+    traced?.http,
+    requests?.observe,
+    rejected.observe,
+  );
   const bodies = new BodyBudget(config.limits.bodies);
   const receiver = { config, access, bodies, intake, observe: observeHttp, log };
   const callbacks = new Map(
@@ -162,7 +171,8 @@ async function start(
     log.warn({ variables }, 'not served: only an unguessable path protects callbacks, and these are not set');
   }
 
-  const { oidc } = config;
+  const { oidc, paths } = config;
+  const [testPath] = families.flatMap((family) => (takesEveryEvent(family) ? paths[family.name]! : []));
   const webConsole =
     (adminToken ?? oidc) &&
     createConsole({
@@ -178,6 +188,19 @@ async function start(
       erasure: config.erasure,
       downloads: config.downloads,
       readiness: () => readiness(health),
+      receiver: {
+        checks: configuredChecks(config),
+        paths: Object.fromEntries(
+          families.flatMap(({ name, path }) => {
+            const [first] = path.isBasic ? paths[name]! : [];
+            return first ? [[name.replaceAll('_', ' '), first]] : [];
+          }),
+        ),
+        testPath,
+        testBody: () => testCallback(config),
+        signatureHeader: config.authentication.signingKeys[0] && config.authentication.signatureHeader,
+        sendTest: () => sendTestCallback(config, testPath!, server.url),
+      },
       intake,
       queue,
       log,

@@ -37,9 +37,10 @@ const taken: Record<DeliveryStatus, (families: string) => string> = {
 export function applyStatement(families: readonly Family[], status: DeliveryStatus = 'received'): string {
   const names = families.map(({ name }) => literal(name)).join(', ');
   const changed = families.map(({ name }) => quoted(`changed_${name}`));
+  const [replayed, isReplayed] = status === 'failed' ? [', replayed', ', true'] : ['', ''];
   const applied = `, applied as (
-  insert into applied_deliveries (id, family, business_id, event_time, received_at, applied_at)
-  select id, family, business_id, event_time, received_at, coalesce(applied_at, now()) from loaded
+  insert into applied_deliveries (id, family, business_id, event_time, received_at, applied_at${replayed})
+  select id, family, business_id, event_time, received_at, coalesce(applied_at, now())${isReplayed} from loaded
 )`;
   return `
 with ${erasureGate}, taken as materialized (${taken[status](names)}

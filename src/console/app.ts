@@ -8,11 +8,13 @@ import { NotFound } from './errors.ts';
 import { addFailed } from './failed/routes.tsx';
 import { loadFrame } from './frame.ts';
 import { guardRoutes, requireFormToken, requireSameSite } from './guard.ts';
+import { addNotes } from './notes/routes.ts';
 import { addOverview } from './overview/routes.tsx';
 import { addPatients } from './patients/routes.tsx';
 import { addQuarantine } from './quarantine/routes.tsx';
 import { addQueue } from './queue/routes.tsx';
 import { createRecordAccess } from './record-access.ts';
+import { addRejections } from './rejections/routes.tsx';
 import { addReports } from './reports/routes.tsx';
 import { pageHeaders } from './security-headers.ts';
 import { createSessions } from './session.ts';
@@ -27,7 +29,7 @@ import { sendError } from './ui/error-page.tsx';
 
 const pages = [
   ...[addOverview, addDeliveries, addFailed, addQuarantine, addReports, addQueue],
-  ...[addPatients, addAliases, addAccessLog],
+  ...[addPatients, addAliases, addAccessLog, addNotes, addRejections],
 ];
 
 /** All pages below /console. */
@@ -50,7 +52,10 @@ export function openConsole(dependencies: ConsoleDependencies) {
   app.use('/sign-in', readForm);
   addTokenSignIn(routes, signIn);
 
-  app.use(requireSession(signIn), readForm, requireFormToken);
+  app.use(requireSession(signIn));
+  // A corrected body, encoded as a form.
+  app.use('/quarantine', express.urlencoded({ extended: false, limit: '1mb' }));
+  app.use(readForm, requireFormToken);
   for (const name of ['console.js', 'charts.js', 'chart-library.js', 'icon.svg'] as const) {
     routes.get(`/assets/${name}`, serveAsset(name));
   }

@@ -8,6 +8,21 @@ import type { RecordAccess } from './record-access.ts';
 import type { DownloadLimits } from './reports/csv.ts';
 import type { ConsoleStore, StoreOptions } from './store.ts';
 
+/** The receiver that serves the console. */
+export interface Receiver {
+  /** The configured access checks; none: anybody can send callbacks. */
+  checks: readonly string[];
+  /** The registered paths that a sender needs at least, by their names. */
+  paths: Readonly<Record<string, string>>;
+  /** Of test callbacks; undefined: it is not served. */
+  testPath: string | undefined;
+  testBody: () => string;
+  /** Undefined: callbacks need no signature. */
+  signatureHeader: string | undefined;
+  /** @throws the error of the connection */
+  sendTest: () => Promise<{ status: number; id?: string | undefined; detail?: string | undefined }>;
+}
+
 /** What the console needs; the composition root provides it. */
 export interface ConsoleDependencies extends StoreOptions {
   /** Undefined: nobody signs in with it. */
@@ -21,7 +36,8 @@ export interface ConsoleDependencies extends StoreOptions {
   erasure: Config['erasure'];
   downloads: DownloadLimits;
   readiness: () => Promise<Readiness>;
-  intake: Pick<Intake, 'replay'>;
+  receiver: Receiver;
+  intake: Pick<Intake, 'replay' | 'quarantineBody'>;
   queue: Pick<DeliveryQueue, 'bullmq' | 'store'>;
 }
 

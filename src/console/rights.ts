@@ -15,6 +15,8 @@ export const rights = {
   'GET /assets/icon.svg': 'viewer',
 
   'GET /': 'viewer',
+  'GET /rejections': 'viewer',
+  'POST /test-callback': 'operator',
   'GET /deliveries': 'viewer',
   'GET /deliveries/:id': 'viewer',
   'POST /deliveries/:id/personal': 'privacy',
@@ -27,6 +29,9 @@ export const rights = {
   'POST /quarantine/replay': 'operator',
   'POST /quarantine/drop': 'operator',
   'POST /quarantine/:id/personal': 'privacy',
+  'POST /quarantine/:id/fields': 'operator',
+  'POST /quarantine/:id/body': 'privacy',
+  'POST /notes': 'operator',
   'GET /reports': 'viewer',
   'GET /reports/:view': 'viewer',
   'GET /reports/:view/csv': 'viewer',

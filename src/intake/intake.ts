@@ -8,7 +8,7 @@ import { eventTimeOf } from './identity.ts';
 import { Inbox, type InboxOptions } from './inbox.ts';
 import { createParser, type ParseCallback } from './parse-callback.ts';
 import { Quarantine, type RejectedBody } from './quarantine.ts';
-import { Rejection, TenantNotAllowed } from './rejection.ts';
+import { type FieldError, Rejection, TenantNotAllowed } from './rejection.ts';
 
 export interface IntakeOptions extends Pick<InboxOptions, 'circuit' | 'fallback' | 'log'> {
   config: Pick<Config, 'paths' | 'quarantine' | 'retention'> & {
@@ -39,7 +39,9 @@ export interface Route {
 }
 
 /** The result of a replay. */
-export type Reassessment = { outcome: ReceiveResult; id: string } | { outcome: 'rejected'; reason: string };
+export type Reassessment =
+  | { outcome: ReceiveResult; id: string }
+  | { outcome: 'rejected'; reason: string; errors: readonly FieldError[] };
 
 /** From the bytes of a callback to a durable delivery or a recorded rejection. It opens no connections. */
 export class Intake {
@@ -113,10 +115,20 @@ export class Intake {
       if (isStored(outcome)) this.drift.observe(delivery.id, envelope);
       return { outcome, id: delivery.id };
     } catch (error) {
-      if (error instanceof TenantNotAllowed) return { outcome: 'rejected', reason: error.message };
+      if (error instanceof TenantNotAllowed)
+        return { outcome: 'rejected', reason: error.message, errors: [] };
       if (!(error instanceof Rejection)) throw error;
-      return { outcome: 'rejected', reason: error.describe() };
+      return { outcome: 'rejected', reason: error.describe(), errors: error.errors };
     }
+  }
+
+  /**
+   * Stores a body in the quarantine, for a correction of one that is there.
+   *
+   * @throws Unavailable
+   */
+  async quarantineBody(body: RejectedBody): Promise<void> {
+    await this.quarantine.keep(body);
   }
 
   /**

@@ -14,6 +14,8 @@ export interface QuarantineFilter {
   until?: Date | undefined;
   /** Includes replayed rows. */
   replayed?: boolean | undefined;
+  /** `false`: without the rows in whose place a correction is replayed. */
+  corrected?: false | undefined;
 }
 
 /** Rows of the quarantine without their bodies, oldest first. */
@@ -51,9 +53,11 @@ export async function* readQuarantine(
   } while (last);
 }
 
-/** Marks a row as replayed. */
+/** Marks a row as replayed, and the one that it corrects. */
 export async function markReplayed(db: Kysely<Tables>, id: string): Promise<void> {
-  await db.updateTable('quarantine').set({ replayed_at: new Date() }).where('id', '=', id).execute();
+  await sql`
+    update quarantine set replayed_at = now()
+    where id = ${id}::uuid or id = (select corrects from quarantine where id = ${id}::uuid)`.execute(db);
 }
 
 /** @returns the number of deleted rows */
@@ -63,11 +67,13 @@ export async function dropQuarantine(db: Kysely<Tables>, filter: QuarantineFilte
   return Number(numDeletedRows);
 }
 
+const isCorrected = sql<boolean>`exists (select from quarantine as one where one.corrects = quarantine.id)`;
+
 /** Groups rows by their list of faults. */
 export const faultsKey = sql<string>`md5(errors::text)`;
 
 function matching(db: Kysely<Tables>, filter: QuarantineFilter) {
-  const { id, path, reason, faults, since, until, replayed } = filter;
+  const { id, path, reason, faults, since, until, replayed, corrected } = filter;
   let query = db.selectFrom('quarantine');
   if (id) query = query.where('id', '=', id);
   if (path) query = query.where('path', '=', path);
@@ -76,5 +82,6 @@ function matching(db: Kysely<Tables>, filter: QuarantineFilter) {
   if (since) query = query.where('last_received_at', '>=', since);
   if (until) query = query.where('last_received_at', '<', until);
   if (!replayed) query = query.where('replayed_at', 'is', null);
+  if (corrected === false) query = query.where(isCorrected, 'is', false);
   return query;
 }

@@ -18,6 +18,8 @@ export interface RejectedBody extends Pick<Rejection, 'reason' | 'errors'> {
   body: Buffer;
   /** Acknowledged with 200 and rejected by PostgreSQL afterwards: it stays until an operator deletes it. */
   acknowledged?: boolean;
+  /** The id of the rejected body that this one corrects. */
+  corrects?: string;
 }
 
 export interface QuarantineOptions {
@@ -31,11 +33,11 @@ export interface QuarantineOptions {
 const statement = `
 with rejected as materialized (
   select *
-  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::jsonb[])
-    as rejected(id, path, reason, errors, body, acknowledged, family, envelope)
+  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::jsonb[], $9::text[])
+    as rejected(id, path, reason, errors, body, acknowledged, family, envelope, corrects)
 ), ${refusedAmong('rejected')}
-insert into quarantine (id, path, reason, errors, body, acknowledged, count)
-select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), count(*)
+insert into quarantine (id, path, reason, errors, body, acknowledged, corrects, count)
+select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), min(corrects)::uuid, count(*)
 from rejected
 where id not in (select id from refused)
 group by id
@@ -43,7 +45,8 @@ order by id
 on conflict (id) do update set
   count = quarantine.count + excluded.count, last_received_at = now(), replayed_at = null,
   reason = excluded.reason, errors = excluded.errors,
-  acknowledged = quarantine.acknowledged or excluded.acknowledged`;
+  acknowledged = quarantine.acknowledged or excluded.acknowledged,
+  corrects = coalesce(quarantine.corrects, excluded.corrects)`;
 
 // Evicts replayed bodies first, then the oldest. Acknowledged bodies stay and do not count.
 const eviction = `
@@ -112,6 +115,7 @@ export class Quarantine {
         rejected.map(({ acknowledged = false }) => acknowledged),
         subjects.map(({ family }) => family),
         subjects.map((subject) => JSON.stringify(envelopeOf(subject, families))),
+        rejected.map(({ corrects }) => corrects),
       ],
     });
     if (performance.now() - this.lastEviction > evictEveryMs) {
@@ -137,7 +141,7 @@ export class Quarantine {
 }
 
 /** The same body at the same path is the same row: a UUID (version 8) of both. */
-function contentId({ path, body }: RejectedBody): string {
+export function contentId({ path, body }: Pick<RejectedBody, 'path' | 'body'>): string {
   const hash = createHash('sha256').update(`${path}\n`).update(body).digest('hex');
   return uuidV8(hash.slice(0, 12), hash.slice(13));
 }

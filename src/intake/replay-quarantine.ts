@@ -17,7 +17,7 @@ export interface QuarantineReplayOptions {
 }
 
 /**
- * Replays rows of the quarantine, one after the other, and marks those that were not rejected.
+ * Replays rows of the quarantine that were not corrected, one after the other, and marks those that were not rejected.
  *
  * @returns `accepted` includes the duplicates; `notStored`: expired or erased ones
  * @throws Unavailable
@@ -29,7 +29,7 @@ export async function replayQuarantine(
   { dryRun, limit = Number.POSITIVE_INFINITY, onProgress }: QuarantineReplayOptions,
 ) {
   const outcome = { accepted: 0, duplicates: 0, notStored: 0, rejected: 0, reasons: [] as MessageGroup[] };
-  for await (const { id, body, path } of readQuarantine(db, filter)) {
+  for await (const { id, body, path } of readQuarantine(db, { ...filter, corrected: false })) {
     const result = await intake.replay(body, path, { dryRun });
     if (result.outcome === 'rejected') {
       outcome.rejected += 1;

@@ -29,6 +29,11 @@ export const accessActions = [
   'quarantine drop',
   /** Names for ids were changed. */
   'aliases',
+  /** A rejected body was corrected and replayed. */
+  'quarantine correct',
+  /** A note was written on a failed delivery or a rejected body, or it was marked as seen. */
+  'note',
+  'test callback',
   'erase',
   'hold',
   'release',

@@ -41,5 +41,6 @@ export interface Tables {
     count: Generated<number>;
     replayed_at: Date | null;
     acknowledged: Generated<boolean>;
+    corrects: string | null;
   };
 }

@@ -49,6 +49,8 @@ const table: Record<string, Expected> = {
   'POST /sign-out': { statuses: [401, 303, 303, 303, 303] },
 
   'GET /': { statuses: signedIn },
+  'GET /rejections': { statuses: signedIn },
+  'POST /test-callback': { statuses: fromOperator },
   'GET /deliveries': { statuses: signedIn },
   'GET /deliveries/:id': { path: '/deliveries/<delivery>', statuses: signedIn },
   'POST /deliveries/:id/personal': { path: '/deliveries/<delivery>/personal', statuses: onlyPrivacy },
@@ -61,6 +63,19 @@ const table: Record<string, Expected> = {
   'POST /quarantine/replay': { fields: none, statuses: fromOperator },
   'POST /quarantine/drop': { fields: none, statuses: fromOperator },
   'POST /quarantine/:id/personal': { path: '/quarantine/<body>/personal', statuses: onlyPrivacy },
+  'POST /quarantine/:id/fields': {
+    path: '/quarantine/<body>/fields',
+    statuses: [401, 403, 422, 422, 422],
+  },
+  'POST /quarantine/:id/body': {
+    path: '/quarantine/<body>/body',
+    fields: { body: '{' },
+    statuses: [401, 403, 403, 422, 422],
+  },
+  'POST /notes': {
+    fields: { section: 'quarantine', subject: '<body>', text: 'CANARY' },
+    statuses: [401, 403, 303, 303, 303],
+  },
   'GET /reports': { statuses: signedIn },
   'GET /reports/:view': { path: '/reports/receipts', statuses: signedIn },
   'GET /reports/:view/csv': { path: '/reports/receipts/csv', statuses: signedIn },
@@ -94,12 +109,14 @@ beforeAll(async () => {
 
 function request(visitor: Visitors, route: string, { path, fields = {} }: Expected): Promise<Response> {
   const [method, pattern] = route.split(' ') as [string, string];
-  const address = (path ?? pattern).replace(/<\w+>/, (name) => ids[name]!);
+  const withIds = (text: string) => text.replace(/<\w+>/, (name) => ids[name]!);
+  const address = withIds(path ?? pattern);
+  const filled = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, withIds(value)]));
   if (visitor !== 'no session') {
-    return method === 'GET' ? users[visitor].get(address) : users[visitor].post(address, fields);
+    return method === 'GET' ? users[visitor].get(address) : users[visitor].post(address, filled);
   }
   const url = `${service.url}/console${address}`;
-  return method === 'GET' ? fetch(url, { redirect: 'manual' }) : postForm(url, fields);
+  return method === 'GET' ? fetch(url, { redirect: 'manual' }) : postForm(url, filled);
 }
 
 /** The routes of the console, as Express has them. */

@@ -14,7 +14,9 @@ afterAll(() => database.close());
 const replayed = () => database.rows('select 1 from quarantine where replayed_at is not null');
 
 it('a replay ends at its limit, and a rejection leaves its row as it is', async () => {
-  const intake = { replay: async () => ({ outcome: 'rejected', reason: 'is required' }) as const };
+  const intake = {
+    replay: async () => ({ outcome: 'rejected', reason: 'is required', errors: [] }) as const,
+  };
   const progress: number[] = [];
   const onProgress = () => void progress.push(1);
   const outcome = await replayQuarantine(database.db, {}, intake, { dryRun: false, limit: 3, onProgress });

@@ -1,4 +1,8 @@
 import type { Family } from '../../families/index.ts';
+import { CauseText, sameCause } from '../failed/cause.tsx';
+import type { Cause } from '../failed/causes.ts';
+import { Notes } from '../notes/notes.tsx';
+import type { Note } from '../notes/queries.ts';
 import { redactEnvelope, redactRow } from '../redact.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { formatDuration } from '../ui/time.ts';
@@ -13,17 +17,20 @@ export interface DetailProps {
   row: RowAsText | undefined;
   /** Whether personal data is shown. */
   revealed: boolean;
+  /** Why it failed. */
+  cause: Cause | undefined;
+  notes: readonly Note[];
 }
 
 export function DeliveryDetail(props: DetailProps) {
-  const { delivery, family, revealed } = props;
+  const { delivery, family, revealed, cause, notes } = props;
   const { id, status, text } = delivery;
   const address = `/console/deliveries/${id}`;
   const isReduced = !('event' in delivery.envelope);
   const envelope = revealed ? text : JSON.stringify(redactEnvelope(delivery.envelope, family), null, 4);
   return (
     <>
-      <DeliveryFacts delivery={delivery} />
+      <DeliveryFacts delivery={delivery} cause={cause} />
       <div class="actions">
         {status !== 'received' && !isReduced && (
           <PostButton action={preview} values={{ id, status }} kind={status === 'failed' ? '' : 'second'}>
@@ -40,6 +47,7 @@ export function DeliveryDetail(props: DetailProps) {
       <PersonalNote revealed={revealed} shownAt={`${address}/personal`} hiddenAt={address}>
         Personal data is hidden.
       </PersonalNote>
+      {(cause || notes.length > 0) && <Notes section="deliveries" subject={id} notes={notes} />}
       <h2>Callback</h2>
       {isReduced && (
         <p>
@@ -54,14 +62,19 @@ export function DeliveryDetail(props: DetailProps) {
   );
 }
 
-function DeliveryFacts({ delivery }: { delivery: DeliveryDetails }) {
+function DeliveryFacts({ delivery, cause }: Pick<DetailProps, 'delivery' | 'cause'>) {
   const { received_at, applied_at, delivery_count } = delivery;
   return (
     <Facts
       facts={{
         Delivery: <span class="id">{delivery.id}</span>,
         Status: <Status status={delivery.status} />,
-        Error: delivery.error || undefined,
+        Error: cause && (
+          <>
+            <CauseText cause={cause} />{' '}
+            <a href={sameCause(delivery.event, cause.error)}>Deliveries with the same cause</a>
+          </>
+        ),
         'Business, client': `${delivery.business_id}, ${delivery.client_id}`,
         'Event time': <Moment at={delivery.event_time} />,
         'First received': <Moment at={received_at} />,

@@ -3,7 +3,9 @@ import { patientsIn } from '../../privacy/find-deliveries.ts';
 import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
+import { readCauses } from '../failed/causes.ts';
 import type { Routes } from '../guard.ts';
+import { readNotes } from '../notes/queries.ts';
 import { guid, readForm } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
@@ -30,13 +32,17 @@ export function addDeliveries(routes: Routes, { families, timezone, db, record }
     if (!delivery) throw new NotFound('There is no such delivery.');
     const family = families.find(({ name }) => name === delivery.family);
     const row = family && (await readRow(db, family, delivery));
+    const [[cause], notes] = await Promise.all([
+      delivery.error ? readCauses(db, [delivery.error]) : [],
+      readNotes(db, delivery.id),
+    ]);
     if (revealed) {
       const patients = [...patientsIn(delivery.envelope.data as object), ...patientsIn(row ?? {})];
       const filter = { delivery: delivery.id };
       await record({ actor: actorOf(res), action: 'reveal', patients, filter, rows: 1 });
     }
     const page = { title: delivery.event, section: 'deliveries', back: true } as const;
-    sendPage(res, page, <DeliveryDetail {...{ delivery, family, row, revealed }} />);
+    sendPage(res, page, <DeliveryDetail {...{ delivery, family, row, revealed, cause, notes }} />);
   };
   routes.get('/deliveries/:id', (req, res) => show(req, res, false));
   routes.post('/deliveries/:id/personal', (req, res) => show(req, res, true));

@@ -5,17 +5,18 @@ import { Choice, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
 import { Outcome } from '../ui/outcome.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { formatCount, IdLink, Moment } from '../ui/values.tsx';
+import { CauseText, sameCause } from './cause.tsx';
+import type { Cause } from './causes.ts';
 import type { FailedGroup } from './queries.ts';
 
 const preview = '/console/replay/preview';
 
-export function FailedPage({
-  groups,
-  families,
-}: {
-  groups: readonly FailedGroup[];
+interface FailedProps {
+  groups: readonly (FailedGroup & { cause: Cause })[];
   families: readonly Family[];
-}) {
+}
+
+export function FailedPage({ groups, families }: FailedProps) {
   const mayReplay = useMayPost(preview);
   return (
     <>
@@ -25,16 +26,20 @@ export function FailedPage({
       </p>
       <Table
         label="Failed deliveries by error"
+        cards
         rows={groups}
         empty="No failed deliveries."
         columns={[
           { head: 'Event', cell: ({ event }) => event },
-          { head: 'Error', cell: ({ error }) => error, wide: true },
+          { head: 'Cause', cell: ({ cause }) => <CauseText cause={cause} />, wide: true },
           {
             head: 'Deliveries',
-            cell: (group) => <a href={listOf(group)}>{formatCount(group.deliveries)}</a>,
+            cell: ({ event, error, deliveries }) => (
+              <a href={sameCause(event, error)}>{formatCount(deliveries)}</a>
+            ),
             numeric: true,
           },
+          { head: 'Seen', cell: ({ seen }) => formatCount(seen), numeric: true },
           { head: 'First received', cell: ({ first }) => <Moment at={first} /> },
           { head: 'Last received', cell: ({ last }) => <Moment at={last} /> },
           ...(mayReplay ? [actions] : []),
@@ -53,9 +58,6 @@ const actions: Column<FailedGroup> = {
     </PostButton>
   ),
 };
-
-const listOf = ({ event, error }: FailedGroup) =>
-  `/console/deliveries?${new URLSearchParams({ status: 'failed', event, error })}`;
 
 function ReplayForm({ families }: { families: readonly Family[] }) {
   return (
@@ -91,6 +93,7 @@ interface ReplayProps {
 export function ConfirmReplay({ outcome, values }: ReplayProps) {
   const { matching, applied, changed, failed, errors } = outcome;
   const tried = applied + failed;
+  const isAgain = values.status === 'applied';
   return (
     <>
       <FilterLine values={values} />
@@ -110,15 +113,21 @@ export function ConfirmReplay({ outcome, values }: ReplayProps) {
         section="deliveries"
       />
       <div class="actions">
-        {tried > 0 && (
+        {applied > 0 && (changed > 0 || !isAgain) && (
           <PostButton action="/console/replay" values={values}>
             Replay {formatCount(tried)} {tried === 1 ? 'delivery' : 'deliveries'}
           </PostButton>
         )}
-        <a href="/console/failed">Cancel</a>
+        <a href="/console/failed">{applied > 0 ? 'Cancel' : 'Back to failed deliveries'}</a>
       </div>
+      {tried > 0 && applied === 0 && (
+        <p>A replay would apply nothing: every delivery would fail again. Remove the cause first.</p>
+      )}
       {applied > 0 && changed === 0 && (
-        <p class="hint">No row would change: the tables already hold these versions, or newer ones.</p>
+        <p>
+          No row would change: the tables already hold these versions, or newer ones.{' '}
+          {isAgain ? 'So there is nothing to replay.' : 'The deliveries would no longer be failed ones.'}
+        </p>
       )}
     </>
   );

@@ -3,6 +3,7 @@ import type { RouteDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
 import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
+import { readCauses } from './causes.ts';
 import { readReplayForm } from './form.ts';
 import { ConfirmReplay, FailedPage, ReplayDone } from './pages.tsx';
 import { readFailedGroups } from './queries.ts';
@@ -15,11 +16,13 @@ const section = 'failed';
 export function addFailed(routes: Routes, { families, timezone, db, record }: RouteDependencies): void {
   routes.get('/failed', async (_req, res) => {
     const groups = await readFailedGroups(db);
-    sendPage(
-      res,
-      { title: 'Failed deliveries', section },
-      <FailedPage groups={groups} families={families} />,
+    const causes = await readCauses(
+      db,
+      groups.map(({ error }) => error),
     );
+    const explained = groups.map((group, index) => ({ ...group, cause: causes[index]! }));
+    const page = <FailedPage groups={explained} families={families} />;
+    sendPage(res, { title: 'Failed deliveries', section }, page);
   });
 
   const replay = async (filter: ReplayFilter, dryRun: boolean) => ({

@@ -1,14 +1,16 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Readiness } from '../../readiness.ts';
 import { countLimit } from '../frame.ts';
+import { RejectedTable } from '../rejections/pages.tsx';
+import type { Rejected } from '../rejections/queries.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
-import { Ago, formatAmount, formatCount, Moment } from '../ui/values.tsx';
+import { Ago, formatAmount, formatCount, Moment, Named } from '../ui/values.tsx';
 import type { CachedResult } from './cached.ts';
-import type { Arrivals, Backlog, Day, Silent } from './queries.ts';
+import type { Arrivals, Backlog, Day, Latency, Silent } from './queries.ts';
 
 export interface OverviewProps {
   readiness: Readiness;
@@ -18,6 +20,14 @@ export interface OverviewProps {
   arrivals: Arrivals | undefined;
   days: readonly Day[] | undefined;
   silences: CachedResult<Silent[]>;
+  latency: Latency | null | undefined;
+  /** Rejected requests since the time. */
+  rejected: readonly Rejected[] | undefined;
+  since: Date;
+  /** Whether nothing tells the service from anybody else. */
+  open: boolean;
+  /** Shown in place of charts before the first callback. */
+  setup: VNode | false;
 }
 
 const timedOut = (what: string) => (
@@ -27,12 +37,14 @@ const timedOut = (what: string) => (
 const lateMs = 60_000;
 const isLate = (oldest: Date | null) => oldest !== null && Date.now() - oldest.getTime() > lateMs;
 
-export function Overview({ readiness, families, backlog, arrivals, days, silences }: OverviewProps) {
+export function Overview(props: OverviewProps) {
+  const { readiness, families, backlog, arrivals, days, silences, latency, rejected, since, open, setup } =
+    props;
   const { problems } = useContext(VisitContext);
   return (
     <>
       <section class="tiles" aria-label="Summary">
-        <Tile name="Last callback" good={readiness.ready}>
+        <Tile name="Last callback" state={readiness.ready ? 'good' : 'bad'}>
           {arrivals?.last ? (
             <>
               <Ago at={arrivals.last} /> ago
@@ -44,29 +56,42 @@ export function Overview({ readiness, families, backlog, arrivals, days, silence
         <Tile
           name="Waiting"
           href="/console/deliveries?status=received"
-          good={backlog !== undefined && !isLate(backlog.oldest)}
+          state={backlog !== undefined && !isLate(backlog.oldest) ? 'good' : 'bad'}
         >
           {backlog ? <Waiting {...backlog} /> : 'unknown'}
         </Tile>
         <Counted name="Failed" href="/console/failed" count={problems?.failed} />
         <Counted name="In quarantine" href="/console/quarantine" count={problems?.quarantine} />
-        <Tile name="Processing time" good>
-          {arrivals?.rowLagMs == null ? 'no data in the last hour' : formatDuration(arrivals.rowLagMs)}
+        <RejectedTile rejected={rejected} />
+        <Tile name="Arrival to row, last hour" state="good">
+          {latency
+            ? `p50 ${formatDuration(latency.p50)}, p95 ${formatDuration(latency.p95)}`
+            : latency === null
+              ? 'no callbacks'
+              : 'unknown'}
         </Tile>
       </section>
-      <Silences result={silences} />
-      {arrivals ? <Hours families={families} arrivals={arrivals} /> : timedOut('Callbacks per hour')}
-      {days ? <Days days={days} /> : timedOut('Receipts per day')}
+      {open && <OpenDoor />}
+      {setup || <Silences result={silences} />}
+      {(!setup || rejected?.length !== 0) && <LastRejected rejected={rejected} since={since} />}
+      {!setup && (arrivals ? <Hours {...{ families, arrivals }} /> : timedOut('Callbacks per hour'))}
+      {!setup && (days ? <Days days={days} /> : timedOut('Receipts per day'))}
       <h2>Health checks</h2>
       <Table
         label="Health checks"
+        cards
         rows={Object.entries(readiness.parts)}
         empty="No checks."
         columns={[
           { head: 'Check', cell: ([name]) => name },
           {
             head: 'State',
-            cell: ([, { ok }]) => <span class={ok ? 'good' : 'bad'}>{ok ? 'ok' : 'failing'}</span>,
+            cell: ([name, { ok }]) =>
+              name === 'access' && open ? (
+                <span class="warn">open</span>
+              ) : (
+                <span class={ok ? 'good' : 'bad'}>{ok ? 'ok' : 'failing'}</span>
+              ),
           },
           { head: 'Detail', cell: ([, { detail }]) => detail },
         ]}
@@ -75,10 +100,16 @@ export function Overview({ readiness, families, backlog, arrivals, days, silence
   );
 }
 
-function Tile(props: { name: string; good: boolean; href?: string; children: ComponentChildren }) {
-  const { name, good, href, children } = props;
+interface TileProps {
+  name: string;
+  state: 'good' | 'warn' | 'bad';
+  href?: string;
+  children: ComponentChildren;
+}
+
+function Tile({ name, state, href, children }: TileProps) {
   return (
-    <div class={good ? 'tile' : 'tile tile-bad'}>
+    <div class={`tile tile-${state}`}>
       <h2>{href ? <a href={href}>{name}</a> : name}</h2>
       <p>{children}</p>
     </div>
@@ -96,9 +127,43 @@ function Waiting({ oldest, waiting }: Backlog) {
 
 function Counted({ name, href, count }: { name: string; href: string; count: number | undefined }) {
   return (
-    <Tile name={name} href={href} good={count === 0}>
+    <Tile name={name} href={href} state={count === 0 ? 'good' : 'bad'}>
       {count === undefined ? 'unknown' : formatBounded(count)}
     </Tile>
+  );
+}
+
+function RejectedTile({ rejected }: Pick<OverviewProps, 'rejected'>) {
+  const count = rejected?.reduce((sum, { unrouted, requests }) => sum + (unrouted ? 0 : Number(requests)), 0);
+  return (
+    <Tile name="Rejected, last hour" href="/console/rejections" state={count === 0 ? 'good' : 'warn'}>
+      {count === undefined ? 'unknown' : formatCount(count)}
+    </Tile>
+  );
+}
+
+function LastRejected({ rejected, since }: Pick<OverviewProps, 'rejected' | 'since'>) {
+  return (
+    <>
+      <h2>Rejected requests, last hour</h2>
+      {rejected ? <RejectedTable rows={rejected} since={since} /> : timedOut('Rejected requests')}
+      <p>
+        <a href="/console/rejections">Rejected requests of the last 24 hours, by time</a>
+      </p>
+    </>
+  );
+}
+
+function OpenDoor() {
+  return (
+    <section class="warning">
+      <h2>Anybody can send callbacks</h2>
+      <p>
+        No access check is configured: whoever knows an address can add receipts. Set{' '}
+        <code>SIGNING_KEYS</code>, <code>ALLOWED_IPS</code>, <code>ALLOWED_CLIENT_IDS</code>,{' '}
+        <code>ALLOWED_BUSINESS_IDS</code>, or paths with an unguessable part.
+      </p>
+    </section>
   );
 }
 
@@ -116,12 +181,15 @@ function Silences({ result }: { result: CachedResult<Silent[]> }) {
       <h2>Unusually silent businesses</h2>
       <Table
         label="Unusually silent businesses"
+        cards
         rows={result.value}
         columns={[
           {
             head: 'Business',
             cell: ({ business }) => (
-              <a href={`/console/deliveries?business=${encodeURIComponent(business)}`}>{business}</a>
+              <a href={`/console/deliveries?business=${encodeURIComponent(business)}`}>
+                <Named kind="business" id={business} />
+              </a>
             ),
           },
           { head: 'Family', cell: ({ family }) => family.replaceAll('_', ' ') },

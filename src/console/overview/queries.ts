@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../store/tables.ts';
+import type { DeliveryStatus, Tables } from '../../store/tables.ts';
+import type { Receiver } from '../dependencies.ts';
 import { countUpTo } from '../frame.ts';
 import { businesses } from '../store.ts';
 
@@ -28,10 +30,8 @@ export type Arrivals = Awaited<ReturnType<typeof readArrivals>>;
 /** Callbacks of the last 24 hours. */
 export async function readArrivals(db: Kysely<Tables>) {
   const [{ rows: hours }, { rows: shown }] = await Promise.all([
-    sql<Hour & { last: Date; lag: number | null }>`
-      select hour, family, count(*)::int as callbacks, max(received_at) as last,
-             (extract(epoch from avg(applied_at - received_at)
-                                   filter (where received_at > now() - interval '1 hour')) * 1000)::float as lag
+    sql<Hour & { last: Date }>`
+      select hour, family, count(*)::int as callbacks, max(received_at) as last
       from reporting.deliveries
       where day >= reporting.today() - 1 and hour > now() - interval '24 hours'
       group by hour, family`.execute(db),
@@ -40,16 +40,67 @@ export async function readArrivals(db: Kysely<Tables>) {
       `.execute(db),
   ]);
   const times = hours.map(({ last }) => last.getTime());
-  const lags = hours.map(({ lag }) => lag).filter((lag) => lag !== null);
   return {
     hours,
     /** The hours that a chart shows, those without a callback included. */
     shown: shown.map(({ hour }) => hour),
     /** When the last callback of that time was received. */
     last: times.length > 0 ? new Date(Math.max(...times)) : null,
-    /** From receipt to row, on average, of what was applied in the last hour. */
-    rowLagMs: lags.length > 0 ? Math.max(...lags) : null,
   };
+}
+
+/** From arrival to row, in milliseconds. */
+export interface Latency {
+  p50: number;
+  p95: number;
+}
+
+/** Of the deliveries of the last hour, the last 10,000 at most; a replay includes the time of the repair, and is left out. */
+export async function readLatency(db: Kysely<Tables>): Promise<Latency | null> {
+  const { rows } = await sql<{ latency: [number, number] | null }>`
+    select percentile_cont(array[0.5, 0.95]) within group (order by ms) as latency from (
+      select extract(epoch from applied_at - received_at)::float8 * 1000 as ms from applied_deliveries
+      where received_at > now() - interval '1 hour' and not replayed
+      order by received_at desc limit 10000
+    ) as newest`.execute(db);
+  const [p50, p95] = rows[0]!.latency ?? [];
+  return p50 === undefined || p95 === undefined ? null : { p50, p95 };
+}
+
+/** Whether nothing was ever received at a registered path, but for test callbacks. */
+export async function isFresh(db: Kysely<Tables>): Promise<boolean> {
+  const { rows } = await sql<{ fresh: boolean }>`
+    select not exists (select from inbox where event <> 'receiver.test')
+       and not exists (select from rejected_requests where family not in ('none', 'other'))
+       and not exists (select from quarantine) as fresh`.execute(db);
+  return rows[0]!.fresh;
+}
+
+type Responded = Awaited<ReturnType<Receiver['sendTest']>>;
+/** What became of a test callback; without `delivery`, it was rejected or not stored. */
+export type Tested =
+  | { error: string }
+  | (Responded & { delivery?: { status: DeliveryStatus; ms: number } | undefined });
+
+const appliedWithinMs = 5_000;
+
+/** Sends a test callback, and waits a moment until it is applied. */
+export async function sendTest(db: Kysely<Tables>, { sendTest }: Receiver): Promise<Tested> {
+  const deadline = performance.now() + appliedWithinMs;
+  try {
+    const response = await sendTest();
+    if (!response.id) return response;
+    for (;;) {
+      const { rows } = await sql<{ status: DeliveryStatus; ms: number }>`
+        select status, coalesce(extract(epoch from applied_at - received_at), 0)::float8 * 1000 as ms
+        from deliveries where id = ${response.id}::uuid`.execute(db);
+      const [delivery] = rows;
+      if (delivery?.status !== 'received' || performance.now() > deadline) return { ...response, delivery };
+      await sleep(50);
+    }
+  } catch (error) {
+    return { error: (error as Error).message };
+  }
 }
 
 export interface Day {

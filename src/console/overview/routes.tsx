@@ -1,25 +1,55 @@
 import type { RouteDependencies } from '../dependencies.ts';
+import { BadInput } from '../errors.ts';
 import type { Routes } from '../guard.ts';
+import { actorOf } from '../record-access.ts';
+import { readRejected } from '../rejections/queries.ts';
 import { isTimeout } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { cached } from './cached.ts';
+import { Fresh, TestResult } from './fresh.tsx';
 import { Overview } from './pages.tsx';
-import { readArrivals, readBacklog, readDays, readSilences } from './queries.ts';
+import {
+  isFresh,
+  readArrivals,
+  readBacklog,
+  readDays,
+  readLatency,
+  readSilences,
+  sendTest,
+} from './queries.ts';
+
+const hourMs = 3_600_000;
 
 /** The first page: last callbacks, backlog, failures, health. */
-export function addOverview(routes: Routes, { families, readiness, db }: RouteDependencies): void {
+export function addOverview(routes: Routes, dependencies: RouteDependencies): void {
+  const { families, readiness, receiver, db, record } = dependencies;
   const names = families.map(({ name }) => name);
   const readSilent = cached(() => readSilences(db));
-  routes.get('/', async (_req, res) => {
-    const [checks, backlog, arrivals, days, silences] = await Promise.all([
+  routes.get('/', async (req, res) => {
+    const since = new Date(Date.now() - hourMs);
+    const [checks, backlog, arrivals, days, silences, latency, rejected, fresh] = await Promise.all([
       readiness(),
       unlessTimeout(readBacklog(db)),
       unlessTimeout(readArrivals(db)),
       unlessTimeout(readDays(db)),
       readSilent(),
+      unlessTimeout(readLatency(db)),
+      unlessTimeout(readRejected(db, { from: since })),
+      isFresh(db),
     ]);
-    const figures = { readiness: checks, families: names, backlog, arrivals, days, silences };
-    sendPage(res, { title: 'Overview', section: 'overview', charts: true }, <Overview {...figures} />);
+    const figures = {
+      ...{ readiness: checks, families: names, backlog, arrivals, days, silences, latency, rejected, since },
+      open: receiver.checks.length === 0,
+      setup: fresh && <Fresh receiver={receiver} origin={`${req.protocol}://${req.host}`} />,
+    };
+    sendPage(res, { title: 'Overview', section: 'overview', charts: !fresh }, <Overview {...figures} />);
+  });
+
+  routes.post('/test-callback', async (_req, res) => {
+    if (!receiver.testPath) throw new BadInput('A test callback needs EVENTS_PATH, which is not set.');
+    await record({ actor: actorOf(res), action: 'test callback' });
+    const page = { title: 'Test callback', section: 'overview', back: true } as const;
+    sendPage(res, page, <TestResult tested={await sendTest(db, receiver)} />);
   });
 }
 

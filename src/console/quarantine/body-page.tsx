@@ -1,11 +1,35 @@
-import { PostButton } from '../ui/forms.tsx';
-import { Facts, formatCount, formatTimes, Moment, PersonalNote, Verbatim } from '../ui/values.tsx';
+import type { FieldError } from '../../intake/rejection.ts';
+import { Notes } from '../notes/notes.tsx';
+import type { Note } from '../notes/queries.ts';
+import { Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
+import { Facts, formatCount, formatTimes, IdLink, Moment, PersonalNote, Verbatim } from '../ui/values.tsx';
+import type { CorrectableField } from './correction.ts';
 import { Actions, FaultList } from './pages.tsx';
 import type { QuarantinedBody } from './queries.ts';
 
+interface BodyProps {
+  body: QuarantinedBody;
+  notes: readonly Note[];
+  fields: readonly CorrectableField[];
+  /** What was entered, and why it was rejected. */
+  attempt?: Attempt | undefined;
+  revealed?: boolean;
+}
+
+export interface Attempt {
+  message: string;
+  /** By path. */
+  faults?: Record<string, string>;
+  values?: Record<string, string>;
+  /** The whole body as entered. */
+  text?: string;
+}
+
 /** One body of the quarantine; its content only on demand. */
-export function BodyPage({ body, revealed }: { body: QuarantinedBody; revealed: boolean }) {
+export function BodyPage({ body, notes, fields, attempt, revealed = false }: BodyProps) {
   const address = `/console/quarantine/${body.id}`;
+  const isOpen = !body.replayed_at && !body.corrected_by;
+  const isShown = revealed || attempt?.text !== undefined;
   return (
     <>
       <Facts
@@ -18,20 +42,112 @@ export function BodyPage({ body, revealed }: { body: QuarantinedBody; revealed: 
           'Last received': <Moment at={body.last_received_at} />,
           Received: formatTimes(body.count),
           Replayed: <Moment at={body.replayed_at} />,
+          'Corrects the body': body.corrects ? <IdLink to="quarantine" id={body.corrects} /> : undefined,
+          'Corrected by the body': body.corrected_by ? (
+            <IdLink to="quarantine" id={body.corrected_by} />
+          ) : undefined,
         }}
       />
       <div class="actions">
         {!body.replayed_at && <Actions values={{ id: body.id }} />}
-        {!revealed && (
+        {!isShown && (
           <PostButton action={`${address}/personal`} kind="second">
             Show the body
           </PostButton>
         )}
       </div>
-      <PersonalNote revealed={revealed} shownAt={`${address}/personal`} hiddenAt={address}>
+      {attempt && (
+        <p class="fault" role="alert">
+          Nothing was stored or replayed. {attempt.message}
+        </p>
+      )}
+      {isOpen && fields.length > 0 && !isShown && (
+        <FieldsForm action={`${address}/fields`} fields={fields} attempt={attempt} />
+      )}
+      <PersonalNote revealed={isShown} shownAt={`${address}/personal`} hiddenAt={address}>
         The body ({formatCount(body.bytes)} bytes) may contain personal data.
       </PersonalNote>
-      {revealed && <Verbatim label="The body as it was received" text={body.body.toString('utf8')} />}
+      {isShown && isOpen && (
+        <PostForm action={`${address}/body`} class="card">
+          <label for="field-body">The body, to be corrected</label>
+          <textarea id="field-body" name="body" rows={16} spellcheck={false}>
+            {attempt?.text ?? body.body.toString('utf8')}
+          </textarea>
+          <div class="actions">
+            <Submit>Replay the corrected body</Submit>
+          </div>
+        </PostForm>
+      )}
+      {isShown && !isOpen && (
+        <Verbatim label="The body as it was received" text={body.body.toString('utf8')} />
+      )}
+      <Notes section="quarantine" subject={body.id} notes={notes} />
+    </>
+  );
+}
+
+interface FieldsProps {
+  action: string;
+  fields: readonly CorrectableField[];
+  attempt: Attempt | undefined;
+}
+
+function FieldsForm({ action, fields, attempt }: FieldsProps) {
+  return (
+    <PostForm action={action} class="card">
+      <h2>Correct and replay</h2>
+      <p class="hint">
+        Values are JSON: a text is in double quotes, a number is not. An empty field is removed; a hidden
+        value stays as it is unless you enter another.
+      </p>
+      <div class="fields">
+        {fields.map(({ path, value, hidden, messages }) => (
+          <Field
+            key={path}
+            label={hidden ? `${path} (hidden)` : path}
+            name={path}
+            value={attempt?.values?.[path] ?? value}
+            fault={attempt?.faults?.[path] ?? messages}
+            autocomplete="off"
+          />
+        ))}
+      </div>
+      <div class="actions">
+        <Submit>Replay the corrected body</Submit>
+      </div>
+    </PostForm>
+  );
+}
+
+/** Errors by path. */
+export const faultsOf = (errors: readonly FieldError[]) =>
+  Object.fromEntries(errors.map(({ path, message }) => [path, message]));
+
+interface CorrectedProps {
+  id: string;
+  correction: string;
+  /** Undefined: it was not stored, because it is about something that was erased or is older than what is kept. */
+  delivery: string | undefined;
+}
+
+export function Corrected({ id, correction, delivery }: CorrectedProps) {
+  return (
+    <>
+      <p>
+        {delivery
+          ? 'The corrected body was accepted; the worker applies its delivery.'
+          : 'The corrected body is valid, and was not stored: it is about something that was erased, or is older than what is kept.'}
+      </p>
+      <Facts
+        facts={{
+          Delivery: delivery && <IdLink to="deliveries" id={delivery} />,
+          'Rejected body': <IdLink to="quarantine" id={id} />,
+          'Corrected body': delivery && <IdLink to="quarantine" id={correction} />,
+        }}
+      />
+      <p>
+        <a href="/console/quarantine">Back to the quarantine</a>
+      </p>
     </>
   );
 }

@@ -42,13 +42,21 @@ export function ConfirmReplay({ outcome, values }: ReplayProps) {
         section="quarantine"
       />
       <div class="actions">
-        {tried > rejected && (
+        {accepted > 0 && (
           <PostButton action="/console/quarantine/replay" values={values}>
             Replay {bodies(tried - rejected)}
           </PostButton>
         )}
         {cancel}
       </div>
+      {accepted === 0 && (
+        <p>
+          A replay would accept nothing.{' '}
+          {tried === 0 && 'Of a body that was corrected, only the correction can be replayed. '}
+          {rejected > 0 && 'Bodies that are still rejected can be corrected on their pages. '}
+          {notStored > 0 && 'What would not be stored is older than what is kept: it can be dropped.'}
+        </p>
+      )}
     </>
   );
 }

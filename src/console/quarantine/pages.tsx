@@ -2,7 +2,7 @@ import { quarantineReasons } from '../../store/tables.ts';
 import { useMayPost } from '../ui/context.ts';
 import { Choice, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
 import { type Column, PageLinks, Table } from '../ui/table.tsx';
-import { formatCount, formatTimes, Moment, Nothing } from '../ui/values.tsx';
+import { formatCount, formatTimes, Moment, Named, Nothing } from '../ui/values.tsx';
 import type { QuarantineGroup, QuarantineLine } from './queries.ts';
 
 const preview = '/console/quarantine/preview';
@@ -12,7 +12,7 @@ interface QuarantineProps {
   lines: readonly QuarantineLine[];
   /** The address of the next page. */
   older: string | false;
-  /** Whether the lines are those of one group. */
+  /** Whether the lines are not all. */
   isNarrowed: boolean;
 }
 
@@ -26,7 +26,7 @@ export function QuarantinePage({ groups, lines, older, isNarrowed }: QuarantineP
       </p>
       <Groups groups={groups} mayAct={mayAct} />
       {mayAct && groups.length > 0 && <ByFilter />}
-      <h2>{isNarrowed ? 'Rejected bodies of one group' : 'Rejected bodies'}</h2>
+      <h2>{isNarrowed ? 'Rejected bodies that match' : 'Rejected bodies'}</h2>
       {isNarrowed && (
         <p>
           <a href="/console/quarantine">Show all</a>
@@ -57,6 +57,7 @@ function Groups({ groups, mayAct }: { groups: readonly QuarantineGroup[]; mayAct
   return (
     <Table
       label="Quarantine by reason and errors"
+      cards
       rows={groups}
       empty="The quarantine is empty."
       columns={[
@@ -123,6 +124,7 @@ function Lines({ lines }: { lines: readonly QuarantineLine[] }) {
   return (
     <Table
       label="Rejected bodies, last received first"
+      cards
       rows={lines}
       empty="No rejected bodies."
       columns={[
@@ -135,10 +137,11 @@ function Lines({ lines }: { lines: readonly QuarantineLine[] }) {
           ),
         },
         { head: 'Expected family', cell: ({ family }) => family?.replaceAll('_', ' ') ?? <Nothing /> },
-        { head: 'Business', cell: ({ business }) => business ?? <Nothing /> },
+        { head: 'Business', cell: ({ business }) => <Named kind="business" id={business} /> },
         { head: 'Reason', cell: ({ reason }) => reason.replaceAll('_', ' ') },
         { head: 'Received', cell: ({ count }) => formatTimes(count), numeric: true },
         { head: 'Bytes', cell: ({ bytes }) => formatCount(bytes), numeric: true },
+        { head: 'Notes', cell: ({ notes }) => notes ?? <Nothing /> },
       ]}
     />
   );

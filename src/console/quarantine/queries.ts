@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { faultsKey, type QuarantineRow } from '../../intake/quarantine-rows.ts';
 import type { Tables } from '../../store/tables.ts';
+import { notesOf } from '../notes/queries.ts';
 import { takePage } from '../paging.ts';
 
 export interface QuarantineGroup {
@@ -24,31 +25,45 @@ export async function readQuarantineGroups(db: Kysely<Tables>): Promise<Quaranti
   return rows;
 }
 
-type Columns = 'id' | 'reason' | 'received_at' | 'last_received_at' | 'count' | 'replayed_at';
+type Columns = 'id' | 'reason' | 'received_at' | 'last_received_at' | 'count' | 'replayed_at' | 'corrects';
 
 /** A body without its content. */
 export interface QuarantineLine extends Pick<QuarantineRow, Columns> {
   family: string | null;
   business: string | null;
   bytes: number;
+  /** The id of the body that corrects it. */
+  corrected_by: string | null;
+  /** How many notes it has; `seen`: it was only marked. */
+  notes: string | null;
 }
 
 const columns = sql`
   q.id, p.family, reporting.business_in(q.body) as business, q.reason, q.received_at, q.last_received_at,
-  q.count, length(q.body) as bytes, q.replayed_at`;
+  q.count, length(q.body) as bytes, q.replayed_at, q.corrects,
+  (select id from quarantine c where c.corrects = q.id order by received_at desc limit 1) as corrected_by,
+  ${notesOf(sql`q.id`)} as notes`;
 
 const place = sql`select last_received_at, id from quarantine`;
+
+export interface BodyFilter {
+  reason?: string | undefined;
+  faults?: string | undefined;
+  before?: string | undefined;
+  since?: Date | undefined;
+}
 
 /** Bodies without their content, last received first. */
 export async function listBodies(
   db: Kysely<Tables>,
-  { reason, faults, before }: { [field in 'reason' | 'faults' | 'before']?: string | undefined },
+  { reason, faults, before, since }: BodyFilter,
   size = 50,
 ): Promise<{ rows: QuarantineLine[]; more: boolean }> {
   const conditions = [
     sql`q.replayed_at is null`,
     reason && sql`q.reason = ${reason}`,
     faults && sql`${faultsKey} = ${faults}`,
+    since && sql`q.last_received_at >= ${since}`,
     before && sql`(q.last_received_at, q.id) < (${place} where id = ${before}::uuid)`,
   ].filter((condition) => typeof condition === 'object');
   const { rows } = await sql<QuarantineLine>`
@@ -58,11 +73,12 @@ export async function listBodies(
   return takePage(rows, size);
 }
 
-export type QuarantinedBody = QuarantineLine & Pick<QuarantineRow, 'errors' | 'body'>;
+export type QuarantinedBody = QuarantineLine &
+  Pick<QuarantineRow, 'errors' | 'body' | 'path' | 'acknowledged'>;
 
 export async function readBody(db: Kysely<Tables>, id: string): Promise<QuarantinedBody | undefined> {
   const { rows } = await sql<QuarantinedBody>`
-    select ${columns}, q.errors, q.body
+    select ${columns}, q.errors, q.body, q.path, q.acknowledged
     from quarantine q left join callback_paths p using (path) where q.id = ${id}::uuid`.execute(db);
   return rows[0];
 }

@@ -1,19 +1,23 @@
 import type { Request, Response } from 'express';
+import { contentId } from '../../intake/quarantine.ts';
 import { countQuarantine, dropQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
+import { replayCorrection } from '../../intake/replay-correction.ts';
 import { replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { patientsNamedIn } from '../../intake/subject-of-body.ts';
 import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
-import { NotFound } from '../errors.ts';
+import { BadInput, NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
-import { guid, readForm, text } from '../read-form.ts';
+import { readNotes } from '../notes/queries.ts';
+import { guid, localTime, readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
-import { BodyPage } from './body-page.tsx';
+import { type Attempt, BodyPage, Corrected } from './body-page.tsx';
 import { ConfirmDrop, ConfirmReplay, DropDone, ReplayDone } from './confirm-pages.tsx';
+import { type CorrectableField, changeFields, correctableFields, readChanges } from './correction.ts';
 import { readQuarantineForm } from './form.ts';
 import { QuarantinePage } from './pages.tsx';
-import { listBodies, readBody, readQuarantineGroups } from './queries.ts';
+import { listBodies, type QuarantinedBody, readBody, readQuarantineGroups } from './queries.ts';
 
 /** A page has to be sent before the browser, or a proxy in between, gives up. */
 const limit = 1_000;
@@ -21,19 +25,21 @@ const section = 'quarantine';
 const back = true;
 
 /** Rejected bodies, and their replay or deletion: a preview first, then the action itself. */
-export function addQuarantine(routes: Routes, { intake, timezone, db, record }: RouteDependencies): void {
+export function addQuarantine(routes: Routes, dependencies: RouteDependencies): void {
+  const { intake, families, timezone, db, record } = dependencies;
   routes.get('/quarantine', async (req, res) => {
-    const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid });
+    const since = localTime(timezone);
+    const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid, since });
     const [groups, { rows, more }] = await Promise.all([readQuarantineGroups(db), listBodies(db, data)]);
     const next = new URLSearchParams({ ...entered, before: rows.at(-1)?.id ?? '' });
     const older = more && `/console/quarantine?${next}`;
-    const isNarrowed = Boolean(data.reason ?? data.faults);
+    const isNarrowed = Boolean(data.reason ?? data.faults ?? data.since);
     const page = <QuarantinePage groups={groups} lines={rows} older={older} isNarrowed={isNarrowed} />;
     sendPage(res, { title: 'Quarantine', section }, page);
   });
 
   const replay = async (filter: QuarantineFilter, dryRun: boolean) => ({
-    matching: await countQuarantine(db, filter),
+    matching: await countQuarantine(db, { ...filter, corrected: false }),
     ...(await replayQuarantine(db, filter, intake, { dryRun, limit })),
   });
 
@@ -68,18 +74,95 @@ export function addQuarantine(routes: Routes, { intake, timezone, db, record }: 
     sendPage(res, { title: 'Dropped', section, back }, <DropDone count={count} />);
   });
 
-  const show = async (req: Request, res: Response, revealed: boolean) => {
+  const load = async (req: Request) => {
     const id = String(req.params.id);
     const body = uuid.test(id) ? await readBody(db, id) : undefined;
     if (!body) throw new NotFound('There is no such body in the quarantine.');
+    return body;
+  };
+  const send = async (
+    res: Response,
+    body: QuarantinedBody,
+    shown: { revealed?: boolean; attempt?: Attempt },
+    fields = correctableFields(body.body, body.errors, families),
+  ) => {
+    const notes = await readNotes(db, body.id);
+    const status = shown.attempt ? 422 : 200;
+    const page = { title: `Rejected: ${body.reason.replaceAll('_', ' ')}`, section, back, status } as const;
+    sendPage(res, page, <BodyPage {...{ body, notes, fields, ...shown }} />);
+  };
+
+  const show = async (req: Request, res: Response, revealed: boolean) => {
+    const body = await load(req);
     if (revealed) {
       const patients = patientsNamedIn(body.body);
       const filter = { quarantine: body.id };
       await record({ actor: actorOf(res), action: 'body', patients, filter, rows: 1 });
     }
-    const page = { title: `Rejected: ${body.reason.replaceAll('_', ' ')}`, section, back } as const;
-    sendPage(res, page, <BodyPage body={body} revealed={revealed} />);
+    await send(res, body, { revealed });
   };
   routes.get('/quarantine/:id', (req, res) => show(req, res, false));
   routes.post('/quarantine/:id/personal', (req, res) => show(req, res, true));
+
+  /** Replays a corrected body, or shows why it is rejected, with what was entered. */
+  const correct = async (
+    res: Response,
+    old: QuarantinedBody,
+    body: Buffer,
+    changed: readonly string[],
+    attempt: Partial<Attempt>,
+    fields?: CorrectableField[],
+  ) => {
+    if (old.replayed_at ?? old.corrected_by)
+      throw new BadInput('This body was replayed or corrected before.');
+    if (body.equals(old.body)) {
+      return send(res, old, { attempt: { message: 'Nothing was changed.', ...attempt } }, fields);
+    }
+    const result = await replayCorrection(db, intake, old, body, () =>
+      record({
+        actor: actorOf(res),
+        action: 'quarantine correct',
+        patients: [...new Set([old.body, body].flatMap(patientsNamedIn))],
+        filter: { quarantine: old.id, changed },
+        rows: 1,
+      }),
+    );
+    if (result.outcome === 'rejected') {
+      const faults = Object.fromEntries(result.errors.map(({ path, message }) => [path, message]));
+      return send(res, old, { attempt: { message: result.reason, faults, ...attempt } }, fields);
+    }
+    const isStored = result.outcome !== 'expired' && result.outcome !== 'erased';
+    const ids = { id: old.id, correction: contentId({ path: old.path, body }) };
+    const page = <Corrected {...ids} delivery={isStored ? result.id : undefined} />;
+    sendPage(res, { title: 'Corrected and replayed', section, back }, page);
+  };
+
+  routes.post('/quarantine/:id/fields', async (req, res) => {
+    const old = await load(req);
+    const values = req.body as Record<string, string>;
+    let { errors } = old;
+    for (;;) {
+      const fields = correctableFields(old.body, errors, families);
+      const { changes, faults } = readChanges(values, fields);
+      if (Object.keys(faults).length > 0) {
+        return send(res, old, { attempt: { message: '', faults, values } }, fields);
+      }
+      const changed = Object.keys(changes);
+      const body = changed.length > 0 ? await changeFields(db, old.body, changes) : old.body;
+      if (!body) throw new BadInput('PostgreSQL cannot read this body. Correct it as a whole.');
+      // Without an earlier error, others are found: their fields can be corrected too.
+      const assessed = await intake.replay(body, old.path, { dryRun: true });
+      const found = assessed.outcome === 'rejected' ? assessed.errors : [];
+      const further = found.filter(({ path }) => path && !errors.some((error) => error.path === path));
+      errors = [...errors, ...further];
+      if (further.some(({ path }) => values[path] !== undefined)) continue;
+      return correct(res, old, body, changed, { values }, correctableFields(old.body, errors, families));
+    }
+  });
+
+  routes.post('/quarantine/:id/body', async (req, res) => {
+    // A browser sends the lines of a text field with CRLF.
+    const text = String(req.body.body ?? '').replaceAll('\r\n', '\n');
+    await correct(res, await load(req), Buffer.from(text), ['body'], { text });
+  });
 }

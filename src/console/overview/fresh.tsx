@@ -1,0 +1,115 @@
+import type { Receiver } from '../dependencies.ts';
+import { useMayPost } from '../ui/context.ts';
+import { PostButton } from '../ui/forms.tsx';
+import { formatDuration } from '../ui/time.ts';
+import { Facts, IdLink, Verbatim } from '../ui/values.tsx';
+import type { Tested } from './queries.ts';
+
+const test = '/console/test-callback';
+
+interface FreshProps {
+  receiver: Receiver;
+  /** Scheme and host, as the request tells them. */
+  origin: string;
+}
+
+/** What to do before the first callback. A path may be a secret, so that not everybody sees the addresses. */
+export function Fresh({ receiver, origin }: FreshProps) {
+  const maySee = useMayPost(test);
+  return (
+    <section class="card" aria-labelledby="fresh">
+      <h2 id="fresh">No callback was received yet</h2>
+      {maySee ? (
+        <Setup receiver={receiver} origin={origin} />
+      ) : (
+        <p>Seeing the addresses takes the role operator.</p>
+      )}
+    </section>
+  );
+}
+
+function Setup({ receiver: { paths, testPath, testBody, signatureHeader }, origin }: FreshProps) {
+  const addresses = Object.entries(paths).map(([name, path]) => [
+    name,
+    <code key={name}>{origin + path}</code>,
+  ]);
+  return (
+    <>
+      <p>
+        Register these addresses at the service. If it reaches the receiver by another host, replace {origin}.
+      </p>
+      <Facts facts={Object.fromEntries(addresses)} />
+      {testPath ? (
+        <>
+          <p>
+            A test callback takes the same way as all others. Its event is <code>receiver.test</code>, which
+            no report but that of other events has.
+          </p>
+          <div class="actions">
+            <PostButton action={test}>Send a test callback</PostButton>
+          </div>
+          <p>The same from a shell{signatureHeader && ', with one of SIGNING_KEYS in SIGNING_KEY'}:</p>
+          <Verbatim
+            label="A test callback from a shell"
+            text={curlOf(origin + testPath, testBody(), signatureHeader)}
+          />
+        </>
+      ) : (
+        <p>
+          A test callback needs <code>EVENTS_PATH</code>, which is not set; <code>npx receiver send</code>{' '}
+          sends samples.
+        </p>
+      )}
+    </>
+  );
+}
+
+function curlOf(url: string, body: string, signatureHeader: string | undefined): string {
+  const signature =
+    signatureHeader &&
+    `  -H "${signatureHeader}: t=$t,v1=$(printf %s "$t.$body" | openssl dgst -sha256 -hmac "$SIGNING_KEY" -r | cut -d' ' -f1)" \\`;
+  return [
+    `body='${body}'`,
+    signature && 't=$(date +%s)',
+    `curl '${url}' -H 'Content-Type: application/json' \\`,
+    signature,
+    '  -d "$body"',
+  ]
+    .filter(Boolean)
+    .join('\n');
+}
+
+/** What became of a test callback. */
+export function TestResult({ tested }: { tested: Tested }) {
+  return (
+    <>
+      <p role="status">{'error' in tested ? `It was not sent: ${tested.error}` : <Response {...tested} />}</p>
+      <div class="actions">
+        <PostButton action={test} kind="second">
+          Send another
+        </PostButton>
+        <a href="/console">Back to the overview</a>
+      </div>
+    </>
+  );
+}
+
+function Response({ status, detail, id, delivery }: Exclude<Tested, { error: string }>) {
+  if (!id) {
+    return (
+      <>
+        It was rejected with status {status}: {detail}{' '}
+        {status === 403 &&
+          'The receiver sends it from its own address, to which ALLOWED_IPS applies as to the service’s.'}
+      </>
+    );
+  }
+  return (
+    <>
+      It was accepted{delivery?.status === 'applied' && ` and applied after ${formatDuration(delivery.ms)}`}
+      {delivery?.status === 'failed' && ', and PostgreSQL rejected its data'}
+      {delivery?.status === 'received' && ', and not applied within 5 s: see whether a worker runs'}
+      {!delivery && ', and not stored'}: delivery <IdLink to="deliveries" id={id} />
+    </>
+  );
+}

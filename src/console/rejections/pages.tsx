@@ -1,0 +1,117 @@
+import { useContext } from 'preact/hooks';
+import { callbackStatuses } from '../../http-statuses.ts';
+import { VisitContext } from '../ui/context.ts';
+import { Filters } from '../ui/filters.tsx';
+import { Table } from '../ui/table.tsx';
+import { formatLocal } from '../ui/time.ts';
+import { formatCount, Moment } from '../ui/values.tsx';
+import type { Rejected, RejectedAt } from './queries.ts';
+import { reasonOf } from './reasons.ts';
+
+interface RejectedProps {
+  rows: readonly Rejected[];
+  /** Since when they were counted. */
+  since: Date;
+}
+
+/** Rejected requests by status and reason, with what to do; those to other paths in a line that opens. */
+export function RejectedTable({ rows, since }: RejectedProps) {
+  const scanned = rows.filter(({ unrouted }) => unrouted);
+  return (
+    <>
+      <ByReason
+        label="Rejected requests by reason"
+        rows={rows.filter(({ unrouted }) => !unrouted)}
+        since={since}
+        empty="No request to a registered path was rejected."
+      />
+      {scanned.length > 0 && (
+        <details class="card">
+          <summary>
+            Requests to other paths:{' '}
+            {formatCount(scanned.reduce((sum, one) => sum + Number(one.requests), 0))}
+          </summary>
+          <ByReason label="Rejected requests to other paths" rows={scanned} since={since} />
+        </details>
+      )}
+    </>
+  );
+}
+
+function ByReason({ label, rows, since, empty }: RejectedProps & { label: string; empty?: string }) {
+  const { timezone } = useContext(VisitContext);
+  const from = formatLocal(since.getTime(), timezone);
+  return (
+    <Table
+      label={label}
+      cards
+      rows={rows}
+      empty={empty}
+      columns={[
+        { head: 'Status', cell: ({ status }) => status },
+        {
+          head: 'Reason',
+          cell: ({ reason, status }) => {
+            const { meaning, action, quarantine } = reasonOf(reason, status);
+            return (
+              <>
+                <strong>{meaning}</strong> {action}{' '}
+                {quarantine && (
+                  <a href={`/console/quarantine?${new URLSearchParams({ reason: quarantine, since: from })}`}>
+                    Bodies in quarantine
+                  </a>
+                )}
+              </>
+            );
+          },
+          wide: true,
+        },
+        { head: 'Requests', cell: ({ requests }) => formatCount(requests), numeric: true },
+        { head: 'Last', cell: ({ last }) => <Moment at={last} /> },
+      ]}
+    />
+  );
+}
+
+interface PageProps extends RejectedProps {
+  times: readonly RejectedAt[];
+  unit: 'minute' | 'hour';
+  families: readonly string[];
+  entered: Readonly<Record<string, string>>;
+  faults: Readonly<Record<string, string>>;
+}
+
+export function RejectionsPage({ rows, since, times, unit, families, entered, faults }: PageProps) {
+  return (
+    <>
+      <p>
+        Requests that receivers responded to with an error. Counts are a few seconds old, and kept for a week.
+      </p>
+      <Filters
+        action="/console/rejections"
+        {...{ entered, faults }}
+        fields={[
+          { name: 'from', label: 'From', kind: 'datetime-local' },
+          { name: 'until', label: 'Before', kind: 'datetime-local' },
+          { name: 'family', label: 'Family', kind: 'choice', options: [...families, 'none'] },
+          { name: 'status', label: 'Status', kind: 'choice', options: callbackStatuses.slice(1).map(String) },
+        ]}
+      />
+      <RejectedTable rows={rows} since={since} />
+      <h2>By {unit}</h2>
+      <Table
+        label={`Rejected requests of each ${unit}, last first`}
+        cards
+        rows={times}
+        empty="No rejected requests."
+        columns={[
+          { head: unit === 'hour' ? 'Hour' : 'Minute', cell: ({ at }) => <Moment at={at} /> },
+          { head: 'Family', cell: ({ family }) => family.replaceAll('_', ' ') },
+          { head: 'Status', cell: ({ status }) => status },
+          { head: 'Reason', cell: ({ reason, status }) => reasonOf(reason, status).meaning, wide: true },
+          { head: 'Requests', cell: ({ requests }) => formatCount(requests), numeric: true },
+        ]}
+      />
+    </>
+  );
+}

@@ -1,0 +1,34 @@
+import { callbackStatuses } from '../../http-statuses.ts';
+import type { RouteDependencies } from '../dependencies.ts';
+import type { Routes } from '../guard.ts';
+import { localTime, oneOf, parseForm } from '../read-form.ts';
+import { sendPage } from '../ui/page.tsx';
+import { RejectionsPage } from './pages.tsx';
+import { readRejected, readRejectedTimes } from './queries.ts';
+
+const hourMs = 3_600_000;
+
+/** Why callbacks were rejected, and when: of the last 24 hours, unless the filter says otherwise. */
+export function addRejections(routes: Routes, { families, timezone, db }: RouteDependencies): void {
+  const names = families.map(({ name }) => name);
+  routes.get('/rejections', async (req, res) => {
+    const { data, entered, faults } = parseForm(req.query, {
+      from: localTime(timezone),
+      until: localTime(timezone),
+      family: oneOf([...names, 'none']),
+      status: oneOf(callbackStatuses.map(String)),
+    });
+    const since = data.from ?? new Date((data.until?.getTime() ?? Date.now()) - 24 * hourMs);
+    const filter = { ...data, from: since };
+    const spanMs = (data.until?.getTime() ?? Date.now()) - since.getTime();
+    const unit = spanMs > 3 * hourMs ? 'hour' : 'minute';
+    const [rows, times] = await Promise.all([readRejected(db, filter), readRejectedTimes(db, filter, unit)]);
+    const status = Object.keys(faults).length > 0 ? 400 : 200;
+    const page = { title: 'Rejected requests', section: 'overview', back: true, status } as const;
+    sendPage(
+      res,
+      page,
+      <RejectionsPage {...{ rows, since, times, unit, families: names, entered, faults }} />,
+    );
+  });
+}
