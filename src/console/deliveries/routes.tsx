@@ -4,11 +4,11 @@ import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
-import { guid, readForm } from '../read-form.ts';
+import { readForm } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
 import { DeliveryDetail } from './detail-page.tsx';
-import { parseFilter } from './form.ts';
+import { parseFilter, placeFields } from './form.ts';
 import { listDeliveries } from './list.ts';
 import { DeliveryList } from './list-page.tsx';
 import { readDelivery, readRow } from './read-delivery.ts';
@@ -17,11 +17,12 @@ import { readDelivery, readRow } from './read-delivery.ts';
 export function addDeliveries(routes: Routes, { families, timezone, db, record }: RouteDependencies): void {
   routes.get('/deliveries', async (req, res) => {
     const parsed = parseFilter(req.query, families, timezone);
-    const { data: place } = readForm(req.query, { before: guid, after: guid });
+    const { data: place } = readForm(req.query, placeFields);
+    const isFirst = !place.before && !place.after;
     const isClear = Object.keys(parsed.faults).length === 0;
     const listed = isClear ? await listDeliveries(db, families, parsed.data, place) : undefined;
     const page = { title: 'Deliveries', section: 'deliveries', status: isClear ? 200 : 400 } as const;
-    sendPage(res, page, <DeliveryList families={families} parsed={parsed} listed={listed} />);
+    sendPage(res, page, <DeliveryList families={families} parsed={parsed} listed={listed} live={isFirst} />);
   });
 
   const show = async (req: Request, res: Response, revealed: boolean) => {
