@@ -74,21 +74,12 @@ function upsertOf(family: Family, isReplay: boolean): string {
 }
 
 /**
- * The common table expressions of one family; `changed_<family>` contains the rows that it changed.
+ * The query for the rows that deliveries make of one family: all versions, also of the same thing.
  *
- * PostgreSQL parses the JSON. A row changes only for a greater version, or when the same version is replayed into
- * changed columns. A version is (event time, ordering field, position of the event in the lifecycle, delivery id).
- * Where the ordering field is missing, a deletion is the last of its second, because the thing stays deleted, and any
- * other event the first. The row contains all four, so the order of application makes no difference. Rows are written
- * in key order, which prevents deadlocks between workers.
- *
- * Where the family has a table of versions, its table contains the newest and the table of versions all others. A version
- * that is replaced is copied there by a trigger; one that is not the newest when it is applied is inserted here.
- *
- * @param isReplay whether the deliveries may have been applied before
+ * @param deliveries rows of inbox; with `applied_at`, where the family has a table of versions
  */
-function upsertStatement(family: Family, isReplay: boolean): string {
-  const { name, fields, identifiedBy, deletedBy, versions } = family;
+export function rowsMadeOf(family: Family, deliveries: string): { columns: string[]; query: string } {
+  const { name, fields, deletedBy, versions } = family;
   const names = Object.keys(fields);
   // What has one name in `data` is unpacked at once.
   const isUnpacked = (field: string) => !fields[field]!.fromEnvelope && !fields[field]!.alias;
@@ -110,24 +101,43 @@ function upsertStatement(family: Family, isReplay: boolean): string {
     delivery_id: 'd.id',
     ...(versions && { received_at: 'd.received_at', applied_at: 'coalesce(d.applied_at, now())' }),
   };
-  const own = Object.keys(columns);
+  const data = `
+  cross join lateral jsonb_to_record(d.envelope->'data') as data(${unpacked.join(', ')})`;
+  return {
+    columns: Object.keys(columns),
+    query: `
+  select ${Object.entries(columns)
+    .map(([column, value]) => `${value} as ${quoted(column)}`)
+    .join(',\n    ')}
+  from ${deliveries} d${unpacked.length > 0 ? data : ''}
+  where d.family = ${literal(name)}`,
+  };
+}
+
+/**
+ * The common table expressions of one family; `changed_<family>` contains the rows that it changed.
+ *
+ * PostgreSQL parses the JSON. A row changes only for a greater version, or when the same version is replayed into
+ * changed columns. A version is (event time, ordering field, position of the event in the lifecycle, delivery id).
+ * Where the ordering field is missing, a deletion is the last of its second, because the thing stays deleted, and any
+ * other event the first. The row contains all four, so the order of application makes no difference. Rows are written
+ * in key order, which prevents deadlocks between workers.
+ *
+ * Where the family has a table of versions, its table contains the newest and the table of versions all others. A version
+ * that is replaced is copied there by a trigger; one that is not the newest when it is applied is inserted here.
+ *
+ * @param isReplay whether the deliveries may have been applied before
+ */
+function upsertStatement(family: Family, isReplay: boolean): string {
+  const { name, identifiedBy, versions } = family;
+  const { columns: own, query } = rowsMadeOf(family, 'loaded');
   const key = identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
   const order = (row: string) => versionOrder(family, row);
   const incoming = quoted(`incoming_${name}`);
   const changed = quoted(`changed_${name}`);
 
   const expressions = [
-    `${incoming} as materialized (
-  select ${Object.entries(columns)
-    .map(([column, value]) => `${value} as ${quoted(column)}`)
-    .join(',\n    ')}
-  from loaded d${
-    unpacked.length > 0
-      ? `
-  cross join lateral jsonb_to_record(d.envelope->'data') as data(${unpacked.join(', ')})`
-      : ''
-  }
-  where d.family = ${literal(name)}
+    `${incoming} as materialized (${query}
 )`,
     `${changed} as (
   insert into ${quoted(family.table)} as existing (${list(own)})

@@ -16,6 +16,7 @@ import { addQueue } from './queue/routes.tsx';
 import { createRecordAccess } from './record-access.ts';
 import { addRejections } from './rejections/routes.tsx';
 import { addReports } from './reports/routes.tsx';
+import { addSearch } from './search/routes.tsx';
 import { pageHeaders } from './security-headers.ts';
 import { createSessions } from './session.ts';
 import { createProvider } from './sign-in/provider.ts';
@@ -25,11 +26,12 @@ import { addProviderSignIn } from './sign-in/with-provider.ts';
 import { addTokenSignIn } from './sign-in/with-token.ts';
 import { createSignedValues } from './signed-values.ts';
 import { openStore } from './store.ts';
+import { addThings } from './things/routes.tsx';
 import { sendError } from './ui/error-page.tsx';
 
 const pages = [
   ...[addOverview, addDeliveries, addFailed, addQuarantine, addReports, addQueue],
-  ...[addPatients, addAliases, addAccessLog, addNotes, addRejections],
+  ...[addPatients, addAliases, addAccessLog, addNotes, addRejections, addSearch, addThings],
 ];
 
 /** All pages below /console. */

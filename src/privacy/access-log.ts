@@ -16,6 +16,8 @@ export const accessActions = [
   'sign-in',
   'sign-in failed',
   'sign-out',
+  /** It was searched by personal data: a phone number, a name, the id of a patient. */
+  'search',
   /** Personal data was shown on a page or by a command. */
   'reveal',
   /** A body was shown as received. */

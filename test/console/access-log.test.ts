@@ -85,6 +85,23 @@ const acts: Act[] = [
     };
   }),
   {
+    name: 'the personal data of a receipt',
+    path: () => '/things/receipt/personal',
+    fields: () => ({ business: receiptCallback().business_id, id: '1' }),
+    entry: () => ({
+      action: 'reveal',
+      patients: ['p1'],
+      filter: { family: 'receipt', business: receiptCallback().business_id, id: '1' },
+      rows: 1,
+    }),
+    shows: true,
+  },
+  {
+    name: 'a search by a phone number',
+    path: () => '/search?q=098765+00000',
+    entry: () => ({ action: 'search', patients: [], filter: { by: 'phone' }, rows: 0 }),
+  },
+  {
     name: 'a rejected body',
     path: ({ body }) => `/quarantine/${body}/personal`,
     fields: () => ({}),

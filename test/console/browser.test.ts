@@ -149,11 +149,25 @@ it('a state of the queue links to its jobs, and a job to its delivery', async ()
 
 const pages = async () => {
   const [body] = await database.rows('select id from quarantine limit 1');
+  const [receipt] = await database.rows(`
+    select business_id as business, receipt_id::text as id, v.delivery_id as from, r.delivery_id as to
+    from receipts r join receipt_versions v using (business_id, receipt_id) limit 1`);
+  const [review] = await database.rows(
+    'select business_id as business, delivery_id as id from review_requests limit 1',
+  );
+  const things = [
+    `/things/receipt?${new URLSearchParams(receipt as Record<string, string>)}`,
+    `/things/review_request?${new URLSearchParams(review as Record<string, string>)}`,
+  ];
   return [
     '',
     '/deliveries',
     '/deliveries?family=receipt&id=x',
     `/deliveries/${madeUp.applied[0]}`,
+    '/deliveries?order=event',
+    ...things,
+    '/search?q=%2B919900000001',
+    '/search?q=nothing',
     '/failed',
     '/quarantine',
     `/quarantine/${body!.id}`,

@@ -35,6 +35,8 @@ const fromOperator = [401, 403, 200, 200, 200];
 const onlyPrivacy = [401, 403, 403, 200, 200];
 const none = { faults: 'none' };
 const patient = { patient: 'nobody' };
+const { business_id: business, data } = receiptCallback();
+const thing = new URLSearchParams({ business, id: String(data.receipt_id) });
 
 /** `<delivery>` and `<body>` are replaced by the ids of one that exists. */
 const table: Record<string, Expected> = {
@@ -54,6 +56,13 @@ const table: Record<string, Expected> = {
   'GET /deliveries': { statuses: signedIn },
   'GET /deliveries/:id': { path: '/deliveries/<delivery>', statuses: signedIn },
   'POST /deliveries/:id/personal': { path: '/deliveries/<delivery>/personal', statuses: onlyPrivacy },
+  'GET /things/:family': { path: `/things/receipt?${thing}`, statuses: signedIn },
+  'POST /things/:family/personal': {
+    path: '/things/receipt/personal',
+    fields: Object.fromEntries(thing),
+    statuses: onlyPrivacy,
+  },
+  'GET /search': { path: '/search?q=nothing', statuses: signedIn },
   'GET /failed': { statuses: signedIn },
   'POST /replay/preview': { statuses: fromOperator },
   'POST /replay': { statuses: fromOperator },

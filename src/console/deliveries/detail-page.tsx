@@ -5,6 +5,7 @@ import { Notes } from '../notes/notes.tsx';
 import type { Note } from '../notes/queries.ts';
 import { redactEnvelope, redactRow } from '../redact.ts';
 import { PostButton } from '../ui/forms.tsx';
+import { thingHref } from '../ui/links.ts';
 import { formatDuration } from '../ui/time.ts';
 import { Facts, formatCount, IdLink, Moment, PersonalNote, Status, Verbatim } from '../ui/values.tsx';
 import type { DeliveryDetails, RowAsText } from './read-delivery.ts';
@@ -42,7 +43,7 @@ export function DeliveryDetail(props: DetailProps) {
             Show personal data
           </PostButton>
         )}
-        <RelatedLink delivery={delivery} family={family} />
+        <ThingLinks {...props} />
       </div>
       <PersonalNote revealed={revealed} shownAt={`${address}/personal`} hiddenAt={address}>
         Personal data is hidden.
@@ -97,12 +98,22 @@ function DeliveryFacts({ delivery, cause }: Pick<DetailProps, 'delivery' | 'caus
   );
 }
 
-/** Leads to all deliveries of the same receipt. */
-function RelatedLink({ delivery, family }: Pick<DetailProps, 'delivery' | 'family'>) {
-  if (family?.name !== 'receipt') return null;
-  const { receipt_id } = delivery.envelope.data as { receipt_id: number };
-  const query = new URLSearchParams({ business: delivery.business_id, receipt: String(receipt_id) });
-  return <a href={`/console/deliveries?${query}`}>All deliveries of this receipt</a>;
+/** Lead to the thing that a delivery is about, and to all deliveries of the same receipt. */
+function ThingLinks({ delivery: { id, business_id: business, envelope }, family, row }: DetailProps) {
+  if (!family) return null;
+  const { receipt_id } = envelope.data as { receipt_id?: number };
+  const query = new URLSearchParams({ business, receipt: String(receipt_id) });
+  const thing = row?.[family.identifiedBy ?? 'delivery_id'] ?? id;
+  return (
+    <>
+      {row && (
+        <a href={thingHref(family.name, business, thing)}>The {family.name.replaceAll('_', ' ')} itself</a>
+      )}
+      {family.name === 'receipt' && (
+        <a href={`/console/deliveries?${query}`}>All deliveries of this receipt</a>
+      )}
+    </>
+  );
 }
 
 function Row({ delivery, family, row, revealed }: DetailProps) {

@@ -18,6 +18,8 @@ export function parseFilter(query: Record<string, unknown>, families: readonly F
     business: text,
     status: oneOf(deliveryStatuses),
     error: text,
+    /** Default: by the time of arrival. */
+    order: oneOf(['event']),
     /** By the time of the event. */
     from: time,
     until: time,
@@ -25,3 +27,10 @@ export function parseFilter(query: Record<string, unknown>, families: readonly F
     receivedUntil: time,
   });
 }
+
+/** Where a page begins, see `DeliveryLine`. */
+const place = z
+  .string()
+  .regex(/^\d{1,17}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, 'There is no such page.');
+
+export const placeFields = { before: place, after: place };

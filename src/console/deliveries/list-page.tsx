@@ -1,19 +1,23 @@
 import type { Family } from '../../families/index.ts';
 import { deliveryStatuses } from '../../store/tables.ts';
 import { type FilterField, Filters } from '../ui/filters.tsx';
+import { thingHref } from '../ui/links.ts';
 import { PageLinks, Table } from '../ui/table.tsx';
-import { formatTimes, Moment, Named, Nothing, Status } from '../ui/values.tsx';
+import { formatDuration } from '../ui/time.ts';
+import { formatTimes, Moment, Named, Status } from '../ui/values.tsx';
 import type { ParsedFilter } from './form.ts';
-import type { Listed } from './list.ts';
+import type { DeliveryLine, Listed } from './list.ts';
 
 interface ListProps {
   families: readonly Family[];
   parsed: ParsedFilter;
   /** Undefined if the filter is invalid. */
   listed: Listed | undefined;
+  /** Whether it is the first page, where new deliveries appear. */
+  live: boolean;
 }
 
-export function DeliveryList({ families, parsed: { entered, faults }, listed }: ListProps) {
+export function DeliveryList({ families, parsed: { entered, faults }, listed, live }: ListProps) {
   const fields: FilterField[] = [
     { name: 'family', label: 'Family', kind: 'choice', options: families.map(({ name }) => name) },
     { name: 'event', label: 'Event', kind: 'choice', options: families.flatMap(({ events }) => events) },
@@ -25,59 +29,87 @@ export function DeliveryList({ families, parsed: { entered, faults }, listed }: 
     { name: 'until', label: 'Event time before', kind: 'datetime-local' },
     { name: 'receivedFrom', label: 'Received from', kind: 'datetime-local' },
     { name: 'receivedUntil', label: 'Received before', kind: 'datetime-local' },
+    { name: 'order', label: 'Order by', kind: 'choice', options: ['event'], any: 'arrival' },
     ...(entered.error ? [{ name: 'error', label: 'Error' }] : []),
   ];
   return (
     <>
       <Filters action="/console/deliveries" {...{ fields, entered, faults }} folded />
-      {listed && <Lines listed={listed} entered={entered} />}
+      {listed && <Lines {...{ listed, entered, live }} />}
     </>
   );
 }
 
-/** Ids of appointments are long, and the status has to be visible. */
-function RecordId({ id }: { id: string | null }) {
-  if (id === null) return <Nothing />;
+/** Leads to the thing that a delivery is about; where its family has no ids, each delivery is one. */
+function ThingLink({ id, family, business_id, record }: DeliveryLine) {
   return (
-    <span class="cut" title={id}>
-      {id}
-    </span>
+    <a class="cut" href={thingHref(family, business_id, record ?? id)} title={record ?? undefined}>
+      {record ?? family.replaceAll('_', ' ')}
+    </a>
   );
 }
 
-function Lines({ listed, entered }: { listed: Listed; entered: Record<string, string> }) {
-  const { rows, older, newer } = listed;
-  const [first, last] = [rows[0], rows.at(-1)];
-  const link = (place: Record<string, string>) =>
-    `/console/deliveries?${new URLSearchParams({ ...entered, ...place })}`;
+/** The clocks of two hosts hardly differ by more. */
+const clockDifferenceMs = 60_000;
+
+/** An event time that was ahead of the clock when the delivery came is the newest until then. */
+function EventTime({ event_time, received_at }: DeliveryLine) {
+  const aheadMs = event_time.getTime() - received_at.getTime();
   return (
     <>
+      <Moment at={event_time} />
+      {aheadMs > clockDifferenceMs && (
+        <small class="ahead">{formatDuration(aheadMs)} ahead of the clock</small>
+      )}
+    </>
+  );
+}
+
+function Lines({
+  listed,
+  entered,
+  live,
+}: {
+  listed: Listed;
+  entered: Record<string, string>;
+  live: boolean;
+}) {
+  const { rows, older, newer } = listed;
+  const [first, last] = [rows[0], rows.at(-1)];
+  const { order = 'arrival' } = entered;
+  const link = (changes: Record<string, string>) =>
+    `/console/deliveries?${new URLSearchParams({ ...entered, ...changes })}`;
+  const href = (by: string) => link({ order: by === 'event' ? by : '' });
+  return (
+    <div data-live={live ? '' : undefined}>
       <Table
-        label="Deliveries, newest event first"
+        label={`Deliveries, newest ${order} first`}
         cards
+        sorting={{ by: order, descending: true, href }}
         rows={rows}
         empty={Object.keys(entered).length > 0 ? 'No matching deliveries.' : 'No deliveries yet.'}
         columns={[
           {
-            head: 'Event time',
-            cell: ({ id, event_time }) => (
+            head: 'Received',
+            sort: 'arrival',
+            cell: ({ id, received_at }) => (
               <a href={`/console/deliveries/${id}`}>
-                <Moment at={event_time} />
+                <Moment at={received_at} />
               </a>
             ),
           },
           { head: 'Event', cell: ({ event }) => event },
-          { head: 'Record', cell: ({ record }) => <RecordId id={record} /> },
+          { head: 'Record', cell: (line) => <ThingLink {...line} /> },
           { head: 'Business', cell: ({ business_id }) => <Named kind="business" id={business_id} /> },
           { head: 'Status', cell: ({ status }) => <Status status={status} /> },
-          { head: 'First received', cell: ({ received_at }) => <Moment at={received_at} /> },
-          { head: 'Received', cell: ({ delivery_count }) => formatTimes(delivery_count), numeric: true },
+          { head: 'Event time', sort: 'event', cell: (line) => <EventTime {...line} /> },
+          { head: 'Times', cell: ({ delivery_count }) => formatTimes(delivery_count), numeric: true },
         ]}
       />
       <PageLinks
-        newer={newer && first && link({ after: first.id })}
-        older={older && last && link({ before: last.id })}
+        newer={newer && first && link({ after: first.place })}
+        older={older && last && link({ before: last.place })}
       />
-    </>
+    </div>
   );
 }

@@ -6,14 +6,16 @@ import { takePage } from '../paging.ts';
 import { businesses } from '../store.ts';
 import type { DeliveryFilter } from './form.ts';
 
-type Columns = 'id' | 'event' | 'business_id' | 'event_time' | 'received_at' | 'status' | 'delivery_count';
+type Columns = 'id' | 'event' | 'family' | 'business_id' | 'event_time' | 'received_at' | 'status';
 
-export interface DeliveryLine extends Pick<Selectable<Tables['deliveries']>, Columns> {
+export interface DeliveryLine extends Pick<Selectable<Tables['deliveries']>, Columns | 'delivery_count'> {
   /** The id of the callback's receipt, form, and so on, where its family has one. */
   record: string | null;
+  /** Its place in the list, for the addresses of the next pages. */
+  place: string;
 }
 
-/** Where a page begins: the last delivery of the page before, in either direction. */
+/** Where a page begins: the place of the last delivery of the page before, in either direction. */
 export interface Place {
   /** Older than this delivery. */
   before?: string | undefined;
@@ -28,7 +30,7 @@ export interface Listed {
   newer: boolean;
 }
 
-/** A page of deliveries, the newest event first. */
+/** A page of deliveries: the newest first, by their arrival or by their event. */
 export async function listDeliveries(
   db: Kysely<Tables>,
   families: readonly Family[],
@@ -43,8 +45,8 @@ export async function listDeliveries(
 }
 
 /**
- * Ids sort by event time: their index finds any page, and a range of event times is a range of ids. Each status has its
- * own table.
+ * Each status has its own table. A place holds all that orders a delivery, and none of it ever changes: so a page begins
+ * where the one before ended, whatever arrived, was applied or was deleted meanwhile.
  */
 export function pageQuery(
   families: readonly Family[],
@@ -52,20 +54,51 @@ export function pageQuery(
   { before, after }: Place,
   limit: number,
 ): RawBuilder<DeliveryLine> {
-  const order = after ? sql`id asc` : sql`id desc`;
-  const place = after ? ids(sql`> ${after}::uuid`) : before ? ids(sql`< ${before}::uuid`) : sql`true`;
+  const keys = keysOf(filter);
+  const direction = after ? sql`asc` : sql`desc`;
+  const order = (row: string) => sql.join(keys.map((key) => sql`${key(...keyOf(row))} ${direction}`));
   const part = (status: DeliveryStatus) => sql`(
-    select id, i.event, i.business_id, ${recordOf(families)} as record, i.event_time, s.received_at,
+    select s.id, i.event, s.family, i.business_id, ${recordOf(families)} as record, i.event_time, s.received_at,
            ${status}::text as status, 1 + coalesce(r.count, 0) as delivery_count
     from ${sql.table(tables[status])} s
     join inbox i using (id)
     left join resends r using (id)
-    where ${sql.join([place, ...conditions(filter, status)], sql` and `)}
-    order by ${order} limit ${limit})`;
+    where ${sql.join([beyond(keys, before, after), ...conditions(families, filter, status)], sql` and `)}
+    order by ${order('s')} limit ${limit})`;
   const parts = filter.status ? [filter.status] : deliveryStatuses;
   return sql<DeliveryLine>`
-    select * from (${sql.join(parts.map(part), sql` union all `)}) as found
-    order by ${order} limit ${limit}`;
+    select *, (extract(epoch from received_at) * 1000000)::bigint || '.' || id as place
+    from (${sql.join(parts.map(part), sql` union all `)}) as found
+    order by ${order('found')} limit ${limit}`;
+}
+
+/** What a list is ordered by, and the SQL for it: of a row, or of a place. */
+type Key = (received: RawBuilder<unknown>, id: RawBuilder<unknown>) => RawBuilder<unknown>;
+
+/**
+ * Ids sort by event time: their index finds any page, and a range of event times is a range of ids. The index on the
+ * business holds the days of arrival, of which PostgreSQL then sorts one at a time.
+ */
+function keysOf({ order, business }: DeliveryFilter): Key[] {
+  const byId: Key = (_, id) => id;
+  if (order === 'event') return [byId];
+  return [
+    ...(business ? ([(received) => sql`reporting.day(${received})`] satisfies Key[]) : []),
+    (received) => received,
+    byId,
+  ];
+}
+
+const keyOf = (row: string) => [sql.ref(`${row}.received_at`), sql.ref(`${row}.id`)] as const;
+
+function beyond(keys: readonly Key[], before: string | undefined, after: string | undefined) {
+  const place = after ?? before;
+  if (!place) return sql`true`;
+  const [micros, id] = place.split('.');
+  const received = sql`('epoch'::timestamptz + ${micros}::bigint * interval '1 microsecond')`;
+  const list = (...values: Parameters<Key>) => sql`(${sql.join(keys.map((key) => key(...values)))})`;
+  const begin = sql`${after ? sql`>` : sql`<`} ${list(received, sql`${id}::uuid`)}`;
+  return keys.length === 1 ? ids(begin) : sql`${list(...keyOf('s'))} ${begin}`;
 }
 
 const tables = {
@@ -81,10 +114,25 @@ function recordOf(families: readonly Family[]): RawBuilder<unknown> {
   return sql`case i.family ${sql.join(ids, sql` `)} end`;
 }
 
-function conditions(filter: DeliveryFilter, status: DeliveryStatus): RawBuilder<unknown>[] {
-  const { id, receipt, family, event, business, error, from, until } = filter;
-  const { receivedFrom: first, receivedUntil: end } = filter;
+function conditions(
+  families: readonly Family[],
+  filter: DeliveryFilter,
+  status: DeliveryStatus,
+): RawBuilder<unknown>[] {
+  const {
+    id,
+    receipt,
+    event,
+    business,
+    error,
+    from,
+    until,
+    receivedFrom: first,
+    receivedUntil: end,
+  } = filter;
   const applied = status === 'applied';
+  // Without its family, every row of inbox would be read for a rare event.
+  const family = filter.family ?? families.find(({ events }) => event && events.includes(event))?.name;
   return [
     id && ids(sql`= ${id}::uuid`),
     family && sql`s.family = ${family}`,
@@ -92,11 +140,14 @@ function conditions(filter: DeliveryFilter, status: DeliveryStatus): RawBuilder<
     // Only the table of applied deliveries has, and needs, an index on the business.
     business && sql`${sql.ref(applied ? 's.business_id' : 'i.business_id')} = ${business}`,
     error && (status === 'failed' ? sql`s.error = ${error}` : sql`false`),
-    from && ids(sql`>= ${idAt(from)}::uuid`),
+    // An event further ahead of its arrival than a day is refused; the clocks may differ, too.
+    from &&
+      sql`${ids(sql`>= ${idAt(from)}::uuid`)} and s.received_at >= ${from}::timestamptz - interval '2 days'`,
     until && ids(sql`< ${idAt(until)}::uuid`),
-    // The index of received_at holds days.
-    first && sql`reporting.day(s.received_at) >= reporting.day(${first}) and s.received_at >= ${first}`,
-    end && sql`reporting.day(s.received_at) <= reporting.day(${end}) and s.received_at < ${end}`,
+    first && sql`s.received_at >= ${first}`,
+    end && sql`s.received_at < ${end}`,
+    business && first && sql`reporting.day(s.received_at) >= reporting.day(${first})`,
+    business && end && sql`reporting.day(s.received_at) <= reporting.day(${end})`,
     receipt && ofReceipt(receipt, applied),
   ].filter((condition) => typeof condition === 'object');
 }

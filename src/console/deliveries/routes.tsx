@@ -6,11 +6,11 @@ import { NotFound } from '../errors.ts';
 import { readCauses } from '../failed/causes.ts';
 import type { Routes } from '../guard.ts';
 import { readNotes } from '../notes/queries.ts';
-import { guid, readForm } from '../read-form.ts';
+import { readForm } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
 import { DeliveryDetail } from './detail-page.tsx';
-import { parseFilter } from './form.ts';
+import { parseFilter, placeFields } from './form.ts';
 import { listDeliveries } from './list.ts';
 import { DeliveryList } from './list-page.tsx';
 import { readDelivery, readRow } from './read-delivery.ts';
@@ -19,11 +19,12 @@ import { readDelivery, readRow } from './read-delivery.ts';
 export function addDeliveries(routes: Routes, { families, timezone, db, record }: RouteDependencies): void {
   routes.get('/deliveries', async (req, res) => {
     const parsed = parseFilter(req.query, families, timezone);
-    const { data: place } = readForm(req.query, { before: guid, after: guid });
+    const { data: place } = readForm(req.query, placeFields);
+    const isFirst = !place.before && !place.after;
     const isClear = Object.keys(parsed.faults).length === 0;
     const listed = isClear ? await listDeliveries(db, families, parsed.data, place) : undefined;
     const page = { title: 'Deliveries', section: 'deliveries', status: isClear ? 200 : 400 } as const;
-    sendPage(res, page, <DeliveryList families={families} parsed={parsed} listed={listed} />);
+    sendPage(res, page, <DeliveryList families={families} parsed={parsed} listed={listed} live={isFirst} />);
   });
 
   const show = async (req: Request, res: Response, revealed: boolean) => {

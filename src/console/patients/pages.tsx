@@ -1,10 +1,12 @@
+import type { Family } from '../../families/index.ts';
 import type { Certificate } from '../../privacy/erase.ts';
 import { countRows, type PatientData } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
+import { thingHref } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
-import { Facts, formatCount, IdLink, Moment, Status } from '../ui/values.tsx';
+import { Facts, formatCount, IdLink, Moment, Named, Status } from '../ui/values.tsx';
 
 const valuesOf = ({ id, businessId }: Patient) => ({ patient: id, business: businessId });
 
@@ -57,14 +59,19 @@ export function PatientSearch({ certificates }: { certificates: readonly Certifi
   );
 }
 
+/** The newest version of each record that names the patient. */
+const thingsIn = (data: PatientData, families: readonly Family[]) =>
+  families.flatMap((family) => (data[family.table] ?? []).map(({ columns }) => ({ family, columns })));
+
 interface PatientProps {
   patient: Patient;
   data: PatientData;
+  families: readonly Family[];
   held: boolean;
 }
 
 /** What is held about a patient, and what can be done with it. */
-export function PatientPage({ patient, data, held }: PatientProps) {
+export function PatientPage({ patient, data, families, held }: PatientProps) {
   const values = valuesOf(patient);
   const counts = Object.fromEntries(Object.entries(data).map(([table, rows]) => [table, rows.length]));
   return (
@@ -91,15 +98,41 @@ export function PatientPage({ patient, data, held }: PatientProps) {
       </div>
       <p class="note">This page shows personal data; showing it was logged.</p>
       <Counts counts={counts} />
+      <h2>Records</h2>
+      <Table
+        label="Records of the patient"
+        cards
+        rows={thingsIn(data, families)}
+        columns={[
+          {
+            head: 'Record',
+            cell: ({ family, columns: { business_id, delivery_id, ...columns } }) => {
+              const id = columns[family.identifiedBy ?? ''] ?? delivery_id!;
+              return (
+                <a href={thingHref(family.name, business_id!, id)}>
+                  {nameOf(family.name)} {family.identifiedBy && id}
+                </a>
+              );
+            },
+          },
+          { head: 'Last event', cell: ({ columns }) => columns.last_event },
+          {
+            head: 'Business',
+            cell: ({ columns }) => <Named kind="business" id={columns.business_id} />,
+          },
+          { head: 'Event time', cell: ({ columns }) => <Moment at={new Date(columns.event_time!)} /> },
+        ]}
+      />
       <h2>Deliveries</h2>
       <Table
-        label="Deliveries of the patient, in the order of their receipt"
-        rows={data.deliveries!}
+        label="Deliveries of the patient, newest first"
+        cards
+        rows={data.deliveries!.toReversed()}
         empty="No deliveries."
         columns={[
           { head: 'Delivery', cell: ({ columns }) => <IdLink to="deliveries" id={columns.id!} /> },
           { head: 'Event', cell: ({ columns }) => columns.event },
-          { head: 'Business', cell: ({ columns }) => columns.business_id },
+          { head: 'Business', cell: ({ columns }) => <Named kind="business" id={columns.business_id} /> },
           { head: 'Event time', cell: ({ columns }) => <Moment at={new Date(columns.event_time!)} /> },
           { head: 'First received', cell: ({ columns }) => <Moment at={new Date(columns.received_at!)} /> },
           { head: 'Status', cell: ({ columns }) => <Status status={columns.status!} /> },

@@ -5,10 +5,11 @@ import { accessTo, readPatient, zipPatient } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../../privacy/hold.ts';
 import type { RouteDependencies } from '../dependencies.ts';
-import { BadInput } from '../errors.ts';
+import { BadInput, NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
 import { readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
+import { findPatient } from '../things/queries.ts';
 import { sendPage } from '../ui/page.tsx';
 import { ConfirmErasure, ErasureDone, PatientPage, PatientSearch } from './pages.tsx';
 
@@ -32,9 +33,24 @@ export function addPatients(routes: Routes, { families, erasure, db, record }: R
   const show = async (res: Response, patient: Patient) => {
     const data = await read(res, patient, 'reveal');
     const held = await isHeld(db, patient);
-    sendPage(res, { title: 'Patient', section, back }, <PatientPage {...{ patient, data, held }} />);
+    sendPage(
+      res,
+      { title: 'Patient', section, back },
+      <PatientPage {...{ patient, data, families, held }} />,
+    );
   };
-  routes.post('/patients', (req, res) => show(res, readPatientForm(req)));
+  routes.post('/patients', async (req, res) => {
+    const { family, thing, business } = readForm(req.body, {
+      family: text,
+      thing: text,
+      business: text,
+    }).data;
+    const known = families.find(({ name }) => name === family);
+    if (!known || !thing) return show(res, readPatientForm(req));
+    const id = await findPatient(db, { family: known, business: business ?? '', id: thing });
+    if (!id) throw new NotFound('There is no such patient.');
+    await show(res, { id, businessId: business });
+  });
 
   routes.post('/patients/export', async (req, res) => {
     const zip = await zipPatient(await read(res, readPatientForm(req), 'export'));

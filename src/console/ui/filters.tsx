@@ -4,7 +4,7 @@ import { AliasField, Choice, Field, Submit } from './forms.tsx';
 /** A field of a filter; the ids of businesses, clinics and doctors are pick-lists. */
 export type FilterField = { name: string; label: string } & (
   | { kind?: 'text' | 'date' | 'datetime-local' | AliasKind }
-  | { kind: 'choice'; options: readonly string[] }
+  | { kind: 'choice'; options: readonly string[]; any?: string }
 );
 
 interface FiltersProps {
@@ -65,7 +65,7 @@ interface InputProps {
 function FilterInput({ field, value, fault }: InputProps) {
   const { name, label } = field;
   if (field.kind === 'choice') {
-    return <Choice label={label} name={name} value={value} options={field.options} />;
+    return <Choice {...{ label, name, value }} options={field.options} any={field.any} />;
   }
   const { kind = 'text' } = field;
   if (kind === 'business' || kind === 'clinic' || kind === 'doctor') {

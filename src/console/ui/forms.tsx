@@ -96,7 +96,7 @@ interface ChoiceProps {
   value?: string | undefined;
   options: readonly string[];
   /** The choice of none; false: there is no such choice. */
-  any?: string | false;
+  any?: string | false | undefined;
 }
 
 /** A labelled list to choose from. */

@@ -7,6 +7,7 @@ const thingColumns: Record<string, string> = {
   receipt_id: 'receipt',
   form_id: 'consent_form',
   appointment_id: 'appointment',
+  aid: 'appointment',
   prescription_id: 'prescription',
   admission_id: 'admission',
 };

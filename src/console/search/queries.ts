@@ -1,0 +1,106 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Family } from '../../families/index.ts';
+import { isAbout } from '../../privacy/find-deliveries.ts';
+import type { Tables } from '../../store/tables.ts';
+import { uuid } from '../../uuid.ts';
+import { businesses } from '../store.ts';
+
+/** What is searched by personal data is an entry of the access log. */
+export const personalLookups = ['phone', 'name', 'patient'] as const;
+
+export interface Hit {
+  /** The look-up that found it, such as phone. */
+  by: string;
+  /** delivery, quarantine, patient, or a family: that of a thing. */
+  kind: string;
+  business_id: string | null;
+  id: string;
+  event: string | null;
+  at: Date | null;
+  patient: string | null;
+}
+
+interface Lookup {
+  by: string;
+  /** Selects the columns of Hit. */
+  query: RawBuilder<unknown>;
+}
+
+export const shownHits = 50;
+
+/** The separators that people write into phone numbers. */
+const separators = /[\s().-]/g;
+
+/** With the country code, or ten digits with any spelling of +91 in front. */
+const phone = /^(\+\d{8,15}|(0?0?91|0)?\d{10})$/;
+
+/** Without digits, which are ids, and wildcards of `like`. */
+const personName = /^\p{L}[\p{L}\p{M}\s.'’-]+$/u;
+
+/** What a text may be. Each query is one look-up in an index, or one for each business. */
+export function lookupsOf(families: readonly Family[], text: string, mayNamePeople: boolean): Lookup[] {
+  const receipt = (by: string, condition: RawBuilder<unknown>): Lookup => ({
+    by,
+    query: sql`
+      select 'receipt' as kind, business_id, receipt_id::text as id, last_event as event, event_time as at,
+             patient_oid as patient
+      from receipts where ${condition}`,
+  });
+  const isPhone = phone.test(text.replace(separators, ''));
+  const lookups: (Lookup | false)[] = [
+    uuid.test(text) && {
+      by: 'delivery id',
+      query: sql`select 'delivery' as kind, business_id, id::text, event, event_time as at, null as patient
+                 from inbox where id = ${text}::uuid`,
+    },
+    uuid.test(text) && {
+      by: 'quarantine id',
+      query: sql`select 'quarantine', null, id::text, null, received_at, null
+                 from quarantine where id = ${text}::uuid`,
+    },
+    ...families.map((family) => byId(family, text)),
+    receipt(
+      'receipt number',
+      sql`receipt_number <> '' and left(receipt_number, 100) = left(${text}, 100) and receipt_number = ${text}`,
+    ),
+    isPhone && receipt('phone', sql`phone_key(mobile) = phone_key(${text})`),
+    mayNamePeople &&
+      personName.test(text) &&
+      receipt('name', sql`lower(left(name, 100)) like lower(left(${text}, 100)) || '%'`),
+    mayNamePeople && {
+      by: 'patient',
+      query: sql`select 'patient', null, patient_of(i.envelope), null, null::timestamptz, patient_of(i.envelope)
+                 from inbox i where ${isAbout(sql`${text}::text`)} limit 1`,
+    },
+  ];
+  return lookups.filter((lookup) => lookup !== false);
+}
+
+function byId({ name, table, fields, identifiedBy }: Family, text: string): Lookup | false {
+  if (!identifiedBy) return false;
+  const isNumber = fields[identifiedBy]!.json === 'numeric';
+  if (isNumber && !/^\d{1,15}$/.test(text)) return false;
+  const id = sql.ref(identifiedBy);
+  return {
+    by: `${name.replaceAll('_', ' ')} id`,
+    query: sql`
+      select ${name}::text as kind, business_id, ${id}::text as id, last_event as event, event_time as at, null as patient
+      from ${sql.table(table)}
+      where business_id = any(array(select business_id from businesses)) and ${id} = ${text}::${sql.raw(isNumber ? 'bigint' : 'text')}`,
+  };
+}
+
+/** The query for all look-ups, of each one more than is shown. */
+export function searchQuery(lookups: readonly Lookup[]): RawBuilder<Hit> {
+  const parts = lookups.map(
+    ({ by, query }) =>
+      sql`(select ${by}::text as by, found.* from (${query}) as found limit ${shownHits + 1})`,
+  );
+  return sql<Hit>`
+    with businesses as materialized (select business_id from ${businesses} as b)
+    select * from (${sql.join(parts, sql` union all `)}) as hits
+    order by at desc nulls first, id limit ${shownHits + 1}`;
+}
+
+export const search = async (db: Kysely<Tables>, lookups: readonly Lookup[]): Promise<Hit[]> =>
+  (await searchQuery(lookups).execute(db)).rows;

@@ -1,0 +1,32 @@
+import type { RouteDependencies } from '../dependencies.ts';
+import type { Routes } from '../guard.ts';
+import { readForm, text } from '../read-form.ts';
+import { actorOf } from '../record-access.ts';
+import { isEnough } from '../rights.ts';
+import type { Visit } from '../ui/context.ts';
+import { sendPage } from '../ui/page.tsx';
+import { hrefOf, SearchPage } from './pages.tsx';
+import { lookupsOf, personalLookups, search } from './queries.ts';
+
+/** Finds things, deliveries and rejected bodies by an id, and receipts and patients by what is known of a person. */
+export function addSearch(routes: Routes, { families, db, record }: RouteDependencies): void {
+  routes.get('/search', async (req, res) => {
+    const { q = '' } = readForm(req.query, { q: text }).data;
+    const mayNamePeople = isEnough((res.locals.visit as Visit).role, 'privacy');
+    const lookups = q ? lookupsOf(families, q, mayNamePeople) : [];
+    const hits = q ? await search(db, lookups) : [];
+    for (const by of personalLookups) {
+      const found = hits.filter((hit) => hit.by === by);
+      const isAsked = lookups.some((lookup) => lookup.by === by);
+      // Any text may be the id of a patient.
+      if (!isAsked || (by === 'patient' && found.length === 0)) continue;
+      const patients = [...new Set(found.flatMap(({ patient }) => patient || []))];
+      await record({ actor: actorOf(res), action: 'search', patients, filter: { by }, rows: found.length });
+    }
+    const addresses = new Set(hits.map(hrefOf));
+    const [only] = addresses;
+    if (addresses.size === 1 && only) return res.redirect(303, only);
+    const searched = lookups.map(({ by }) => by);
+    sendPage(res, { title: 'Search', query: q }, <SearchPage {...{ hits, searched, mayNamePeople }} />);
+  });
+}

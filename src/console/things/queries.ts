@@ -1,0 +1,140 @@
+import { type Kysely, sql } from 'kysely';
+import { rowsMadeOf, versionOrder } from '../../apply/apply-statement.ts';
+import type { Family } from '../../families/index.ts';
+import { findApplied, isAbout, patientsIn } from '../../privacy/find-deliveries.ts';
+import type { Tables } from '../../store/tables.ts';
+import { uuid } from '../../uuid.ts';
+import type { TypedColumn } from '../ui/field-value.tsx';
+
+/** A receipt, a consent form, and so on; `id`: of the delivery where the family has no key. */
+export interface ThingKey {
+  family: Family;
+  business: string;
+  id: string;
+}
+
+/** What a delivery said of a thing, every value as text. */
+export interface Version {
+  row: Readonly<Record<string, string | null>>;
+  /** When the delivery came; null: it was deleted. */
+  received: Date | null;
+}
+
+export interface ThingDetails {
+  /** The documented fields in their order, then those that every family has. */
+  columns: TypedColumn[];
+  /** The newest first; at least one. */
+  versions: [Version, ...Version[]];
+  related: { family: string; id: string }[];
+}
+
+const common = ['business_id', 'client_id', 'last_event', 'event_time', 'delivery_id'];
+const shownVersions = 200;
+
+/** Undefined: there is no such thing. */
+export async function readThing(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  key: ThingKey,
+): Promise<ThingDetails | undefined> {
+  const { family } = key;
+  const columns = await readTypes(db, family);
+  const select = readVersions(db, [...common, ...columns.map(({ name }) => name)]);
+  const [newest] = await select(sql`select * from ${sql.table(family.table)} made where ${isKey(key)}`);
+  if (!newest) return undefined;
+  const others = await select(await versionsOf(db, families, key, newest.row), family);
+  const older = others.filter(({ row }) => row.delivery_id !== newest.row.delivery_id);
+  const related = await readRelated(db, families, key, newest.row);
+  return { columns, versions: [newest, ...older], related };
+}
+
+async function readTypes(db: Kysely<Tables>, { table, fields }: Family): Promise<TypedColumn[]> {
+  const names = [...Object.keys(fields), 'deleted_at', 'extra'];
+  const { rows } = await sql<TypedColumn>`
+    select attname as name, format_type(atttypid, null) as type
+    from unnest(${names}::text[]) with ordinality as listed (attname, place)
+    join pg_attribute using (attname)
+    where attrelid = ${table}::regclass
+    order by place`.execute(db);
+  return rows;
+}
+
+const readVersions =
+  (db: Kysely<Tables>, names: string[]) =>
+  async (from: ReturnType<typeof sql>, family?: Family): Promise<Version[]> => {
+    const texts = names.map((name) => sql`made.${sql.ref(name)}::text as ${sql.ref(name)}`);
+    const order = family ? versionOrder(family, 'made').map((value) => `${value} desc`) : ['delivery_id'];
+    const { rows } = await sql<Version['row'] & { received: Date | null }>`
+      select ${sql.join(texts)}, i.received_at as received
+      from (${from}) made left join inbox i on i.id = made.delivery_id
+      order by ${sql.raw(order.join(', '))} limit ${shownVersions}`.execute(db);
+    return rows.map(({ received, ...row }) => ({ row, received }));
+  };
+
+/** The condition on a row, `made`, of the family's table. */
+function isKey({ family: { identifiedBy, fields }, business, id }: ThingKey) {
+  if (!identifiedBy) return uuid.test(id) ? sql`delivery_id = ${id}::uuid` : sql`false`;
+  const isNumber = fields[identifiedBy]!.json === 'numeric';
+  if (isNumber && !/^\d{1,15}$/.test(id)) return sql`false`;
+  return sql`business_id = ${business} and ${sql.ref(identifiedBy)} = ${id}::${sql.raw(isNumber ? 'bigint' : 'text')}`;
+}
+
+/** The query for versions of a thing; bodies that retention has reduced say nothing. */
+async function versionsOf(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  key: ThingKey,
+  row: Version['row'],
+) {
+  const { family, business, id } = key;
+  if (!family.identifiedBy) return sql`select * from ${sql.table(family.table)} made where false`;
+  if (family.versions) return sql`select * from ${sql.table(family.versions)} made where ${isKey(key)}`;
+  // Deliveries about a part are found as those about the whole.
+  const thing = family.partOf ? row[`${family.partOf}_id`] : id;
+  const about = { family: family.partOf ?? family.name, business_id: business, thing: thing ?? '' };
+  const ids = await findApplied(db, families, [about]);
+  const { query } = rowsMadeOf(family, `(select * from found where envelope ? 'event_time')`);
+  return sql`
+    with found as materialized (select * from inbox where id = any(${ids}::uuid[]))
+    select * from (${sql.raw(query)}) made where ${isKey(key)}`;
+}
+
+/** Parts; and what else of the same patient names this appointment or prescription. */
+async function readRelated(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  { family, business, id }: ThingKey,
+  row: Version['row'],
+): Promise<ThingDetails['related']> {
+  const parts = families.flatMap(({ name, table, partOf, identifiedBy }) =>
+    partOf === family.name && identifiedBy
+      ? sql`select ${name} as family, ${sql.ref(identifiedBy)}::text as id from ${sql.table(table)}
+            where business_id = ${business} and ${sql.ref(`${partOf}_id`)} = ${id}`
+      : [],
+  );
+  const [patient] = patientsIn(row);
+  const names = [row.aid, row.appointment_id, row.prescription_id].filter(Boolean);
+  const visit = sql`
+    select i.family, coalesce(thing_of(i.family, i.envelope), i.id::text) as id from inbox i
+    where ${isAbout(sql`${patient ?? ''}::text`)} and i.business_id = ${business}
+      and array[envelope #>> '{data,aid}', envelope #>> '{data,appointment_id}',
+                envelope #>> '{data,prescription_id}'] && ${names}::text[]`;
+  const { rows } = await sql<ThingDetails['related'][number]>`
+    select * from (${sql.join([...parts, visit], sql` union `)}) as found
+    where (family, id) <> (${family.name}, ${id}) order by family, id limit 100`.execute(db);
+  return rows;
+}
+
+/** The columns that say what a version is, and not only which. */
+export const changedColumns = (columns: readonly TypedColumn[], older: Version, newer: Version) =>
+  columns.filter(({ name }) => older.row[name] !== newer.row[name]);
+
+/** The patient whom a thing names, if any. */
+export async function findPatient(
+  db: Kysely<Tables>,
+  { family, business, id }: ThingKey,
+): Promise<string | undefined> {
+  const { rows } = await sql<Record<string, string | null>>`
+    select * from ${sql.table(family.table)} where ${isKey({ family, business, id })}`.execute(db);
+  return rows[0] && patientsIn(rows[0])[0];
+}

@@ -1,0 +1,189 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { receiptCallback } from '../support/callbacks.ts';
+import { apply } from '../support/deliveries.ts';
+import { openBrowser, signIn } from './browser.ts';
+import { useConsole } from './use-console.ts';
+import { adminToken } from './visitor.ts';
+
+const { database, service } = useConsole();
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+
+const receipt = (receipt_id: number, event_time = 1_700_000_000, data: object = {}) =>
+  receiptCallback({ event_time, data: { receipt_id, mobile: `+9198765432${receipt_id}`, ...data } });
+
+beforeAll(async () => {
+  const changed = receipt(11, 1_700_000_100, { amount_due: 0, name: 'Somebody Else' });
+  await apply(database, [receipt(10), receipt(11), changed]);
+  browser = await openBrowser();
+  context = await browser.newContext();
+  page = await context.newPage();
+  await signIn(page, service.url, adminToken);
+}, 60_000);
+afterAll(() => browser?.close());
+
+const heading = (name: string, on = page) => on.getByRole('heading', { level: 1, name }).waitFor();
+const go = (path: string, on = page) => on.goto(`${service.url}/console${path}`);
+
+/** Presses Tab until an element has the focus. */
+async function tabTo(selector: string, on: Page) {
+  for (let presses = 0; presses < 80; presses += 1) {
+    await on.keyboard.press('Tab');
+    if (await on.evaluate((wanted) => document.activeElement?.matches(wanted), selector)) return;
+  }
+  throw new Error(`Tab does not lead to ${selector}.`);
+}
+
+it('the key / leads to the search, and Enter opens the receipt of that id', async () => {
+  await go('/queue');
+  await page.keyboard.press('/');
+  await page.keyboard.type('11');
+  await page.keyboard.press('Enter');
+  await heading('Receipt 11');
+  // In a field, it is a character.
+  await page.keyboard.press('/');
+  await page.keyboard.type('1/2');
+  expect(await page.locator('#search').inputValue()).toBe('1/2');
+});
+
+it.each(['+91 98765 43211', '09876543211', '98765-43211'])(
+  'a receipt is found by the phone number %s',
+  async (number) => {
+    await go('');
+    await page.keyboard.press('/');
+    await page.keyboard.type(number);
+    await page.keyboard.press('Enter');
+    await heading('Receipt 11');
+    expect(await page.content()).not.toContain('9876543211');
+  },
+);
+
+describe('the list of deliveries', () => {
+  let live: Page;
+  const lines = () => live.locator('tbody tr').count();
+  /** Lets the time pass until the page has asked for what is new. */
+  const poll = async () => {
+    const answered = live.waitForResponse((response) => response.url().includes('/deliveries'));
+    await live.clock.runFor(3_000);
+    await (await answered).finished();
+  };
+  let next = 20;
+  const arrive = async () => {
+    next += 1;
+    await apply(database, [receipt(next)]);
+  };
+
+  beforeEach(async () => {
+    live = await context.newPage();
+    await live.clock.install();
+    await go('/deliveries', live);
+  });
+  afterEach(() => live.close());
+
+  it('shows new ones by itself, and announces how many', async () => {
+    const before = await lines();
+    await arrive();
+    await arrive();
+    await poll();
+    await live.getByRole('status').filter({ hasText: '2 new deliveries' }).waitFor();
+    expect(await lines()).toBe(before + 2);
+    expect(await live.locator('tbody tr').first().textContent()).toContain(String(next));
+  });
+
+  it('is paused while a row has the focus or is selected, or the page is hidden', async () => {
+    const before = await lines();
+    let polls = 0;
+    live.on('request', () => {
+      polls += 1;
+    });
+    await arrive();
+    await live.locator('tbody a').first().focus();
+    await live.clock.runFor(10_000);
+    expect(await live.locator('.live').textContent()).toContain('Paused while the list is in use.');
+    await live.evaluate(() => {
+      (document.activeElement as HTMLElement).blur();
+      getSelection()!.selectAllChildren(document.querySelector('tbody')!);
+    });
+    await live.clock.runFor(10_000);
+    await live.evaluate(() => {
+      getSelection()!.removeAllRanges();
+      Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+    });
+    await live.clock.runFor(10_000);
+    expect([await lines(), polls]).toEqual([before, 0]);
+    await live.evaluate(() => Object.defineProperty(document, 'hidden', { value: false }));
+    await poll();
+    await live.getByRole('status').filter({ hasText: '1 new delivery' }).waitFor();
+  });
+
+  it('stays as it is where somebody has switched it off, also on the next page', async () => {
+    await tabTo('.live input', live);
+    await live.keyboard.press('Space');
+    await go('/deliveries?family=receipt', live);
+    const before = await lines();
+    let polls = 0;
+    live.on('request', () => {
+      polls += 1;
+    });
+    await arrive();
+    await live.clock.runFor(30_000);
+    expect([await lines(), polls, await live.getByRole('checkbox').isChecked()]).toEqual([before, 0, false]);
+    await live.getByRole('checkbox').check();
+    await poll();
+    await live.getByRole('status').filter({ hasText: '1 new delivery' }).waitFor();
+  });
+
+  it('asks less often while it gets errors, and no more once somebody has signed out', async () => {
+    let polls = 0;
+    let status = 503;
+    await live.route('**/deliveries', (route) => {
+      polls += 1;
+      return route.fulfill({ status, body: 'none' });
+    });
+    await poll();
+    await live.clock.runFor(5_000);
+    expect(polls).toBe(1);
+    status = 401;
+    await live.clock.runFor(6_000);
+    await live.getByText('You are signed out.').waitFor();
+    await live.clock.runFor(120_000);
+    expect(polls).toBe(2);
+  });
+
+  it('has no switch and does not ask on later pages', async () => {
+    await go('/deliveries?before=9000000000000000.018bcfe5-6800-8a3c-9f10-0123456789ab', live);
+    expect(await live.getByRole('checkbox').count()).toBe(0);
+  });
+});
+
+it('on a phone, the difference between two versions is found with the keyboard', async () => {
+  await page.setViewportSize({ width: 360, height: 780 });
+  await go(`/search?q=11`);
+  await heading('Receipt 11');
+  await tabTo('input[name=from]', page);
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('ArrowDown');
+  await tabTo('input[name=to]', page);
+  await tabTo('main button[type=submit]', page);
+  await page.keyboard.press('Enter');
+  await page.getByRole('table', { name: 'Difference between two versions' }).waitFor();
+  const rows = page.getByRole('table', { name: 'Difference between two versions' }).locator('tbody tr');
+  expect(await rows.allTextContents()).toEqual(['name•••changed', 'amount due90.050.00']);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+});
+
+it('works without scripts: search, list, thing and difference', async () => {
+  const plain = await (await browser.newContext({ javaScriptEnabled: false })).newPage();
+  await signIn(plain, service.url, adminToken);
+  await go('/deliveries', plain);
+  expect(await plain.getByRole('checkbox').count()).toBe(0);
+  await plain.getByRole('link', { name: '11', exact: true }).first().click();
+  await heading('Receipt 11', plain);
+  await plain.getByRole('button', { name: 'Compare' }).click();
+  await plain.getByRole('table', { name: 'Difference between two versions' }).waitFor();
+  await plain.getByLabel('Search').fill('10');
+  await plain.keyboard.press('Enter');
+  await heading('Receipt 10', plain);
+  await plain.context().close();
+});

@@ -1,0 +1,225 @@
+import type { Role } from '../../src/console/rights.ts';
+import type { Field } from '../../src/families/field.ts';
+import { families } from '../../src/families/index.ts';
+import {
+  appointmentCallback,
+  consentFormCallback,
+  deliveryOf,
+  receiptCallback,
+  reviewRequestCallback,
+  samples,
+} from '../support/callbacks.ts';
+import { apply, clear } from '../support/deliveries.ts';
+import { useConsole } from './use-console.ts';
+import { type Visitor, visitAs } from './visitor.ts';
+
+const { database, service } = useConsole();
+const users = {} as Record<Role, Visitor>;
+const business = receiptCallback().business_id;
+beforeAll(async () => {
+  for (const role of ['viewer', 'privacy'] as const) users[role] = await visitAs(service.url, role);
+});
+beforeEach(() => clear(database));
+
+const address = (family: string, id: string, more: Record<string, string> = {}) =>
+  `/things/${family}?${new URLSearchParams({ business, id, ...more })}`;
+const read = (family: string, id: string, more: Record<string, string> = {}) =>
+  users.viewer.read(address(family, id, more));
+const reveal = async (family: string, id: string, more: Record<string, string> = {}) =>
+  (await users.privacy.post(`/things/${family}/personal`, { business, id, ...more })).text();
+/** The rows of a table by its label, each as the texts of its cells. */
+function rowsOf(page: string, label: string): string[][] {
+  const table = page.slice(page.indexOf(`<table aria-label="${label}"`));
+  const rows = table.slice(table.indexOf('<tbody'), table.indexOf('</tbody')).match(/<tr.*?<\/tr>/gs) ?? [];
+  const text = (cell: string) => cell.replaceAll(/<[^>]*>/g, '').replaceAll('&quot;', '"');
+  return rows.map((row) => Array.from(row.matchAll(/<t[hd].*?<\/t[hd]>/gs), ([cell]) => text(cell!)));
+}
+const entry = async () =>
+  (await database.rows('select action, filter, rows::int from access_log order by entry desc limit 1'))[0];
+
+const created = receiptCallback();
+const updated = receiptCallback({
+  event: 'receipt.updated',
+  event_time: 1_700_000_100,
+  data: { amount_due: 0, name: 'Changed CANARY', unheard_of: 'CANARY' },
+});
+
+it.each(families.filter(({ identifiedBy }) => identifiedBy))(
+  'every version of a thing is a line of its page, the newest first: $name',
+  async ({ name, events, identifiedBy, fields }) => {
+    const sample = samples[name];
+    const [first, last] = [events[0]!, events.find((event) => event !== events[0])!];
+    const [field] = Object.entries<Field>(fields).find(
+      ([one, { json }]) => one !== identifiedBy && json === 'text' && one in sample().data,
+    )!;
+    const callbacks = [
+      sample(),
+      sample({ event: last, event_time: 1_700_000_100, data: { [field]: 'changed' } }),
+      sample({ event: first, event_time: 1_600_000_000 }),
+    ];
+    const ids = await apply(database, callbacks);
+    const [row] = await database.rows(
+      `select ${identifiedBy}::text as id from ${families.find((family) => family.name === name)!.table}`,
+    );
+    const page = await read(name, String(row!.id));
+    const lines = rowsOf(page, 'Versions, newest first');
+    expect(lines.map(([version, , event]) => [version, event])).toEqual([
+      ['3', last],
+      ['2', first],
+      ['1', first],
+    ]);
+    expect(lines.map((line) => line[4])).toEqual([
+      expect.stringContaining(field.replaceAll('_', ' ')),
+      '–',
+      'first version',
+    ]);
+    for (const id of ids) expect(page).toContain(`/console/deliveries/${id}`);
+  },
+);
+
+it.each(families.filter(({ identifiedBy }) => !identifiedBy))(
+  'where each delivery is a thing, its page has that id: $name',
+  async ({ name }) => {
+    const sent = samples[name]();
+    const { id, family } = deliveryOf(sent);
+    await apply(database, [sent]);
+    expect([name, family]).toEqual([family, name]);
+    expect(rowsOf(await read(name, id), 'Versions, newest first')).toHaveLength(1);
+  },
+);
+
+it('personal data is shown only on demand, and that is an entry of the access log', async () => {
+  await apply(database, [created, updated]);
+  const page = await read('receipt', '4711');
+  expect(page).not.toMatch(/CANARY|\+91|files\.invalid|pay\.invalid|161467756044204/);
+  expect(page).toContain('<dd>490.05</dd>');
+  expect(await users.privacy.read(address('receipt', '4711'))).not.toMatch(/CANARY|161467756044204/);
+  const shown = await reveal('receipt', '4711');
+  expect(shown).toContain('Changed CANARY');
+  expect(shown).toMatch(/href="https:\/\/files\.invalid\/r\/4711\.pdf" rel="noreferrer"/);
+  expect(shown).toContain('href="https://pay.invalid/1"');
+  expect(await entry()).toEqual({
+    action: 'reveal',
+    filter: { family: 'receipt', business, id: '4711' },
+    rows: 2,
+  });
+});
+
+it('the documented fields are in their order, with formatted values', async () => {
+  await apply(database, [updated]);
+  const page = await read('receipt', '4711');
+  const names = Array.from(
+    page.slice(page.indexOf('<h2>Now')).matchAll(/<dt>(.*?)<\/dt>/g),
+    ([, name]) => name,
+  );
+  const receipt = families[0];
+  expect(names).toEqual([
+    ...Object.keys(receipt.fields).map((name) => name.replaceAll('_', ' ')),
+    'deleted at',
+    'undocumented fields',
+  ]);
+  expect(page).toContain('15 Nov 2023, 03:43:20');
+});
+
+it('two versions are compared field by field; what is hidden is only said to have changed', async () => {
+  const [from, to] = (await apply(database, [created, updated])) as [string, string];
+  const label = 'Difference between two versions';
+  const masked = rowsOf(await read('receipt', '4711', { from, to }), label);
+  expect(masked).toEqual([
+    ['name', '•••', 'changed'],
+    ['amount due', '90.05', '0.00'],
+    ['undocumented fields', '•••', 'changed'],
+  ]);
+  expect(rowsOf(await reveal('receipt', '4711', { from, to }), label)).toEqual([
+    ['name', created.data.name, 'Changed CANARY'],
+    ['amount due', '90.05', '0.00'],
+    ['undocumented fields', '{}', '{"unheard_of": "CANARY"}'],
+  ]);
+  const back = rowsOf(await read('receipt', '4711', { from: to, to: from }), label);
+  expect(back[1]).toEqual(['amount due', '0.00', '90.05']);
+  expect(await read('receipt', '4711', { from, to: from })).toContain('These versions do not differ.');
+});
+
+it('things that belong together are linked in both directions', async () => {
+  const { appointment_id } = appointmentCallback().data as { appointment_id: string };
+  await apply(database, [
+    created,
+    appointmentCallback(),
+    samples.payment_request(),
+    samples.admission(),
+    samples.admission_event(),
+    samples.admission_clearance(),
+    reviewRequestCallback({ data: { patient_id: 'somebody-else', appointment_id } }),
+  ]);
+  const links = async (family: string, id: string) => {
+    const page = await read(family, id);
+    const related = /<h2>Belongs together<\/h2><ul>(.*?)<\/ul>/s.exec(page)?.[1] ?? '';
+    return Array.from(related.matchAll(/things\/(\w+)\?/g), ([, name]) => name);
+  };
+  expect(await links('receipt', '4711')).toEqual(['appointment', 'payment_request']);
+  expect(await links('appointment', appointment_id)).toEqual(['payment_request', 'receipt']);
+  expect(await links('admission', 'adm-1')).toEqual(['admission_clearance', 'admission_event']);
+  expect(await read('admission_event', 'ev-1')).toContain('/console/things/admission?business=');
+});
+
+it('a patient’s page lists the things, and is reached from them by posting', async () => {
+  await apply(database, [created, consentFormCallback()]);
+  const posted = { family: 'receipt', business, thing: '4711' };
+  expect(await users.privacy.read(address('receipt', '4711'))).toMatch(
+    /action="\/console\/patients".*name="thing" value="4711"/,
+  );
+  const page = await (await users.privacy.post('/patients', posted)).text();
+  expect(rowsOf(page, 'Records of the patient').map(([record]) => record)).toEqual([
+    'receipt 4711',
+    'consent form mc-1',
+  ]);
+  expect(rowsOf(page, 'Deliveries of the patient, newest first')).toHaveLength(2);
+  expect(await entry()).toMatchObject({ action: 'reveal', filter: { business } });
+  expect((await users.viewer.post('/patients', posted)).status).toBe(403);
+});
+
+it('one click leads to the thing: from the list, and from the page of a delivery', async () => {
+  const [id, review] = await apply(database, [created, reviewRequestCallback()]);
+  const receipt = `/console${address('receipt', '4711')}`.replaceAll('&', '&amp;');
+  const list = await users.viewer.read('/deliveries');
+  for (const page of [list, await users.viewer.read(`/deliveries/${id}`)]) expect(page).toContain(receipt);
+  expect(list).toContain(`/console${address('review_request', review!)}`.replaceAll('&', '&amp;'));
+});
+
+it.each([
+  ['receipt', '4712'],
+  ['receipt', 'x'],
+  ['receipt', ''],
+  ['review_request', 'x'],
+  ['review_request', '018bcfe5-6800-8a3c-9f10-0123456789ab'],
+  ['consent_form', "'"],
+  ['dog', '1'],
+])('a thing that is not there is a page that says so: %s %s', async (family, id) => {
+  const response = await users.viewer.get(address(family, id));
+  expect([response.status, (await response.text()).includes('There is no such')]).toEqual([404, true]);
+});
+
+it('an erased thing is a page that says so', async () => {
+  await apply(database, [created]);
+  await users.privacy.post('/patients/erase', { patient: created.data.patient_oid });
+  const response = await users.viewer.get(address('receipt', '4711'));
+  expect([response.status, await response.text()]).toEqual([
+    404,
+    expect.stringContaining('or it was erased'),
+  ]);
+});
+
+it('bodies that retention has reduced leave the versions that the tables hold', async () => {
+  await apply(database, [
+    created,
+    updated,
+    consentFormCallback(),
+    consentFormCallback({ event_time: 1_700_000_300 }),
+  ]);
+  await database.pool.query(
+    `update inbox set envelope = jsonb_build_object('data', (envelope->'data') - 'url')
+     where id not in (select delivery_id from consent_forms)`,
+  );
+  expect(rowsOf(await read('receipt', '4711'), 'Versions, newest first')).toHaveLength(2);
+  expect(rowsOf(await read('consent_form', 'mc-1'), 'Versions, newest first')).toHaveLength(1);
+});
