@@ -156,12 +156,12 @@ select
 from reporting.receipts
 where due_amount > 0;
 
--- Without a phone number, of a patient. The number is the one of the newest receipt, as it was sent.
+-- Without a phone number, of a patient. The first receipt identifies the row.
 create or replace view reporting.outstanding_by_phone as
 select
-  business_id, (array_agg(mobile order by issued_at desc, receipt_id desc))[1] as mobile,
-  jsonb_agg(distinct patient_id) filter (where patient_id <> '') as patient_ids, count(*) as receipts,
-  sum(due_amount) as due_amount, min(day) as oldest_day, max(day) as newest_day
+  business_id, max(mobile) as mobile, jsonb_agg(distinct patient_id) filter (where patient_id <> '') as patient_ids,
+  count(*) as receipts, sum(due_amount) as due_amount, min(day) as oldest_day, max(day) as newest_day,
+  min(receipt_id) as first_receipt_id
 from reporting.outstanding_receipts
 group by business_id, phone_key(mobile), case when phone_key(mobile) is null then patient_id end;
 
@@ -227,6 +227,7 @@ comment on column reporting.outstanding_by_phone.receipts    is 'Number of recei
 comment on column reporting.outstanding_by_phone.due_amount  is 'Amount due of these receipts, in rupees';
 comment on column reporting.outstanding_by_phone.oldest_day  is 'The day of the oldest of these receipts';
 comment on column reporting.outstanding_by_phone.newest_day  is 'The day of the newest of these receipts';
+comment on column reporting.outstanding_by_phone.first_receipt_id is 'The least id of these receipts';
 
 comment on column reporting.receipts_daily.clinic_id          is 'The clinic; null: receipts without a clinic, and erased receipts';
 comment on column reporting.receipts_daily.doctor_id          is 'The doctor; null: receipts without a doctor, and erased receipts';

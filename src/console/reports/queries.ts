@@ -192,8 +192,9 @@ export async function readAges(db: Kysely<Tables>, rows: RawBuilder<unknown>): P
   const names = Object.keys(ages) as Age[];
   const cases = names.map((age) => sql`when ${isOfAge(age)} then ${age}`);
   const { rows: found } = await sql<AgeTotal>`
-    select case ${sql.join(cases, sql` `)} end as age, count(*)::int as receipts, sum(due_amount)::text as due
-    ${rows} group by 1`.execute(db);
+    select case ${sql.join(cases, sql` `)} end as age, sum(receipts)::int as receipts, sum(due)::text as due
+    from (select day, count(*) as receipts, sum(due_amount) as due ${rows} group by day) as days
+    group by 1`.execute(db);
   return names.map((age) => found.find((one) => one.age === age) ?? { age, receipts: 0, due: '0' });
 }
 

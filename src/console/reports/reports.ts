@@ -64,15 +64,13 @@ export const reports: readonly Report[] = [
     title: 'Outstanding receipts',
     about: 'Receipts with an amount due, the oldest first.',
     order: 'day, issued_at, business_id, receipt_id',
-    leadsWithBusiness: true,
     range: 'all',
   },
   {
     view: 'outstanding_by_phone',
     title: 'Outstanding by phone',
     about: 'The amounts due of each phone number on receipts; without a number, of each patient.',
-    order: 'due_amount desc, business_id, mobile, patient_ids',
-    leadsWithBusiness: true,
+    order: 'due_amount desc, business_id, first_receipt_id',
   },
   {
     view: 'appointments_daily',
