@@ -21,6 +21,7 @@ function read(table) {
 
 function options(figure, series) {
   const stacked = figure.dataset.stacked === 'true';
+  const isWhole = series.every(({ values }) => values.every(Number.isInteger));
   const axis = { stacked, grid: { color: color('--line') }, ticks: { color: color('--soft') } };
   return {
     responsive: true,
@@ -33,7 +34,12 @@ function options(figure, series) {
         ...axis,
         beginAtZero: true,
         border: { display: false },
-        ticks: { ...axis.ticks, maxTicksLimit: 6, callback: (value) => numbers.format(value) },
+        ticks: {
+          ...axis.ticks,
+          maxTicksLimit: 6,
+          precision: isWhole ? 0 : undefined,
+          callback: (value) => numbers.format(value),
+        },
       },
     },
     plugins: {
@@ -61,7 +67,8 @@ function draw(figure) {
       borderRadius: kind === 'bar' ? 2 : 0,
       maxBarThickness: 40,
       pointRadius: labels.length > 1 ? 0 : 3,
-      cubicInterpolationMode: 'monotone',
+      // Straight: a curve shows amounts between the days that nobody paid.
+      tension: 0,
     };
   });
   Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;

@@ -156,10 +156,20 @@ select
 from reporting.receipts
 where due_amount > 0;
 
+-- Without a phone number, of a patient. The first receipt identifies the row.
+create or replace view reporting.outstanding_by_phone as
+select
+  business_id, max(mobile) as mobile, jsonb_agg(distinct patient_id) filter (where patient_id <> '') as patient_ids,
+  count(*) as receipts, sum(due_amount) as due_amount, min(day) as oldest_day, max(day) as newest_day,
+  min(receipt_id) as first_receipt_id
+from reporting.outstanding_receipts
+group by business_id, phone_key(mobile), case when phone_key(mobile) is null then patient_id end;
+
 comment on view reporting.all_receipts         is 'The newest version of each receipt, deleted ones included';
 comment on view reporting.receipts             is 'The newest version of each receipt, without deleted ones';
 comment on view reporting.deleted_receipts     is 'The newest version of each deleted receipt';
 comment on view reporting.outstanding_receipts is 'Receipts with an amount due';
+comment on view reporting.outstanding_by_phone is 'The amounts due of each phone number; without a number, of each patient';
 comment on view reporting.receipt_history      is 'Every version of each receipt, one row each; order by version';
 comment on view reporting.receipts_daily       is 'Totals of the receipts of a day, for each business, clinic and doctor';
 
@@ -205,11 +215,19 @@ comment on column reporting.all_receipts.received_at                is 'When tha
 comment on column reporting.all_receipts.applied_at                 is 'When it was applied to the table';
 
 select copy_column_comments('reporting.all_receipts', 'reporting.receipts', 'reporting.deleted_receipts',
-                            'reporting.outstanding_receipts', 'reporting.receipts_daily', 'reporting.receipt_history');
+                            'reporting.outstanding_receipts', 'reporting.outstanding_by_phone',
+                            'reporting.receipts_daily', 'reporting.receipt_history');
 
 comment on column reporting.deleted_receipts.deleted_at is 'When it was deleted';
 
 comment on column reporting.outstanding_receipts.days_outstanding is 'Days since it was issued';
+
+comment on column reporting.outstanding_by_phone.patient_ids is 'The patients of these receipts';
+comment on column reporting.outstanding_by_phone.receipts    is 'Number of receipts with an amount due';
+comment on column reporting.outstanding_by_phone.due_amount  is 'Amount due of these receipts, in rupees';
+comment on column reporting.outstanding_by_phone.oldest_day  is 'The day of the oldest of these receipts';
+comment on column reporting.outstanding_by_phone.newest_day  is 'The day of the newest of these receipts';
+comment on column reporting.outstanding_by_phone.first_receipt_id is 'The least id of these receipts';
 
 comment on column reporting.receipts_daily.clinic_id          is 'The clinic; null: receipts without a clinic, and erased receipts';
 comment on column reporting.receipts_daily.doctor_id          is 'The doctor; null: receipts without a doctor, and erased receipts';

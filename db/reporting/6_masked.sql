@@ -17,7 +17,7 @@ $$;
 do $$
 declare
   views constant name[] := array[
-    'all_receipts', 'receipts', 'deleted_receipts', 'outstanding_receipts', 'receipt_history', 'receipts_daily',
+    'all_receipts', 'receipts', 'deleted_receipts', 'outstanding_receipts', 'outstanding_by_phone', 'receipt_history', 'receipts_daily',
     'consent_forms', 'review_requests', 'activities', 'doctors_daily', 'clinics_daily',
     'appointments', 'appointment_history', 'appointments_daily', 'appointment_payments', 'prescriptions',
     'payment_requests', 'practice_changes', 'notices',

@@ -5,7 +5,7 @@ import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import type { Readiness } from '../readiness.ts';
 import type { RecordAccess } from './record-access.ts';
-import type { DownloadLimits } from './reports/csv.ts';
+import type { DownloadLimits } from './reports/download.ts';
 import type { ConsoleStore, StoreOptions } from './store.ts';
 
 /** The receiver that serves the console. */

@@ -1,22 +1,84 @@
 import { z } from 'zod';
-import { readForm, text } from '../read-form.ts';
-import { formatLocal } from '../ui/time.ts';
+import { localTime, oneOf, readForm, text } from '../read-form.ts';
+import { formatLocal, parseLocal } from '../ui/time.ts';
+import type { Report } from './reports.ts';
 
-/** Which rows of a report; the days `from` and `to` are both included. */
-export type ReportFilter = ReturnType<typeof readReportForm>;
+const day = (year: number, month: number, date: number) =>
+  new Date(Date.UTC(year, month, date)).toISOString().slice(0, 10);
 
-const defaultDays = 30;
-const dayMs = 86_400_000;
+type Range = (year: number, month: number, date: number) => readonly [from?: string, to?: string];
+
+/** Days as of today, both ends included. They stay what they say in a saved page. */
+export const ranges = {
+  today: (year, month, date) => [day(year, month, date), day(year, month, date)],
+  yesterday: (year, month, date) => [day(year, month, date - 1), day(year, month, date - 1)],
+  this_month: (year, month, date) => [day(year, month, 1), day(year, month, date)],
+  last_month: (year, month) => [day(year, month - 1, 1), day(year, month, 0)],
+  last_30_days: (year, month, date) => [day(year, month, date - 29), day(year, month, date)],
+  last_365_days: (year, month, date) => [day(year, month, date - 364), day(year, month, date)],
+  all: () => [],
+} as const satisfies Record<string, Range>;
+export type RangeName = keyof typeof ranges;
+
+/** Ages of an amount due, in days: the least and the greatest. */
+export const ages = {
+  '0_to_7': [undefined, 7],
+  '8_to_30': [8, 30],
+  '31_to_90': [31, 90],
+  over_90: [91, undefined],
+} as const;
+export type Age = keyof typeof ages;
+
+export const pageRows = 200;
+/** The database reads the rows of the pages before, too. */
+export const mostPages = 50;
+
+const keysOf = <Key extends string>(record: Record<Key, unknown>) => Object.keys(record) as Key[];
+
+/** What an address or a form asks of a report; absent fields do not filter. */
+export type ReportFilter = ReturnType<typeof readReportForm>['filter'];
+
+export interface ReportForm {
+  filter: ReportFilter;
+  /** The fields of its address. */
+  entered: Record<string, string>;
+}
 
 /**
- * Reads the days, business and clinic of a report; by default the last days of all.
+ * Reads which rows of a report are asked for, and in which order. `from` and `to` are both included, and take
+ * precedence over a range; a receipt is looked for in all days.
  *
  * @throws BadInput
  */
-export function readReportForm(form: Record<string, unknown>, timezone: string, days = defaultDays) {
-  const day = z.iso.date('Enter a day such as 2026-11-21.');
-  const { data } = readForm(form, { from: day, to: day, business: text, clinic: text });
+export function readReportForm(form: Record<string, unknown>, report: Report, timezone: string) {
+  const oneDay = z.iso.date('Enter a day such as 2026-11-21.');
+  const { data, entered } = readForm(form, {
+    ...{ from: oneDay, to: oneDay, range: oneOf(keysOf(ranges)) },
+    ...{ business: text, clinic: text, doctor: text },
+    receipt: z.string().regex(/^\d{1,15}$/, 'A receipt id must be a whole number.'),
+    age: oneOf(keysOf(ages)),
+    at: localTime(timezone),
+    sort: z.string().regex(/^-?\w{1,63}$/, 'Unknown column.'),
+    page: z.coerce
+      .number('Unknown page.')
+      .int()
+      .min(1)
+      .max(mostPages, `There are ${mostPages} pages at most.`),
+  });
+  const usual = report.range ?? 'last_30_days';
+  const range = data.from || data.to ? undefined : (data.range ?? (data.receipt ? 'all' : usual));
   const today = formatLocal(Date.now(), timezone).slice(0, 10);
-  const first = new Date(Date.parse(today) - (days - 1) * dayMs).toISOString().slice(0, 10);
-  return { ...data, from: data.from ?? first, to: data.to ?? today };
+  const [year, month, date] = today.split('-').map(Number) as [number, number, number];
+  const [first, last]: readonly [string?, string?] = ranges[range ?? usual](year, month - 1, date);
+  const { from = first, to = last } = data;
+  // The end of this minute; in the address, so that it says the same tomorrow.
+  if (report.rowsOf) entered.at ??= formatLocal(Date.now() + 60_000, timezone).slice(0, 16);
+  const at = entered.at === undefined ? undefined : parseLocal(entered.at, timezone);
+  return { filter: { ...data, range, from, to, at }, entered };
+}
+
+/** The address of a report. Undefined and empty fields are left out. */
+export function reportHref(view: string, fields: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(fields).flatMap(([name, value]) => (value ? [[name, value]] : []));
+  return `/console/reports/${view}${given.length > 0 ? `?${new URLSearchParams(given)}` : ''}`;
 }

@@ -1,16 +1,47 @@
 import { Chart, type ChartFigures } from '../ui/chart.tsx';
-import { Field, Hidden, PostButton, Submit } from '../ui/forms.tsx';
-import { type Column, Table } from '../ui/table.tsx';
-import { formatAmount, formatCount, IdLink, Nothing, PersonalNote } from '../ui/values.tsx';
-import type { ReportFilter } from './form.ts';
-import { filtersOf, type ReportColumn } from './queries.ts';
-import { type Report, reports } from './reports.ts';
+import { FieldValue, formatAmountText, isNumeric } from '../ui/field-value.tsx';
+import { type FilterField, Filters } from '../ui/filters.tsx';
+import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
+import { SaveView } from '../ui/save-view.tsx';
+import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
+import { formatDay } from '../ui/time.ts';
+import { formatAmount, formatCount, PersonalNote } from '../ui/values.tsx';
+import { ages, mostPages, pageRows, type ReportForm, ranges, reportHref } from './form.ts';
+import { formatNames, formats } from './formats.ts';
+import { type AgeTotal, filtersOf, type ReportColumn, type ReportRow, type Totals } from './queries.ts';
+import { type Report, reports, shortcuts } from './reports.ts';
+import type { SavedView } from './saved-views.ts';
 
-export const shownRows = 200;
-
-export function ReportList() {
+/** The pages that the user has saved, pages for what is often asked, and all reports. */
+export function ReportList({ saved }: { saved: readonly SavedView[] }) {
   return (
     <>
+      <Table
+        label="Saved pages"
+        rows={saved}
+        columns={[
+          {
+            head: 'Saved page',
+            cell: ({ name, address }) => <a href={`/console${address}`}>{name}</a>,
+            wide: true,
+          },
+          {
+            head: <span class="unseen">Action</span>,
+            cell: ({ name }) => (
+              <PostButton action="/console/saved-views/delete" values={{ name }} kind="small second">
+                Delete<span class="unseen"> {name}</span>
+              </PostButton>
+            ),
+          },
+        ]}
+      />
+      <nav class="actions" aria-label="Often asked">
+        {shortcuts.map(({ title, query }) => (
+          <a key={query} href={`/console/reports/${query}`}>
+            {title}
+          </a>
+        ))}
+      </nav>
       <p>
         These are the views of the schema <code>reporting</code>. SQL clients and BI tools can query them too.
       </p>
@@ -26,109 +57,236 @@ export function ReportList() {
   );
 }
 
-export interface ReportProps {
+export interface ReportProps extends ReportForm {
   report: Report;
   columns: readonly ReportColumn[];
   /** Those that are shown: without personal data, unless it is revealed. */
   shown: readonly ReportColumn[];
-  filter: ReportFilter;
-  rows: readonly Record<string, string | null>[];
-  figures: ChartFigures | undefined;
+  rows: readonly ReportRow[];
+  /** Whether there are rows on a next page. */
+  more: boolean;
+  /** Undefined where the query timed out, or the report has none. */
+  totals: Totals | undefined;
+  figures: (ChartFigures & { unit: string | undefined }) | undefined;
+  ages: readonly AgeTotal[] | undefined;
   revealed: boolean;
 }
 
 export function ReportPage(props: ReportProps) {
-  const { report, columns, shown, filter, rows, figures } = props;
-  const { title, about, chart } = report;
+  const { report, columns, entered, totals, figures, revealed } = props;
+  const { view, about, chart } = report;
   return (
     <>
       <p>{about}</p>
-      <RangeForm report={report} columns={columns} filter={filter} />
+      <ReportFilters {...props} />
+      {props.ages && <Ages {...props} ages={props.ages} />}
       {figures && chart && (
-        <Chart {...chart} {...figures} format={chart.amounts ? formatAmount : formatCount} />
+        <Chart
+          {...chart}
+          {...figures}
+          title={chart.title.replace(/\bday\b/, figures.unit ?? 'day')}
+          format={chart.amounts ? formatAmount : formatCount}
+        />
       )}
       <Downloads {...props} />
-      {rows.length > shownRows && (
-        <p class="note">Only the first {shownRows} rows are shown; the download contains all.</p>
-      )}
-      <Table
-        label={title}
-        rows={rows.slice(0, shownRows)}
-        empty="No matching rows."
-        columns={shown.map(asColumn)}
-      />
+      <p class="note">
+        {totals
+          ? `${formatCount(totals.rows)} rows.`
+          : 'Counting the rows timed out, so there are no totals.'}
+      </p>
+      <Rows {...props} />
+      <Pages {...props} />
+      {!revealed && <SaveView address={reportHref(view, entered)} />}
       <Legend columns={columns} />
     </>
   );
 }
 
-const numericTypes = new Set(['numeric', 'bigint', 'integer', 'double precision', 'interval']);
-
-function asColumn({ name, type, comment }: ReportColumn): Column<Record<string, string | null>> {
-  return {
-    head: name.replaceAll('_', ' '),
-    title: comment ?? undefined,
-    numeric: numericTypes.has(type),
-    cell: (row) => {
-      const value = row[name];
-      if (value === null || value === undefined || value === '') return <Nothing />;
-      if (name === 'delivery_id' || name === 'example_delivery') {
-        return <IdLink to="deliveries" id={value} />;
-      }
-      return type === 'numeric' || /amount/.test(name) ? formatNumber(value) : value;
+function ReportFilters({ report, columns, entered, filter }: ReportProps) {
+  const has = filtersOf(columns);
+  const action = `/console/reports/${report.view}`;
+  const { sort, range } = entered;
+  const fields: (FilterField | false)[] = [
+    has.day !== undefined && { name: 'from', label: 'From', kind: 'date' },
+    has.day !== undefined && { name: 'to', label: 'To', kind: 'date' },
+    report.rowsOf !== undefined && { name: 'at', label: 'As of', kind: 'datetime-local' },
+    has.business !== undefined && { name: 'business', label: 'Business', kind: 'business' },
+    has.clinic !== undefined && { name: 'clinic', label: 'Clinic', kind: 'clinic' },
+    has.doctor !== undefined && { name: 'doctor', label: 'Doctor', kind: 'doctor' },
+    has.receipt !== undefined && { name: 'receipt', label: 'Receipt id' },
+    has.age !== undefined && {
+      name: 'age',
+      label: 'Age in days',
+      kind: 'choice',
+      options: Object.keys(ages),
     },
-  };
-}
-
-const grouped = new Intl.NumberFormat('en-IN', { maximumFractionDigits: 20 });
-
-/** Adds digit grouping to a number as PostgreSQL writes it. */
-const formatNumber = (value: string) =>
-  Number.isFinite(Number(value)) ? grouped.format(value as never) : value;
-
-function RangeForm({ report, columns, filter }: Pick<ReportProps, 'report' | 'columns' | 'filter'>) {
-  const { days, business, clinic } = filtersOf(columns);
-  if (!days && !business && !clinic) return null;
+  ];
   return (
-    <form method="get" action={`/console/reports/${report.view}`} class="card">
-      <div class="fields">
-        {days && <Field label="From" name="from" type="date" value={filter.from} />}
-        {days && <Field label="To" name="to" type="date" value={filter.to} />}
-        {business && <Field label="Business" name="business" value={filter.business} />}
-        {clinic && <Field label="Clinic" name="clinic" value={filter.clinic} />}
-      </div>
-      <div class="actions">
-        <Submit>Show</Submit>
-      </div>
-    </form>
+    <>
+      {has.day && (
+        <nav class="actions" aria-label="Days">
+          {Object.keys(ranges).map((name) => (
+            <a
+              key={name}
+              href={reportHref(report.view, { ...entered, from: '', to: '', page: '', range: name })}
+              aria-current={name === filter.range ? 'true' : undefined}
+            >
+              {name === 'all' ? 'all days' : name.replaceAll('_', ' ')}
+            </a>
+          ))}
+          {filter.from && filter.to && (
+            <span>
+              {formatDay(filter.from)}
+              {filter.to !== filter.from && ` to ${formatDay(filter.to)}`}
+            </span>
+          )}
+        </nav>
+      )}
+      <Filters
+        action={action}
+        fields={fields.filter((field) => field !== false)}
+        entered={entered}
+        hidden={{ sort, range }}
+      />
+    </>
   );
 }
 
-function Downloads({ report, columns, filter, revealed }: ReportProps) {
+/** How much is due since when. */
+function Ages({ report, entered, ages: found }: ReportProps & { ages: readonly AgeTotal[] }) {
+  const nameOf = (age: string) => `${age.replaceAll('_', ' ')} days`;
+  return (
+    <>
+      <Chart
+        title="Amount due by age, in rupees"
+        labels={found.map(({ age }) => nameOf(age))}
+        series={[{ name: 'due', values: found.map(({ due }) => due) }]}
+        format={formatAmount}
+      />
+      <Table
+        label="Amount due by age"
+        small
+        rows={found}
+        columns={[
+          {
+            head: 'Age',
+            cell: ({ age }) => (
+              <a href={reportHref(report.view, { ...entered, page: '', age })}>{nameOf(age)}</a>
+            ),
+          },
+          { head: 'Receipts', cell: ({ receipts }) => formatCount(receipts), numeric: true },
+          { head: 'Due', cell: ({ due }) => formatAmountText(due), numeric: true },
+        ]}
+      />
+      <p>
+        <a href={reportHref('outstanding_by_phone', { business: entered.business })}>Totals per phone</a>
+      </p>
+    </>
+  );
+}
+
+function Rows({ report, shown, filter, entered, rows, totals, revealed }: ReportProps) {
+  const { sort = '' } = filter;
+  const sorting: Sorting = {
+    by: sort.replace('-', ''),
+    descending: sort.startsWith('-'),
+    href: (by, descending) =>
+      reportHref(report.view, { ...entered, page: '', sort: descending ? `-${by}` : by }),
+  };
+  const columns = shown.map((column): Column<ReportRow> => {
+    const { name, comment } = column;
+    const hasTotal = totals && Object.hasOwn(totals.sums, name);
+    return {
+      head: name.replaceAll('_', ' '),
+      title: comment ?? undefined,
+      numeric: isNumeric(column),
+      cell: (row) => <FieldValue column={column} row={row} />,
+      sort: name,
+      total: hasTotal ? <FieldValue column={column} row={totals.sums} /> : undefined,
+    };
+  });
+  return (
+    <Table
+      label={report.title}
+      rows={rows}
+      empty="No matching rows."
+      columns={columns}
+      // The links would lead to the page without personal data.
+      sorting={revealed ? undefined : sorting}
+    />
+  );
+}
+
+/** Each page of personal data is shown by a form of its own, and logged. */
+function Pages({ report, entered, filter: { page = 1 }, more, revealed }: ReportProps) {
+  const names: [string, string] = [`Previous ${pageRows} rows`, `Next ${pageRows} rows`];
+  const places = [page > 1 ? page - 1 : undefined, more && page < mostPages ? page + 1 : undefined];
+  const fieldsOf = (place: number) => ({ ...entered, page: place === 1 ? undefined : `${place}` });
+  const [newer, older] = places.map((place) =>
+    place ? reportHref(report.view, fieldsOf(place)) : undefined,
+  );
+  return (
+    <>
+      {revealed ? (
+        <div class="actions">
+          {places.map(
+            (place, index) =>
+              place && (
+                <PostButton
+                  key={index}
+                  action={`/console/reports/${report.view}/personal`}
+                  values={fieldsOf(place)}
+                  kind="second"
+                >
+                  {names[index]}
+                </PostButton>
+              ),
+          )}
+        </div>
+      ) : (
+        <PageLinks newer={newer} older={older} names={names} />
+      )}
+      {more && page === mostPages && <p class="note">Pages end here; a download contains all rows.</p>}
+    </>
+  );
+}
+
+function Downloads({ report, columns, entered, revealed }: ReportProps) {
   const address = `/console/reports/${report.view}`;
+  const { page, ...values } = entered;
   const hasPersonal = columns.some(({ personal }) => personal);
   return (
     <>
       <div class="actions">
-        <form method="get" action={`${address}/csv`}>
-          <Hidden values={filter} />
-          <Submit kind="second">Download CSV</Submit>
-        </form>
+        {formatNames.map((format) => (
+          <form key={format} method="get" action={`${address}/${format}`}>
+            <Hidden values={values} />
+            <Submit kind="second">Download {formats[format].label}</Submit>
+          </form>
+        ))}
         {hasPersonal && !revealed && (
-          <PostButton action={`${address}/personal`} values={filter} kind="second">
+          <PostButton action={`${address}/personal`} values={entered} kind="second">
             Show personal data
-          </PostButton>
-        )}
-        {hasPersonal && (
-          <PostButton action={`${address}/csv`} values={filter} kind="second">
-            Download CSV with personal data
           </PostButton>
         )}
       </div>
       {hasPersonal && (
-        <PersonalNote revealed={revealed} shownAt={`${address}/personal`}>
-          Personal data is hidden: the columns with it are left out.
-        </PersonalNote>
+        <>
+          <div class="actions">
+            {formatNames.map((format) => (
+              <PostButton key={format} action={`${address}/${format}`} values={values} kind="second">
+                Download {formats[format].label} with personal data
+              </PostButton>
+            ))}
+          </div>
+          <PersonalNote
+            revealed={revealed}
+            shownAt={`${address}/personal`}
+            hiddenAt={reportHref(report.view, entered)}
+          >
+            Personal data is hidden: the columns with it are left out.
+          </PersonalNote>
+        </>
       )}
     </>
   );

@@ -4,7 +4,9 @@ import type { Tables } from '../../store/tables.ts';
 import { isPublicField } from '../redact.ts';
 import { businesses } from '../store.ts';
 import type { ChartFigures } from '../ui/chart.tsx';
-import type { ReportFilter } from './form.ts';
+import { isSummable } from '../ui/field-value.tsx';
+import { formatDay } from '../ui/time.ts';
+import { type Age, ages, type ReportFilter } from './form.ts';
 import type { Report, ReportChart } from './reports.ts';
 
 export interface ReportColumn {
@@ -15,6 +17,9 @@ export interface ReportColumn {
   /** Whether it may hold personal data. */
   personal: boolean;
 }
+
+/** A row of a report, every value as text. */
+export type ReportRow = Readonly<Record<string, string | null>>;
 
 // Of the views alone: columns that are no field of a family by this name, and cannot identify a patient.
 const publicViewColumns = new Set([
@@ -38,39 +43,71 @@ export const isPersonal = (families: readonly Family[], name: string, type: stri
 /** The columns of a report in their order. */
 export async function readColumns(
   db: Kysely<Tables>,
-  { view }: Report,
+  { view, rowsOf = view }: Report,
   families: readonly Family[],
 ): Promise<ReportColumn[]> {
   const { rows } = await sql<Omit<ReportColumn, 'personal'>>`
     select attname as name, format_type(atttypid, null) as type, col_description(attrelid, attnum) as comment
     from pg_attribute
-    where attrelid = ${`reporting.${view}`}::regclass and attnum > 0 and not attisdropped
+    where attrelid = ${`reporting.${rowsOf}`}::regclass and attnum > 0 and not attisdropped
     order by attnum`.execute(db);
   return rows.map((column) => ({ ...column, personal: isPersonal(families, column.name, column.type) }));
 }
 
-/** A report can be filtered by the day, the business and the clinic, where it has these columns. */
+/** The columns that a report can be filtered by, as far as it has them. */
 export function filtersOf(columns: readonly ReportColumn[]) {
-  const has = (name: string) => columns.some((column) => column.name === name);
-  return { days: has('day'), business: has('business_id'), clinic: has('clinic_id') };
+  const find = (...names: string[]) => names.find((name) => columns.some((column) => column.name === name));
+  return {
+    day: find('day'),
+    business: find('business_id'),
+    clinic: find('clinic_id', 'facility_id'),
+    doctor: find('doctor_id'),
+    // The view of deliveries has receipt_id too, but no index on it.
+    receipt: find('receipt_number') && find('receipt_id'),
+    age: find('days_outstanding'),
+  };
 }
 
 /** The rows of a report that match a filter, as the part of a query that begins with `from`. */
 export function fromView(report: Report, columns: readonly ReportColumn[], filter: ReportFilter) {
-  const { from, to, business, clinic } = filter;
   const filters = filtersOf(columns);
+  const { from, to, age, at } = filter;
+  const given = (['business', 'clinic', 'doctor', 'receipt'] as const).map((name) => {
+    const [column, value] = [filters[name], filter[name]];
+    return column && value && sql`${sql.ref(column)} = ${value}`;
+  });
   const conditions = [
-    filters.days && sql`day >= ${from}::date and day <= ${to}::date`,
-    filters.business && business && sql`business_id = ${business}`,
-    filters.clinic && clinic && sql`clinic_id = ${clinic}`,
-    report.leadsWithBusiness && !business && sql`business_id = any(array${businesses})`,
+    ...given,
+    filters.day && from && sql`day >= ${from}::date`,
+    filters.day && to && sql`day <= ${to}::date`,
+    filters.age && age && isOfAge(age),
+    report.leadsWithBusiness && !filter.business && sql`business_id = any(array${businesses})`,
   ].filter((condition) => typeof condition === 'object');
-  return sql`from ${sql.table(`reporting.${report.view}`)}
+  const view = sql.table(`reporting.${report.view}`);
+  return sql`from ${report.rowsOf ? sql`${view}(${at}::timestamptz)` : view}
     where ${sql.join([sql`true`, ...conditions], sql` and `)}`;
 }
 
+/** By the day, because that has an index. */
+function isOfAge(age: Age): RawBuilder<boolean> {
+  const [least, greatest] = ages[age];
+  const conditions = [
+    least !== undefined && sql`day <= reporting.today() - ${least}::int`,
+    greatest !== undefined && sql`day >= reporting.today() - ${greatest}::int`,
+  ].filter((condition) => typeof condition === 'object');
+  return sql<boolean>`(${sql.join(conditions, sql` and `)})`;
+}
+
+export interface Selection {
+  /** A column, with `-` in front for descending. */
+  sort?: string | undefined;
+  limit?: number;
+  offset?: number;
+}
+
 /**
- * The query for the rows of a report, every value cast to text.
+ * The query for the rows of a report, every value cast to text. Rows that are equal in the column they are sorted by
+ * have the report's own order.
  *
  * @param rows see `fromView`
  */
@@ -78,13 +115,16 @@ export function queryRows(
   { order }: Report,
   columns: readonly ReportColumn[],
   rows: RawBuilder<unknown>,
-  limit?: number,
+  { sort, limit, offset }: Selection = {},
 ) {
   const names = columns.map(({ name }) => sql.ref(name));
   const texts = names.map((name) => sql`${name}::text as ${name}`);
-  return sql<Record<string, string | null>>`select ${sql.join(texts)} from (
+  const sorted =
+    sort && sql`${sql.ref(sort.replace('-', ''))} ${sort.startsWith('-') ? sql`desc` : sql`asc`} nulls last,`;
+  return sql<ReportRow>`select ${sql.join(texts)} from (
     select ${sql.join(names)} ${rows}
-    order by ${sql.raw(order)} ${limit === undefined ? sql`` : sql`limit ${limit}`}) as rows`;
+    order by ${sorted || sql``} ${sql.raw(order)}
+    ${limit === undefined ? sql`` : sql`limit ${limit} offset ${offset ?? 0}`}) as rows`;
 }
 
 export interface RowsSummary {
@@ -100,31 +140,110 @@ export interface RowsSummary {
  * @param rows see `fromView`
  */
 export function querySummary(shown: readonly ReportColumn[], rows: RawBuilder<unknown>) {
-  const patients = shown.some(({ name }) => name === 'patient_id')
+  const has = (column: string) => shown.some(({ name }) => name === column);
+  const patients = has('patient_id')
     ? sql`coalesce(array_agg(distinct patient_id) filter (where patient_id <> ''), '{}')`
-    : sql`'{}'::text[]`;
+    : has('patient_ids')
+      ? sql`array(select distinct jsonb_array_elements_text(patient_ids) ${rows})`
+      : sql`'{}'::text[]`;
   return sql<RowsSummary>`select count(*)::int as rows, ${patients} as patients ${rows}`;
 }
 
+/** Whose rows are shown. */
+export const patientsOf = (rows: readonly ReportRow[]): string[] =>
+  rows.flatMap(({ patient_id, patient_ids }) => (patient_ids ? JSON.parse(patient_ids) : patient_id || []));
+
+export interface Totals {
+  rows: number;
+  /** The sums of the columns that have one. */
+  sums: ReportRow;
+}
+
 /**
- * The figures of a report's chart.
+ * The number of a report's rows, and the sums of its columns, of all pages.
  *
  * @param rows see `fromView`
  */
+export async function readTotals(
+  db: Kysely<Tables>,
+  report: Report,
+  columns: readonly ReportColumn[],
+  rows: RawBuilder<unknown>,
+): Promise<Totals> {
+  const summed = report.withoutTotals ? [] : columns.filter(isSummable);
+  const sums = summed.map(({ name }) => sql`${sql.lit(name)}, sum(${sql.ref(name)})::text`);
+  const { rows: found } = await sql<Totals>`
+    select count(*)::int as rows, json_build_object(${sql.join(sums)}) as sums ${rows}`.execute(db);
+  return found[0]!;
+}
+
+export interface AgeTotal {
+  age: Age;
+  receipts: number;
+  due: string;
+}
+
+/**
+ * The number and amount of dues of each age.
+ *
+ * @param rows see `fromView`
+ */
+export async function readAges(db: Kysely<Tables>, rows: RawBuilder<unknown>): Promise<AgeTotal[]> {
+  const names = Object.keys(ages) as Age[];
+  const cases = names.map((age) => sql`when ${isOfAge(age)} then ${age}`);
+  const { rows: found } = await sql<AgeTotal>`
+    select case ${sql.join(cases, sql` `)} end as age, sum(receipts)::int as receipts, sum(due)::text as due
+    from (select day, count(*) as receipts, sum(due_amount) as due ${rows} group by day) as days
+    group by 1`.execute(db);
+  return names.map((age) => found.find((one) => one.age === age) ?? { age, receipts: 0, due: '0' });
+}
+
+// More bars cannot be told apart.
+const mostDays = 92;
+const dayMs = 86_400_000;
+
+/**
+ * The figures of a report's chart. Days and months without rows have zeros.
+ *
+ * @param rows see `fromView`
+ * @returns with `unit`: the groups are days or months
+ */
 export async function readChart(
   db: Kysely<Tables>,
-  { by = 'day::text', series = { count: 'count(*)' }, largest }: ReportChart,
+  { by, series = { count: 'count(*)' }, largest }: ReportChart,
   rows: RawBuilder<unknown>,
-): Promise<ChartFigures> {
+  { from, to }: ReportFilter,
+): Promise<ChartFigures & { unit: 'day' | 'month' | undefined }> {
+  const days = from && to ? (Date.parse(to) - Date.parse(from)) / dayMs : Number.POSITIVE_INFINITY;
+  const unit = by ? undefined : days < mostDays ? 'day' : 'month';
+  const group = by ?? (unit === 'day' ? 'day::text' : `to_char(day, 'YYYY-MM')`);
   const names = Object.keys(series);
   const figures = names.map((name) => sql`(${sql.raw(series[name]!)})::text as ${sql.ref(name)}`);
   const order = largest
     ? sql`order by ${sql.raw(Object.values(series)[0]!)} desc nulls last limit ${largest}`
     : sql`order by 1`;
   const { rows: groups } = await sql<Record<string, string | null>>`
-    select ${sql.raw(by)} as label, ${sql.join(figures)} ${rows} group by 1 ${order}`.execute(db);
+    select ${sql.raw(group)} as label, ${sql.join(figures)} ${rows} group by 1 ${order}`.execute(db);
+  const found = groups.map(({ label }) => label ?? '');
+  const labels = unit ? calendar(from ?? found[0], to ?? found.at(-1), unit) : found;
+  const rowOf = new Map(groups.map((row) => [row.label ?? '', row]));
   return {
-    labels: groups.map(({ label }) => label ?? ''),
-    series: names.map((name) => ({ name, values: groups.map((group) => group[name] ?? null) })),
+    unit,
+    labels: unit ? labels.map(formatDay) : labels,
+    series: names.map((name) => ({ name, values: labels.map((label) => rowOf.get(label)?.[name] ?? null) })),
   };
+}
+
+/** Every day or month, such as 2026-11-21 or 2026-11, from the first to the last. */
+function calendar(first: string | undefined, last: string | undefined, unit: 'day' | 'month'): string[] {
+  const length = unit === 'day' ? 10 : 7;
+  const found: string[] = [];
+  if (!first || !last) return found;
+  const at = new Date(first.slice(0, length));
+  while (at.toISOString().slice(0, length) <= last.slice(0, length)) {
+    found.push(at.toISOString().slice(0, length));
+    if (unit === 'day') at.setUTCDate(at.getUTCDate() + 1);
+    else at.setUTCMonth(at.getUTCMonth() + 1);
+  }
+  return found;
 }

@@ -1,10 +1,13 @@
+import type { RangeName } from './form.ts';
+
 /** A chart of a report: a series for each SQL expression, over groups of rows. */
 export interface ReportChart {
+  /** `day` in it is replaced where the chart is of months. */
   title: string;
   /** Bars, if there is nothing else. */
   kind?: 'line';
   stacked?: boolean;
-  /** The SQL expression that rows are grouped by; without it, the day. */
+  /** The SQL expression that rows are grouped by; without it, the day, or the month in a long range. */
   by?: string;
   /** Without them, the number of rows. */
   series?: Record<string, string>;
@@ -17,13 +20,18 @@ export interface ReportChart {
 export interface Report {
   /** The view's name; the address of the page too. */
   view: string;
+  /** It is a function of a moment, which returns rows of this view. */
+  rowsOf?: string;
   title: string;
   about: string;
+  /** No two rows are equal in it, so that pages do not overlap. */
   order: string;
   /** Whether the indexes below the view begin with the business, so that a query has to name one. */
   leadsWithBusiness?: boolean;
-  /** How many days are shown if none are asked for, instead of 30. */
-  days?: number;
+  /** The days that are shown if none are asked for, instead of the last 30. */
+  range?: RangeName;
+  /** Whether amounts are of versions or of deleted receipts too, so that their sum says nothing. */
+  withoutTotals?: boolean;
   chart?: ReportChart;
 }
 
@@ -54,14 +62,15 @@ export const reports: readonly Report[] = [
   {
     view: 'outstanding_receipts',
     title: 'Outstanding receipts',
-    about: 'Receipts with an amount due.',
-    order: 'due_amount desc, business_id, receipt_id',
-    leadsWithBusiness: true,
-    chart: {
-      title: 'Amount due by day of the receipt, in rupees',
-      series: { due: 'sum(due_amount)' },
-      amounts: true,
-    },
+    about: 'Receipts with an amount due, the oldest first.',
+    order: 'day, issued_at, business_id, receipt_id',
+    range: 'all',
+  },
+  {
+    view: 'outstanding_by_phone',
+    title: 'Outstanding by phone',
+    about: 'The amounts due of each phone number on receipts; without a number, of each patient.',
+    order: 'due_amount desc, business_id, first_receipt_id',
   },
   {
     view: 'appointments_daily',
@@ -107,7 +116,7 @@ export const reports: readonly Report[] = [
       'Admissions under way, with their open clearances, and the amounts estimated, billed and paid; their day is that of the admission.',
     order: 'admitted_at, business_id, admission_id',
     leadsWithBusiness: true,
-    days: 365,
+    range: 'last_365_days',
     chart: {
       title: 'Open admissions by days since the admission',
       by: `case when days_since_admission <= 1 then '0 to 1' when days_since_admission <= 3 then '2 to 3'
@@ -150,12 +159,24 @@ export const reports: readonly Report[] = [
     about: 'The newest version of each receipt, deleted receipts included.',
     order: 'issued_at desc, business_id, receipt_id',
     leadsWithBusiness: true,
+    withoutTotals: true,
+  },
+  {
+    view: 'receipts_as_of',
+    rowsOf: 'all_receipts',
+    title: 'Receipts as of a date',
+    about: 'What the service knew of each receipt at a moment in the past, deleted receipts included.',
+    order: 'issued_at desc, business_id, receipt_id',
+    leadsWithBusiness: true,
+    withoutTotals: true,
   },
   {
     view: 'receipt_history',
     title: 'Receipt history',
     about: 'Every version of every receipt; its day is the day it was received.',
     order: 'received_at desc, business_id, receipt_id, version desc',
+    leadsWithBusiness: true,
+    withoutTotals: true,
   },
   {
     view: 'consent_forms',
@@ -185,6 +206,7 @@ export const reports: readonly Report[] = [
     about: 'Every version of every appointment; its day is the day it was received.',
     order: 'received_at desc, business_id, appointment_id, version desc',
     leadsWithBusiness: true,
+    withoutTotals: true,
   },
   {
     view: 'prescriptions',
@@ -276,7 +298,7 @@ export const reports: readonly Report[] = [
     view: 'silence',
     title: 'Silence',
     about: 'How long each business has sent nothing, and whether that is unusual.',
-    order: 'out_of_the_ordinary desc nulls last, present_gap desc',
+    order: 'out_of_the_ordinary desc nulls last, present_gap desc, business_id, family',
   },
   {
     view: 'quarantine',
@@ -299,3 +321,11 @@ export const reports: readonly Report[] = [
     chart: { title: 'Unknown events by event', by: 'event' },
   },
 ];
+
+/** Pages for what is asked every day and every month. */
+export const shortcuts = [
+  { title: 'Takings of yesterday, per clinic and doctor', query: 'receipts_daily?range=yesterday' },
+  { title: 'Receipts of last month', query: 'receipts?range=last_month' },
+  { title: 'Dues older than 90 days', query: 'outstanding_receipts?age=over_90' },
+  { title: 'A receipt as of a date', query: 'receipts_as_of' },
+] as const;

@@ -1,67 +1,134 @@
 import type { Request, Response } from 'express';
 import type { RouteDependencies } from '../dependencies.ts';
-import { NotFound } from '../errors.ts';
+import { BadInput, NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
+import { readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
+import { isTimeout } from '../store.ts';
+import type { Visit } from '../ui/context.ts';
 import { sendPage } from '../ui/page.tsx';
-import { sendCsv } from './csv.ts';
-import { readReportForm } from './form.ts';
-import { ReportList, ReportPage, shownRows } from './pages.tsx';
-import { filtersOf, fromView, queryRows, querySummary, readChart, readColumns } from './queries.ts';
-import { reports } from './reports.ts';
+import { sendDownload } from './download.ts';
+import { pageRows, readReportForm, reportHref } from './form.ts';
+import { type FormatName, formatNames } from './formats.ts';
+import { ReportList, ReportPage } from './pages.tsx';
+import * as queries from './queries.ts';
+import { type Report, reports } from './reports.ts';
+import { deleteView, listViews, saveView } from './saved-views.ts';
 
 const section = 'reports';
 
-/** The reporting views as tables, charts and downloads. */
+const findReport = (view: unknown): Report => {
+  const report = reports.find((one) => one.view === view);
+  if (!report) throw new NotFound('There is no such report.');
+  return report;
+};
+
+/** Lists whose pages can be saved, and the fields of their addresses that are: none that may name a patient. */
+const lists: Readonly<Record<string, readonly string[]>> = {
+  '/console/deliveries': [
+    ...['family', 'event', 'status', 'business', 'receipt'],
+    ...['from', 'until', 'receivedFrom', 'receivedUntil'],
+  ],
+};
+
+/** Totals and charts read all rows: a page can do without them. */
+const unlessTimeout = <T,>(result: Promise<T>): Promise<T | undefined> =>
+  result.catch((error) => {
+    if (isTimeout(error)) return undefined;
+    throw error;
+  });
+
+/** The reporting views as tables, charts and downloads, and the pages that users have saved. */
 export function addReports(routes: Routes, dependencies: RouteDependencies): void {
   const { families, timezone, downloads, db, downloadPool, record } = dependencies;
 
-  routes.get('/reports', (_req, res) => sendPage(res, { title: 'Reports', section }, <ReportList />));
+  routes.get('/reports', async (_req, res) => {
+    const saved = await listViews(db, actorOf(res).id);
+    sendPage(res, { title: 'Reports', section }, <ReportList saved={saved} />);
+  });
 
-  /** The report, the columns and the rows that a request names; columns with personal data only if `revealed`. */
-  const parse = async (req: Request, revealed: boolean) => {
-    const report = reports.find(({ view }) => view === req.params.view);
-    if (!report) throw new NotFound('There is no such report.');
-    const filter = readReportForm(revealed ? req.body : req.query, timezone, report.days);
-    const columns = await readColumns(db, report, families);
+  /** The columns and the rows of a report that a form names; columns with personal data only if `revealed`. */
+  const parse = async (report: Report, form: Record<string, unknown>, revealed: boolean) => {
+    const { filter, entered } = readReportForm(form, report, timezone);
+    const columns = await queries.readColumns(db, report, families);
     const shown = columns.filter(({ personal }) => revealed || !personal);
-    return { report, filter, columns, shown, from: fromView(report, columns, filter) };
+    const sort = filter.sort?.replace('-', '');
+    if (sort && !shown.some(({ name }) => name === sort)) throw new BadInput('Unknown column.');
+    return { report, filter, entered, columns, shown, from: queries.fromView(report, columns, filter) };
   };
 
   const show = async (req: Request, res: Response, revealed: boolean) => {
-    const { report, filter, columns, shown, from } = await parse(req, revealed);
-    const [{ rows }, figures] = await Promise.all([
-      queryRows(report, shown, from, shownRows + 1).execute(db),
-      report.chart && readChart(db, report.chart, from),
+    const report = findReport(req.params.view);
+    const parsed = await parse(report, revealed ? req.body : req.query, revealed);
+    const { filter, columns, shown, from } = parsed;
+    const { sort, page = 1 } = filter;
+    const ofAnyAge = queries.fromView(report, columns, { ...filter, age: undefined });
+    const selection = { sort, limit: pageRows + 1, offset: (page - 1) * pageRows };
+    const [{ rows: found }, totals, figures, ages] = await Promise.all([
+      queries.queryRows(report, shown, from, selection).execute(db),
+      unlessTimeout(queries.readTotals(db, report, shown, from)),
+      report.chart && unlessTimeout(queries.readChart(db, report.chart, from, filter)),
+      queries.filtersOf(columns).age === undefined
+        ? undefined
+        : unlessTimeout(queries.readAges(db, ofAnyAge)),
     ]);
+    const rows = found.slice(0, pageRows);
     if (revealed) {
-      const seen = rows.slice(0, shownRows);
-      const patients = seen.flatMap(({ patient_id }) => patient_id || []);
+      const patients = queries.patientsOf(rows);
       const logged = { report: report.view, ...filter };
-      await record({ actor: actorOf(res), action: 'reveal', patients, filter: logged, rows: seen.length });
+      await record({ actor: actorOf(res), action: 'reveal', patients, filter: logged, rows: rows.length });
     }
-    const page = { title: report.title, section, back: true, charts: figures !== undefined } as const;
-    sendPage(res, page, <ReportPage {...{ report, columns, shown, filter, rows, figures, revealed }} />);
+    const options = { title: report.title, section, back: true, charts: true } as const;
+    const more = found.length > pageRows;
+    sendPage(res, options, <ReportPage {...{ ...parsed, rows, more, totals, figures, ages, revealed }} />);
   };
   routes.get('/reports/:view', (req, res) => show(req, res, false));
   routes.post('/reports/:view/personal', (req, res) => show(req, res, true));
 
-  const download = async (req: Request, res: Response, revealed: boolean) => {
-    const { report, filter, columns, shown, from } = await parse(req, revealed);
-    const { view } = report;
-    const name = filtersOf(columns).days ? `${view}_${filter.from}_${filter.to}` : view;
-    const names = shown.map((column) => column.name);
+  const download = async (req: Request, res: Response, format: FormatName, revealed: boolean) => {
+    const report = findReport(req.params.view);
+    const { filter, columns, shown, from } = await parse(report, revealed ? req.body : req.query, revealed);
+    const days = queries.filtersOf(columns).day ? [filter.from, filter.to] : [];
     const actor = actorOf(res);
-    const logged = { report: view, ...filter, personal: revealed };
-    await sendCsv(res, downloadPool, {
-      query: queryRows(report, shown, from).compile(db),
-      summary: querySummary(shown, from).compile(db),
+    const logged = { report: report.view, ...filter, format, personal: revealed };
+    await sendDownload(res, downloadPool, {
+      query: queries.queryRows(report, shown, from, { sort: filter.sort }).compile(db),
+      summary: queries.querySummary(shown, from).compile(db),
       record: (summary) => record({ actor, action: 'download', filter: logged, ...summary }),
-      columns: names,
-      name,
+      columns: shown,
+      format,
+      aliases: (res.locals.visit as Visit).aliases,
+      name: [report.view, ...days].filter(Boolean).join('_'),
       limits: downloads,
     });
   };
-  routes.get('/reports/:view/csv', (req, res) => download(req, res, false));
-  routes.post('/reports/:view/csv', (req, res) => download(req, res, true));
+  for (const format of formatNames) {
+    routes.get(`/reports/:view/${format}`, (req, res) => download(req, res, format, false));
+    routes.post(`/reports/:view/${format}`, (req, res) => download(req, res, format, true));
+  }
+
+  /** The address of a page that can be saved, without fields that it does not know. */
+  const savable = async (given: string): Promise<string> => {
+    const { pathname, searchParams } = new URL(given, 'http://own.invalid/');
+    const form = Object.fromEntries(searchParams);
+    const known = lists[pathname];
+    if (known) {
+      const kept = known.flatMap((name) => (form[name] ? [[name, form[name]]] : []));
+      return `${pathname.replace('/console', '')}?${new URLSearchParams(kept)}`;
+    }
+    const report = findReport(/^\/console\/reports\/(\w+)$/.exec(pathname)?.[1]);
+    const { page, ...entered } = (await parse(report, form, false)).entered;
+    return reportHref(report.view, entered).replace('/console', '');
+  };
+
+  routes.post('/saved-views', async (req, res) => {
+    const { name, address } = readForm(req.body, { name: text.max(80, 'Too long.'), address: text }).data;
+    if (!name || !address) throw new BadInput('Enter a name.');
+    await saveView(db, actorOf(res).id, { name, address: await savable(address) });
+    res.redirect(303, '/console/reports');
+  });
+  routes.post('/saved-views/delete', async (req, res) => {
+    await deleteView(db, actorOf(res).id, readForm(req.body, { name: text }).data.name ?? '');
+    res.redirect(303, '/console/reports');
+  });
 }

@@ -12,14 +12,27 @@ interface ChartProps extends ChartFigures {
   format: (value: number | string) => string;
 }
 
-/** A chart. The script draws it from the table below it, which can be read without scripts too. */
+/**
+ * A chart. The script draws it from the table below it, which can be read without scripts too. Without labels there is
+ * nothing to draw an axis of.
+ */
 export function Chart({ title, kind = 'bar', stacked = false, labels, series, format }: ChartProps) {
-  if (labels.length === 0) return null;
+  const caption = (
+    <figcaption>
+      <h2>{title}</h2>
+    </figcaption>
+  );
+  if (labels.length === 0) {
+    return (
+      <figure class="chart">
+        {caption}
+        <p class="empty">No data.</p>
+      </figure>
+    );
+  }
   return (
     <figure class="chart" data-chart={kind} data-stacked={String(stacked)}>
-      <figcaption>
-        <h2>{title}</h2>
-      </figcaption>
+      {caption}
       <details>
         <summary>
           Data<span class="unseen">: {title}</span>

@@ -1,6 +1,6 @@
 import type { AliasKind } from '../../store/aliases.ts';
 import { thingOf } from './links.ts';
-import { formatDay, formatInterval, parseMoment } from './time.ts';
+import { formatDay, formatDuration, formatInterval, parseMoment } from './time.ts';
 import { formatCount, IdLink, Moment, Named, Nothing } from './values.tsx';
 
 /** A column of a table or a view. */
@@ -18,15 +18,28 @@ const aliased: Record<string, AliasKind> = {
   ...{ doctor_id: 'doctor', doctor_oid: 'doctor', docid: 'doctor' },
 };
 
+/** What can have an alias in a column of this name. */
+export const aliasKindOf = (name: string): AliasKind | undefined => aliased[name];
+
 const isId = (name: string) => /(^|_)(id|oid|number|archive)$/.test(name);
-export const isAmount = ({ name, type }: TypedColumn) => type === 'numeric' && !isId(name);
+const isMeasure = (name: string) => /_(seconds|hours|share|callbacks)$|^quantity$/.test(name);
+export const isAmount = ({ name, type }: TypedColumn) =>
+  type === 'numeric' && !isId(name) && !isMeasure(name);
 
 /** Whether the digits of a column are to be compared, so that they stand on the right. */
 export const isNumeric = ({ name, type }: TypedColumn) =>
   ['numeric', 'bigint', 'integer', 'double precision', 'interval'].includes(type) && !isId(name);
 
+/** Whether the sum of a column says something. */
+export const isSummable = (column: TypedColumn) =>
+  (isAmount(column) || ['bigint', 'integer'].includes(column.type)) &&
+  !isId(column.name) &&
+  !/(^|_)(version|days|rate|value)(_|$)/.test(column.name);
+
 // Exact: the digits of a numeric are a text.
 const rupees = new Intl.NumberFormat('en-IN', { minimumFractionDigits: 2, maximumFractionDigits: 20 });
+
+const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
 
 export const formatAmountText = (value: string) =>
   /^-?\d+(\.\d+)?$/.test(value) ? rupees.format(value as never) : value;
@@ -37,7 +50,7 @@ export function FieldValue({ column, row }: { column: TypedColumn; row: Row }) {
   const value = row[name];
   if (value === null || value === undefined) return <Nothing />;
   if (value === '') return <span class="nothing">empty</span>;
-  const kind = aliased[name];
+  const kind = aliasKindOf(name);
   if (kind) return <Named kind={kind} id={value} />;
   const thing = thingOf(name, row);
   if (thing) return <a href={thing}>{value}</a>;
@@ -51,6 +64,10 @@ export function FieldValue({ column, row }: { column: TypedColumn; row: Row }) {
     );
   }
   if (isAmount(column)) return formatAmountText(value);
+  const unitMs = /_seconds$/.test(name) ? 1_000 : /_hours$/.test(name) ? 3_600_000 : undefined;
+  if (unitMs && isNumeric(column)) return formatDuration(Number(value) * unitMs);
+  if (/_share$/.test(name) && isNumeric(column)) return percent.format(Number(value));
+  if (type === 'numeric' && !isId(name)) return formatCount(value);
   if (type === 'bigint' || type === 'integer') return isId(name) ? value : formatCount(value);
   if (type === 'boolean') return value === 'true' ? 'yes' : 'no';
   if (type === 'date') return formatDay(value);

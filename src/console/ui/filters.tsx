@@ -1,5 +1,5 @@
 import type { AliasKind } from '../../store/aliases.ts';
-import { AliasField, Choice, Field, Submit } from './forms.tsx';
+import { AliasField, Choice, Field, Hidden, Submit } from './forms.tsx';
 
 /** A field of a filter; the ids of businesses, clinics and doctors are pick-lists. */
 export type FilterField = { name: string; label: string } & (
@@ -14,15 +14,18 @@ interface FiltersProps {
   /** The fields as entered, and their errors. */
   entered: Readonly<Record<string, string | undefined>>;
   faults?: Readonly<Record<string, string>>;
+  /** What else the address keeps. */
+  hidden?: Record<string, string | undefined>;
   /** Whether it is a line that opens. */
   folded?: boolean;
 }
 
 /** The filter of a list, in its page's address. */
-export function Filters({ action, fields, entered, faults = {}, folded = false }: FiltersProps) {
+export function Filters({ action, fields, entered, faults = {}, hidden = {}, folded = false }: FiltersProps) {
   const given = fields.filter(({ name }) => entered[name]);
   const form = (
     <form method="get" action={action} class={folded ? undefined : 'card'}>
+      <Hidden values={hidden} />
       <div class="fields">
         {fields.map((field) => (
           <FilterInput

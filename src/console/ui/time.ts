@@ -8,10 +8,12 @@ export function formatMoment(at: Date, timezone: string): string {
 export const formatLocal = (moment: number, timezone: string): string =>
   new Date(moment).toLocaleString('sv-SE', { timeZone: timezone }).replace(' ', 'T');
 
-/** A day, such as 2026-11-21, as formatMoment writes it: 21 Nov 2026. */
+/** A day, such as 2026-11-21, as formatMoment writes it: 21 Nov 2026; a month, such as 2026-11: Nov 2026. */
 export const formatDay = (day: string): string =>
-  /^\d{4}-\d\d-\d\d$/.test(day)
-    ? new Date(day).toLocaleDateString('en-GB', { timeZone: 'UTC', dateStyle: 'medium' })
+  /^\d{4}-\d\d(-\d\d)?$/.test(day)
+    ? new Date(day)
+        .toLocaleDateString('en-GB', { timeZone: 'UTC', dateStyle: 'medium' })
+        .slice(day.length === 7 ? 2 : 0)
     : day;
 
 /** A moment that PostgreSQL wrote, such as 2026-11-21 09:04:05.123+05:30; undefined for infinity. */
@@ -21,13 +23,19 @@ export function parseMoment(text: string): Date | undefined {
   return local ? new Date(`${local.replace(' ', 'T')}${hours}${minutes}`) : undefined;
 }
 
-/** An interval that PostgreSQL wrote, such as 1 day 02:03:04.5, in words. */
-export function formatInterval(text: string): string {
+/** An interval that PostgreSQL wrote, such as 1 day 02:03:04.5, in seconds; undefined for one of months. */
+export function parseInterval(text: string): number | undefined {
   const [, days = '0', sign = '', hours, minutes, seconds] =
     /^(?:(-?\d+) days? ?)?(?:(-?)(\d+):(\d\d):(\d\d(?:\.\d+)?))?$/.exec(text) ?? [];
-  if (hours === undefined && days === '0') return text;
+  if (hours === undefined && days === '0') return undefined;
   const time = (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60 + Number(seconds ?? 0);
-  const total = Number(days) * 86_400 + (sign ? -time : time);
+  return Number(days) * 86_400 + (sign ? -time : time);
+}
+
+/** An interval that PostgreSQL wrote, in words. */
+export function formatInterval(text: string): string {
+  const total = parseInterval(text);
+  if (total === undefined) return text;
   return total < 0 ? `−${formatDuration(-total * 1000)}` : formatDuration(total * 1000);
 }
 

@@ -3,8 +3,11 @@ import type { Response } from 'express';
 import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
-import { csvWriter } from '../../csv.ts';
-import { Busy } from '../errors.ts';
+import type { Aliases } from '../../store/aliases.ts';
+import { BadInput, Busy } from '../errors.ts';
+import type { TypedColumn } from '../ui/field-value.tsx';
+import { formatCount } from '../ui/values.tsx';
+import { type FormatName, formats } from './formats.ts';
 import type { RowsSummary } from './queries.ts';
 
 // Small, so that callbacks are handled in between.
@@ -24,20 +27,24 @@ export interface Download {
   summary: CompiledQuery<RowsSummary>;
   /** Logs the download, before the first row is sent. */
   record: (summary: RowsSummary) => Promise<void>;
-  columns: readonly string[];
-  /** Of the file. */
+  columns: readonly TypedColumn[];
+  format: FormatName;
+  aliases: Aliases | undefined;
+  /** Of the file, without its ending. */
   name: string;
   limits: DownloadLimits;
 }
 
 /**
- * Streams a query's rows as CSV, with a cursor that follows the speed of the client. An aborted download ends in
+ * Streams a query's rows, with a cursor that follows the speed of the client. An aborted download ends in
  * the middle of a chunked response, which the client notices. One snapshot contains what is logged and what is sent.
  *
- * @throws Busy where no connection is free; the database's error or LogUnavailable before anything was sent
+ * @throws Busy where no connection is free; BadInput where the format cannot hold the rows; the database's error or
+ *   LogUnavailable before anything was sent
  */
-export async function sendCsv(res: Response, pool: pg.Pool, download: Download): Promise<void> {
-  const { query, summary, record, columns, name, limits } = download;
+export async function sendDownload(res: Response, pool: pg.Pool, download: Download): Promise<void> {
+  const { query, summary, record, columns, aliases, name, limits } = download;
+  const { type, ending, mostRows, write } = formats[download.format];
   const client = await pool.connect().catch(() => {
     throw new Busy('The maximum number of downloads is running. Try again later.');
   });
@@ -46,11 +53,14 @@ export async function sendCsv(res: Response, pool: pg.Pool, download: Download):
   try {
     await client.query('begin isolation level repeatable read read only');
     const { rows: summaries } = await client.query<RowsSummary>(summary.sql, [...summary.parameters]);
+    if (mostRows && summaries[0]!.rows > mostRows) {
+      throw new BadInput(`An Excel file takes ${formatCount(mostRows)} rows. Download CSV, or fewer days.`);
+    }
     await record(summaries[0]!);
     const rows = client.query(new QueryStream(query.sql, [...query.parameters], { batchSize }));
-    res.setHeader('Content-Type', 'text/csv; charset=utf-8; header=present');
-    res.setHeader('Content-Disposition', `attachment; filename="${name}.csv"`);
-    await pipeline(rows, csvWriter(columns), res);
+    res.setHeader('Content-Type', type);
+    res.setHeader('Content-Disposition', `attachment; filename="${name}.${ending}"`);
+    await pipeline([rows, ...write(columns, aliases), res]);
     await client.query('commit');
   } catch (error) {
     broken = error as Error;
