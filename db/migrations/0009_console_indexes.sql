@@ -1,6 +1,6 @@
 -- no transaction
--- Deliveries in the order of arrival; and the receipts with a number, of a phone, and of a name. An index takes no long
--- text, and a long one must not fail.
+-- Deliveries in the order of arrival; the receipts with a number, of a phone, and of a name; and those that are due. An
+-- index takes no long text, and a long one must not fail.
 drop index concurrently if exists applied_deliveries_by_arrival;
 create index concurrently applied_deliveries_by_arrival on applied_deliveries (received_at, id);
 drop index concurrently if exists receipts_number;
@@ -9,3 +9,6 @@ drop index concurrently if exists receipts_phone;
 create index concurrently receipts_phone on receipts (phone_key(mobile));
 drop index concurrently if exists receipts_name;
 create index concurrently receipts_name on receipts (lower(left(name, 100)) text_pattern_ops);
+drop index concurrently if exists receipts_due;
+create index concurrently receipts_due on receipts (reporting.day(coalesce(created_at, event_time)), business_id)
+  include (created_at, event_time, amount_due, net_amount, amount_paid) where amount_due > 0 and deleted_at is null;
