@@ -58,6 +58,7 @@ try {
     PORT: '0',
     DATABASE_URL: server.url,
     ADMIN_TOKEN: adminToken,
+    SIGNING_KEYS: 'bench-signing-key',
   });
   try {
     const signIn = await fetch(`${receiver.url}/console/sign-in`, {
