@@ -18,7 +18,7 @@ export const mostIds = 500;
 const newest = (table: 'receipts' | 'appointments', doctor: 'doctor_oid' | 'doctor_id') => sql`
   select clinic_id, doctor from unnest(array${businesses}) as business cross join lateral (
     select clinic_id, ${sql.ref(doctor)} as doctor from ${sql.table(table)} t where t.business_id = business
-    order by reporting.day(coalesce(created_at, event_time)) desc limit 5000
+    order by reporting.day(coalesce(created_at, event_time)) desc limit 200
   ) newest`;
 
 /** The ids of businesses, and of clinics and doctors in recent data, and all that have an alias. */

@@ -4,7 +4,7 @@ import type { Routes } from '../guard.ts';
 import { actorOf } from '../record-access.ts';
 import { readRejected } from '../rejections/queries.ts';
 import { isTimeout } from '../store.ts';
-import { sendPage } from '../ui/page.tsx';
+import { beginPage, sendPage } from '../ui/page.tsx';
 import { cached } from './cached.ts';
 import { Fresh, TestResult } from './fresh.tsx';
 import { Overview } from './pages.tsx';
@@ -26,8 +26,11 @@ export function addOverview(routes: Routes, dependencies: RouteDependencies): vo
   const names = families.map(({ name }) => name);
   const readSilent = cached(() => readSilences(db));
   routes.get('/', async (req, res) => {
+    const fresh = await isFresh(db);
+    const page = { title: 'Overview', section: 'overview', charts: !fresh } as const;
+    beginPage(res, page);
     const since = new Date(Date.now() - hourMs);
-    const [checks, backlog, arrivals, days, silences, latency, rejected, fresh] = await Promise.all([
+    const [checks, backlog, arrivals, days, silences, latency, rejected] = await Promise.all([
       readiness(),
       unlessTimeout(readBacklog(db)),
       unlessTimeout(readArrivals(db)),
@@ -35,14 +38,13 @@ export function addOverview(routes: Routes, dependencies: RouteDependencies): vo
       readSilent(),
       unlessTimeout(readLatency(db)),
       unlessTimeout(readRejected(db, { from: since })),
-      isFresh(db),
     ]);
     const figures = {
       ...{ readiness: checks, families: names, backlog, arrivals, days, silences, latency, rejected, since },
       open: receiver.checks.length === 0,
       setup: fresh && <Fresh receiver={receiver} origin={`${req.protocol}://${req.host}`} />,
     };
-    sendPage(res, { title: 'Overview', section: 'overview', charts: !fresh }, <Overview {...figures} />);
+    sendPage(res, page, <Overview {...figures} />);
   });
 
   routes.post('/test-callback', async (_req, res) => {

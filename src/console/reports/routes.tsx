@@ -6,7 +6,7 @@ import { readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { isTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
-import { sendPage } from '../ui/page.tsx';
+import { beginPage, sendPage } from '../ui/page.tsx';
 import { sendDownload } from './download.ts';
 import { pageRows, readReportForm, reportHref } from './form.ts';
 import { type FormatName, formatNames } from './formats.ts';
@@ -63,6 +63,8 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
     const { filter, columns, shown, from } = parsed;
     const { sort, page = 1 } = filter;
     const ofAnyAge = queries.fromView(report, columns, { ...filter, age: undefined });
+    const options = { title: report.title, section, back: true, charts: true } as const;
+    if (!revealed) beginPage(res, options);
     const selection = { sort, limit: pageRows + 1, offset: (page - 1) * pageRows };
     const [{ rows: found }, totals, figures, ages] = await Promise.all([
       queries.queryRows(report, shown, from, selection).execute(db),
@@ -78,7 +80,6 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
       const logged = { report: report.view, ...filter };
       await record({ actor: actorOf(res), action: 'reveal', patients, filter: logged, rows: rows.length });
     }
-    const options = { title: report.title, section, back: true, charts: true } as const;
     const more = found.length > pageRows;
     sendPage(res, options, <ReportPage {...{ ...parsed, rows, more, totals, figures, ages, revealed }} />);
   };

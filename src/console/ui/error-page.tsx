@@ -2,7 +2,7 @@ import type { Response } from 'express';
 import { ErasureDelayed } from '../../privacy/erasure-lock.ts';
 import { BadInput, Busy, Forbidden, LogUnavailable, MissingRole, NotFound } from '../errors.ts';
 import { isTimeout } from '../store.ts';
-import { sendBarePage, sendPage } from './page.tsx';
+import { isBegun, sendBarePage, sendPage } from './page.tsx';
 
 interface Kind {
   matches: (error: unknown) => boolean;
@@ -53,13 +53,18 @@ const kinds: Kind[] = [
  * @returns the status
  */
 export function sendError(res: Response, error: unknown): number {
-  if (res.headersSent) {
+  if (res.headersSent && !isBegun(res)) {
     res.destroy();
     return 500;
   }
   const kind = kinds.find(({ matches }) => matches(error))!;
   const { status, title, text = (error as Error).message } = kind;
-  const content = <p>{text}</p>;
+  const content = (
+    <>
+      {isBegun(res) && <h2>{title}</h2>}
+      <p>{text}</p>
+    </>
+  );
   if (res.locals.visit) sendPage(res, { title, status }, content);
   else sendBarePage(res, status, title, kind.forAll && content);
   return status;

@@ -33,13 +33,53 @@ export interface PageOptions {
   query?: string;
 }
 
-/** Sends a page of the console to a signed-in user. */
+/**
+ * Sends a page of the console to a signed-in user; of a page that was begun, the rest. A status has no effect then.
+ */
 export function sendPage(res: Response, options: PageOptions, children: ComponentChildren): void {
-  const visit = res.locals.visit as Visit;
-  const { title, section, back = false, charts = false, status = 200, query } = options;
-  sendHtml(
-    res,
-    status,
+  const { rest, visit } = res.locals as PageLocals;
+  if (rest === undefined) {
+    sendHtml(res, options.status ?? 200, <Page visit={visit} options={options} children={children} />);
+  } else {
+    const content = <VisitContext.Provider value={visit}>{children}</VisitContext.Provider>;
+    res.end(renderToString(content) + rest);
+  }
+}
+
+/** Sends a page up to its title, before its content is read: the browser shows it meanwhile. */
+export function beginPage(res: Response, options: PageOptions): void {
+  const locals = res.locals as PageLocals;
+  const place = '<!---->';
+  const page = renderToString(
+    <Page
+      visit={locals.visit}
+      options={options}
+      children={<span dangerouslySetInnerHTML={{ __html: place }} />}
+    />,
+  );
+  const [begin, rest] = page.split(`<span>${place}</span>`);
+  locals.rest = rest;
+  res.type('html').write(`<!doctype html>${begin}`);
+}
+
+interface PageLocals {
+  visit: Visit;
+  /** Of a page that was begun: what follows its content. */
+  rest?: string | undefined;
+}
+
+/** Whether only the content of a page is missing. */
+export const isBegun = (res: Response): boolean => (res.locals as PageLocals).rest !== undefined;
+
+interface PageProps {
+  visit: Visit;
+  options: PageOptions;
+  children: ComponentChildren;
+}
+
+function Page({ visit, options, children }: PageProps) {
+  const { title, section, back = false, charts = false, query } = options;
+  return (
     <VisitContext.Provider value={visit}>
       <Document title={title} inside charts={charts}>
         <a class="skip" href="#main">
@@ -80,7 +120,7 @@ export function sendPage(res: Response, options: PageOptions, children: Componen
           <p>Times are in {visit.timezone}.</p>
         </footer>
       </Document>
-    </VisitContext.Provider>,
+    </VisitContext.Provider>
   );
 }
 
