@@ -7,7 +7,7 @@ import { createLog } from '../src/log.ts';
 import { startEmbeddedPostgres } from '../src/store/embedded/index.ts';
 import { openBrowser, signIn } from '../test/console/browser.ts';
 import { makeUp } from '../test/console/made-up.ts';
-import { createDatabase } from '../test/support/database.ts';
+import { createDatabase, createTemplate } from '../test/support/database.ts';
 import { startTestService } from '../test/support/service.ts';
 
 const adminToken = 'made-up-admin-token';
@@ -40,6 +40,7 @@ async function takeAll(browser: Browser, url: string, failed: string): Promise<v
 const home = mkdtempSync(join(tmpdir(), 'receiver-screenshots-'));
 const server = await startEmbeddedPostgres(home, createLog('error'), ['fsync=off']);
 process.env.TEST_POSTGRES_URL = server.url;
+await createTemplate();
 const database = await createDatabase();
 const { failed } = await makeUp(database, 31, 240);
 const service = await startTestService({ databaseUrl: database.url, adminToken });

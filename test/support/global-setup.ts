@@ -4,23 +4,32 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../src/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
+import { createTemplate } from './database.ts';
 import { findProgram, installMissingPrograms } from './programs.ts';
 
 declare global {
   var stopTestDatabase: (() => Promise<void>) | undefined;
 }
 
-/** Starts one PostgreSQL for the run, in which each test file creates its databases, and installs programs that the tests run. */
+/**
+ * Starts one PostgreSQL for the run, in which each test file creates its databases as copies of a template, and installs
+ * programs that the tests run.
+ */
 export default async function setup(): Promise<void> {
   installMissingPrograms();
   process.env.TEST_REDIS_SERVER = findProgram('redis-server');
-  if (process.env.TEST_POSTGRES_URL) return;
+  const stopServer = process.env.TEST_POSTGRES_URL ? undefined : await startServer();
+  const dropTemplate = await createTemplate();
+  globalThis.stopTestDatabase = stopServer ?? dropTemplate;
+}
+
+async function startServer(): Promise<() => Promise<void>> {
   // Faster, but not crash-safe: tests of crashes start their own servers.
   const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300'];
   const folder = mkdtempSync(join(tmpdir(), 'receiver-test-'));
   const server = await startEmbeddedPostgres(folder, createLog('error'), settings);
   process.env.TEST_POSTGRES_URL = server.url;
-  globalThis.stopTestDatabase = async () => {
+  return async () => {
     await server.stop();
     await rm(folder, { recursive: true, force: true });
   };
