@@ -41,7 +41,11 @@ it('says what to do about a channel that fails, and ends with 1; secrets are not
     1,
   ]);
   mail.unknown = 'b@clinic.test';
-  const away = { ...both(), ALERT_WEBHOOK_URL: `http://127.0.0.1:${await freePort()}/secret`, SMTP_URL: mail.url };
+  const away = {
+    ...both(),
+    ALERT_WEBHOOK_URL: `http://127.0.0.1:${await freePort()}/secret`,
+    SMTP_URL: mail.url,
+  };
   expect(await run(away)).toEqual([
     'webhook: ECONNREFUSED. Check the address in ALERT_WEBHOOK_URL, and whether this machine may connect to it.\n' +
       'e-mail: 1 of 2 recipients rejected. Check ALERT_EMAIL_TO and ALERT_EMAIL_FROM: the server rejects an address.\n',
