@@ -28,13 +28,15 @@ export function openChannels({ webhookUrl, email }: Config['alerts']): Channel[]
   return [...(webhookUrl ? [webhook(webhookUrl)] : []), ...(email ? [mail(email)] : [])];
 }
 
-const unreachable = (variable: string) =>
-  `Check the address in ${variable}, and whether this machine may connect to it`;
+function withTimeLimit(signal: AbortSignal | undefined): AbortSignal {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  return signal ? AbortSignal.any([signal, timeout]) : timeout;
+}
 
 /** The code of a failed connection: a message could repeat the address. */
 function codeOf(error: unknown): string {
   const { code, name, cause } = error as { code?: string; name?: string; cause?: { code?: string } };
-  if (name === 'TimeoutError') return `no response within ${timeoutMs / 1000} s`;
+  if (name === 'TimeoutError' || code === 'EABORT') return `no response within ${timeoutMs / 1000} s`;
   return code ?? cause?.code ?? name ?? 'unknown error';
 }
 
@@ -45,17 +47,19 @@ function webhook(url: string): Channel {
     send: async ({ text }, signal) => {
       // Slack reads <…> as a link or a mention.
       const escaped = text.replace(/[&<>]/g, (sign) => ({ '&': '&amp;', '<': '&lt;' })[sign] ?? '&gt;');
-      const timeout = AbortSignal.timeout(timeoutMs);
       const response = await fetch(url, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json' },
         body: JSON.stringify({ text: escaped }),
         // Another host must not get the message.
         redirect: 'manual',
-        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+        signal: withTimeLimit(signal),
       }).catch((error) => {
         signal?.throwIfAborted();
-        throw new NotSent(codeOf(error), unreachable('ALERT_WEBHOOK_URL'));
+        throw new NotSent(
+          codeOf(error),
+          'Check the address in ALERT_WEBHOOK_URL, and whether this machine may connect to it',
+        );
       });
       await response.body?.cancel();
       if (response.ok) return undefined;
@@ -73,27 +77,25 @@ const mailAdvice: Record<string, string> = {
   ENOAUTH: 'Check the user and the password in SMTP_URL',
   EENVELOPE: 'Check ALERT_EMAIL_TO and ALERT_EMAIL_FROM: the server rejects an address',
   EMESSAGE: 'Check ALERT_EMAIL_FROM: the server rejects the message',
-  ETLS: 'The server has no TLS that this machine trusts: check the port in SMTP_URL, and smtps:// instead of smtp://',
 };
+
+const otherMailAdvice =
+  'Check host and port in SMTP_URL (smtps:// for 465, smtp:// for others), whether this machine may connect, and whether ' +
+  'it trusts the certificate (NODE_EXTRA_CA_CERTS). Without TLS no password is sent';
 
 /** Loads nodemailer with the first message. */
 function mail({ smtpUrl, to, from }: NonNullable<Config['alerts']['email']>): Channel {
   const { hostname, password } = new URL(smtpUrl);
   // Only to this machine may a password go without TLS.
   const requireTLS = password !== '' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
-  const limits = {
-    connectionTimeout: timeoutMs,
-    greetingTimeout: timeoutMs,
-    socketTimeout: timeoutMs,
-    dnsTimeout: timeoutMs,
-  };
   return {
     name: 'e-mail',
     send: async ({ title, text }, signal) => {
       const { createTransport } = await import('nodemailer');
-      const transport = createTransport({ url: smtpUrl, requireTLS, ...limits });
+      const transport = createTransport({ url: smtpUrl, requireTLS });
       try {
-        const { rejected } = await transport.sendMail({ to: [...to], from, subject: title, text, signal });
+        const mail = { to: [...to], from, subject: title, text, signal: withTimeLimit(signal) };
+        const { rejected } = await transport.sendMail(mail);
         if (rejected.length === 0) return undefined;
         return new NotSent(`${rejected.length} of ${to.length} recipients rejected`, mailAdvice.EENVELOPE!);
       } catch (error) {
@@ -101,7 +103,7 @@ function mail({ smtpUrl, to, from }: NonNullable<Config['alerts']['email']>): Ch
         const { responseCode } = error as { responseCode?: number };
         const code = codeOf(error);
         const status = responseCode === undefined ? '' : `, status ${responseCode}`;
-        throw new NotSent(`${code}${status}`, mailAdvice[code] ?? unreachable('SMTP_URL'));
+        throw new NotSent(`${code}${status}`, mailAdvice[code] ?? otherMailAdvice);
       } finally {
         transport.close();
       }

@@ -15,6 +15,7 @@ const unlock = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call(
  * @param key of Redis, with its prefix
  */
 export function outageStore(redis: Redis | Cluster | undefined, key: string): AlertStore {
+  /** What this process saw last: a Redis that was away may have lost it. */
   let known: readonly Alert[] = [];
   /** Whether Redis has not got what is known. */
   let isAhead = false;
@@ -26,15 +27,11 @@ export function outageStore(redis: Redis | Cluster | undefined, key: string): Al
       if (locked === null) return; // another worker has it
       try {
         const text = locked && (await redis!.get(key).catch(() => undefined));
-        if (text) known = JSON.parse(text);
-        else if (text === null && !isAhead) known = [];
+        if (text && !isAhead) known = JSON.parse(text);
         const save = async (alerts: readonly Alert[]) => {
           known = alerts;
-          const saved = alerts.length === 0 ? redis?.del(key) : redis?.set(key, JSON.stringify(alerts));
-          isAhead = await (saved ?? Promise.reject()).then(
-            () => false,
-            () => true,
-          );
+          const saved = await redis?.set(key, JSON.stringify(alerts)).catch(() => undefined);
+          isAhead = saved === undefined;
         };
         await run({ alerts: known, now: Date.now(), save });
       } finally {

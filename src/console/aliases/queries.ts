@@ -14,21 +14,22 @@ export interface KnownId {
 
 export const mostIds = 500;
 
-/** Of the newest receipts and appointments only: the time does not grow with the tables. */
+/** The newest rows of a table, of each business equally many: so that the time does not grow with the table. */
 const newest = (table: 'receipts' | 'appointments', doctor: 'doctor_oid' | 'doctor_id') => sql`
-  select clinic_id, doctor from unnest(array${businesses}) as business cross join lateral (
+  select clinic_id, doctor from senders cross join lateral (
     select clinic_id, ${sql.ref(doctor)} as doctor from ${sql.table(table)} t where t.business_id = business
-    order by reporting.day(coalesce(created_at, event_time)) desc limit 200
+    order by reporting.day(coalesce(created_at, event_time)) desc
+    limit (select 10000 / greatest(1, count(*)) from senders)
   ) newest`;
 
 /** The ids of businesses, and of clinics and doctors in recent data, and all that have an alias. */
 export async function readKnownIds(db: Kysely<Tables>, { kind, text }: IdFilter): Promise<KnownId[]> {
   const pattern = text && `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
   const { rows } = await sql<KnownId>`
-    with recent as materialized (
+    with senders as materialized (select unnest(array${businesses}) as business), recent as materialized (
       ${newest('receipts', 'doctor_oid')} union all ${newest('appointments', 'doctor_id')}
     ), known as (
-      select 'business' as kind, unnest(array${businesses}) as id
+      select 'business' as kind, business as id from senders
       union select 'clinic', clinic_id from recent
       union select 'doctor', doctor from recent
     )
