@@ -6,6 +6,7 @@ import pg from 'pg';
 import { createLog } from '../../src/log.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
+import { copyCluster } from '../support/cluster.ts';
 import { spawnService, type TestProcess } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { setSynchronous, startPrimary, startStandby, type TestServer } from '../support/standby.ts';
@@ -192,6 +193,7 @@ interface DeploymentDatabase {
 
 async function startDatabase(folder: string, withStandby: boolean): Promise<DeploymentDatabase> {
   if (!withStandby) {
+    copyCluster(folder);
     return { ...(await startEmbeddedPostgres(folder, createLog('silent'), settings)), home: folder };
   }
   const primary = await startPrimary(settings);

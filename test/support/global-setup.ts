@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../src/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
+import { copyCluster, prepareCluster } from './cluster.ts';
 import { createTemplate } from './database.ts';
 import { findProgram, installMissingPrograms } from './programs.ts';
 
@@ -26,11 +27,15 @@ export default async function setup(): Promise<void> {
 async function startServer(): Promise<() => Promise<void>> {
   // Faster, but not crash-safe: tests of crashes start their own servers.
   const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300'];
-  const folder = mkdtempSync(join(tmpdir(), 'receiver-test-'));
-  const server = await startEmbeddedPostgres(folder, createLog('error'), settings);
+  const [prepared, folder] = ['cluster', 'test'].map((name) =>
+    mkdtempSync(join(tmpdir(), `receiver-${name}-`)),
+  );
+  await prepareCluster(prepared!);
+  copyCluster(folder!);
+  const server = await startEmbeddedPostgres(folder!, createLog('error'), settings);
   process.env.TEST_POSTGRES_URL = server.url;
   return async () => {
     await server.stop();
-    await rm(folder, { recursive: true, force: true });
+    for (const each of [folder!, prepared!]) await rm(each, { recursive: true, force: true });
   };
 }

@@ -15,6 +15,7 @@ import {
   spawnServer,
 } from '../../src/store/embedded/server-process.ts';
 import { withClient } from '../../src/store/pool.ts';
+import { copyCluster } from './cluster.ts';
 import { until } from './until.ts';
 
 /** A PostgreSQL server of one test, which is not restarted automatically. */
@@ -42,7 +43,9 @@ export interface Standby extends TestServer {
 
 /** Starts an empty server for standbys; its database is `receiver`. */
 export async function startPrimary(settings: string[] = []): Promise<TestServer> {
-  const place = findPlace(mkdtempSync(join(tmpdir(), 'receiver-primary-')));
+  const folder = mkdtempSync(join(tmpdir(), 'receiver-primary-'));
+  copyCluster(folder);
+  const place = findPlace(folder);
   const bin = await provideBinaries(place.home);
   const cluster = await provideCluster(place, bin);
   const primary = await startServer(place, cluster, bin, settings);
