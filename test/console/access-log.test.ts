@@ -107,7 +107,7 @@ const acts: Act[] = [
       patients: ['p2'],
       filter: {
         ...{ report: 'consent_forms', ...days, business: consentFormCallback().business_id },
-        personal: true,
+        ...{ format: 'csv', personal: true },
       },
       rows: 1,
     }),
@@ -119,7 +119,7 @@ const acts: Act[] = [
     entry: () => ({
       action: 'download',
       patients: [],
-      filter: { report: 'deliveries', ...days, personal: false },
+      filter: { report: 'deliveries', ...days, format: 'csv', personal: false },
       rows: 4,
     }),
   },

@@ -102,10 +102,9 @@ export function ReportPage(props: ReportProps) {
   );
 }
 
-function ReportFilters({ report, columns, entered, filter }: ReportProps) {
+function ReportFilters({ report, columns, entered, filter, range }: ReportProps) {
   const has = filtersOf(columns);
   const action = `/console/reports/${report.view}`;
-  const { sort, range } = entered;
   const fields: (FilterField | false)[] = [
     has.day !== undefined && { name: 'from', label: 'From', kind: 'date' },
     has.day !== undefined && { name: 'to', label: 'To', kind: 'date' },
@@ -129,7 +128,7 @@ function ReportFilters({ report, columns, entered, filter }: ReportProps) {
             <a
               key={name}
               href={reportHref(report.view, { ...entered, from: '', to: '', page: '', range: name })}
-              aria-current={name === filter.range ? 'true' : undefined}
+              aria-current={name === range ? 'true' : undefined}
             >
               {name === 'all' ? 'all days' : name.replaceAll('_', ' ')}
             </a>
@@ -146,7 +145,7 @@ function ReportFilters({ report, columns, entered, filter }: ReportProps) {
         action={action}
         fields={fields.filter((field) => field !== false)}
         entered={entered}
-        hidden={{ sort, range }}
+        hidden={{ sort: entered.sort, range: entered.range }}
       />
     </>
   );
