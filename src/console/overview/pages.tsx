@@ -5,8 +5,8 @@ import { countLimit } from '../frame.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
 import { Table } from '../ui/table.tsx';
-import { formatDuration } from '../ui/time.ts';
-import { Ago, formatAmount, formatCount, Moment } from '../ui/values.tsx';
+import { formatDay, formatDuration } from '../ui/time.ts';
+import { Ago, formatAmount, formatCount, Moment, Named } from '../ui/values.tsx';
 import type { CachedResult } from './cached.ts';
 import type { Arrivals, Backlog, Day, Silent } from './queries.ts';
 
@@ -121,7 +121,9 @@ function Silences({ result }: { result: CachedResult<Silent[]> }) {
           {
             head: 'Business',
             cell: ({ business }) => (
-              <a href={`/console/deliveries?business=${encodeURIComponent(business)}`}>{business}</a>
+              <a href={`/console/deliveries?business=${encodeURIComponent(business)}`}>
+                <Named kind="business" id={business} />
+              </a>
             ),
           },
           { head: 'Family', cell: ({ family }) => family.replaceAll('_', ' ') },
@@ -170,7 +172,7 @@ function Days({ days }: { days: readonly Day[] }) {
     <Chart
       title="Net amount and amount due of each day’s receipts, in rupees"
       kind="line"
-      labels={days.map(({ day }) => day)}
+      labels={days.map(({ day }) => formatDay(day))}
       series={[
         { name: 'net amount', values: days.map(({ net }) => net) },
         { name: 'amount due', values: days.map(({ due }) => due) },

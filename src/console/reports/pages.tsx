@@ -1,4 +1,6 @@
+import { useContext } from 'preact/hooks';
 import { Chart, type ChartFigures } from '../ui/chart.tsx';
+import { VisitContext } from '../ui/context.ts';
 import { FieldValue, formatAmountText, isNumeric } from '../ui/field-value.tsx';
 import { type FilterField, Filters } from '../ui/filters.tsx';
 import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
@@ -75,6 +77,8 @@ export interface ReportProps extends ReportForm {
 export function ReportPage(props: ReportProps) {
   const { report, columns, entered, totals, figures, revealed } = props;
   const { view, about, chart } = report;
+  const { aliases } = useContext(VisitContext);
+  const known = chart?.ids && aliases?.[chart.ids];
   return (
     <>
       <p>{about}</p>
@@ -84,6 +88,7 @@ export function ReportPage(props: ReportProps) {
         <Chart
           {...chart}
           {...figures}
+          labels={figures.labels.map((label) => known?.get(label) ?? label)}
           title={chart.title.replace(/\bday\b/, figures.unit ?? 'day')}
           format={chart.amounts ? formatAmount : formatCount}
         />
