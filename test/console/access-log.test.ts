@@ -124,7 +124,7 @@ const acts: Act[] = [
       patients: ['p2'],
       filter: {
         ...{ report: 'consent_forms', ...days, business: consentFormCallback().business_id },
-        personal: true,
+        ...{ format: 'csv', personal: true },
       },
       rows: 1,
     }),
@@ -136,7 +136,7 @@ const acts: Act[] = [
     entry: () => ({
       action: 'download',
       patients: [],
-      filter: { report: 'deliveries', ...days, personal: false },
+      filter: { report: 'deliveries', ...days, format: 'csv', personal: false },
       rows: 4,
     }),
   },

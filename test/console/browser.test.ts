@@ -139,6 +139,105 @@ it('a report is filtered and downloaded', async () => {
   expect(lines.length).toBe((expected!.n as number) + 1);
 });
 
+/** What a chart draws, as the library has it. */
+const chartOf = (name: string) =>
+  page.getByRole('img', { name: `Chart: ${name}` }).evaluate((canvas) => {
+    const { Chart } = window as unknown as { Chart: typeof import('chart.js').Chart };
+    const { config, data, scales } = Chart.getChart(canvas as HTMLCanvasElement)!;
+    return {
+      type: (config as { type: string }).type,
+      labels: data.labels as string[],
+      series: data.datasets.map(({ label, data: values, ...style }) => ({ label, values, style })),
+      amounts: { min: scales.y!.min, ticks: scales.y!.ticks.map(({ value, label }) => ({ value, label })) },
+    };
+  });
+
+it('a chart has a bar for every day, from zero, also without rows', async () => {
+  await go('/reports/appointments_daily?from=2020-01-01&to=2020-01-07');
+  const empty = await chartOf('Appointments per day by what became of them');
+  expect(empty).toMatchObject({ type: 'bar', amounts: { min: 0 } });
+  expect(empty.labels).toEqual(['1', '2', '3', '4', '5', '6', '7'].map((day) => `${day} Jan 2020`));
+  expect(empty.series.every(({ values }) => values.every((value) => value === 0))).toBe(true);
+  await page.getByText('No matching rows.').waitFor();
+
+  const [day] = await database.rows(`select (max(day) + 2)::text as after from reporting.receipts`);
+  await go(`/reports/deliveries?range=last_365_days&to=&business=nobody`);
+  expect((await chartOf('Callbacks per month')).labels).toHaveLength(13);
+  await go(`/reports/receipts?to=${day!.after}`);
+  const amounts = await chartOf('Amounts per day, in rupees');
+  expect(amounts.series.map(({ values }) => values.slice(-2))).toEqual([
+    [0, 0],
+    [0, 0],
+    [0, 0],
+  ]);
+  for (const { style } of amounts.series) {
+    expect(style).toMatchObject({ tension: 0 });
+    expect(style).not.toHaveProperty('cubicInterpolationMode');
+  }
+  for (const { value, label } of amounts.amounts.ticks) expect(label).toBe(value.toLocaleString('en-IN'));
+});
+
+it('the table is sorted by the head of a column, by keyboard, and the address has it', async () => {
+  await go('/reports/receipts_daily?range=last_30_days');
+  const amounts = () =>
+    page.locator('main section[aria-label="Receipts per day"] tbody td:nth-child(9)').allTextContents();
+  const head = page.getByRole('columnheader', { name: /^paid amount/ });
+  for (const order of ['ascending', 'descending']) {
+    await head.getByRole('link').focus();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(order === 'ascending' ? /sort=paid_amount/ : /sort=-paid_amount/);
+    expect(await head.getAttribute('aria-sort')).toBe(order);
+    const numbers = (await amounts()).map((text) => Number(text.replaceAll(',', '')));
+    expect(numbers.length).toBeGreaterThan(20);
+    expect(numbers).toEqual(numbers.toSorted((a, b) => (order === 'ascending' ? a - b : b - a)));
+  }
+  expect(page.url()).toContain('range=last_30_days');
+  expect((await amounts()).every((text) => /\d\.\d\d$/.test(text))).toBe(true);
+});
+
+it('yesterday’s takings of a clinic, and a month as an Excel file, are a few clicks away; a page is saved', async () => {
+  await go('');
+  await page.getByRole('link', { name: 'Reports', exact: true }).click();
+  await page.getByRole('link', { name: 'Takings of yesterday' }).click();
+  const [clinic] = await database.rows(
+    'select clinic_id as id from reporting.receipts where day = reporting.today() - 1 limit 1',
+  );
+  await page.getByLabel('Clinic').fill(clinic!.id as string);
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  await page.waitForURL(/range=yesterday.*clinic=/);
+  const [sum] = await database.rows(
+    `select to_char(coalesce(sum(paid_amount), 0), 'FM9999990.00') as paid, count(*)::int as n from reporting.receipts_daily
+     where day = reporting.today() - 1 and clinic_id = '${clinic!.id}'`,
+  );
+  expect(sum!.n).toBeGreaterThan(0);
+  const total = page.locator('tfoot td').nth(7);
+  expect((await total.textContent())!.replaceAll(',', '')).toBe(sum!.paid);
+
+  await page.getByText('Save this page').click();
+  await page.getByLabel('Name').fill('My clinic yesterday');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('link', { name: 'My clinic yesterday' }).click();
+  await page.waitForURL(/range=yesterday&clinic=/);
+
+  await go('/reports');
+  await page.getByRole('link', { name: 'Receipts of last month' }).click();
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download Excel', exact: true }).click();
+  expect((await downloading).suggestedFilename()).toMatch(/^receipts_\d{4}-\d\d-01_\d{4}-\d\d-\d\d\.xlsx$/);
+});
+
+it('dues older than 90 days, and their totals per phone, are two clicks away', async () => {
+  await go('/reports');
+  await page.getByRole('link', { name: 'Dues older than 90 days' }).click();
+  await heading('Outstanding receipts');
+  expect(await page.getByLabel('Age in days').inputValue()).toBe('over_90');
+  await page.getByRole('link', { name: '0 to 7 days' }).click();
+  await page.waitForURL(/age=0_to_7/);
+  await page.getByRole('link', { name: 'Totals per phone' }).click();
+  await heading('Outstanding by phone');
+  expect(await page.locator('thead').allTextContents()).not.toContain('mobile');
+});
+
 it('a state of the queue links to its jobs, and a job to its delivery', async () => {
   await go('/queue');
   await page.getByRole('link', { name: 'delayed' }).click();
@@ -173,6 +272,11 @@ const pages = async () => {
     `/quarantine/${body!.id}`,
     '/reports',
     '/reports/receipts_daily',
+    '/reports/receipts?sort=-net_amount',
+    '/reports/outstanding_receipts',
+    '/reports/outstanding_by_phone',
+    '/reports/receipts_as_of',
+    '/reports/appointments?from=2020-01-01&to=2020-01-07',
     '/reports/silence',
     '/queue',
     '/queue/delayed',

@@ -1,9 +1,14 @@
 import { connect } from 'node:net';
-import { PassThrough } from 'node:stream';
-import { text } from 'node:stream/consumers';
+import { PassThrough, Readable } from 'node:stream';
+import { buffer, text } from 'node:stream/consumers';
 import fc from 'fast-check';
+import { strFromU8, unzipSync } from 'fflate';
+import { readReportForm } from '../../src/console/reports/form.ts';
+import { formatNames } from '../../src/console/reports/formats.ts';
 import { isPersonal, readColumns } from '../../src/console/reports/queries.ts';
 import { reports } from '../../src/console/reports/reports.ts';
+import { xlsxWriter } from '../../src/console/reports/xlsx.ts';
+import { isSummable } from '../../src/console/ui/field-value.tsx';
 import { csvWriter } from '../../src/csv.ts';
 import { families } from '../../src/families/index.ts';
 import { paths, receiptCallback, samples } from '../support/callbacks.ts';
@@ -12,7 +17,7 @@ import { apply, clear } from '../support/deliveries.ts';
 import { post } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { useConsole } from './use-console.ts';
-import { adminToken, signInTo } from './visitor.ts';
+import { adminToken, signInTo, visitAs } from './visitor.ts';
 
 const { database, service, visitor, logged, startAnother } = useConsole();
 beforeEach(() => clear(database));
@@ -153,6 +158,8 @@ it('personal data is shown and downloaded only by a posted form, and logged', as
   for (const { view } of reports) {
     expect(await visitor.read(`/reports/${view}`)).not.toContain(canary);
     expect(await visitor.read(`/reports/${view}/csv`)).not.toContain(canary);
+    expect(await visitor.read(`/reports/${view}/spreadsheet`)).not.toContain(canary);
+    expect(JSON.stringify(await readXlsx(await visitor.get(`/reports/${view}/xlsx`)))).not.toContain(canary);
   }
   for (const { view } of personal) {
     logged.length = 0;
@@ -219,6 +226,395 @@ it('a download of many rows is streamed: it begins before they have all been rea
   await reader.cancel();
   const whole = await (await visitor.get('/reports/review_requests/csv')).text();
   expect(parseCsv(whole)).toHaveLength(20_001);
+});
+
+/** The cells of the only sheet of an Excel file; empty ones are undefined. */
+async function readXlsx(response: Response) {
+  const files = unzipSync(new Uint8Array(await response.arrayBuffer()));
+  const part = (name: string) => strFromU8(files[name]!);
+  const sheet = part('xl/worksheets/sheet1.xml');
+  const codes = [...part('xl/styles.xml').matchAll(/formatCode="([^"]+)"/g)].map(([, code]) => code);
+  const plain = (xml: string) => xml.replace(/&lt;/g, '<').replace(/&gt;/g, '>').replace(/&amp;/g, '&');
+  const cellOf = ([, style, content]: RegExpMatchArray) => {
+    const text = /<t [^>]*>([\s\S]*)<\/t>/.exec(content ?? '')?.[1];
+    const value = text === undefined ? Number(/<v>(.*)<\/v>/.exec(content!)![1]) : plain(text);
+    return { value, format: codes[Number(style) - 2] };
+  };
+  const rows = [...sheet.matchAll(/<row>([\s\S]*?)<\/row>/g)].map(([, row]) =>
+    [...row!.matchAll(/<c\/>|<c(?: s="(\d+)")?[^/>]*>([\s\S]*?)<\/c>/g)].map((cell) =>
+      cell[0] === '<c/>' ? undefined : cellOf(cell),
+    ),
+  );
+  return { rows, sheet };
+}
+
+const fillReceipts = (columns: string, rows: string) =>
+  database.pool.query(`insert into receipts (business_id, receipt_id, client_id, last_event, event_time, extra, delivery_id, received_at, applied_at, ${columns})
+    select 'b' || n % 2, n, 'c', 'receipt.created', now() - n % 3 * interval '1 minute', '{}', gen_random_uuid(), now(), now(), ${rows}`);
+
+/** A receipt that was applied as a delivery, so that its business is known. */
+const knownBusinesses = () =>
+  apply(
+    database,
+    ['b0', 'b1'].map((business_id) => samples.review_request({ ...today(), business_id })),
+  );
+
+it('every row is on exactly one page, whatever the table is sorted by', async () => {
+  await fillReceipts(
+    'net_amount, amount_due, doctor_oid, patient_oid',
+    `nullif(n % 4, 0), 1, nullif('d' || n % 3, 'd0'), 'p' from generate_series(1, 401) as n`,
+  );
+  await knownBusinesses();
+  const page = await visitor.read('/reports/receipts');
+  const columns = [...page.matchAll(/<th [^>]*><a href="[^"]*sort=(\w+)"/g)].map(([, name]) => name!);
+  expect(columns).toEqual(expect.arrayContaining(['net_amount', 'doctor_id', 'issued_at']));
+  expect(columns).not.toContain('mobile');
+  const sort = fc.tuple(fc.constantFrom('', '-'), fc.constantFrom(...columns)).map((parts) => parts.join(''));
+  await fc.assert(
+    fc.asyncProperty(sort, async (by) => {
+      const found: string[] = [];
+      for (const number of [1, 2, 3]) {
+        const rows = await visitor.read(`/reports/receipts?sort=${by}&page=${number}`);
+        found.push(...[...rows.matchAll(/\/console\/deliveries\/([\da-f-]{36})/g)].map(([, id]) => id!));
+      }
+      const [head, ...rows] = parseCsv(await visitor.read(`/reports/receipts/csv?sort=${by}`));
+      expect(new Set(found).size).toBe(401);
+      expect(found).toEqual(rows.map((row) => row[head!.indexOf('delivery_id')]));
+      const values = rows.map((row) => row[head!.indexOf(by.replace('-', ''))]!);
+      const isNull = values.map((value) => value === '');
+      expect(isNull).toEqual(isNull.toSorted());
+    }),
+    { numRuns: 6, examples: [['-net_amount'], ['doctor_id']] },
+  );
+  const first = await visitor.read('/reports/receipts');
+  expect(first).toContain('401 rows');
+  expect(first).toContain('href="/console/reports/receipts?page=2"');
+  // Of all pages: (1 + 2 + 3) × 100 and one more of 1.
+  expect(first).toMatch(/<tfoot>.*>601\.00<.*>401\.00<.*<\/tfoot>/);
+});
+
+it.each(['mobile', '-name', 'day; select 1', 'day,1', 'nothing'])(
+  'a report is sorted by a shown column only, not by %s',
+  async (sort) => {
+    for (const path of ['', '/csv', '/xlsx']) {
+      const { status } = await visitor.get(`/reports/receipts${path}?sort=${encodeURIComponent(sort)}`);
+      expect(status).toBe(400);
+    }
+  },
+);
+
+it('sums amounts and counts, and nothing else', async () => {
+  const summed = new Set<string>();
+  for (const report of reports) {
+    if (report.withoutTotals) continue;
+    for (const column of await readColumns(database.db, report, families)) {
+      if (isSummable(column)) summed.add(column.name);
+    }
+  }
+  expect([...summed].filter((name) => !name.endsWith('_amount')).sort()).toMatchInlineSnapshot(`
+[
+  "applied",
+  "appointments",
+  "booked",
+  "cancelled",
+  "cancelled_by_doctor",
+  "cancelled_by_patient",
+  "cancelled_by_staff",
+  "completed",
+  "completed_without_prescription",
+  "consent_forms",
+  "count",
+  "deleted_receipts",
+  "duplicates",
+  "failed",
+  "ongoing",
+  "open_clearances",
+  "other",
+  "payment_requests",
+  "quarantined",
+  "receipts",
+  "received",
+  "review_requests",
+  "times_received",
+  "waiting",
+]
+`);
+});
+
+it.each([
+  ['yesterday', '2026-01-01', '2025-12-31', '2025-12-31'],
+  ['last_month', '2026-03-31', '2026-02-01', '2026-02-28'],
+  ['last_month', '2026-01-15', '2025-12-01', '2025-12-31'],
+  ['this_month', '2026-03-31', '2026-03-01', '2026-03-31'],
+  ['last_30_days', '2026-03-02', '2026-02-01', '2026-03-02'],
+])('%s on %s is from %s to %s', (range, day, from, to) => {
+  // In India it is the next day already.
+  jest.spyOn(Date, 'now').mockReturnValue(Date.parse(`${day}T00:00Z`) - 3 * 3_600_000);
+  const { filter } = readReportForm({ range }, reports[0]!, 'Asia/Kolkata');
+  jest.restoreAllMocks();
+  expect(filter).toMatchObject({ from, to });
+});
+
+describe('dues', () => {
+  const due = (receipt_id: number, daysAgo: number, data: object = {}) =>
+    receiptCallback({
+      event_time: now() - daysAgo * 86_400,
+      data: { receipt_id, created_at: Date.now() - daysAgo * 86_400_000, amount_due: 100, ...data },
+    });
+  const ids = (csv: string) => {
+    const [head, ...rows] = parseCsv(csv);
+    return rows.map((row) => row[head!.indexOf('receipt_id')]);
+  };
+
+  it('are of all days, the oldest first, and counted by age', async () => {
+    await apply(database, [
+      due(1, 0),
+      due(2, 7),
+      due(3, 8),
+      due(4, 30),
+      due(5, 31),
+      due(6, 90),
+      due(7, 91),
+      due(8, 500),
+    ]);
+    expect(ids(await visitor.read('/reports/outstanding_receipts/csv'))).toEqual([...'87654321']);
+    const byAge = { '0_to_7': '21', '8_to_30': '43', '31_to_90': '65', over_90: '87' };
+    const page = await visitor.read('/reports/outstanding_receipts');
+    for (const [age, expected] of Object.entries(byAge)) {
+      expect(page).toContain(
+        `age=${age}">${age.replaceAll('_', ' ')} days</a></td><td class="number">2</td><td class="number">200.00<`,
+      );
+      expect(ids(await visitor.read(`/reports/outstanding_receipts/csv?age=${age}`))).toEqual([...expected]);
+    }
+  });
+
+  it('are summed per phone in any spelling; the phone and its patients are shown only when it is logged', async () => {
+    await apply(database, [
+      due(1, 1, { mobile: '+91 98765 43210', patient_oid: 'patient-1' }),
+      due(2, 2, { mobile: '09876543210', patient_oid: 'patient-2' }),
+      due(3, 3, { mobile: '', patient_oid: 'patient-1' }),
+      due(4, 4, { mobile: '', patient_oid: 'patient-3' }),
+    ]);
+    const [head, ...rows] = parseCsv(await visitor.read('/reports/outstanding_by_phone/csv'));
+    const read = (name: string) => rows.map((row) => row[head!.indexOf(name)]);
+    expect(head).not.toContain('mobile');
+    expect([read('receipts'), read('due_amount')]).toEqual([
+      ['2', '1', '1'],
+      ['200', '100', '100'],
+    ]);
+    expect(await visitor.read('/reports/outstanding_by_phone')).not.toMatch(/43210|patient-/);
+    for (const path of ['personal', 'xlsx']) {
+      await visitor.post(`/reports/outstanding_by_phone/${path}`);
+      const [entry] = await database.rows(
+        'select cardinality(patients) as patients, rows from access_log order by entry desc limit 1',
+      );
+      expect([path, entry]).toEqual([path, { patients: 3, rows: '3' }]);
+    }
+  });
+});
+
+it('a receipt is shown as it was at a moment', async () => {
+  await apply(database, [
+    receiptCallback({ ...today(), data: { receipt_id: 7, net_amount: 400, created_at: Date.now() } }),
+  ]);
+  const [before] = await database.rows(
+    `update receipts set applied_at = now() - interval '2 hours' returning to_char((now() - interval '1 hour') at time zone 'Asia/Kolkata', 'YYYY-MM-DD"T"HH24:MI') as at`,
+  );
+  await apply(database, [
+    receiptCallback({
+      event: 'receipt.updated',
+      event_time: now() + 1,
+      data: { receipt_id: 7, net_amount: 500, created_at: Date.now(), updated_at: Date.now() },
+    }),
+  ]);
+  const amount = async (query: string) => {
+    const [head, row] = parseCsv(await visitor.read(`/reports/receipts_as_of/csv?receipt=7${query}`));
+    return row?.[head!.indexOf('net_amount')];
+  };
+  expect([await amount(`&at=${before!.at}`), await amount('')]).toEqual(['400', '500']);
+  expect(await amount('&at=2020-01-01T00:00')).toBeUndefined();
+});
+
+it('rows lead to what they are about', async () => {
+  await apply(database, [
+    receiptCallback({ ...today(), data: { receipt_id: 7, created_at: Date.now() } }),
+    samples.consent_form(today()),
+  ]);
+  const { business_id } = receiptCallback();
+  expect(await visitor.read('/reports/receipts')).toContain(
+    `href="/console/things/receipt?business=${business_id}&amp;id=7"`,
+  );
+  expect(await visitor.read('/reports/consent_forms')).toContain('href="/console/things/consent_form?');
+});
+
+describe('saved pages', () => {
+  beforeEach(() => database.pool.query('truncate saved_views'));
+  const save = (address: string, name = 'mine') => visitor.post('/saved-views', { name, address });
+  const saved = () => database.rows('select owner, name, address from saved_views');
+
+  it('are links of their owner alone, until they are deleted', async () => {
+    await save('/console/reports/receipts_daily?range=yesterday&clinic=64a1f0c2e4b0a1b2c3d4e5f8');
+    const link =
+      'href="/console/reports/receipts_daily?range=yesterday&amp;clinic=64a1f0c2e4b0a1b2c3d4e5f8">mine</a>';
+    expect(await visitor.read('/reports')).toContain(link);
+    const other = await visitAs(service.url, 'viewer');
+    expect(await other.read('/reports')).not.toContain('mine');
+    await other.post('/saved-views/delete', { name: 'mine' });
+    expect(await saved()).toHaveLength(1);
+    await visitor.post('/saved-views/delete', { name: 'mine' });
+    expect(await saved()).toEqual([]);
+  });
+
+  it('keep no field that may name a patient, no page and no token', async () => {
+    await save('/console/reports/receipts?business=b&patient=p&q=Rao&page=3&csrf=x&sort=-net_amount');
+    await save('/console/deliveries?family=receipt&error=Mrs+Rao&id=x', 'list');
+    expect((await saved()).map(({ address }) => address).sort()).toEqual([
+      '/deliveries?family=receipt',
+      '/reports/receipts?business=b&sort=-net_amount',
+    ]);
+  });
+
+  it.each([
+    ['another host', 'https://elsewhere.invalid/x'],
+    ['another page', '/console/patients?patient=p'],
+    ['a page of personal data', '/console/reports/receipts/personal'],
+    ['an order that shows names', '/console/reports/receipts?sort=name'],
+    ['no report', '/console/reports/receipts;drop'],
+    ['no address', '//'],
+  ])('cannot be of %s', async (_what, address) => {
+    expect([400, 404]).toContain((await save(address)).status);
+    expect(await saved()).toEqual([]);
+  });
+
+  it('are fifty at most, and one of the same name is replaced', async () => {
+    await database.pool.query(
+      `insert into saved_views (owner, name, address) select 'admin-token', n::text, '/reports/receipts' from generate_series(1, 50) as n`,
+    );
+    expect((await save('/console/reports/silence')).status).toBe(400);
+    expect((await save('/console/reports/silence', '7')).status).toBe(303);
+    expect(await database.rows(`select address from saved_views where name = '7'`)).toEqual([
+      { address: '/reports/silence' },
+    ]);
+  });
+});
+
+describe('downloads for spreadsheets', () => {
+  const business_id = '123456789012345678';
+  const formula = '=HYPERLINK("https://elsewhere.invalid")';
+  beforeEach(async () => {
+    await database.pool.query(
+      `insert into aliases (kind, id, alias, updated_by) values ('business', $1, '=Anna Nagar', 'x')
+       on conflict (kind, id) do nothing`,
+      [business_id],
+    );
+    const created_at = Date.parse('2026-03-01T18:30:05.250Z');
+    await apply(database, [
+      receiptCallback({
+        business_id,
+        event_time: created_at / 1000,
+        data: {
+          ...{
+            receipt_id: 7,
+            created_at,
+            receipt_number: '2026-11',
+            mobile: '+91 98765 43210',
+            name: formula,
+          },
+          ...{ net_amount: 1234567.5, remarks: '', clinic_id: '7e5', flavour: null },
+        },
+      }),
+    ]);
+  });
+  const query = '?from=2026-03-01&to=2026-03-02';
+  const fields = { from: '2026-03-01', to: '2026-03-02' };
+
+  it('keep digits of ids and phones, the time of the reports, and no formula: CSV', async () => {
+    const csv = await (await visitor.post('/reports/receipts/spreadsheet', fields)).arrayBuffer();
+    const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(csv);
+    expect(text.charCodeAt(0)).toBe(0xfeff);
+    const [head, row] = parseCsv(text.slice(1));
+    const found = Object.fromEntries(head!.map((name, index) => [name, row![index]]));
+    expect(found).toMatchObject({
+      business_id: `="${business_id}"`,
+      business_alias: `'=Anna Nagar`,
+      clinic_id: '="7e5"',
+      clinic_alias: '',
+      receipt_id: '="7"',
+      receipt_number: '="2026-11"',
+      mobile: '="+91 98765 43210"',
+      name: `'${formula}`,
+      net_amount: '1234567.5',
+      day: '2026-03-02',
+      issued_at: '2026-03-02 00:00:05',
+    });
+    expect(head!.slice(0, 2)).toEqual(['business_id', 'business_alias']);
+  });
+
+  it('keep digits of ids and phones, the time of the reports, and no formula: Excel', async () => {
+    const response = await visitor.post('/reports/receipts/xlsx', fields);
+    expect(response.headers.get('content-disposition')).toContain('receipts_2026-03-01_2026-03-02.xlsx');
+    const { rows, sheet } = await readXlsx(response);
+    const [head, row] = rows;
+    const found = Object.fromEntries(head!.map((name, index) => [name!.value, row![index]]));
+    const days = (moment: string) => Date.parse(moment) / 86_400_000 + 25_569;
+    expect(found).toMatchObject({
+      business_id: { value: business_id, format: '@' },
+      business_alias: { value: '=Anna Nagar' },
+      clinic_id: { value: '7e5', format: '@' },
+      receipt_id: { value: '7', format: '@' },
+      mobile: { value: '+91 98765 43210' },
+      name: { value: formula, format: '@' },
+      net_amount: { value: 1234567.5, format: '#,##,##0.00' },
+      day: { value: days('2026-03-02'), format: 'd mmm yyyy' },
+      issued_at: { format: 'd mmm yyyy, hh:mm:ss' },
+      remarks: { value: '' },
+    });
+    expect(found.issued_at!.value).toBeCloseTo(days('2026-03-02T00:00:05.250Z'), 8);
+    expect(found.flavour).toBeUndefined();
+    expect(sheet).not.toContain('<f>');
+    expect(sheet).toMatch(/<pane ySplit="1" [^>]*state="frozen"/);
+  });
+
+  it.each(formatNames)(
+    'each is in the access log with its format, its filter and its rows: %s',
+    async (format) => {
+      for (const personal of [false, true]) {
+        const path = `/reports/receipts/${format}`;
+        const response = await (personal ? visitor.post(path, fields) : visitor.get(path + query));
+        expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(100);
+        const [entry] = await database.rows(
+          'select action, filter, rows, cardinality(patients) as patients from access_log order by entry desc limit 1',
+        );
+        const filter = { report: 'receipts', ...fields, format, personal };
+        expect(entry).toMatchObject({ action: 'download', filter, rows: '1', patients: personal ? 1 : 0 });
+      }
+    },
+  );
+
+  it('an Excel file is read back as it was written, whatever the values', async () => {
+    const unit = fc.constantFrom('a', '<', '&', '"', '\n', ' ', '=', 'अ', '😀', '1', '-', '_');
+    const value = fc.option(fc.string({ unit }), { nil: null });
+    const columns = [
+      { name: 'one', type: 'text' },
+      { name: 'two', type: 'numeric' },
+    ];
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.record({ one: value, two: value })), async (rows) => {
+        const writer = xlsxWriter(columns);
+        const file = new Response(await buffer(Readable.from(rows).pipe(writer)));
+        const [, ...read] = (await readXlsx(file)).rows;
+        const isNumber = (text: string) => /^-?\d+$/.test(text);
+        const expected = (cell: string | null) => cell ?? undefined;
+        expect(read.map(([one]) => one?.value)).toEqual(rows.map(({ one }) => expected(one)));
+        expect(read.map((row) => row[1]?.value)).toEqual(
+          rows.map(({ two }) =>
+            two !== null && isNumber(two) && two.length <= 15 ? Number(two) : expected(two),
+          ),
+        );
+      }),
+      { numRuns: 50 },
+    );
+  });
 });
 
 describe('CSV', () => {

@@ -37,6 +37,7 @@ const none = { faults: 'none' };
 const patient = { patient: 'nobody' };
 const { business_id: business, data } = receiptCallback();
 const thing = new URLSearchParams({ business, id: String(data.receipt_id) });
+const saved = { name: 'mine', address: '/console/reports/receipts' };
 
 /** `<delivery>` and `<body>` are replaced by the ids of one that exists. */
 const table: Record<string, Expected> = {
@@ -88,8 +89,14 @@ const table: Record<string, Expected> = {
   'GET /reports': { statuses: signedIn },
   'GET /reports/:view': { path: '/reports/receipts', statuses: signedIn },
   'GET /reports/:view/csv': { path: '/reports/receipts/csv', statuses: signedIn },
+  'GET /reports/:view/spreadsheet': { path: '/reports/receipts/spreadsheet', statuses: signedIn },
+  'GET /reports/:view/xlsx': { path: '/reports/receipts/xlsx', statuses: signedIn },
   'POST /reports/:view/personal': { path: '/reports/receipts/personal', statuses: onlyPrivacy },
   'POST /reports/:view/csv': { path: '/reports/receipts/csv', statuses: onlyPrivacy },
+  'POST /reports/:view/spreadsheet': { path: '/reports/receipts/spreadsheet', statuses: onlyPrivacy },
+  'POST /reports/:view/xlsx': { path: '/reports/receipts/xlsx', statuses: onlyPrivacy },
+  'POST /saved-views': { fields: saved, statuses: [401, 303, 303, 303, 303] },
+  'POST /saved-views/delete': { fields: saved, statuses: [401, 303, 303, 303, 303] },
   'GET /queue': { statuses: signedIn },
   'GET /queue/:state': { path: '/queue/waiting', statuses: signedIn },
   'GET /patients': { statuses: onlyPrivacy },
@@ -165,7 +172,7 @@ it.each(Object.entries(table))('%s is for the roles of the table alone', async (
 
 it.each(roles)('no page shows the role %s a button or a section that it may not use', async (role) => {
   for (const [route, expected] of Object.entries(table)) {
-    if (!route.startsWith('GET /') || /assets|sign-in|csv/.test(route)) continue;
+    if (!route.startsWith('GET /') || /assets|sign-in|csv|spreadsheet|xlsx/.test(route)) continue;
     const text = await (await request(role, route, expected)).text();
     const posts = Array.from(
       text.matchAll(/method="post" action="\/console([^"]*)"/g),

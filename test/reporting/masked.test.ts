@@ -19,7 +19,7 @@ const hidden = new Set([
   ...['name', 'mobile', 'receipt_number', 'payment_id', 'payment_link', 'transaction_reference', 'pdf_url'],
   ...['remarks', 'flavour', 'send_pdf_url', 'google_review_link'],
   ...['partner_appointment_id', 'partner_patient_id', 'custom_attributes', 'workflow_data', 'partner_meta'],
-  ...['current_version', 'previous_version', 'print_pdf_url'],
+  ...['current_version', 'previous_version', 'print_pdf_url', 'patient_ids'],
   ...['doctor_name', 'patient_name', 'booking_link', 'due_date', 'vaccines'],
   ...[
     'inpatient_number',

@@ -7,7 +7,7 @@ import type { Rejected } from '../rejections/queries.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
 import { Table } from '../ui/table.tsx';
-import { formatDuration } from '../ui/time.ts';
+import { formatDay, formatDuration } from '../ui/time.ts';
 import { Ago, formatAmount, formatCount, Moment, Named } from '../ui/values.tsx';
 import type { CachedResult } from './cached.ts';
 import type { Arrivals, Backlog, Day, Latency, Silent } from './queries.ts';
@@ -238,7 +238,7 @@ function Days({ days }: { days: readonly Day[] }) {
     <Chart
       title="Net amount and amount due of each day’s receipts, in rupees"
       kind="line"
-      labels={days.map(({ day }) => day)}
+      labels={days.map(({ day }) => formatDay(day))}
       series={[
         { name: 'net amount', values: days.map(({ net }) => net) },
         { name: 'amount due', values: days.map(({ due }) => due) },

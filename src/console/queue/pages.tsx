@@ -27,7 +27,7 @@ export function JobList({ state, jobs }: { state: JobState; jobs: readonly Liste
         columns={[
           { head: 'Job', cell: ({ id }) => id },
           { head: 'Added', cell: ({ added }) => <Moment at={added} /> },
-          { head: 'Attempts', cell: ({ attempts }) => attempts, numeric: true },
+          { head: 'Attempts', cell: ({ attempts }) => formatCount(attempts), numeric: true },
           { head: 'Deliveries', cell: ({ deliveries }) => formatCount(deliveries.length), numeric: true },
           {
             head: 'First delivery',

@@ -40,6 +40,8 @@ export type ReportFilter = ReturnType<typeof readReportForm>['filter'];
 
 export interface ReportForm {
   filter: ReportFilter;
+  /** The range of its days; undefined: other days. */
+  range: RangeName | undefined;
   /** The fields of its address. */
   entered: Record<string, string>;
 }
@@ -74,7 +76,8 @@ export function readReportForm(form: Record<string, unknown>, report: Report, ti
   // The end of this minute; in the address, so that it says the same tomorrow.
   if (report.rowsOf) entered.at ??= formatLocal(Date.now() + 60_000, timezone).slice(0, 16);
   const at = entered.at === undefined ? undefined : parseLocal(entered.at, timezone);
-  return { filter: { ...data, range, from, to, at }, entered };
+  const { range: _, ...others } = data;
+  return { filter: { ...others, from, to, at }, range, entered };
 }
 
 /** The address of a report. Undefined and empty fields are left out. */

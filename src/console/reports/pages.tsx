@@ -1,4 +1,6 @@
+import { useContext } from 'preact/hooks';
 import { Chart, type ChartFigures } from '../ui/chart.tsx';
+import { VisitContext } from '../ui/context.ts';
 import { FieldValue, formatAmountText, isNumeric } from '../ui/field-value.tsx';
 import { type FilterField, Filters } from '../ui/filters.tsx';
 import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
@@ -75,6 +77,8 @@ export interface ReportProps extends ReportForm {
 export function ReportPage(props: ReportProps) {
   const { report, columns, entered, totals, figures, revealed } = props;
   const { view, about, chart } = report;
+  const { aliases } = useContext(VisitContext);
+  const known = chart?.ids && aliases?.[chart.ids];
   return (
     <>
       <p>{about}</p>
@@ -84,6 +88,7 @@ export function ReportPage(props: ReportProps) {
         <Chart
           {...chart}
           {...figures}
+          labels={figures.labels.map((label) => known?.get(label) ?? label)}
           title={chart.title.replace(/\bday\b/, figures.unit ?? 'day')}
           format={chart.amounts ? formatAmount : formatCount}
         />
@@ -102,10 +107,9 @@ export function ReportPage(props: ReportProps) {
   );
 }
 
-function ReportFilters({ report, columns, entered, filter }: ReportProps) {
+function ReportFilters({ report, columns, entered, filter, range }: ReportProps) {
   const has = filtersOf(columns);
   const action = `/console/reports/${report.view}`;
-  const { sort, range } = entered;
   const fields: (FilterField | false)[] = [
     has.day !== undefined && { name: 'from', label: 'From', kind: 'date' },
     has.day !== undefined && { name: 'to', label: 'To', kind: 'date' },
@@ -129,7 +133,7 @@ function ReportFilters({ report, columns, entered, filter }: ReportProps) {
             <a
               key={name}
               href={reportHref(report.view, { ...entered, from: '', to: '', page: '', range: name })}
-              aria-current={name === filter.range ? 'true' : undefined}
+              aria-current={name === range ? 'true' : undefined}
             >
               {name === 'all' ? 'all days' : name.replaceAll('_', ' ')}
             </a>
@@ -146,7 +150,7 @@ function ReportFilters({ report, columns, entered, filter }: ReportProps) {
         action={action}
         fields={fields.filter((field) => field !== false)}
         entered={entered}
-        hidden={{ sort, range }}
+        hidden={{ sort: entered.sort, range: entered.range }}
       />
     </>
   );

@@ -1,3 +1,4 @@
+import type { AliasKind } from '../../store/aliases.ts';
 import type { RangeName } from './form.ts';
 
 /** A chart of a report: a series for each SQL expression, over groups of rows. */
@@ -14,6 +15,8 @@ export interface ReportChart {
   amounts?: boolean;
   /** Only the largest groups, by the first series. */
   largest?: number;
+  /** What the groups are the ids of. */
+  ids?: AliasKind;
 }
 
 /** A view of the schema `reporting`, as the console shows it. Its filters follow from its columns. */
@@ -42,9 +45,10 @@ const amountsPerDay: ReportChart = {
   amounts: true,
 };
 
-const topTwelve = (things: string, column: string): ReportChart => ({
-  title: `Top twelve ${things} by net amount, in rupees`,
-  by: `coalesce(${column}, 'none')`,
+const topTwelve = (ids: 'clinic' | 'doctor'): ReportChart => ({
+  title: `Top twelve ${ids}s by net amount, in rupees`,
+  ids,
+  by: `coalesce(${ids}_id, 'none')`,
   series: { net: 'sum(net_amount)', due: 'sum(due_amount)' },
   amounts: true,
   largest: 12,
@@ -128,14 +132,14 @@ export const reports: readonly Report[] = [
     title: 'Doctors',
     about: 'Receipts, consent forms and review requests per doctor and day.',
     order: 'day desc, business_id, doctor_id',
-    chart: topTwelve('doctors', 'doctor_id'),
+    chart: topTwelve('doctor'),
   },
   {
     view: 'clinics_daily',
     title: 'Clinics',
     about: 'Receipts, consent forms and review requests per clinic and day.',
     order: 'day desc, business_id, clinic_id',
-    chart: topTwelve('clinics', 'clinic_id'),
+    chart: topTwelve('clinic'),
   },
   {
     view: 'receipts',

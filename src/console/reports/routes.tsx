@@ -49,12 +49,13 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
 
   /** The columns and the rows of a report that a form names; columns with personal data only if `revealed`. */
   const parse = async (report: Report, form: Record<string, unknown>, revealed: boolean) => {
-    const { filter, entered } = readReportForm(form, report, timezone);
+    const asked = readReportForm(form, report, timezone);
+    const { filter } = asked;
     const columns = await queries.readColumns(db, report, families);
     const shown = columns.filter(({ personal }) => revealed || !personal);
     const sort = filter.sort?.replace('-', '');
     if (sort && !shown.some(({ name }) => name === sort)) throw new BadInput('Unknown column.');
-    return { report, filter, entered, columns, shown, from: queries.fromView(report, columns, filter) };
+    return { ...asked, report, columns, shown, from: queries.fromView(report, columns, filter) };
   };
 
   const show = async (req: Request, res: Response, revealed: boolean) => {
@@ -110,7 +111,9 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
 
   /** The address of a page that can be saved, without fields that it does not know. */
   const savable = async (given: string): Promise<string> => {
-    const { pathname, searchParams } = new URL(given, 'http://own.invalid/');
+    const base = 'http://own.invalid';
+    if (!URL.canParse(given, base)) throw new BadInput('This page cannot be saved.');
+    const { pathname, searchParams } = new URL(given, base);
     const form = Object.fromEntries(searchParams);
     const known = lists[pathname];
     if (known) {

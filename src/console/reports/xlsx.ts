@@ -14,14 +14,17 @@ const contentType = 'application/vnd.openxmlformats-officedocument.spreadsheetml
 const numberFormats = ['#,##,##0.00', 'd mmm yyyy', 'd mmm yyyy, hh:mm:ss', '[h]:mm:ss', '@'];
 const [amount, date, moment, duration, text] = [2, 3, 4, 5, 6];
 
+const font = '<sz val="11"/><name val="Calibri"/>';
 const styles = `${head}<styleSheet xmlns="${main}"><numFmts count="${numberFormats.length}">${numberFormats
   .map((code, index) => `<numFmt numFmtId="${164 + index}" formatCode="${code}"/>`)
-  .join('')}</numFmts><fonts count="2"><font/><font><b/></font></fonts>
+  .join('')}</numFmts><fonts count="2"><font>${font}</font><font><b/>${font}</font></fonts>
 <fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>
 <borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs>
 <cellXfs count="${numberFormats.length + 2}"><xf/><xf fontId="1" applyFont="1"/>${numberFormats
   .map((_, index) => `<xf numFmtId="${164 + index}" applyNumberFormat="1"/>`)
-  .join('')}</cellXfs></styleSheet>`;
+  .join(
+    '',
+  )}</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
 
 const parts = {
   '[Content_Types].xml': `${head}<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
