@@ -1,6 +1,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { receiptCallback } from '../support/callbacks.ts';
 import { apply } from '../support/deliveries.ts';
+import { until } from '../support/until.ts';
 import { openBrowser, signIn } from './browser.ts';
 import { useConsole } from './use-console.ts';
 import { adminToken } from './visitor.ts';
@@ -135,20 +136,24 @@ describe('the list of deliveries', () => {
   });
 
   it('asks less often while it gets errors, and no more once somebody has signed out', async () => {
-    let polls = 0;
+    const times: number[] = [];
     let status = 503;
-    await live.route('**/deliveries', (route) => {
-      polls += 1;
-      return route.fulfill({ status, body: 'none' });
+    await live.route('**/deliveries', async (route) => {
+      times.push(await live.evaluate(() => Date.now()));
+      await route.fulfill({ status, body: 'none' });
     });
-    await poll();
-    await live.clock.runFor(5_000);
-    expect(polls).toBe(1);
+    const letPass = async (condition: () => boolean | Promise<boolean>) =>
+      until(async () => {
+        await live.clock.runFor(500);
+        return condition();
+      });
+    await letPass(() => times.length === 3);
+    const [first, second, third] = times as [number, number, number];
+    expect([second - first >= 6_000, third - second >= 12_000]).toEqual([true, true]);
     status = 401;
-    await live.clock.runFor(6_000);
-    await live.getByText('You are signed out.').waitFor();
+    await letPass(() => live.getByText('You are signed out.').isVisible());
     await live.clock.runFor(120_000);
-    expect(polls).toBe(2);
+    expect(times).toHaveLength(4);
   });
 
   it('has no switch and does not ask on later pages', async () => {

@@ -126,6 +126,7 @@ it('reads only a few of 20,000 deliveries for a page, whatever the filter', asyn
     ['those of a business', { business: 'b7' }, {}],
     ['a page of a business', { business: 'b7' }, place],
     ['those of a business, by event', { business: 'b7', order: 'event' }, {}],
+    ['those of a business that has stopped', { business: 'old' }, {}],
     ['those of another business', { business: 'nobody' }, {}],
     ['those that failed', { status: 'failed' }, {}],
     ['those of one second', { from: new Date(1_700_000_000_000), until: new Date(1_700_000_001_000) }, {}],
@@ -140,7 +141,7 @@ it('reads only a few of 20,000 deliveries for a page, whatever the filter', asyn
     database,
     `select ('018bcfe5-6800-8000-8000-' || lpad(to_hex(n), 12, '0'))::uuid as id, 'mcert.created' as event,
             case when n % 3 = 0 then 'receipt' else 'consent_form' end as family, 'c' as client_id,
-            'b' || n % 10 as business_id, to_timestamp(1.7e9) as event_time,
+            case when n <= 4000 then 'old' else 'b' || n % 10 end as business_id, to_timestamp(1.7e9) as event_time,
             jsonb_build_object('data', jsonb_build_object('receipt_id', n)) as envelope,
             to_timestamp(1.7e9 + n * 60) as received_at,
             case when n % 4000 = 0 then 'failed' else 'applied' end as status
@@ -159,6 +160,24 @@ it('reads only a few of 20,000 deliveries for a page, whatever the filter', asyn
     const read = rowsRead(rows[0]!['QUERY PLAN'][0]!.Plan, 'Scan');
     expect({ name, few: read < 3_000, read }).toEqual({ name, few: true, read });
   }
+});
+
+it('an event time that was ahead of the clock when the callback came is marked in words', async () => {
+  const inSeconds = (ahead: number) => Math.floor(Date.now() / 1000) + ahead;
+  await apply(database, [receiptCallback({ event_time: inSeconds(20) })]);
+  expect(await visitor.read('/deliveries')).not.toContain('ahead of the clock');
+  await apply(database, [receiptCallback({ event_time: inSeconds(3 * 3600 + 30) })]);
+  expect(await visitor.read('/deliveries')).toMatch(/>3 h ahead of the clock</);
+});
+
+it('the newest arrival is on top, or the newest event, as the address says', async () => {
+  const ids = await apply(database, [receiptCallback({ event_time: 1_700_000_100 })]);
+  ids.push(...(await apply(database, [receiptCallback({ event_time: 1_700_000_000 })])));
+  const shown = async (path: string) =>
+    Array.from((await visitor.read(path)).matchAll(/console\/deliveries\/([\da-f-]{36})/g), ([, id]) => id);
+  expect(await shown('/deliveries')).toEqual(ids.toReversed());
+  expect(await shown('/deliveries?order=event')).toEqual(ids);
+  expect((await visitor.get('/deliveries?before=x')).status).toBe(400);
 });
 
 it('a filter shows matching deliveries, and an invalid one says what is wrong', async () => {

@@ -200,8 +200,8 @@ it.each([
 });
 
 it('an erased thing is a page that says so', async () => {
-  await apply(database, [created]);
-  await users.privacy.post('/patients/erase', { patient: created.data.patient_oid });
+  await apply(database, [receiptCallback({ data: { patient_oid: 'gone' } })]);
+  await users.privacy.post('/patients/erase', { patient: 'gone' });
   const response = await users.viewer.get(address('receipt', '4711'));
   expect([response.status, await response.text()]).toEqual([
     404,

@@ -97,12 +97,12 @@ export function PatientPage({ patient, data, families, held }: PatientProps) {
         </PostButton>
       </div>
       <p class="note">This page shows personal data; showing it was logged.</p>
-      <Counts counts={counts} />
       <h2>Records</h2>
       <Table
         label="Records of the patient"
         cards
         rows={thingsIn(data, families)}
+        empty="No records."
         columns={[
           {
             head: 'Record',
@@ -138,6 +138,8 @@ export function PatientPage({ patient, data, families, held }: PatientProps) {
           { head: 'Status', cell: ({ columns }) => <Status status={columns.status!} /> },
         ]}
       />
+      <h2>Rows by table</h2>
+      <Counts counts={counts} />
     </>
   );
 }

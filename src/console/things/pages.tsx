@@ -51,7 +51,7 @@ export function ThingPage(props: ThingProps) {
             values={{ family: family.name, business, thing: id }}
             kind="second"
           >
-            Patient
+            Show the patient
           </PostButton>
         )}
         {family.name === 'receipt' && (
@@ -193,28 +193,32 @@ const namesOf = (columns: readonly TypedColumn[]) =>
 /** The fields that two versions differ in; what is hidden says only that it differs. */
 function Difference(props: ThingProps) {
   const { thingKey, thing, from, to } = props;
-  const find = (delivery: string | undefined) =>
-    thing.versions.find(({ row }) => row.delivery_id === delivery);
-  const [one, other] = [find(from), find(to)];
-  if (!one || !other) return null;
-  const rows = [shown(props, one), shown(props, other)] as const;
-  const isHidden = (name: string) => rows[0][name] === rows[1][name];
+  const { versions, columns } = thing;
+  const [one, other] = [from, to].map((id) => versions.findIndex(({ row }) => row.delivery_id === id));
+  const [older, newer] = [versions[one!], versions[other!]];
+  if (!older || !newer) return null;
+  const rows = [shown(props, older), shown(props, newer)] as const;
   return (
     <Table
       label="Difference between two versions"
-      rows={changedColumns(thing.columns, one, other)}
+      cards
+      rows={changedColumns(columns, older, newer)}
       empty="These versions do not differ."
       columns={[
-        { head: 'Field', cell: ({ name }) => nameOf(name), rowHead: true },
+        { head: 'Field', cell: ({ name }) => nameOf(name) },
         {
-          head: <At version={one} />,
+          head: `Version ${versions.length - one!}`,
           cell: (column) => <Value {...{ column, thingKey }} row={rows[0]} />,
           wide: true,
         },
         {
-          head: <At version={other} />,
+          head: `Version ${versions.length - other!}`,
           cell: (column) =>
-            isHidden(column.name) ? 'changed' : <Value {...{ column, thingKey }} row={rows[1]} />,
+            rows[0][column.name] === rows[1][column.name] ? (
+              'changed'
+            ) : (
+              <Value {...{ column, thingKey }} row={rows[1]} />
+            ),
           wide: true,
         },
       ]}
