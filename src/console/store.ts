@@ -46,9 +46,18 @@ export function openStore(options: StoreOptions): ConsoleStore {
 
 const queryCanceled = '57014';
 
-/** Whether a statement was cancelled by its timeout. */
-export const isTimeout = (error: unknown): boolean =>
-  (error as { code?: string } | null)?.code === queryCanceled;
+/** Whether a statement was cancelled by its timeout, or waited for a connection too long. */
+export function isTimeout(error: unknown): boolean {
+  const { code, message = '' } = (error ?? {}) as { code?: string; message?: string };
+  return code === queryCanceled || message === 'timeout exceeded when trying to connect';
+}
+
+/** A query without which a page is still of use; undefined: it timed out. */
+export const unlessTimeout = <T>(query: Promise<T>): Promise<T | undefined> =>
+  query.catch((error) => {
+    if (!isTimeout(error)) throw error;
+    return undefined;
+  });
 
 /**
  * Every business that has sent something, found by a loose index scan instead of one over all rows.

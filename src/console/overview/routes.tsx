@@ -3,7 +3,7 @@ import { BadInput } from '../errors.ts';
 import type { Routes } from '../guard.ts';
 import { actorOf } from '../record-access.ts';
 import { readRejected } from '../rejections/queries.ts';
-import { isTimeout } from '../store.ts';
+import { unlessTimeout } from '../store.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { cached } from './cached.ts';
 import { Fresh, TestResult } from './fresh.tsx';
@@ -54,10 +54,3 @@ export function addOverview(routes: Routes, dependencies: RouteDependencies): vo
     sendPage(res, page, <TestResult tested={await sendTest(db, receiver)} />);
   });
 }
-
-/** A query that times out must not hide the other figures. */
-const unlessTimeout = <T,>(query: Promise<T>): Promise<T | undefined> =>
-  query.catch((error) => {
-    if (!isTimeout(error)) throw error;
-    return undefined;
-  });

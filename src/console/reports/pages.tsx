@@ -59,7 +59,14 @@ export function ReportList({ saved }: { saved: readonly SavedView[] }) {
   );
 }
 
-export interface ReportProps extends ReportForm {
+/** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */
+export interface Sums {
+  totals?: Totals;
+  figures?: ChartFigures & { unit: string | undefined };
+  ages?: readonly AgeTotal[];
+}
+
+export interface ReportProps extends ReportForm, Sums {
   report: Report;
   columns: readonly ReportColumn[];
   /** Those that are shown: without personal data, unless it is revealed. */
@@ -67,10 +74,6 @@ export interface ReportProps extends ReportForm {
   rows: readonly ReportRow[];
   /** Whether there are rows on a next page. */
   more: boolean;
-  /** Undefined where the query timed out, or the report has none. */
-  totals: Totals | undefined;
-  figures: (ChartFigures & { unit: string | undefined }) | undefined;
-  ages: readonly AgeTotal[] | undefined;
   revealed: boolean;
 }
 

@@ -4,13 +4,13 @@ import { BadInput, NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
 import { readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
-import { isTimeout } from '../store.ts';
+import { unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { sendDownload } from './download.ts';
 import { pageRows, readReportForm, reportHref } from './form.ts';
 import { type FormatName, formatNames } from './formats.ts';
-import { ReportList, ReportPage } from './pages.tsx';
+import { ReportList, ReportPage, type Sums } from './pages.tsx';
 import * as queries from './queries.ts';
 import { type Report, reports } from './reports.ts';
 import { deleteView, listViews, saveView } from './saved-views.ts';
@@ -30,13 +30,6 @@ const lists: Readonly<Record<string, readonly string[]>> = {
     ...['from', 'until', 'receivedFrom', 'receivedUntil'],
   ],
 };
-
-/** Totals and charts read all rows: a page can do without them. */
-const unlessTimeout = <T,>(result: Promise<T>): Promise<T | undefined> =>
-  result.catch((error) => {
-    if (isTimeout(error)) return undefined;
-    throw error;
-  });
 
 /** The reporting views as tables, charts and downloads, and the pages that users have saved. */
 export function addReports(routes: Routes, dependencies: RouteDependencies): void {
@@ -67,13 +60,16 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
     const options = { title: report.title, section, back: true, charts: true } as const;
     if (!revealed) beginPage(res, options);
     const selection = { sort, limit: pageRows + 1, offset: (page - 1) * pageRows };
-    const [{ rows: found }, totals, figures, ages] = await Promise.all([
+    const sums: Sums = {};
+    // One after the other: pages have two connections.
+    const readSums = async () => {
+      sums.totals = await queries.readTotals(db, report, shown, from);
+      if (report.chart) sums.figures = await queries.readChart(db, report.chart, from, filter);
+      if (queries.filtersOf(columns).age !== undefined) sums.ages = await queries.readAges(db, ofAnyAge);
+    };
+    const [{ rows: found }] = await Promise.all([
       queries.queryRows(report, shown, from, selection).execute(db),
-      unlessTimeout(queries.readTotals(db, report, shown, from)),
-      report.chart && unlessTimeout(queries.readChart(db, report.chart, from, filter)),
-      queries.filtersOf(columns).age === undefined
-        ? undefined
-        : unlessTimeout(queries.readAges(db, ofAnyAge)),
+      unlessTimeout(readSums()),
     ]);
     const rows = found.slice(0, pageRows);
     if (revealed) {
@@ -82,7 +78,7 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
       await record({ actor: actorOf(res), action: 'reveal', patients, filter: logged, rows: rows.length });
     }
     const more = found.length > pageRows;
-    sendPage(res, options, <ReportPage {...{ ...parsed, rows, more, totals, figures, ages, revealed }} />);
+    sendPage(res, options, <ReportPage {...{ ...parsed, rows, more, ...sums, revealed }} />);
   };
   routes.get('/reports/:view', (req, res) => show(req, res, false));
   routes.post('/reports/:view/personal', (req, res) => show(req, res, true));
