@@ -107,7 +107,7 @@ export class Quarantine {
       name: 'quarantine',
       text: statement,
       values: [
-        rejected.map(contentId),
+        rejected.map(quarantineId),
         rejected.map(({ path }) => path),
         rejected.map(({ reason }) => reason),
         rejected.map(({ errors }) => JSON.stringify(errors)),
@@ -141,7 +141,7 @@ export class Quarantine {
 }
 
 /** The same body at the same path is the same row: a UUID (version 8) of both. */
-export function contentId({ path, body }: Pick<RejectedBody, 'path' | 'body'>): string {
+export function quarantineId({ path, body }: Pick<RejectedBody, 'path' | 'body'>): string {
   const hash = createHash('sha256').update(`${path}\n`).update(body).digest('hex');
   return uuidV8(hash.slice(0, 12), hash.slice(13));
 }

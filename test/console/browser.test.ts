@@ -18,6 +18,7 @@ const { database, service } = useConsole({
     return {};
   },
 });
+const empty = useConsole({ prepare: async () => ({ role: 'all' }) });
 let browser: Browser;
 let context: BrowserContext;
 let page: Page;
@@ -26,6 +27,7 @@ const requested: string[] = [];
 const browserErrors: string[] = [];
 /** Paths where the tests provoke a status other than 200. */
 const provoked = ['/favicon.ico', '/console', '/console/deliveries', '/console/nothing'];
+const isProvoked = (path: string) => provoked.includes(path) || path.endsWith('/fields');
 
 beforeAll(async () => {
   const { queue, close } = await openQueue(database);
@@ -43,7 +45,7 @@ async function open(options: Parameters<Browser['newContext']>[0] = {}): Promise
   opened.on('request', (request) => requested.push(request.url()));
   opened.on('console', (message) => {
     const { url } = message.location();
-    if (message.type() === 'error' && !provoked.includes(new URL(url || service.url).pathname)) {
+    if (message.type() === 'error' && !isProvoked(new URL(url || service.url).pathname)) {
       browserErrors.push(`${message.text()} at ${url}`);
     }
   });
@@ -107,6 +109,36 @@ it('a failed delivery is found with the keyboard, opened, replayed and applied',
   expect(await database.rows('select status from deliveries where id = $1', [id])).toEqual([
     { status: 'applied' },
   ]);
+});
+
+it('a rejected body is corrected and replayed with the keyboard on a phone', async () => {
+  const [body] = await database.rows(
+    `select id from quarantine where errors::text like '%/event_time%' order by last_received_at desc limit 1`,
+  );
+  const own = await open({ viewport: { width: 360, height: 780 } });
+  const phone = await own.newPage();
+  await signIn(phone, service.url, adminToken);
+  await phone.getByRole('link', { name: 'In quarantine' }).focus();
+  await phone.keyboard.press('Enter');
+  await phone.getByRole('heading', { level: 1, name: 'Quarantine' }).waitFor();
+  await phone.locator(`a[href$="${body!.id}"]`).focus();
+  await phone.keyboard.press('Enter');
+  const field = phone.getByLabel('/event_time');
+  const entered = await field.inputValue();
+  expect(entered).toMatch(/^"\d+"$/);
+  await field.focus();
+  await phone.keyboard.press('Enter');
+  await phone.getByText('Nothing was changed.').waitFor();
+  await field.fill(entered.replaceAll('"', ''));
+  await phone.keyboard.press('Enter');
+  await phone.getByRole('heading', { level: 1, name: 'Corrected and replayed' }).waitFor();
+  await phone.getByRole('link', { name: body!.id as string }).focus();
+  await phone.keyboard.press('Enter');
+  await phone.getByLabel('New note').fill('Told the service');
+  await phone.keyboard.press('Enter');
+  await phone.getByRole('cell', { name: 'Told the service' }).waitFor();
+  await own.close();
+  expect(await database.rows('select from quarantine where corrects = $1', [body!.id])).toHaveLength(1);
 });
 
 it('personal data is shown on demand', async () => {
@@ -260,6 +292,7 @@ const pages = async () => {
   ];
   return [
     '',
+    '/rejections',
     '/deliveries',
     '/deliveries?family=receipt&id=x',
     `/deliveries/${madeUp.applied[0]}`,
@@ -267,6 +300,7 @@ const pages = async () => {
     ...things,
     '/search?q=%2B919900000001',
     '/search?q=nothing',
+    `/deliveries/${madeUp.failed.at(-1)}`,
     '/failed',
     '/quarantine',
     `/quarantine/${body!.id}`,
@@ -334,6 +368,21 @@ it.each([
   4 * minute,
 );
 
+it('before the first callback the overview is a set-up that works with the keyboard on a phone, in both schemes', async () => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const own = await open({ colorScheme, viewport: { width: 360, height: 780 } });
+    const phone = await own.newPage();
+    await signIn(phone, empty.service.url, adminToken);
+    const overflow = await phone.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    expect([await violationsOf(phone), overflow]).toEqual([[], 0]);
+    await phone.getByRole('button', { name: 'Send a test callback' }).focus();
+    await phone.keyboard.press('Enter');
+    await phone.getByText('It was accepted and applied after').waitFor();
+    expect(await violationsOf(phone)).toEqual([]);
+    await own.close();
+  }
+});
+
 it('works without scripts: the data of the charts can be read', async () => {
   const own = await browser.newContext({ javaScriptEnabled: false });
   const plain = await own.newPage();
@@ -344,7 +393,9 @@ it('works without scripts: the data of the charts can be read', async () => {
 });
 
 it('no page requested anything of another host, and the browser reported no error', () => {
-  const elsewhere = requested.filter((address) => new URL(address).origin !== service.url);
+  const elsewhere = requested.filter(
+    (address) => ![service.url, empty.service.url].includes(new URL(address).origin),
+  );
   expect(requested.length).toBeGreaterThan(100);
   expect(elsewhere).toEqual([]);
   expect(browserErrors).toEqual([]);

@@ -44,6 +44,51 @@ describe('failed deliveries', () => {
     expect((await visitor.read(list.replace('/console', ''))).match(/status-failed/g)).toHaveLength(2);
   });
 
+  it('say what PostgreSQL refused, in which field, and what to do', async () => {
+    await database.pool.query(`alter table receipts add constraint plain check (remarks not like 'bad%')`);
+    const ids = await insertCallbacks(database, [
+      ...receipts('bad'),
+      receiptCallback({ data: { receipt_id: 8, archive: 1e30 } }),
+    ]);
+    await applyDeliveries(database.db, families, ids);
+    const page = await visitor.read('/failed');
+    expect(page).toContain('A value violates a check constraint.');
+    expect(page).toMatch(/Field: <code>remarks<\/code>.*Constraint: <code>CHECK \(.*bad%/s);
+    expect(page).toContain('A number is too large for its column.');
+    const delivery = await visitor.read(`/deliveries/${ids[0]}`);
+    expect(delivery).toContain('Field: <code>remarks</code>');
+    const link = /href="\/console([^"]*)">Deliveries with the same cause/.exec(delivery)![1]!;
+    expect((await visitor.read(link.replaceAll('&amp;', '&'))).match(/status-failed/g)).toHaveLength(1);
+    await database.pool.query('alter table receipts drop constraint plain');
+  });
+
+  it('carry notes, which the list counts, and which are deleted with them', async () => {
+    const [id] = await fail(receipts('bad', 'bad'));
+    const note = { section: 'deliveries', subject: id!, text: 'asked the clinic' };
+    expect((await visitor.post('/notes', note)).status).toBe(303);
+    const page = await visitor.read(`/deliveries/${id}`);
+    expect(page).toMatch(/admin-token.*asked the clinic/s);
+    expect(await visitor.read('/failed')).toContain('data-head="Seen">1<');
+    await database.pool.query('delete from failed_deliveries; delete from inbox');
+    expect(await database.rows('select from notes')).toEqual([]);
+  });
+
+  it('a preview that would apply nothing offers no replay, and says why', async () => {
+    const [id] = await fail(receipts('bad'));
+    await database.pool.query(`alter table receipts add constraint plain check (remarks = '')`);
+    const stuck = await textOf(visitor.post('/replay/preview', { id: id! }));
+    await database.pool.query('alter table receipts drop constraint plain');
+    expect(stuck).toContain('would apply nothing: every delivery would fail again');
+    expect(stuck).not.toContain('action="/console/replay"');
+    const none = await textOf(visitor.post('/replay/preview', { businessId: 'nobody' }));
+    expect(none).toContain('0 deliveries match');
+    expect(none).not.toContain('action="/console/replay"');
+    await visitor.post('/replay', { id: id! });
+    const again = await textOf(visitor.post('/replay/preview', { id: id!, status: 'applied' }));
+    expect(again).toContain('So there is nothing to replay.');
+    expect(again).not.toContain('action="/console/replay"');
+  });
+
   it('a replay begins with a preview, and changes nothing until it is confirmed', async () => {
     await fail(receipts('bad', 'bad', 'good'));
     const preview = await textOf(visitor.post('/replay/preview', { family: 'receipt' }));
@@ -154,6 +199,15 @@ describe('the quarantine', () => {
     const done = await textOf(visitor.post('/quarantine/replay', fields));
     expect([figure(done, 'Accepted'), figure(done, 'Still rejected')]).toEqual([2, 1]);
     expect([await remaining(), (await database.rows('select 1 from deliveries')).length]).toEqual([1, 2]);
+  });
+
+  it('a preview that would accept nothing offers no replay, and says why', async () => {
+    await reject('<html>');
+    const preview = await textOf(
+      visitor.post('/quarantine/preview', { reason: 'not_json', action: 'replay' }),
+    );
+    expect(preview).toContain('A replay would accept nothing.');
+    expect(preview).not.toContain('action="/console/quarantine/replay"');
   });
 
   it('is dropped one by one, by group, or all on explicit request', async () => {

@@ -4,14 +4,13 @@ import { applyDeliveries } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
 import { createLog } from '../../src/log.ts';
 import { RejectedRequests } from '../../src/metrics/rejected-requests.ts';
-import { signatureOf } from '../../src/sandbox/signature.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { apply, insertCallbacks } from '../support/deliveries.ts';
 import { post } from '../support/service.ts';
 import { useConsole } from './use-console.ts';
 import { signInTo, visitAs } from './visitor.ts';
 
-const unescape = (text: string) =>
+const plain = (text: string) =>
   text
     .replaceAll(/<[^>]*>/g, '')
     .replaceAll('&quot;', '"')
@@ -66,7 +65,7 @@ describe('before the first callback', () => {
   });
 
   it('a test callback takes the real path, is applied, is logged, and stays out of the receipts', async () => {
-    const text = unescape(await (await visitor.post('/test-callback')).text());
+    const text = plain(await (await visitor.post('/test-callback')).text());
     expect(text).toMatch(/It was accepted and applied after [\d.]+ s: delivery/);
     expect(await database.rows('select event, business_id, family, status from deliveries')).toEqual([
       { event: 'receiver.test', business_id: 'test', family: 'other', status: 'applied' },
@@ -79,9 +78,9 @@ describe('before the first callback', () => {
   it('a test callback is signed and has an allowed client and business; curl sends the same', async () => {
     const other = await startAnother({ adminToken: 'another-token-of-tests', ...signed() });
     const own = await signInTo(other.url, 'another-token-of-tests');
-    expect(unescape(await (await own.post('/test-callback')).text())).toContain('It was accepted');
+    expect(plain(await (await own.post('/test-callback')).text())).toContain('It was accepted');
     const page = await own.read('');
-    const script = unescape(/A test callback from a shell".*?<pre>(.*?)<\/pre>/s.exec(page)![1]!);
+    const script = plain(/A test callback from a shell".*?<pre>(.*?)<\/pre>/s.exec(page)![1]!);
     const env = { ...process.env, SIGNING_KEY: key };
     const { stdout } = await promisify(execFile)('bash', ['-c', `${script} -s`], { env });
     expect(JSON.parse(stdout)).toMatchObject({ status: 'accepted' });
@@ -102,7 +101,7 @@ describe('before the first callback', () => {
       authentication: { ...authentication, allowedIps: ['192.0.2.0/24'] },
     });
     const own = await signInTo(other.url, 'another-token-of-tests');
-    const text = unescape(await (await own.post('/test-callback')).text());
+    const text = plain(await (await own.post('/test-callback')).text());
     expect(text).toContain('rejected with status 403: This address is not on the list of allowed addresses.');
     expect(text).toContain('ALLOWED_IPS');
   });
@@ -157,7 +156,7 @@ describe('rejected requests', () => {
     }
     expect(page).toMatch(/Requests to other paths: 1</);
     expect(page).toMatch(/Rejected, last hour<\/a><\/h2><p>7</);
-    const link = unescape(/href="\/console(\/quarantine\?[^"]*reason=invalid[^"]*)"/.exec(page)![1]!);
+    const link = plain(/href="\/console(\/quarantine\?[^"]*reason=invalid[^"]*)"/.exec(page)![1]!);
     const bodies = await visitor.read(link);
     expect(bodies).toContain('Rejected bodies that match');
     expect(bodies.match(/href="\/console\/quarantine\/[\da-f-]{36}"/g)).toHaveLength(1);

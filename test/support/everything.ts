@@ -36,6 +36,10 @@ export async function fill(service: { url: string }, databaseUrl: string): Promi
   await post(service.url + paths.receipt, '{"event": "receipt.created"}');
   await post(service.url + paths.receipt, Buffer.from([0xff, 0x00, 0x5c]));
   await until(async () => (await rowsOf(databaseUrl, 'select from pending_deliveries limit 1')).length === 0);
+  await rowsOf(
+    databaseUrl,
+    `insert into notes (subject_id, text, created_by) select id, 'asked the clinic', 'tester' from quarantine`,
+  );
   await erase(databaseUrl, 'erased-1');
   // Written later, together.
   await until(async () => (await rowsOf(databaseUrl, 'select from schema_drift limit 1')).length > 0);

@@ -1,6 +1,6 @@
 import type { Family } from '../../families/index.ts';
+import type { Cause } from '../../store/refusals.ts';
 import { CauseText, sameCause } from '../failed/cause.tsx';
-import type { Cause } from '../failed/causes.ts';
 import { Notes } from '../notes/notes.tsx';
 import type { Note } from '../notes/queries.ts';
 import { redactEnvelope, redactRow } from '../redact.ts';

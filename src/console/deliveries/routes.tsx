@@ -1,9 +1,9 @@
 import type { Request, Response } from 'express';
 import { patientsIn } from '../../privacy/find-deliveries.ts';
+import { readCauses } from '../../store/refusals.ts';
 import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
-import { readCauses } from '../failed/causes.ts';
 import type { Routes } from '../guard.ts';
 import { readNotes } from '../notes/queries.ts';
 import { readForm } from '../read-form.ts';

@@ -1,4 +1,4 @@
-import type { Cause } from './causes.ts';
+import type { Cause } from '../../store/refusals.ts';
 
 /** The deliveries that failed with the same error. */
 export const sameCause = (event: string, error: string) =>
@@ -19,7 +19,7 @@ export function CauseText({ cause }: { cause: Cause }) {
       )}
       {definition && (
         <>
-          Rule: <code>{definition}</code>.{' '}
+          Constraint: <code>{definition}</code>.{' '}
         </>
       )}
       <span class="hint">{error}</span>

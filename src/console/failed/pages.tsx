@@ -1,12 +1,12 @@
 import type { ReplayOutcome } from '../../apply/replay.ts';
 import type { Family } from '../../families/index.ts';
+import type { Cause } from '../../store/refusals.ts';
 import { useMayPost } from '../ui/context.ts';
 import { Choice, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
 import { Outcome } from '../ui/outcome.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { formatCount, IdLink, Moment } from '../ui/values.tsx';
 import { CauseText, sameCause } from './cause.tsx';
-import type { Cause } from './causes.ts';
 import type { FailedGroup } from './queries.ts';
 
 const preview = '/console/replay/preview';

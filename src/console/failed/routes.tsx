@@ -1,9 +1,9 @@
 import { countDeliveries, type ReplayFilter, replayDeliveries } from '../../apply/replay.ts';
+import { readCauses } from '../../store/refusals.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
 import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
-import { readCauses } from './causes.ts';
 import { readReplayForm } from './form.ts';
 import { ConfirmReplay, FailedPage, ReplayDone } from './pages.tsx';
 import { readFailedGroups } from './queries.ts';

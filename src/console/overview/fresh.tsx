@@ -45,14 +45,14 @@ function Setup({ receiver: { paths, testPath, testBody, signatureHeader }, origi
             A test callback takes the same way as all others. Its event is <code>receiver.test</code>, which
             no report but that of other events has.
           </p>
-          <div class="actions">
-            <PostButton action={test}>Send a test callback</PostButton>
-          </div>
-          <p>The same from a shell{signatureHeader && ', with one of SIGNING_KEYS in SIGNING_KEY'}:</p>
+          <p>From a shell{signatureHeader && ', with one of SIGNING_KEYS in SIGNING_KEY'}:</p>
           <Verbatim
             label="A test callback from a shell"
             text={curlOf(origin + testPath, testBody(), signatureHeader)}
           />
+          <div class="actions">
+            <PostButton action={test}>Send a test callback</PostButton>
+          </div>
         </>
       ) : (
         <p>

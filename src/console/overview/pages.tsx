@@ -73,7 +73,9 @@ export function Overview(props: OverviewProps) {
       </section>
       {open && <OpenDoor />}
       {setup || <Silences result={silences} />}
-      {(!setup || rejected?.length !== 0) && <LastRejected rejected={rejected} since={since} />}
+      {(!setup || rejected?.some(({ unrouted }) => !unrouted)) && (
+        <LastRejected rejected={rejected} since={since} />
+      )}
       {!setup && (arrivals ? <Hours {...{ families, arrivals }} /> : timedOut('Callbacks per hour'))}
       {!setup && (days ? <Days days={days} /> : timedOut('Receipts per day'))}
       <h2>Health checks</h2>

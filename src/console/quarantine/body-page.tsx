@@ -1,9 +1,9 @@
-import type { FieldError } from '../../intake/rejection.ts';
 import { Notes } from '../notes/notes.tsx';
 import type { Note } from '../notes/queries.ts';
+import { useMayPost } from '../ui/context.ts';
 import { Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
 import { Facts, formatCount, formatTimes, IdLink, Moment, PersonalNote, Verbatim } from '../ui/values.tsx';
-import type { CorrectableField } from './correction.ts';
+import type { CorrectableField } from './form.ts';
 import { Actions, FaultList } from './pages.tsx';
 import type { QuarantinedBody } from './queries.ts';
 
@@ -93,35 +93,34 @@ interface FieldsProps {
 }
 
 function FieldsForm({ action, fields, attempt }: FieldsProps) {
+  if (!useMayPost(action)) return null;
   return (
-    <PostForm action={action} class="card">
-      <h2>Correct and replay</h2>
+    <section class="card" aria-labelledby="correct">
+      <h2 id="correct">Correct and replay</h2>
       <p class="hint">
         Values are JSON: a text is in double quotes, a number is not. An empty field is removed; a hidden
         value stays as it is unless you enter another.
       </p>
-      <div class="fields">
-        {fields.map(({ path, value, hidden, messages }) => (
-          <Field
-            key={path}
-            label={hidden ? `${path} (hidden)` : path}
-            name={path}
-            value={attempt?.values?.[path] ?? value}
-            fault={attempt?.faults?.[path] ?? messages}
-            autocomplete="off"
-          />
-        ))}
-      </div>
-      <div class="actions">
-        <Submit>Replay the corrected body</Submit>
-      </div>
-    </PostForm>
+      <PostForm action={action}>
+        <div class="fields">
+          {fields.map(({ path, value, hidden, messages }) => (
+            <Field
+              key={path}
+              label={hidden ? `${path} (hidden)` : path}
+              name={path}
+              value={attempt?.values?.[path] ?? value}
+              fault={attempt?.faults?.[path] ?? messages}
+              autocomplete="off"
+            />
+          ))}
+        </div>
+        <div class="actions">
+          <Submit>Replay the corrected body</Submit>
+        </div>
+      </PostForm>
+    </section>
   );
 }
-
-/** Errors by path. */
-export const faultsOf = (errors: readonly FieldError[]) =>
-  Object.fromEntries(errors.map(({ path, message }) => [path, message]));
 
 interface CorrectedProps {
   id: string;

@@ -32,8 +32,6 @@ export interface QuarantineLine extends Pick<QuarantineRow, Columns> {
   family: string | null;
   business: string | null;
   bytes: number;
-  /** The id of the body that corrects it. */
-  corrected_by: string | null;
   /** How many notes it has; `seen`: it was only marked. */
   notes: string | null;
 }
@@ -41,7 +39,6 @@ export interface QuarantineLine extends Pick<QuarantineRow, Columns> {
 const columns = sql`
   q.id, p.family, reporting.business_in(q.body) as business, q.reason, q.received_at, q.last_received_at,
   q.count, length(q.body) as bytes, q.replayed_at, q.corrects,
-  (select id from quarantine c where c.corrects = q.id order by received_at desc limit 1) as corrected_by,
   ${notesOf(sql`q.id`)} as notes`;
 
 const place = sql`select last_received_at, id from quarantine`;
@@ -74,11 +71,15 @@ export async function listBodies(
 }
 
 export type QuarantinedBody = QuarantineLine &
-  Pick<QuarantineRow, 'errors' | 'body' | 'path' | 'acknowledged'>;
+  Pick<QuarantineRow, 'errors' | 'body' | 'path' | 'acknowledged'> & {
+    /** The id of the body that corrects it. */
+    corrected_by: string | null;
+  };
 
 export async function readBody(db: Kysely<Tables>, id: string): Promise<QuarantinedBody | undefined> {
   const { rows } = await sql<QuarantinedBody>`
-    select ${columns}, q.errors, q.body, q.path, q.acknowledged
+    select ${columns}, q.errors, q.body, q.path, q.acknowledged,
+           (select id from quarantine c where c.corrects = q.id order by received_at desc limit 1) as corrected_by
     from quarantine q left join callback_paths p using (path) where q.id = ${id}::uuid`.execute(db);
   return rows[0];
 }

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
-import { contentId } from '../../intake/quarantine.ts';
+import { changeFields, replayCorrection } from '../../intake/correction.ts';
+import { quarantineId } from '../../intake/quarantine.ts';
 import { countQuarantine, dropQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
-import { replayCorrection } from '../../intake/replay-correction.ts';
 import { replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { patientsNamedIn } from '../../intake/subject-of-body.ts';
 import { uuid } from '../../uuid.ts';
@@ -14,8 +14,7 @@ import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
 import { type Attempt, BodyPage, Corrected } from './body-page.tsx';
 import { ConfirmDrop, ConfirmReplay, DropDone, ReplayDone } from './confirm-pages.tsx';
-import { type CorrectableField, changeFields, correctableFields, readChanges } from './correction.ts';
-import { readQuarantineForm } from './form.ts';
+import { type CorrectableField, correctableFields, readChanges, readQuarantineForm } from './form.ts';
 import { QuarantinePage } from './pages.tsx';
 import { listBodies, type QuarantinedBody, readBody, readQuarantineGroups } from './queries.ts';
 
@@ -132,7 +131,7 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
       return send(res, old, { attempt: { message: result.reason, faults, ...attempt } }, fields);
     }
     const isStored = result.outcome !== 'expired' && result.outcome !== 'erased';
-    const ids = { id: old.id, correction: contentId({ path: old.path, body }) };
+    const ids = { id: old.id, correction: quarantineId({ path: old.path, body }) };
     const page = <Corrected {...ids} delivery={isStored ? result.id : undefined} />;
     sendPage(res, { title: 'Corrected and replayed', section, back }, page);
   };

@@ -52,7 +52,7 @@ function ByReason({ label, rows, since, empty }: RejectedProps & { label: string
         {
           head: 'Reason',
           cell: ({ reason, status }) => {
-            const { meaning, action, quarantine } = reasonOf(reason, status);
+            const [meaning, action, quarantine] = reasonOf(reason, status);
             return (
               <>
                 <strong>{meaning}</strong> {action}{' '}
@@ -108,7 +108,7 @@ export function RejectionsPage({ rows, since, times, unit, families, entered, fa
           { head: unit === 'hour' ? 'Hour' : 'Minute', cell: ({ at }) => <Moment at={at} /> },
           { head: 'Family', cell: ({ family }) => family.replaceAll('_', ' ') },
           { head: 'Status', cell: ({ status }) => status },
-          { head: 'Reason', cell: ({ reason, status }) => reasonOf(reason, status).meaning, wide: true },
+          { head: 'Reason', cell: ({ reason, status }) => reasonOf(reason, status)[0], wide: true },
           { head: 'Requests', cell: ({ requests }) => formatCount(requests), numeric: true },
         ]}
       />

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../store/tables.ts';
+import type { Tables } from './tables.ts';
 
-/** Why PostgreSQL refused a delivery's data, in words. */
+/** Why PostgreSQL refused a delivery's data, in words, and what to do. */
 export interface Cause {
   /** The stored text, which quotes no value. */
   error: string;
@@ -14,43 +14,37 @@ export interface Cause {
   definition?: string | undefined;
 }
 
-const resend =
-  'If the value is wrong, have the sender correct it: a newer version of the thing takes its place.';
+const resent = 'If it is wrong, have the sender correct it: a newer version takes its place.';
+const encoding = 'Use a database with the encoding UTF8.';
 
 /** By SQLSTATE, or its class. */
 const meanings: Record<string, [meaning: string, action: string]> = {
   22001: [
     'A text is longer than its column.',
-    'If it is right, lengthen the column (type text), and replay.',
+    'If it is right, change the column’s type to text, and replay.',
   ],
   22003: [
     'A number is too large for its column.',
-    `If it is right, widen the column (type numeric), and replay. ${resend}`,
+    `If it is right, change the column’s type to numeric, and replay. ${resent}`,
   ],
-  22007: ['A value is not a time that PostgreSQL reads.', resend],
-  22008: ['A time lies outside of what PostgreSQL can store.', resend],
-  22021: ['A text has a character that the database cannot store.', 'Use a database with the encoding UTF8.'],
-  '22P02': ['A value has another type than its column, such as a text in place of a number.', resend],
-  '22P05': [
-    'A text has a character that the database cannot store.',
-    'Use a database with the encoding UTF8.',
-  ],
-  22: ['PostgreSQL cannot read or store a value.', resend],
-  23502: ['A value that must be there is missing.', 'If it may be missing, drop “not null”, and replay.'],
-  23503: ['It refers to a row that is not there.', 'Add that row or drop the foreign key, and replay.'],
+  22007: ['A value is not a time.', resent],
+  22008: ['A time is out of range.', resent],
+  22021: ['A text has a character that the database cannot store.', encoding],
+  '22P02': ['A value has another type than its column, such as a text in place of a number.', resent],
+  '22P05': ['A text has a character that the database cannot store.', encoding],
+  22: ['PostgreSQL cannot store a value.', resent],
+  23502: ['A required value is missing.', 'If it may be missing, drop the column’s “not null”, and replay.'],
+  23503: ['It refers to a row that does not exist.', 'Add that row or drop the foreign key, and replay.'],
   23505: [
     'Another row has this value, which must be unique.',
-    'Drop the unique constraint or that row, and replay.',
+    'Drop the constraint or that row, and replay.',
   ],
   23514: [
-    'A value breaks a rule of the table (check constraint).',
-    'If the rule is wrong, change or drop it, and replay.',
+    'A value violates a check constraint.',
+    'If the constraint is wrong, change or drop it, and replay.',
   ],
-  23: ['A value breaks a constraint of the table.', 'Change or drop the constraint, and replay.'],
-  54: [
-    'A value is too large for PostgreSQL, or for an index.',
-    'Drop the index that it does not fit in, and replay.',
-  ],
+  23: ['A value violates a constraint.', 'Change or drop the constraint, and replay.'],
+  54: ['A value is too large for PostgreSQL, or for an index.', 'Drop the index, and replay.'],
 };
 
 interface Constraint {
