@@ -67,7 +67,7 @@ export async function dropQuarantine(db: Kysely<Tables>, filter: QuarantineFilte
   return Number(numDeletedRows);
 }
 
-const isCorrected = sql<boolean>`exists (select from quarantine as one where one.corrects = quarantine.id)`;
+const isUncorrected = sql<boolean>`not exists (select from quarantine as one where one.corrects = quarantine.id)`;
 
 /** Groups rows by their list of faults. */
 export const faultsKey = sql<string>`md5(errors::text)`;
@@ -82,6 +82,6 @@ function matching(db: Kysely<Tables>, filter: QuarantineFilter) {
   if (since) query = query.where('last_received_at', '>=', since);
   if (until) query = query.where('last_received_at', '<', until);
   if (!replayed) query = query.where('replayed_at', 'is', null);
-  if (corrected === false) query = query.where(isCorrected, 'is', false);
+  if (corrected === false) query = query.where(isUncorrected);
   return query;
 }
