@@ -1,3 +1,4 @@
+import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify';
 
 /** It begins like a formula, but a spreadsheet reads it as a number. */
@@ -39,27 +40,19 @@ export interface CsvRow {
   cells: string[];
 }
 
-const cell = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r?\n|$)/y;
-
 /**
- * Parses CSV (RFC 4180). Empty lines are left out, and so is the quote that `csvWriter` puts in front of a formula.
+ * Parses CSV (RFC 4180), of rows of any length. Empty rows are left out, and so is the quote that `csvWriter` puts in front
+ * of a formula.
  *
  * @throws Error where a quote is wrong, with the line
  */
 export function parseCsv(text: string): CsvRow[] {
-  const rows: CsvRow[] = [];
-  let cells: string[] = [];
-  let [line, start] = [1, 1];
-  cell.lastIndex = text.startsWith('\uFEFF') ? 1 : 0;
-  for (;;) {
-    const match = cell.exec(text);
-    if (!match) throw new Error(`line ${line}: a quote is not closed, or in the middle of a value`);
-    const [whole, quoted, plain, end] = match;
-    cells.push((quoted?.replaceAll('""', '"') ?? plain!).replace(/^'(?=[=+\-@\t\r])/, ''));
-    line += whole.split('\n').length - 1;
-    if (end === ',') continue;
-    if (cells.some((value) => value !== '')) rows.push({ line: start, cells });
-    if (end === '') return rows;
-    [cells, start] = [[], line];
-  }
+  const options = { bom: true, info: true, relax_column_count: true, record_delimiter: ['\r\n', '\n'] };
+  const rows = parse(text, options) as unknown as { record: string[]; info: { lines: number } }[];
+  return rows
+    .filter(({ record }) => record.some((cell) => cell !== ''))
+    .map(({ record, info }) => ({
+      line: info.lines - (record.join('').split('\n').length - 1),
+      cells: record.map((cell) => cell.replace(/^'(?=[=+\-@\t\r])/, '')),
+    }));
 }

@@ -34,5 +34,5 @@ it('each row knows the line on which it begins', () => {
 });
 
 it.each(['a,b\n"c', 'a,b\nc"d,e', 'a,b\n"c"d,e'])('a wrong quote is refused with its line: %j', (csv) => {
-  expect(() => parseCsv(csv)).toThrow(/^line 2: a quote/);
+  expect(() => parseCsv(csv)).toThrow(/quote.* line 2/i);
 });
