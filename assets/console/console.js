@@ -45,7 +45,8 @@ function watchList(list) {
       try {
         const response = await fetch(location.href, { cache: 'no-store' });
         if (response.status === 401) {
-          bar.textContent = 'You are signed out. Reload the page to sign in.';
+          told.textContent = 'You are signed out. Reload the page to sign in.';
+          on.disabled = true;
           return;
         }
         if (!response.ok) throw new Error(response.statusText);

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
-import { type Family, readField } from '../../families/index.ts';
+import { type Family, readKey } from '../../families/index.ts';
 import { type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
 import { idAt } from '../../uuid.ts';
 import { takePage } from '../paging.ts';
@@ -108,8 +108,8 @@ const tables = {
 } satisfies Record<DeliveryStatus, string>;
 
 function recordOf(families: readonly Family[]): RawBuilder<unknown> {
-  const ids = families.flatMap(({ name, fields, identifiedBy }) =>
-    identifiedBy ? sql`when ${name} then ${sql.raw(readField(fields, identifiedBy, 'i.envelope'))}` : [],
+  const ids = families.flatMap((family) =>
+    family.identifiedBy ? sql`when ${family.name} then (${sql.raw(readKey(family, 'i')!)})::text` : [],
   );
   return sql`case i.family ${sql.join(ids, sql` `)} end`;
 }

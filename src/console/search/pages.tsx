@@ -31,7 +31,11 @@ export function SearchPage({ hits, searched, mayNamePeople }: SearchProps) {
   }
   return (
     <>
-      {hits.length > shownHits && <p class="note">Only the newest {shownHits} of those found are shown.</p>}
+      {hits.length > shownHits && (
+        <p class="note">
+          More than {shownHits} were found; only {shownHits} are shown.
+        </p>
+      )}
       <Table
         label="What was found, newest event first"
         cards

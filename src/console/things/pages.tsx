@@ -6,7 +6,7 @@ import { thingHref } from '../ui/links.ts';
 import { type Column, Table } from '../ui/table.tsx';
 import { parseMoment } from '../ui/time.ts';
 import { Facts, IdLink, Moment, Named, Nothing, PersonalNote } from '../ui/values.tsx';
-import { changedColumns, type ThingDetails, type ThingKey, type Version } from './queries.ts';
+import { changedColumns, shownVersions, type ThingDetails, type ThingKey, type Version } from './queries.ts';
 
 /** The name of a family or a field, in words. */
 export const nameOf = (name: string) =>
@@ -129,6 +129,7 @@ function Versions(props: ThingProps) {
   const { family, business, id } = thingKey;
   const { versions, columns } = thing;
   const lines = versions.map((version, index) => ({ version, index, previous: versions[index + 1] }));
+  const isWhole = versions.length <= shownVersions;
   const chosen = {
     from: props.from ?? lines[1]?.version.row.delivery_id,
     to: props.to ?? versions[0].row.delivery_id,
@@ -166,7 +167,13 @@ function Versions(props: ThingProps) {
           head: 'Changed',
           wide: true,
           cell: ({ version, previous }) =>
-            previous ? namesOf(changedColumns(columns, previous, version)) : 'first version',
+            previous ? (
+              namesOf(changedColumns(columns, previous, version))
+            ) : isWhole ? (
+              'first version'
+            ) : (
+              <Nothing />
+            ),
         },
         ...(versions.length > 1 ? [radio('from'), radio('to')] : []),
       ]}
@@ -175,6 +182,7 @@ function Versions(props: ThingProps) {
   if (versions.length === 1) return table;
   return (
     <>
+      {!isWhole && <p class="note">Only the newest versions are shown.</p>}
       <Difference {...props} />
       <form method="get" action={`/console/things/${family.name}#versions`}>
         <Hidden values={{ business, id }} />

@@ -29,7 +29,7 @@ export interface ThingDetails {
 }
 
 const common = ['business_id', 'client_id', 'last_event', 'event_time', 'delivery_id'];
-const shownVersions = 200;
+export const shownVersions = 200;
 
 /** Undefined: there is no such thing. */
 export async function readThing(
