@@ -1,0 +1,76 @@
+import type { Browser, Locator, Page } from 'playwright-core';
+import { openBrowser, signIn } from './browser.ts';
+import { makeUp } from './made-up.ts';
+import { useConsole } from './use-console.ts';
+import { adminToken } from './visitor.ts';
+
+const width = 360;
+const { database, service, visitor } = useConsole({
+  prepare: async (own) => {
+    await makeUp(own, 10, 60);
+    return {};
+  },
+});
+let browser: Browser;
+let page: Page;
+
+beforeAll(async () => {
+  browser = await openBrowser();
+  const context = await browser.newContext({ viewport: { width, height: 780 } });
+  page = await context.newPage();
+  await signIn(page, service.url, adminToken);
+});
+afterAll(() => browser?.close());
+
+const go = (path: string) => page.goto(`${service.url}/console${path}`);
+
+/** Whether it is on the screen without scrolling sideways. */
+async function fits(element: Locator): Promise<boolean> {
+  const box = await element.boundingBox();
+  return box !== null && box.width > 0 && box.x >= 0 && box.x + box.width <= width;
+}
+
+it.each([
+  ['/deliveries', '.status'],
+  ['/failed', 'button'],
+  ['/quarantine', 'button'],
+])('on a phone each row of %s is a card, with its status and actions on the screen', async (path, part) => {
+  await go(path);
+  const card = page.locator('tbody tr').first();
+  expect(await fits(card)).toBe(true);
+  expect(await fits(card.locator(part).first())).toBe(true);
+  const names = await card
+    .locator('td')
+    .evaluateAll((cells) => cells.map((cell) => getComputedStyle(cell, '::before').content));
+  expect(names.filter((name) => /^"\w/.test(name)).length).toBeGreaterThan(2);
+});
+
+it('on a phone a wide report keeps its first column and shows a shadow where there are more', async () => {
+  await go('/reports/receipts?range=all');
+  const frame = page.getByRole('region', { name: 'Receipts', exact: true });
+  const first = frame.locator('tbody tr > :first-child').first();
+  const before = await first.boundingBox();
+  const scrolled = await frame.evaluate((element) => {
+    element.scrollLeft = 300;
+    return element.scrollLeft;
+  });
+  expect(scrolled).toBe(300);
+  expect(await first.boundingBox()).toEqual(before);
+  expect(await frame.evaluate((element) => getComputedStyle(element).backgroundAttachment)).toMatch(
+    /local.*scroll/,
+  );
+});
+
+it('the navigation has the numbers of failed deliveries and rejected bodies, and none where there are none', async () => {
+  const countsIn = (html: string) =>
+    Array.from(html.matchAll(/>(\w+)<span class="count"> ([\d,+]+)</g), ([, name, count]) => [name, count]);
+  const [row] = await database.rows(`
+    select (select count(*) from failed_deliveries)::text as failed,
+           (select count(*) from quarantine where replayed_at is null)::text as rejected`);
+  expect(countsIn(await visitor.read('/queue'))).toEqual([
+    ['Failed', row!.failed],
+    ['Quarantine', row!.rejected],
+  ]);
+  await database.pool.query('delete from quarantine');
+  expect(countsIn(await visitor.read('/queue'))).toEqual([['Failed', row!.failed]]);
+});
