@@ -6,7 +6,8 @@ import { businesses } from '../store.ts';
 import type { ChartFigures } from '../ui/chart.tsx';
 import { isSummable } from '../ui/field-value.tsx';
 import { formatDay } from '../ui/time.ts';
-import { type Age, ages, type ReportFilter } from './form.ts';
+import type { ReportFilter } from './form.ts';
+import { type Age, ages } from './ranges.ts';
 import type { Report, ReportChart } from './reports.ts';
 
 export interface ReportColumn {

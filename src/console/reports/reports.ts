@@ -1,5 +1,5 @@
 import type { AliasKind } from '../../store/aliases.ts';
-import type { RangeName } from './form.ts';
+import type { RangeName } from './ranges.ts';
 
 /** A chart of a report: a series for each SQL expression, over groups of rows. */
 export interface ReportChart {
