@@ -4,7 +4,7 @@ import { buffer, text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { strFromU8, unzipSync } from 'fflate';
 import { readReportForm } from '../../src/console/reports/form.ts';
-import { formatNames } from '../../src/console/reports/formats.ts';
+import { formatNames, formats } from '../../src/console/reports/formats.ts';
 import { isPersonal, readColumns } from '../../src/console/reports/queries.ts';
 import { reports } from '../../src/console/reports/reports.ts';
 import { xlsxWriter } from '../../src/console/reports/xlsx.ts';
@@ -286,6 +286,12 @@ it('every row is on exactly one page, whatever the table is sorted by', async ()
     }),
     { numRuns: 6, examples: [['-net_amount'], ['doctor_id']] },
   );
+  const revealed = await visitor.post('/reports/receipts/personal', { page: '3', sort: '-name' });
+  expect(await revealed.text()).toContain('Previous 200 rows');
+  const [entry] = await database.rows(
+    'select action, filter, rows from access_log order by entry desc limit 1',
+  );
+  expect(entry).toMatchObject({ action: 'reveal', filter: { page: 3, sort: '-name' }, rows: '1' });
   const first = await visitor.read('/reports/receipts');
   expect(first).toContain('401 rows');
   expect(first).toContain('href="/console/reports/receipts?page=2"');
@@ -590,6 +596,16 @@ describe('downloads for spreadsheets', () => {
       }
     },
   );
+
+  it('an Excel file of too many rows is refused before it is logged', async () => {
+    jest.replaceProperty(formats.xlsx, 'mostRows', 0.5);
+    const entries = () => database.rows('select count(*) from access_log');
+    const before = await entries();
+    const response = await visitor.get(`/reports/receipts/xlsx${query}`);
+    jest.restoreAllMocks();
+    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('Download CSV')]);
+    expect(await entries()).toEqual(before);
+  });
 
   it('an Excel file is read back as it was written, whatever the values', async () => {
     const unit = fc.constantFrom('a', '<', '&', '"', '\n', ' ', '=', 'अ', '😀', '1', '-', '_');

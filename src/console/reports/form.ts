@@ -1,17 +1,8 @@
 import { z } from 'zod';
 import { localTime, oneOf, readForm, text } from '../read-form.ts';
 import { formatLocal, parseLocal } from '../ui/time.ts';
-import { type RangeName, ranges } from './ranges.ts';
+import { ages, type RangeName, ranges } from './ranges.ts';
 import type { Report } from './reports.ts';
-
-/** Ages of an amount due, in days: the least and the greatest. */
-export const ages = {
-  '0_to_7': [undefined, 7],
-  '8_to_30': [8, 30],
-  '31_to_90': [31, 90],
-  over_90: [91, undefined],
-} as const;
-export type Age = keyof typeof ages;
 
 export const pageRows = 200;
 /** The database reads the rows of the pages before, too. */

@@ -8,10 +8,10 @@ import { SaveView } from '../ui/save-view.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
 import { formatAmount, formatCount, PersonalNote } from '../ui/values.tsx';
-import { ages, mostPages, pageRows, type ReportForm, reportHref } from './form.ts';
+import { mostPages, pageRows, type ReportForm, reportHref } from './form.ts';
 import { formatNames, formats } from './formats.ts';
 import { type AgeTotal, filtersOf, type ReportColumn, type ReportRow, type Totals } from './queries.ts';
-import { ranges } from './ranges.ts';
+import { ages, ranges } from './ranges.ts';
 import { type Report, reports, shortcuts } from './reports.ts';
 import type { SavedView } from './saved-views.ts';
 

@@ -6,7 +6,8 @@ import { businesses } from '../store.ts';
 import type { ChartFigures } from '../ui/chart.tsx';
 import { isSummable } from '../ui/field-value.tsx';
 import { formatDay } from '../ui/time.ts';
-import { type Age, ages, type ReportFilter } from './form.ts';
+import type { ReportFilter } from './form.ts';
+import { type Age, ages } from './ranges.ts';
 import type { Report, ReportChart } from './reports.ts';
 
 export interface ReportColumn {
@@ -200,6 +201,7 @@ export async function readAges(db: Kysely<Tables>, rows: RawBuilder<unknown>): P
 
 // More bars cannot be told apart.
 const mostDays = 92;
+const mostMonths = 120;
 const dayMs = 86_400_000;
 
 /**
@@ -225,7 +227,8 @@ export async function readChart(
   const { rows: groups } = await sql<Record<string, string | null>>`
     select ${sql.raw(group)} as label, ${sql.join(figures)} ${rows} group by 1 ${order}`.execute(db);
   const found = groups.map(({ label }) => label ?? '');
-  const labels = unit ? calendar(from ?? found[0], to ?? found.at(-1), unit) : found;
+  const all = unit && calendar(from ?? found[0], to ?? found.at(-1), unit);
+  const labels = all && all.length <= mostMonths ? all : found;
   const rowOf = new Map(groups.map((row) => [row.label ?? '', row]));
   return {
     unit,
@@ -240,7 +243,7 @@ function calendar(first: string | undefined, last: string | undefined, unit: 'da
   const found: string[] = [];
   if (!first || !last) return found;
   const at = new Date(first.slice(0, length));
-  while (at.toISOString().slice(0, length) <= last.slice(0, length)) {
+  while (found.length <= mostMonths && at.toISOString().slice(0, length) <= last.slice(0, length)) {
     found.push(at.toISOString().slice(0, length));
     if (unit === 'day') at.setUTCDate(at.getUTCDate() + 1);
     else at.setUTCMonth(at.getUTCMonth() + 1);

@@ -14,3 +14,12 @@ export const ranges = {
   all: () => [],
 } as const satisfies Record<string, Range>;
 export type RangeName = keyof typeof ranges;
+
+/** Ages of an amount due, in days: the least and the greatest. */
+export const ages = {
+  '0_to_7': [undefined, 7],
+  '8_to_30': [8, 30],
+  '31_to_90': [31, 90],
+  over_90: [91, undefined],
+} as const;
+export type Age = keyof typeof ages;
