@@ -17,7 +17,7 @@ const perKind = 3;
 export const kindOf = (path: string): string =>
   path
     .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, ':id')
-    .replace(/([?&](?!order|sort|age|range)\w+)=[^&]*/g, '$1=…')
+    .replace(/([?&](?!order|age|range)\w+)=[^&]*/g, '$1=…')
     .replace(/\/\d+$/, '/:n');
 
 /**
