@@ -51,6 +51,25 @@ it('shows what is held about a patient in all three spellings, and nothing of ot
   expect(await lastEntry()).toEqual({ action: 'reveal', rows: 8, about: true });
 });
 
+it('a business is shown and offered with its alias', async () => {
+  const business = String(receiptCallback().business_id);
+  const [{ id } = {}] = await database.rows(
+    `with named as (insert into aliases (kind, id, alias, updated_by) values ('business', $1, 'North Clinic', 'test'))
+     select id from deliveries where family = 'receipt' limit 1`,
+    [business],
+  );
+  try {
+    expect(await visitor.read('/patients')).toContain('label="North Clinic"');
+    const { page } = await read('/patients', { patient, business });
+    expect(page).toMatch(/<dt>Business<\/dt><dd><span class="named">North Clinic/);
+    expect(await visitor.read(`/deliveries/${id}`)).toMatch(
+      /<dt>Business<\/dt><dd><span class="named">North Clinic/,
+    );
+  } finally {
+    await database.rows('truncate aliases');
+  }
+});
+
 it('the address of no page contains the id of a patient', async () => {
   const page = await visitor.read('/patients');
   expect(page).toMatch(/<form method="post" action="\/console\/patients"/);

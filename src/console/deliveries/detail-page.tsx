@@ -1,21 +1,24 @@
-import type { Family } from '../../families/index.ts';
 import type { Cause } from '../../store/refusals.ts';
 import { CauseText, sameCause } from '../failed/cause.tsx';
 import { Notes } from '../notes/notes.tsx';
 import type { Note } from '../notes/queries.ts';
-import { redactEnvelope, redactRow } from '../redact.ts';
+import { redactEnvelope } from '../redact.ts';
+import { Fields, nameOf, ReceiptDeliveries } from '../things/pages.tsx';
+import type { Newest, ThingKey } from '../things/queries.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { thingHref } from '../ui/links.ts';
 import { formatDuration } from '../ui/time.ts';
-import { Facts, formatCount, IdLink, Moment, PersonalNote, Status, Verbatim } from '../ui/values.tsx';
-import type { DeliveryDetails, RowAsText } from './read-delivery.ts';
+import { Facts, formatCount, IdLink, Moment, Named, PersonalNote, Status, Verbatim } from '../ui/values.tsx';
+import type { DeliveryDetails } from './read-delivery.ts';
 
 const preview = '/console/replay/preview';
 
 export interface DetailProps {
   delivery: DeliveryDetails;
-  family: Family | undefined;
-  row: RowAsText | undefined;
+  /** What it is about; undefined: this version does not have its family. */
+  thingKey: ThingKey | undefined;
+  /** What that says now. */
+  thing: Newest | undefined;
   /** Whether personal data is shown. */
   revealed: boolean;
   /** Why it failed. */
@@ -24,11 +27,13 @@ export interface DetailProps {
 }
 
 export function DeliveryDetail(props: DetailProps) {
-  const { delivery, family, revealed, cause, notes } = props;
+  const { delivery, thingKey, thing, revealed, cause, notes } = props;
   const { id, status, text } = delivery;
   const address = `/console/deliveries/${id}`;
   const isReduced = !('event' in delivery.envelope);
-  const envelope = revealed ? text : JSON.stringify(redactEnvelope(delivery.envelope, family), null, 4);
+  const envelope = revealed
+    ? text
+    : JSON.stringify(redactEnvelope(delivery.envelope, thingKey?.family), null, 4);
   return (
     <>
       <DeliveryFacts delivery={delivery} cause={cause} />
@@ -43,7 +48,12 @@ export function DeliveryDetail(props: DetailProps) {
             Show personal data
           </PostButton>
         )}
-        <ThingLinks {...props} />
+        {thingKey && thing && (
+          <a href={thingHref(thingKey.family.name, thingKey.business, thingKey.id)}>
+            The {nameOf(thingKey.family.name)} itself
+          </a>
+        )}
+        {thingKey && <ReceiptDeliveries {...thingKey} />}
       </div>
       <PersonalNote revealed={revealed} shownAt={`${address}/personal`} hiddenAt={address}>
         Personal data is hidden.
@@ -76,7 +86,8 @@ function DeliveryFacts({ delivery, cause }: Pick<DetailProps, 'delivery' | 'caus
             <a href={sameCause(delivery.event, cause.error)}>Deliveries with the same cause</a>
           </>
         ),
-        'Business, client': `${delivery.business_id}, ${delivery.client_id}`,
+        Business: <Named kind="business" id={delivery.business_id} />,
+        Client: delivery.client_id,
         'Event time': <Moment at={delivery.event_time} />,
         'First received': <Moment at={received_at} />,
         Applied: (
@@ -98,40 +109,24 @@ function DeliveryFacts({ delivery, cause }: Pick<DetailProps, 'delivery' | 'caus
   );
 }
 
-/** Lead to the thing that a delivery is about, and to all deliveries of the same receipt. */
-function ThingLinks({ delivery: { id, business_id: business, envelope }, family, row }: DetailProps) {
-  if (!family) return null;
-  const { receipt_id } = envelope.data as { receipt_id?: number };
-  const query = new URLSearchParams({ business, receipt: String(receipt_id) });
-  const thing = row?.[family.identifiedBy ?? 'delivery_id'] ?? id;
-  return (
-    <>
-      {row && (
-        <a href={thingHref(family.name, business, thing)}>The {family.name.replaceAll('_', ' ')} itself</a>
-      )}
-      {family.name === 'receipt' && (
-        <a href={`/console/deliveries?${query}`}>All deliveries of this receipt</a>
-      )}
-    </>
-  );
-}
-
-function Row({ delivery, family, row, revealed }: DetailProps) {
-  if (!family) return <p class="empty">This version of the service does not have this family.</p>;
-  if (!row) return <p class="empty">The table {family.table} has no row for this delivery.</p>;
+function Row({ delivery, thingKey, thing, revealed }: DetailProps) {
+  if (!thingKey) return <p class="empty">This version of the service does not have this family.</p>;
+  const { family } = thingKey;
+  if (!thing) return <p class="empty">The table {family.table} has no row for this delivery.</p>;
+  const { delivery_id } = thing.newest.row;
   return (
     <>
       <p>
         Table <code>{family.table}</code>.{' '}
-        {row.delivery_id === delivery.id ? (
+        {delivery_id === delivery.id ? (
           'This delivery is the row’s current version.'
         ) : (
           <>
-            The row’s current version is delivery <IdLink to="deliveries" id={row.delivery_id ?? ''} />
+            The row’s current version is delivery <IdLink to="deliveries" id={delivery_id!} />
           </>
         )}
       </p>
-      <Facts facts={revealed ? row : redactRow(row, family)} />
+      <Fields {...{ thingKey, ...thing, revealed }} />
     </>
   );
 }

@@ -65,15 +65,9 @@ function EventTime({ event_time, received_at }: DeliveryLine) {
   );
 }
 
-function Lines({
-  listed,
-  entered,
-  live,
-}: {
-  listed: Listed;
-  entered: Record<string, string>;
-  live: boolean;
-}) {
+type LinesProps = { listed: Listed } & Pick<ListProps, 'live'> & Pick<ParsedFilter, 'entered'>;
+
+function Lines({ listed, entered, live }: LinesProps) {
   const { rows, older, newer } = listed;
   const [first, last] = [rows[0], rows.at(-1)];
   const { order = 'arrival' } = entered;

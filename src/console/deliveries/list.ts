@@ -107,7 +107,8 @@ const tables = {
   failed: 'failed_deliveries',
 } satisfies Record<DeliveryStatus, string>;
 
-function recordOf(families: readonly Family[]): RawBuilder<unknown> {
+/** SQL for the id of what a row `i` with a family and an envelope is about. */
+export function recordOf(families: readonly Family[]): RawBuilder<unknown> {
   const ids = families.flatMap((family) =>
     family.identifiedBy ? sql`when ${family.name} then (${sql.raw(readKey(family, 'i')!)})::text` : [],
   );
@@ -119,17 +120,8 @@ function conditions(
   filter: DeliveryFilter,
   status: DeliveryStatus,
 ): RawBuilder<unknown>[] {
-  const {
-    id,
-    receipt,
-    event,
-    business,
-    error,
-    from,
-    until,
-    receivedFrom: first,
-    receivedUntil: end,
-  } = filter;
+  const { id, receipt, event, business, error, from, until } = filter;
+  const { receivedFrom: first, receivedUntil: end } = filter;
   const applied = status === 'applied';
   // Without its family, every row of inbox would be read for a rare event.
   const family = filter.family ?? families.find(({ events }) => event && events.includes(event))?.name;

@@ -8,12 +8,13 @@ import type { Routes } from '../guard.ts';
 import { readNotes } from '../notes/queries.ts';
 import { readForm } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
+import { readNewest } from '../things/queries.ts';
 import { sendPage } from '../ui/page.tsx';
 import { DeliveryDetail } from './detail-page.tsx';
 import { parseFilter, placeFields } from './form.ts';
 import { listDeliveries } from './list.ts';
 import { DeliveryList } from './list-page.tsx';
-import { readDelivery, readRow } from './read-delivery.ts';
+import { readDelivery } from './read-delivery.ts';
 
 /** A list of deliveries with filters, and a page for each delivery. */
 export function addDeliveries(routes: Routes, { families, timezone, db, record }: RouteDependencies): void {
@@ -29,21 +30,25 @@ export function addDeliveries(routes: Routes, { families, timezone, db, record }
 
   const show = async (req: Request, res: Response, revealed: boolean) => {
     const id = String(req.params.id);
-    const delivery = uuid.test(id) ? await readDelivery(db, id) : undefined;
+    const delivery = uuid.test(id) ? await readDelivery(db, families, id) : undefined;
     if (!delivery) throw new NotFound('There is no such delivery.');
     const family = families.find(({ name }) => name === delivery.family);
-    const row = family && (await readRow(db, family, delivery));
+    const thingKey = family && { family, business: delivery.business_id, id: delivery.record ?? id };
+    const thing = thingKey && (await readNewest(db, thingKey));
     const [[cause], notes] = await Promise.all([
       delivery.error ? readCauses(db, [delivery.error]) : [],
       readNotes(db, delivery.id),
     ]);
     if (revealed) {
-      const patients = [...patientsIn(delivery.envelope.data as object), ...patientsIn(row ?? {})];
+      const patients = [
+        ...patientsIn(delivery.envelope.data as object),
+        ...patientsIn(thing?.newest.row ?? {}),
+      ];
       const filter = { delivery: delivery.id };
       await record({ actor: actorOf(res), action: 'reveal', patients, filter, rows: 1 });
     }
     const page = { title: delivery.event, section: 'deliveries', back: true } as const;
-    sendPage(res, page, <DeliveryDetail {...{ delivery, family, row, revealed, cause, notes }} />);
+    sendPage(res, page, <DeliveryDetail {...{ delivery, thingKey, thing, revealed, cause, notes }} />);
   };
   routes.get('/deliveries/:id', (req, res) => show(req, res, false));
   routes.post('/deliveries/:id/personal', (req, res) => show(req, res, true));

@@ -2,7 +2,7 @@ import type { Family } from '../../families/index.ts';
 import type { Certificate } from '../../privacy/erase.ts';
 import { countRows, type PatientData } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
-import { Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
+import { AliasField, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
 import { thingHref } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
@@ -35,7 +35,7 @@ export function PatientSearch({ certificates }: { certificates: readonly Certifi
       <PostForm action="/console/patients" class="card">
         <div class="fields">
           <Field label="Patient id" name="patient" required autocomplete="off" />
-          <Field label="Business (empty: all)" name="business" autocomplete="off" />
+          <AliasField kind="business" label="Business (empty: all)" name="business" />
         </div>
         <div class="actions">
           <Submit>Show</Submit>
@@ -61,7 +61,7 @@ export function PatientSearch({ certificates }: { certificates: readonly Certifi
 
 /** The newest version of each record that names the patient. */
 const thingsIn = (data: PatientData, families: readonly Family[]) =>
-  families.flatMap((family) => (data[family.table] ?? []).map(({ columns }) => ({ family, columns })));
+  families.flatMap((family) => (data[family.table] ?? []).map(({ columns: row }) => ({ family, row })));
 
 interface PatientProps {
   patient: Patient;
@@ -79,7 +79,7 @@ export function PatientPage({ patient, data, families, held }: PatientProps) {
       <Facts
         facts={{
           Patient: <span class="id">{patient.id}</span>,
-          Business: patient.businessId ?? 'all',
+          Business: patient.businessId ? <Named kind="business" id={patient.businessId} /> : 'all',
           Hold: held ? 'yes: neither retention nor destruction touches this patient’s data' : 'none',
         }}
       />
@@ -104,23 +104,10 @@ export function PatientPage({ patient, data, families, held }: PatientProps) {
         rows={thingsIn(data, families)}
         empty="No records."
         columns={[
-          {
-            head: 'Record',
-            cell: ({ family, columns: { business_id, delivery_id, ...columns } }) => {
-              const id = columns[family.identifiedBy ?? ''] ?? delivery_id!;
-              return (
-                <a href={thingHref(family.name, business_id!, id)}>
-                  {nameOf(family.name)} {family.identifiedBy && id}
-                </a>
-              );
-            },
-          },
-          { head: 'Last event', cell: ({ columns }) => columns.last_event },
-          {
-            head: 'Business',
-            cell: ({ columns }) => <Named kind="business" id={columns.business_id} />,
-          },
-          { head: 'Event time', cell: ({ columns }) => <Moment at={new Date(columns.event_time!)} /> },
+          { head: 'Record', cell: (line) => <ThingLink {...line} /> },
+          { head: 'Last event', cell: ({ row }) => row.last_event },
+          { head: 'Business', cell: ({ row }) => <Named kind="business" id={row.business_id} /> },
+          { head: 'Event time', cell: ({ row }) => <Moment at={new Date(row.event_time!)} /> },
         ]}
       />
       <h2>Deliveries</h2>
@@ -141,6 +128,15 @@ export function PatientPage({ patient, data, families, held }: PatientProps) {
       <h2>Rows by table</h2>
       <Counts counts={counts} />
     </>
+  );
+}
+
+function ThingLink({ family: { name, identifiedBy }, row }: ReturnType<typeof thingsIn>[number]) {
+  const id = identifiedBy && row[identifiedBy];
+  return (
+    <a href={thingHref(name, row.business_id!, id ?? row.delivery_id!)}>
+      {nameOf(name)} {id}
+    </a>
   );
 }
 

@@ -1,4 +1,4 @@
-import type { Request, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { erasePatient } from '../../privacy/erase.ts';
 import { listCertificates } from '../../privacy/erasure-list.ts';
 import { accessTo, readPatient, zipPatient } from '../../privacy/export.ts';
@@ -15,6 +15,7 @@ import { ConfirmErasure, ErasureDone, PatientPage, PatientSearch } from './pages
 
 const section = 'patients';
 const back = true;
+const thingFields = { family: text, thing: text, business: text };
 
 /** What is held about a patient: access, erasure and holds. Ids are posted, so that they are in no address. */
 export function addPatients(routes: Routes, { families, erasure, db, record }: RouteDependencies): void {
@@ -33,18 +34,11 @@ export function addPatients(routes: Routes, { families, erasure, db, record }: R
   const show = async (res: Response, patient: Patient) => {
     const data = await read(res, patient, 'reveal');
     const held = await isHeld(db, patient);
-    sendPage(
-      res,
-      { title: 'Patient', section, back },
-      <PatientPage {...{ patient, data, families, held }} />,
-    );
+    const page = { title: 'Patient', section, back } as const;
+    sendPage(res, page, <PatientPage {...{ patient, data, families, held }} />);
   };
   routes.post('/patients', async (req, res) => {
-    const { family, thing, business } = readForm(req.body, {
-      family: text,
-      thing: text,
-      business: text,
-    }).data;
+    const { family, thing, business } = readForm(req.body, thingFields).data;
     const known = families.find(({ name }) => name === family);
     if (!known || !thing) return show(res, readPatientForm(req));
     const id = await findPatient(db, { family: known, business: business ?? '', id: thing });
@@ -58,16 +52,15 @@ export function addPatients(routes: Routes, { families, erasure, db, record }: R
     res.type('zip').send(zip);
   });
 
-  routes.post('/patients/hold', async (req, res) => {
-    const patient = readPatientForm(req);
-    await holdPatient(db, patient, actorOf(res));
-    await show(res, patient);
-  });
-  routes.post('/patients/release', async (req, res) => {
-    const patient = readPatientForm(req);
-    await releasePatient(db, patient, actorOf(res));
-    await show(res, patient);
-  });
+  const change =
+    (act: typeof holdPatient): RequestHandler =>
+    async (req, res) => {
+      const patient = readPatientForm(req);
+      await act(db, patient, actorOf(res));
+      await show(res, patient);
+    };
+  routes.post('/patients/hold', change(holdPatient));
+  routes.post('/patients/release', change(releasePatient));
 
   routes.post('/patients/erase/preview', async (req, res) => {
     const patient = readPatientForm(req);

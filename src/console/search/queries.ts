@@ -4,6 +4,7 @@ import { isAbout } from '../../privacy/find-deliveries.ts';
 import type { Tables } from '../../store/tables.ts';
 import { uuid } from '../../uuid.ts';
 import { businesses } from '../store.ts';
+import { hasId } from '../things/queries.ts';
 
 /** What is searched by personal data is an entry of the access log. */
 export const personalLookups = ['phone', 'name', 'patient'] as const;
@@ -76,17 +77,16 @@ export function lookupsOf(families: readonly Family[], text: string, mayNamePeop
   return lookups.filter((lookup) => lookup !== false);
 }
 
-function byId({ name, table, fields, identifiedBy }: Family, text: string): Lookup | false {
-  if (!identifiedBy) return false;
-  const isNumber = fields[identifiedBy]!.json === 'numeric';
-  if (isNumber && !/^\d{1,15}$/.test(text)) return false;
-  const id = sql.ref(identifiedBy);
+function byId(family: Family, text: string): Lookup | false {
+  const { name, table, identifiedBy } = family;
+  const condition = identifiedBy && hasId(family, text);
+  if (!condition) return false;
   return {
     by: `${name.replaceAll('_', ' ')} id`,
     query: sql`
-      select ${name}::text as kind, business_id, ${id}::text as id, last_event as event, event_time as at, null as patient
+      select ${name}::text as kind, business_id, ${sql.ref(identifiedBy)}::text as id, last_event as event, event_time as at, null as patient
       from ${sql.table(table)}
-      where business_id = any(array(select business_id from businesses)) and ${id} = ${text}::${sql.raw(isNumber ? 'bigint' : 'text')}`,
+      where business_id = any(array(select business_id from businesses)) and ${condition}`,
   };
 }
 

@@ -13,10 +13,7 @@ export function sendSignIn(
   fault?: string,
 ): void {
   const next = ownPath(req.method === 'GET' ? req.originalUrl : req.body?.next);
-  sendBarePage(
-    res,
-    status,
-    'Sign in',
+  const content = (
     <>
       {provider && (
         // A link, since the policy for forms forbids redirects to another site.
@@ -27,8 +24,9 @@ export function sendSignIn(
         </p>
       )}
       {adminToken && <TokenForm next={next} fault={fault} second={provider !== undefined} />}
-    </>,
+    </>
   );
+  sendBarePage(res, status, 'Sign in', content);
 }
 
 function TokenForm(props: { next: string; fault: string | undefined; second: boolean }) {
@@ -55,17 +53,15 @@ function TokenForm(props: { next: string; fault: string | undefined; second: boo
 
 /** Sends why somebody is not signed in. */
 export function sendRefusal(res: Response, status: number, text: string): void {
-  sendBarePage(
-    res,
-    status,
-    'Not signed in',
+  const content = (
     <>
       <p>{text}</p>
       <p>
         <a href="/console">Back to the sign-in</a>
       </p>
-    </>,
+    </>
   );
+  sendBarePage(res, status, 'Not signed in', content);
 }
 
 /** Sends a page that leads to another: a redirect would not do, see where it is used. */

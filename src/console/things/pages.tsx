@@ -6,7 +6,14 @@ import { thingHref } from '../ui/links.ts';
 import { type Column, Table } from '../ui/table.tsx';
 import { parseMoment } from '../ui/time.ts';
 import { Facts, IdLink, Moment, Named, Nothing, PersonalNote } from '../ui/values.tsx';
-import { changedColumns, shownVersions, type ThingDetails, type ThingKey, type Version } from './queries.ts';
+import {
+  changedColumns,
+  type Newest,
+  shownVersions,
+  type ThingDetails,
+  type ThingKey,
+  type Version,
+} from './queries.ts';
 
 /** The name of a family or a field, in words. */
 export const nameOf = (name: string) =>
@@ -54,11 +61,7 @@ export function ThingPage(props: ThingProps) {
             Show the patient
           </PostButton>
         )}
-        {family.name === 'receipt' && (
-          <a href={`/console/deliveries?${new URLSearchParams({ business, receipt: id })}`}>
-            All deliveries of this receipt
-          </a>
-        )}
+        <ReceiptDeliveries {...thingKey} />
       </div>
       <PersonalNote
         revealed={revealed}
@@ -68,7 +71,7 @@ export function ThingPage(props: ThingProps) {
         Personal data is hidden.
       </PersonalNote>
       <h2>Now</h2>
-      <Now {...props} />
+      <Fields {...{ thingKey, revealed, newest }} columns={thing.columns} />
       <Related {...props} />
       <h2 id="versions">Versions</h2>
       <Versions {...props} />
@@ -78,15 +81,23 @@ export function ThingPage(props: ThingProps) {
 
 const At = ({ version: { row } }: { version: Version }) => <Moment at={parseMoment(row.event_time!)} />;
 
+export function ReceiptDeliveries({ family, business, id }: ThingKey) {
+  if (family.name !== 'receipt') return null;
+  const query = new URLSearchParams({ business, receipt: id });
+  return <a href={`/console/deliveries?${query}`}>All deliveries of this receipt</a>;
+}
+
+type Shown = Pick<ThingProps, 'thingKey' | 'revealed'>;
+
 /** The row of a version, as far as it may be shown. */
-const shown = ({ thingKey: { family }, revealed }: ThingProps, { row }: Version): Version['row'] =>
+const shown = ({ thingKey: { family }, revealed }: Shown, { row }: Version): Version['row'] =>
   revealed ? row : redactRow(row, family);
 
-function Now(props: ThingProps) {
-  const { thingKey, thing } = props;
-  const [newest] = thing.versions;
+/** What a thing says now, field by field. */
+export function Fields({ columns, newest, ...props }: Newest & Shown) {
+  const { thingKey } = props;
   const row = shown(props, newest);
-  const values = thing.columns
+  const values = columns
     .filter(({ name }) => name !== 'extra' || newest.row.extra !== '{}')
     .map((column) => [nameOf(column.name), <Value key={column.name} {...{ column, row, thingKey }} />]);
   return <Facts facts={Object.fromEntries(values)} />;
@@ -128,21 +139,26 @@ function Versions(props: ThingProps) {
   const { thingKey, thing } = props;
   const { family, business, id } = thingKey;
   const { versions, columns } = thing;
-  const lines = versions.map((version, index) => ({ version, index, previous: versions[index + 1] }));
   const isWhole = versions.length <= shownVersions;
+  const lines = versions.map((version, index) => {
+    const previous = versions[index + 1];
+    const changed = previous && changedColumns(columns, previous, version).map(({ name }) => nameOf(name));
+    const oldest = isWhole && 'first version';
+    return { version, number: versions.length - index, changed: changed ? changed.join(', ') : oldest };
+  });
   const chosen = {
-    from: props.from ?? lines[1]?.version.row.delivery_id,
+    from: props.from ?? versions[1]?.row.delivery_id,
     to: props.to ?? versions[0].row.delivery_id,
   };
   const radio = (name: 'from' | 'to'): Column<(typeof lines)[number]> => ({
     head: name === 'from' ? 'From' : 'To',
-    cell: ({ version: { row }, index }) => (
+    cell: ({ version: { row }, number }) => (
       <input
         type="radio"
         name={name}
         value={row.delivery_id!}
         checked={row.delivery_id === chosen[name]}
-        aria-label={`Compare ${name} version ${versions.length - index}`}
+        aria-label={`Compare ${name} version ${number}`}
       />
     ),
   });
@@ -152,7 +168,7 @@ function Versions(props: ThingProps) {
       cards
       rows={lines}
       columns={[
-        { head: 'Version', cell: ({ index }) => versions.length - index },
+        { head: 'Version', cell: ({ number }) => number },
         {
           head: 'Received',
           cell: ({ version: { row, received } }) => (
@@ -163,18 +179,7 @@ function Versions(props: ThingProps) {
         },
         { head: 'Event', cell: ({ version }) => version.row.last_event },
         { head: 'Event time', cell: ({ version }) => <At version={version} /> },
-        {
-          head: 'Changed',
-          wide: true,
-          cell: ({ version, previous }) =>
-            previous ? (
-              namesOf(changedColumns(columns, previous, version))
-            ) : isWhole ? (
-              'first version'
-            ) : (
-              <Nothing />
-            ),
-        },
+        { head: 'Changed', cell: ({ changed }) => changed || <Nothing />, wide: true },
         ...(versions.length > 1 ? [radio('from'), radio('to')] : []),
       ]}
     />
@@ -195,17 +200,17 @@ function Versions(props: ThingProps) {
   );
 }
 
-const namesOf = (columns: readonly TypedColumn[]) =>
-  columns.map(({ name }) => nameOf(name)).join(', ') || <Nothing />;
-
 /** The fields that two versions differ in; what is hidden says only that it differs. */
 function Difference(props: ThingProps) {
   const { thingKey, thing, from, to } = props;
   const { versions, columns } = thing;
-  const [one, other] = [from, to].map((id) => versions.findIndex(({ row }) => row.delivery_id === id));
-  const [older, newer] = [versions[one!], versions[other!]];
+  const places = [from, to].map((id) => versions.findIndex(({ row }) => row.delivery_id === id));
+  const [older, newer] = places.map((place) => versions[place]);
   if (!older || !newer) return null;
-  const rows = [shown(props, older), shown(props, newer)] as const;
+  const [before, after] = [shown(props, older), shown(props, newer)];
+  const headOf = (place: number) => `Version ${versions.length - place}`;
+  const value = (column: TypedColumn, row: Version['row']) => <Value {...{ column, row, thingKey }} />;
+  const isSame = ({ name }: TypedColumn) => before[name] === after[name];
   return (
     <Table
       label="Difference between two versions"
@@ -214,19 +219,10 @@ function Difference(props: ThingProps) {
       empty="These versions do not differ."
       columns={[
         { head: 'Field', cell: ({ name }) => nameOf(name) },
+        { head: headOf(places[0]!), cell: (column) => value(column, before), wide: true },
         {
-          head: `Version ${versions.length - one!}`,
-          cell: (column) => <Value {...{ column, thingKey }} row={rows[0]} />,
-          wide: true,
-        },
-        {
-          head: `Version ${versions.length - other!}`,
-          cell: (column) =>
-            rows[0][column.name] === rows[1][column.name] ? (
-              'changed'
-            ) : (
-              <Value {...{ column, thingKey }} row={rows[1]} />
-            ),
+          head: headOf(places[1]!),
+          cell: (column) => (isSame(column) ? 'changed' : value(column, after)),
           wide: true,
         },
       ]}

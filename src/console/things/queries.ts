@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { rowsMadeOf, versionOrder } from '../../apply/apply-statement.ts';
 import type { Family } from '../../families/index.ts';
 import { findApplied, isAbout, patientsIn } from '../../privacy/find-deliveries.ts';
@@ -20,9 +20,13 @@ export interface Version {
   received: Date | null;
 }
 
-export interface ThingDetails {
+export interface Newest {
   /** The documented fields in their order, then those that every family has. */
   columns: TypedColumn[];
+  newest: Version;
+}
+
+export interface ThingDetails extends Pick<Newest, 'columns'> {
   /** The newest first; at least one. */
   versions: [Version, ...Version[]];
   related: { family: string; id: string }[];
@@ -31,18 +35,24 @@ export interface ThingDetails {
 const common = ['business_id', 'client_id', 'last_event', 'event_time', 'delivery_id'];
 export const shownVersions = 200;
 
+/** What a thing says now; undefined: there is no such thing. */
+export async function readNewest(db: Kysely<Tables>, key: ThingKey): Promise<Newest | undefined> {
+  const columns = await readTypes(db, key.family);
+  const from = sql`select * from ${sql.table(key.family.table)} made where ${isKey(key)}`;
+  const [newest] = await readVersions(db, columns, from);
+  return newest && { columns, newest };
+}
+
 /** Undefined: there is no such thing. */
 export async function readThing(
   db: Kysely<Tables>,
   families: readonly Family[],
   key: ThingKey,
 ): Promise<ThingDetails | undefined> {
-  const { family } = key;
-  const columns = await readTypes(db, family);
-  const select = readVersions(db, [...common, ...columns.map(({ name }) => name)]);
-  const [newest] = await select(sql`select * from ${sql.table(family.table)} made where ${isKey(key)}`);
-  if (!newest) return undefined;
-  const others = await select(await versionsOf(db, families, key, newest.row), family);
+  const found = await readNewest(db, key);
+  if (!found) return undefined;
+  const { columns, newest } = found;
+  const others = await readVersions(db, columns, await versionsOf(db, families, key, newest.row), key.family);
   const older = others.filter(({ row }) => row.delivery_id !== newest.row.delivery_id);
   const related = await readRelated(db, families, key, newest.row);
   return { columns, versions: [newest, ...older], related };
@@ -59,24 +69,34 @@ async function readTypes(db: Kysely<Tables>, { table, fields }: Family): Promise
   return rows;
 }
 
-const readVersions =
-  (db: Kysely<Tables>, names: string[]) =>
-  async (from: ReturnType<typeof sql>, family?: Family): Promise<Version[]> => {
-    const texts = names.map((name) => sql`made.${sql.ref(name)}::text as ${sql.ref(name)}`);
-    const order = family ? versionOrder(family, 'made').map((value) => `${value} desc`) : ['delivery_id'];
-    const { rows } = await sql<Version['row'] & { received: Date | null }>`
-      select ${sql.join(texts)}, i.received_at as received
-      from (${from}) made left join inbox i on i.id = made.delivery_id
-      order by ${sql.raw(order.join(', '))} limit ${shownVersions}`.execute(db);
-    return rows.map(({ received, ...row }) => ({ row, received }));
-  };
+async function readVersions(
+  db: Kysely<Tables>,
+  columns: readonly TypedColumn[],
+  from: ReturnType<typeof sql>,
+  family?: Family,
+): Promise<Version[]> {
+  const names = [...common, ...columns.map(({ name }) => name)];
+  const texts = names.map((name) => sql`made.${sql.ref(name)}::text as ${sql.ref(name)}`);
+  const order = family ? versionOrder(family, 'made').map((value) => `${value} desc`) : ['delivery_id'];
+  const { rows } = await sql<Version['row'] & { received: Date | null }>`
+    select ${sql.join(texts)}, i.received_at as received
+    from (${from}) made left join inbox i on i.id = made.delivery_id
+    order by ${sql.raw(order.join(', '))} limit ${shownVersions}`.execute(db);
+  return rows.map(({ received, ...row }) => ({ row, received }));
+}
+
+/** The condition on the id of a family's things; undefined: no thing has this id. */
+export function hasId({ identifiedBy, fields }: Family, id: string): RawBuilder<unknown> | undefined {
+  if (!identifiedBy) return uuid.test(id) ? sql`delivery_id = ${id}::uuid` : undefined;
+  const isNumber = fields[identifiedBy]!.json === 'numeric';
+  if (isNumber && !/^\d{1,15}$/.test(id)) return undefined;
+  return sql`${sql.ref(identifiedBy)} = ${id}::${sql.raw(isNumber ? 'bigint' : 'text')}`;
+}
 
 /** The condition on a row, `made`, of the family's table. */
-function isKey({ family: { identifiedBy, fields }, business, id }: ThingKey) {
-  if (!identifiedBy) return uuid.test(id) ? sql`delivery_id = ${id}::uuid` : sql`false`;
-  const isNumber = fields[identifiedBy]!.json === 'numeric';
-  if (isNumber && !/^\d{1,15}$/.test(id)) return sql`false`;
-  return sql`business_id = ${business} and ${sql.ref(identifiedBy)} = ${id}::${sql.raw(isNumber ? 'bigint' : 'text')}`;
+function isKey({ family, business, id }: ThingKey) {
+  const condition = hasId(family, id) ?? sql`false`;
+  return family.identifiedBy ? sql`business_id = ${business} and ${condition}` : condition;
 }
 
 /** The query for versions of a thing; bodies that retention has reduced say nothing. */
@@ -130,11 +150,7 @@ export const changedColumns = (columns: readonly TypedColumn[], older: Version, 
   columns.filter(({ name }) => older.row[name] !== newer.row[name]);
 
 /** The patient whom a thing names, if any. */
-export async function findPatient(
-  db: Kysely<Tables>,
-  { family, business, id }: ThingKey,
-): Promise<string | undefined> {
-  const { rows } = await sql<Record<string, string | null>>`
-    select * from ${sql.table(family.table)} where ${isKey({ family, business, id })}`.execute(db);
-  return rows[0] && patientsIn(rows[0])[0];
+export async function findPatient(db: Kysely<Tables>, key: ThingKey): Promise<string | undefined> {
+  const found = await readNewest(db, key);
+  return found && patientsIn(found.newest.row)[0];
 }

@@ -17,40 +17,34 @@ interface ChartProps extends ChartFigures {
  * nothing to draw an axis of.
  */
 export function Chart({ title, kind = 'bar', stacked = false, labels, series, format }: ChartProps) {
-  const caption = (
-    <figcaption>
-      <h2>{title}</h2>
-    </figcaption>
-  );
-  if (labels.length === 0) {
-    return (
-      <figure class="chart">
-        {caption}
-        <p class="empty">No data.</p>
-      </figure>
-    );
-  }
+  const isEmpty = labels.length === 0;
   return (
-    <figure class="chart" data-chart={kind} data-stacked={String(stacked)}>
-      {caption}
-      <details>
-        <summary>
-          Data<span class="unseen">: {title}</span>
-        </summary>
-        <Table
-          label={`Data: ${title}`}
-          rows={[...labels.keys()]}
-          columns={[
-            { head: <span class="unseen">Group</span>, cell: (index) => labels[index], rowHead: true },
-            ...series.map(({ name, values }) => ({
-              head: name,
-              cell: (index: number) => format(values[index] ?? 0),
-              value: (index: number) => values[index] ?? 0,
-              numeric: true,
-            })),
-          ]}
-        />
-      </details>
+    <figure class="chart" data-chart={isEmpty ? undefined : kind} data-stacked={String(stacked)}>
+      <figcaption>
+        <h2>{title}</h2>
+      </figcaption>
+      {isEmpty ? (
+        <p class="empty">No data.</p>
+      ) : (
+        <details>
+          <summary>
+            Data<span class="unseen">: {title}</span>
+          </summary>
+          <Table
+            label={`Data: ${title}`}
+            rows={[...labels.keys()]}
+            columns={[
+              { head: <span class="unseen">Group</span>, cell: (index) => labels[index], rowHead: true },
+              ...series.map(({ name, values }) => ({
+                head: name,
+                cell: (index: number) => format(values[index] ?? 0),
+                value: (index: number) => values[index] ?? 0,
+                numeric: true,
+              })),
+            ]}
+          />
+        </details>
+      )}
     </figure>
   );
 }

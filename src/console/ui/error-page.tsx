@@ -16,22 +16,17 @@ interface Kind {
 
 const statusOf = (error: unknown) => (error as { status?: number } | null)?.status ?? 0;
 
+const isOf =
+  (...types: (abstract new (...values: never[]) => Error)[]) =>
+  (error: unknown) =>
+    types.some((type) => error instanceof type);
+
 const kinds: Kind[] = [
-  { matches: (error) => error instanceof Forbidden, status: 403, title: 'Not allowed' },
-  { matches: (error) => error instanceof MissingRole, status: 403, title: 'Not allowed' },
-  { matches: (error) => error instanceof NotFound, status: 404, title: 'Not found' },
-  { matches: (error) => error instanceof BadInput, status: 400, title: 'Invalid input' },
-  {
-    matches: (error) => error instanceof Busy || error instanceof ErasureDelayed,
-    status: 503,
-    title: 'Busy',
-  },
-  {
-    matches: (error) => error instanceof LogUnavailable,
-    status: 503,
-    title: 'Access log unavailable',
-    forAll: true,
-  },
+  { matches: isOf(Forbidden, MissingRole), status: 403, title: 'Not allowed' },
+  { matches: isOf(NotFound), status: 404, title: 'Not found' },
+  { matches: isOf(BadInput), status: 400, title: 'Invalid input' },
+  { matches: isOf(Busy, ErasureDelayed), status: 503, title: 'Busy' },
+  { matches: isOf(LogUnavailable), status: 503, title: 'Access log unavailable', forAll: true },
   {
     matches: isTimeout,
     status: 503,

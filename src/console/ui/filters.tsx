@@ -1,4 +1,4 @@
-import type { AliasKind } from '../../store/aliases.ts';
+import { type AliasKind, aliasKinds } from '../../store/aliases.ts';
 import { AliasField, Choice, Field, Hidden, Submit } from './forms.tsx';
 
 /** A field of a filter; the ids of businesses, clinics and doctors are pick-lists. */
@@ -28,12 +28,7 @@ export function Filters({ action, fields, entered, faults = {}, hidden = {}, fol
       <Hidden values={hidden} />
       <div class="fields">
         {fields.map((field) => (
-          <FilterInput
-            key={field.name}
-            field={field}
-            value={entered[field.name]}
-            fault={faults[field.name]}
-          />
+          <FilterInput key={field.name} {...{ field, entered, faults }} />
         ))}
       </div>
       <div class="actions">
@@ -59,20 +54,13 @@ export function Filters({ action, fields, entered, faults = {}, hidden = {}, fol
   );
 }
 
-interface InputProps {
-  field: FilterField;
-  value: string | undefined;
-  fault: string | undefined;
-}
+const isAliasKind = (kind: string): kind is AliasKind => aliasKinds.some((one) => one === kind);
 
-function FilterInput({ field, value, fault }: InputProps) {
-  const { name, label } = field;
-  if (field.kind === 'choice') {
-    return <Choice {...{ label, name, value }} options={field.options} any={field.any} />;
-  }
-  const { kind = 'text' } = field;
-  if (kind === 'business' || kind === 'clinic' || kind === 'doctor') {
-    return <AliasField kind={kind} label={label} name={name} value={value} fault={fault} />;
-  }
-  return <Field label={label} name={name} value={value} fault={fault} type={kind} />;
+type InputProps = { field: FilterField } & Required<Pick<FiltersProps, 'entered' | 'faults'>>;
+
+function FilterInput({ field, entered, faults }: InputProps) {
+  const { name, label, kind = 'text' } = field;
+  const input = { name, label, value: entered[name], fault: faults[name] };
+  if (field.kind === 'choice') return <Choice {...input} options={field.options} any={field.any} />;
+  return isAliasKind(kind) ? <AliasField {...input} kind={kind} /> : <Field {...input} type={kind} />;
 }

@@ -66,17 +66,12 @@ export function Table<Row>({ label, columns, rows, empty, small, cards, sorting 
         {hasTotals && (
           <tfoot>
             <tr>
-              {columns.map(({ total, numeric }, index) =>
-                index === 0 ? (
-                  <th key={index} scope="row">
-                    {total ?? 'Total'}
-                  </th>
-                ) : (
-                  <td key={index} class={numeric ? 'number' : undefined}>
-                    {total}
-                  </td>
-                ),
-              )}
+              <th scope="row">{columns[0]!.total ?? 'Total'}</th>
+              {columns.slice(1).map(({ total, numeric }, index) => (
+                <td key={index} class={numeric ? 'number' : undefined}>
+                  {total}
+                </td>
+              ))}
             </tr>
           </tfoot>
         )}
@@ -87,19 +82,11 @@ export function Table<Row>({ label, columns, rows, empty, small, cards, sorting 
 
 function Head<Row>({ column, sorting }: { column: Column<Row>; sorting: Sorting | undefined }) {
   const { head, numeric, title, sort } = column;
-  const className = numeric ? 'number' : undefined;
-  if (!sorting || !sort) {
-    return (
-      <th scope="col" class={className} title={title}>
-        {head}
-      </th>
-    );
-  }
-  const isSorted = sorting.by === sort;
+  const isSorted = sort !== undefined && sorting?.by === sort;
   const order = isSorted ? (sorting.descending ? 'descending' : 'ascending') : undefined;
   return (
-    <th scope="col" class={className} title={title} aria-sort={order}>
-      <a href={sorting.href(sort, isSorted && !sorting.descending)}>{head}</a>
+    <th scope="col" class={numeric ? 'number' : undefined} title={title} aria-sort={order}>
+      {sorting && sort ? <a href={sorting.href(sort, isSorted && !sorting.descending)}>{head}</a> : head}
     </th>
   );
 }
