@@ -7,10 +7,10 @@ import { readReportForm } from '../../src/console/reports/form.ts';
 import { formatNames, formats } from '../../src/console/reports/formats.ts';
 import { isPersonal, readColumns } from '../../src/console/reports/queries.ts';
 import { reports } from '../../src/console/reports/reports.ts';
-import { xlsxWriter } from '../../src/console/reports/xlsx.ts';
 import { isSummable } from '../../src/console/ui/field-value.tsx';
 import { csvWriter } from '../../src/csv.ts';
 import { families } from '../../src/families/index.ts';
+import { type XlsxColumn, xlsxWriter } from '../../src/xlsx.ts';
 import { paths, receiptCallback, samples } from '../support/callbacks.ts';
 import { canary, canaryOf } from '../support/canary.ts';
 import { apply, clear } from '../support/deliveries.ts';
@@ -610,9 +610,9 @@ describe('downloads for spreadsheets', () => {
   it('an Excel file is read back as it was written, whatever the values', async () => {
     const unit = fc.constantFrom('a', '<', '&', '"', '\n', ' ', '=', 'अ', '😀', '1', '-', '_');
     const value = fc.option(fc.string({ unit }), { nil: null });
-    const columns = [
-      { name: 'one', type: 'text' },
-      { name: 'two', type: 'numeric' },
+    const columns: XlsxColumn[] = [
+      { name: 'one', kind: 'text' },
+      { name: 'two', kind: 'amount' },
     ];
     await fc.assert(
       fc.asyncProperty(fc.array(fc.record({ one: value, two: value })), async (rows) => {
