@@ -56,7 +56,7 @@ export function readReportForm(form: Record<string, unknown>, report: Report, ti
 }
 
 /** The address of a report. Undefined and empty fields are left out. */
-export function reportHref(view: string, fields: Readonly<Record<string, string | undefined>>): string {
+export function reportHref(view: string, fields: Readonly<Record<string, string | undefined>> = {}): string {
   const given = Object.entries(fields).flatMap(([name, value]) => (value ? [[name, value]] : []));
   return `/console/reports/${view}${given.length > 0 ? `?${new URLSearchParams(given)}` : ''}`;
 }

@@ -41,6 +41,17 @@ export const isPersonal = (families: readonly Family[], name: string, type: stri
     (publicViewColumns.has(name) || publicColumns.has(name) || isPublicField(families, name))
   );
 
+/** What the database says of each view, and of each function that is a report. */
+export async function readComments(db: Kysely<Tables>): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<{ name: string; comment: string }>`
+    select relname as name, obj_description(oid, 'pg_class') as comment
+    from pg_class where relnamespace = 'reporting'::regnamespace
+    union all
+    select proname, obj_description(oid, 'pg_proc')
+    from pg_proc where pronamespace = 'reporting'::regnamespace`.execute(db);
+  return new Map(rows.map(({ name, comment }) => [name, comment]));
+}
+
 /** The columns of a report in their order. */
 export async function readColumns(
   db: Kysely<Tables>,
@@ -92,11 +103,8 @@ export function fromView(report: Report, columns: readonly ReportColumn[], filte
 /** By the day, because that has an index. */
 function isOfAge(age: Age): RawBuilder<boolean> {
   const [least, greatest] = ages[age];
-  const conditions = [
-    least !== undefined && sql`day <= reporting.today() - ${least}::int`,
-    greatest !== undefined && sql`day >= reporting.today() - ${greatest}::int`,
-  ].filter((condition) => typeof condition === 'object');
-  return sql<boolean>`(${sql.join(conditions, sql` and `)})`;
+  return sql<boolean>`(day between coalesce(reporting.today() - ${greatest}::int, '-infinity')
+    and coalesce(reporting.today() - ${least}::int, 'infinity'))`;
 }
 
 export interface Selection {
