@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { strFromU8, unzipSync } from 'fflate';
 import { readReportForm } from '../../src/console/reports/form.ts';
 import { formatNames, formats } from '../../src/console/reports/formats.ts';
-import { isPersonal, readColumns } from '../../src/console/reports/queries.ts';
+import { isPersonal, readColumns, readComments } from '../../src/console/reports/queries.ts';
 import { reports } from '../../src/console/reports/reports.ts';
 import { isSummable } from '../../src/console/ui/field-value.tsx';
 import { csvWriter } from '../../src/csv.ts';
@@ -86,6 +86,18 @@ it('shows every view of the schema', async () => {
       .filter((view) => !parts.includes(view as string))
       .sort(),
   );
+});
+
+it('a report says what the comment on its view or function says, in the list and on its page', async () => {
+  const comments = await readComments(database.db);
+  const list = await visitor.read('/reports');
+  const shown = (view: string) =>
+    `<p>${comments.get(view)!.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</p>`;
+  for (const { view } of reports) expect(list).toContain(shown(view));
+  for (const view of ['receipts_daily', 'receipts_as_of']) {
+    expect(await visitor.read(`/reports/${view}`)).toContain(shown(view));
+  }
+  expect(list).toContain('<a href="/console/reports/receipts_daily">Receipts per day</a>');
 });
 
 it.each(reports.map(({ view }) => view))(

@@ -6,7 +6,7 @@ import { businesses } from '../store.ts';
 import type { ChartFigures } from '../ui/chart.tsx';
 import { isSummable } from '../ui/field-value.tsx';
 import { formatDay } from '../ui/time.ts';
-import type { ReportFilter } from './form.ts';
+import { pageRows, type ReportFilter } from './form.ts';
 import { type Age, ages } from './ranges.ts';
 import type { Report, ReportChart } from './reports.ts';
 
@@ -107,24 +107,19 @@ function isOfAge(age: Age): RawBuilder<boolean> {
     and coalesce(reporting.today() - ${least}::int, 'infinity'))`;
 }
 
-export interface Selection {
-  /** A column, with `-` in front for descending. */
-  sort?: string | undefined;
-  limit?: number;
-  offset?: number;
-}
-
 /**
  * The query for the rows of a report, every value cast to text. Rows that are equal in the column they are sorted by
  * have the report's own order.
  *
  * @param rows see `fromView`
+ * @param sort a column, with `-` in front for descending
+ * @param page from 1, with the first row of the next one; without it, all rows
  */
 export function queryRows(
   { order }: Report,
   columns: readonly ReportColumn[],
   rows: RawBuilder<unknown>,
-  { sort, limit, offset }: Selection = {},
+  { sort, page }: { sort: string | undefined; page?: number },
 ) {
   const names = columns.map(({ name }) => sql.ref(name));
   const texts = names.map((name) => sql`${name}::text as ${name}`);
@@ -133,7 +128,7 @@ export function queryRows(
   return sql<ReportRow>`select ${sql.join(texts)} from (
     select ${sql.join(names)} ${rows}
     order by ${sorted || sql``} ${sql.raw(order)}
-    ${limit === undefined ? sql`` : sql`limit ${limit} offset ${offset ?? 0}`}) as rows`;
+    ${page ? sql`limit ${pageRows + 1} offset ${(page - 1) * pageRows}` : sql``}) as rows`;
 }
 
 export interface RowsSummary {

@@ -62,22 +62,19 @@ const topTwelve = (ids: 'clinic' | 'doctor'): ReportChart => ({
   largest: 12,
 });
 
-const ofDay = { order: 'day desc, business_id, clinic_id, doctor_id', leadsWithBusiness: true };
-const ofReceipt = { order: 'issued_at desc, business_id, receipt_id', leadsWithBusiness: true };
 const newestFirst = (time: string, key: string) => ({ order: `${time} desc, business_id, ${key}` });
-const versions = (key: string) => ({
-  ...newestFirst('received_at', `${key}, version desc`),
-  leadsWithBusiness: true,
-  withoutTotals: true,
-});
+const byBusiness = (time: string, key: string) => ({ ...newestFirst(time, key), leadsWithBusiness: true });
+const daily = byBusiness('day', 'clinic_id, doctor_id');
+const byReceipt = byBusiness('issued_at', 'receipt_id');
+const versions = (key: string) => byBusiness('received_at', `${key}, version desc`);
 
 export const reports: readonly Report[] = [
-  { view: 'receipts_daily', ...ofDay, chart: amounts('net', 'paid', 'due') },
+  { view: 'receipts_daily', ...daily, chart: amounts('net', 'paid', 'due') },
   { view: 'outstanding_receipts', order: 'day, issued_at, business_id, receipt_id', range: 'all' },
   { view: 'outstanding_by_phone', ...newestFirst('due_amount', 'first_receipt_id') },
   {
     view: 'appointments_daily',
-    ...ofDay,
+    ...daily,
     chart: {
       title: 'Appointments per day by what became of them',
       stacked: true,
@@ -86,8 +83,7 @@ export const reports: readonly Report[] = [
   },
   {
     view: 'appointment_payments',
-    ...newestFirst('day', 'appointment_id'),
-    leadsWithBusiness: true,
+    ...byBusiness('day', 'appointment_id'),
     chart: amounts('billed', 'requested', 'paid', 'due'),
   },
   {
@@ -103,26 +99,25 @@ export const reports: readonly Report[] = [
   },
   { view: 'doctors_daily', ...newestFirst('day', 'doctor_id'), chart: topTwelve('doctor') },
   { view: 'clinics_daily', ...newestFirst('day', 'clinic_id'), chart: topTwelve('clinic') },
-  { view: 'receipts', ...ofReceipt, chart: amounts('net', 'paid', 'due') },
-  { view: 'deleted_receipts', ...ofReceipt, chart: { title: 'Deleted receipts by day of the receipt' } },
-  { view: 'all_receipts', ...ofReceipt, withoutTotals: true },
+  { view: 'receipts', ...byReceipt, chart: amounts('net', 'paid', 'due') },
+  { view: 'deleted_receipts', ...byReceipt, chart: { title: 'Deleted receipts by day of the receipt' } },
+  { view: 'all_receipts', ...byReceipt, withoutTotals: true },
   {
     view: 'receipts_as_of',
     title: 'Receipts as of a date',
     rowsOf: 'all_receipts',
-    ...ofReceipt,
+    ...byReceipt,
     withoutTotals: true,
   },
-  { view: 'receipt_history', ...versions('receipt_id') },
+  { view: 'receipt_history', ...versions('receipt_id'), withoutTotals: true },
   { view: 'consent_forms', ...newestFirst('event_time', 'form_id'), chart: {} },
   { view: 'review_requests', ...newestFirst('requested_at', 'delivery_id'), chart: {} },
   {
     view: 'appointments',
-    ...newestFirst('booked_at', 'appointment_id'),
-    leadsWithBusiness: true,
+    ...byBusiness('booked_at', 'appointment_id'),
     chart: { title: 'Appointments per status', by: 'state' },
   },
-  { view: 'appointment_history', ...versions('appointment_id') },
+  { view: 'appointment_history', ...versions('appointment_id'), withoutTotals: true },
   { view: 'prescriptions', ...newestFirst('event_time', 'prescription_id'), chart: {} },
   {
     view: 'payment_requests',
@@ -131,12 +126,7 @@ export const reports: readonly Report[] = [
   },
   { view: 'practice_changes', ...newestFirst('event_time', 'delivery_id') },
   { view: 'notices', ...newestFirst('event_time', 'delivery_id'), chart: { by: 'event' } },
-  {
-    view: 'admissions',
-    ...newestFirst('admitted_at', 'admission_id'),
-    leadsWithBusiness: true,
-    chart: {},
-  },
+  { view: 'admissions', ...byBusiness('admitted_at', 'admission_id'), chart: {} },
   { view: 'admission_events', ...newestFirst('happened_at', 'event_id') },
   {
     view: 'admission_clearances',
@@ -159,10 +149,7 @@ export const reports: readonly Report[] = [
     },
   },
   { view: 'deliveries', order: 'received_at desc, delivery_id', chart: { title: 'Callbacks per day' } },
-  {
-    view: 'silence',
-    order: 'out_of_the_ordinary desc nulls last, present_gap desc, business_id, family',
-  },
+  { view: 'silence', order: 'out_of_the_ordinary desc nulls last, present_gap desc, business_id, family' },
   {
     view: 'quarantine',
     order: 'received_at desc, quarantine_id',

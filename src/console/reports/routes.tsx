@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput, NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
+import { takePage } from '../paging.ts';
 import { readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { unlessTimeout } from '../store.ts';
@@ -60,7 +61,6 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
     const options = { title: titleOf(report), section, back: true, charts: true } as const;
     if (!revealed) beginPage(res, options);
     const comment = (await queries.readComments(db)).get(report.view);
-    const selection = { sort, limit: pageRows + 1, offset: (page - 1) * pageRows };
     const sums: Sums = {};
     // One after the other: pages have two connections.
     const readSums = async () => {
@@ -69,16 +69,15 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
       if (queries.filtersOf(columns).age !== undefined) sums.ages = await queries.readAges(db, ofAnyAge);
     };
     const [{ rows: found }] = await Promise.all([
-      queries.queryRows(report, shown, from, selection).execute(db),
+      queries.queryRows(report, shown, from, { sort, page }).execute(db),
       unlessTimeout(readSums()),
     ]);
-    const rows = found.slice(0, pageRows);
+    const { rows, more } = takePage(found, pageRows);
     if (revealed) {
       const patients = queries.patientsOf(rows);
       const logged = { report: report.view, ...filter };
       await record({ actor: actorOf(res), action: 'reveal', patients, filter: logged, rows: rows.length });
     }
-    const more = found.length > pageRows;
     sendPage(res, options, <ReportPage {...{ ...parsed, comment, rows, more, ...sums, revealed }} />);
   };
   routes.get('/reports/:view', (req, res) => show(req, res, false));
