@@ -24,6 +24,7 @@ const common = [
     'uuid.ts',
     'with-timeout.ts',
     'write-once.ts',
+    'xlsx.ts',
   ],
 ];
 

@@ -5,12 +5,12 @@ import fc from 'fast-check';
 import { strFromU8, unzipSync } from 'fflate';
 import { readReportForm } from '../../src/console/reports/form.ts';
 import { formatNames, formats } from '../../src/console/reports/formats.ts';
-import { isPersonal, readColumns } from '../../src/console/reports/queries.ts';
+import { isPersonal, readColumns, readComments } from '../../src/console/reports/queries.ts';
 import { reports } from '../../src/console/reports/reports.ts';
-import { xlsxWriter } from '../../src/console/reports/xlsx.ts';
 import { isSummable } from '../../src/console/ui/field-value.tsx';
 import { csvWriter } from '../../src/csv.ts';
 import { families } from '../../src/families/index.ts';
+import { type XlsxColumn, xlsxWriter } from '../../src/xlsx.ts';
 import { paths, receiptCallback, samples } from '../support/callbacks.ts';
 import { canary, canaryOf } from '../support/canary.ts';
 import { apply, clear } from '../support/deliveries.ts';
@@ -86,6 +86,18 @@ it('shows every view of the schema', async () => {
       .filter((view) => !parts.includes(view as string))
       .sort(),
   );
+});
+
+it('a report says what the comment on its view or function says, in the list and on its page', async () => {
+  const comments = await readComments(database.db);
+  const list = await visitor.read('/reports');
+  const shown = (view: string) =>
+    `<p>${comments.get(view)!.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</p>`;
+  for (const { view } of reports) expect(list).toContain(shown(view));
+  for (const view of ['receipts_daily', 'receipts_as_of']) {
+    expect(await visitor.read(`/reports/${view}`)).toContain(shown(view));
+  }
+  expect(list).toContain('<a href="/console/reports/receipts_daily">Receipts per day</a>');
 });
 
 it.each(reports.map(({ view }) => view))(
@@ -610,9 +622,9 @@ describe('downloads for spreadsheets', () => {
   it('an Excel file is read back as it was written, whatever the values', async () => {
     const unit = fc.constantFrom('a', '<', '&', '"', '\n', ' ', '=', 'अ', '😀', '1', '-', '_');
     const value = fc.option(fc.string({ unit }), { nil: null });
-    const columns = [
-      { name: 'one', type: 'text' },
-      { name: 'two', type: 'numeric' },
+    const columns: XlsxColumn[] = [
+      { name: 'one', kind: 'text' },
+      { name: 'two', kind: 'amount' },
     ];
     await fc.assert(
       fc.asyncProperty(fc.array(fc.record({ one: value, two: value })), async (rows) => {

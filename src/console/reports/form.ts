@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { localTime, oneOf, readForm, text } from '../read-form.ts';
 import { formatLocal, parseLocal } from '../ui/time.ts';
-import { ages, type RangeName, ranges } from './ranges.ts';
+import { ages, ranges } from './ranges.ts';
 import type { Report } from './reports.ts';
 
 export const pageRows = 200;
@@ -11,20 +11,14 @@ export const mostPages = 50;
 const keysOf = <Key extends string>(record: Record<Key, unknown>) => Object.keys(record) as Key[];
 
 /** What an address or a form asks of a report; absent fields do not filter. */
-export type ReportFilter = ReturnType<typeof readReportForm>['filter'];
-
-export interface ReportForm {
-  filter: ReportFilter;
-  /** The range of its days; undefined: other days. */
-  range: RangeName | undefined;
-  /** The fields of its address. */
-  entered: Record<string, string>;
-}
+export type ReportForm = ReturnType<typeof readReportForm>;
+export type ReportFilter = ReportForm['filter'];
 
 /**
  * Reads which rows of a report are asked for, and in which order. `from` and `to` are both included, and take
  * precedence over a range; a receipt is looked for in all days.
  *
+ * @returns with `range`, unless other days are asked for; `entered`: the fields of its address
  * @throws BadInput
  */
 export function readReportForm(form: Record<string, unknown>, report: Report, timezone: string) {
@@ -56,7 +50,7 @@ export function readReportForm(form: Record<string, unknown>, report: Report, ti
 }
 
 /** The address of a report. Undefined and empty fields are left out. */
-export function reportHref(view: string, fields: Readonly<Record<string, string | undefined>>): string {
+export function reportHref(view: string, fields: Readonly<Record<string, string | undefined>> = {}): string {
   const given = Object.entries(fields).flatMap(([name, value]) => (value ? [[name, value]] : []));
   return `/console/reports/${view}${given.length > 0 ? `?${new URLSearchParams(given)}` : ''}`;
 }

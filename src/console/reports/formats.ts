@@ -1,9 +1,9 @@
 import { Duplex } from 'node:stream';
 import { csvWriter } from '../../csv.ts';
 import type { Aliases } from '../../store/aliases.ts';
-import { aliasKindOf, isNumeric, type TypedColumn } from '../ui/field-value.tsx';
+import { type XlsxColumn, xlsxWriter } from '../../xlsx.ts';
+import { aliasKindOf, cellKindOf, type TypedColumn } from '../ui/field-value.tsx';
 import type { ReportRow } from './queries.ts';
-import { xlsxWriter } from './xlsx.ts';
 
 interface Format {
   label: string;
@@ -17,38 +17,39 @@ interface Format {
 }
 
 const csv = { type: 'text/csv; charset=utf-8; header=present', ending: 'csv' };
-const moment = 'timestamp with time zone';
 const namesOf = (columns: readonly TypedColumn[]) => columns.map(({ name }) => name);
 const aliasName = (id: string) => `${id.replace(/_id$/, '')}_alias`;
 
-/** An id of a business, a clinic or a doctor is followed by its alias. */
-const addAliases = (columns: readonly TypedColumn[]) =>
-  columns.flatMap((column) =>
-    aliasKindOf(column.name) ? [column, { name: aliasName(column.name), type: 'text' }] : [column],
-  );
+/** The cells of a spreadsheet: an id of a business, a clinic or a doctor is followed by its alias. */
+const cellsOf = (columns: readonly TypedColumn[]): XlsxColumn[] =>
+  columns.flatMap((column) => {
+    const cell = { name: column.name, kind: cellKindOf(column) };
+    return aliasKindOf(column.name) ? [cell, { name: aliasName(column.name), kind: 'text' }] : [cell];
+  });
 
-/** A stage that gives each row what a function adds to it. */
-const extendRows = (extend: (row: ReportRow) => ReportRow) =>
+/** A stage that replaces the values of some columns, or adds columns. */
+const change = (values: [name: string, read: (row: ReportRow) => string | null | undefined][]) =>
   Duplex.from(async function* (rows: AsyncIterable<ReportRow>) {
-    for await (const row of rows) yield { ...row, ...extend(row) };
+    for await (const row of rows) {
+      yield { ...row, ...Object.fromEntries(values.map(([name, read]) => [name, read(row) ?? null])) };
+    }
   });
 
-const withAliases = (columns: readonly TypedColumn[], aliases: Aliases | undefined) => {
-  const ids = columns.flatMap(({ name }) => {
-    const kind = aliasKindOf(name);
-    return kind ? [{ name, alias: aliasName(name), known: aliases?.[kind] }] : [];
-  });
-  return extendRows((row) =>
-    Object.fromEntries(ids.map(({ name, alias, known }) => [alias, known?.get(row[name] ?? '') ?? null])),
+const addAliases = (columns: readonly TypedColumn[], aliases: Aliases | undefined) =>
+  change(
+    columns.flatMap(({ name }) => {
+      const kind = aliasKindOf(name);
+      return kind ? [[aliasName(name), (row) => aliases?.[kind].get(row[name] ?? '')]] : [];
+    }),
   );
-};
 
 /** Spreadsheets take a time with an offset for a text; the session writes it in the reports' time zone. */
-const withLocalTimes = (columns: readonly TypedColumn[]) => {
-  const times = columns.filter(({ type }) => type === moment);
-  const local = (value: string | null | undefined) => value?.replace(/(\.\d+)?[+-]\d\d(:\d\d)*$/, '') ?? null;
-  return extendRows((row) => Object.fromEntries(times.map(({ name }) => [name, local(row[name])])));
-};
+const dropOffsets = (cells: readonly XlsxColumn[]) =>
+  change(
+    cells
+      .filter(({ kind }) => kind === 'moment')
+      .map(({ name }) => [name, (row) => row[name]?.replace(/(\.\d+)?[+-]\d\d(:\d\d)*$/, '')]),
+  );
 
 /** What a report can be downloaded as. Machines read the CSV: its columns are those of the view. */
 const known = {
@@ -57,13 +58,10 @@ const known = {
     ...csv,
     label: 'CSV for spreadsheets',
     write: (columns, aliases) => {
-      const all = addAliases(columns);
-      const texts = all.filter((column) => !isNumeric(column) && !['date', moment].includes(column.type));
-      return [
-        withAliases(columns, aliases),
-        withLocalTimes(columns),
-        csvWriter(namesOf(all), new Set(namesOf(texts))),
-      ];
+      const cells = cellsOf(columns);
+      const texts = cells.filter(({ kind }) => kind === 'text').map(({ name }) => name);
+      const names = cells.map(({ name }) => name);
+      return [addAliases(columns, aliases), dropOffsets(cells), csvWriter(names, new Set(texts))];
     },
   },
   xlsx: {
@@ -71,7 +69,7 @@ const known = {
     type: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     ending: 'xlsx',
     mostRows: 500_000,
-    write: (columns, aliases) => [withAliases(columns, aliases), xlsxWriter(addAliases(columns))],
+    write: (columns, aliases) => [addAliases(columns, aliases), xlsxWriter(cellsOf(columns))],
   },
 } satisfies Record<string, Format>;
 export type FormatName = keyof typeof known;

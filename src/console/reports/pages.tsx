@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { Chart, type ChartFigures } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
@@ -12,11 +13,44 @@ import { mostPages, pageRows, type ReportForm, reportHref } from './form.ts';
 import { formatNames, formats } from './formats.ts';
 import { type AgeTotal, filtersOf, type ReportColumn, type ReportRow, type Totals } from './queries.ts';
 import { ages, ranges } from './ranges.ts';
-import { type Report, reports, shortcuts } from './reports.ts';
+import { chartTitleOf, type Report, reports, shortcuts, titleOf } from './reports.ts';
 import type { SavedView } from './saved-views.ts';
 
+interface Link {
+  name: string;
+  href: string;
+  current?: boolean;
+}
+
+function Links({
+  label,
+  links,
+  children,
+}: {
+  label: string;
+  links: readonly Link[];
+  children?: ComponentChildren;
+}) {
+  return (
+    <nav class="actions" aria-label={label}>
+      {links.map(({ name, href, current }) => (
+        <a key={href} href={href} aria-current={current ? 'true' : undefined}>
+          {name}
+        </a>
+      ))}
+      {children}
+    </nav>
+  );
+}
+
+interface ReportListProps {
+  saved: readonly SavedView[];
+  /** Of the views, by name. */
+  comments: ReadonlyMap<string, string>;
+}
+
 /** The pages that the user has saved, pages for what is often asked, and all reports. */
-export function ReportList({ saved }: { saved: readonly SavedView[] }) {
+export function ReportList({ saved, comments }: ReportListProps) {
   return (
     <>
       <Table
@@ -38,21 +72,15 @@ export function ReportList({ saved }: { saved: readonly SavedView[] }) {
           },
         ]}
       />
-      <nav class="actions" aria-label="Often asked">
-        {shortcuts.map(({ title, query }) => (
-          <a key={query} href={`/console/reports/${query}`}>
-            {title}
-          </a>
-        ))}
-      </nav>
+      <Links label="Often asked" links={shortcuts} />
       <p>
         These are the views of the schema <code>reporting</code>. SQL clients and BI tools can query them too.
       </p>
       <ul class="reports">
-        {reports.map(({ view, title, about }) => (
-          <li key={view}>
-            <a href={`/console/reports/${view}`}>{title}</a>
-            <p>{about}</p>
+        {reports.map((report) => (
+          <li key={report.view}>
+            <a href={reportHref(report.view)}>{titleOf(report)}</a>
+            <p>{comments.get(report.view)}</p>
           </li>
         ))}
       </ul>
@@ -69,6 +97,8 @@ export interface Sums {
 
 export interface ReportProps extends ReportForm, Sums {
   report: Report;
+  /** Of the view. */
+  comment: string | undefined;
   columns: readonly ReportColumn[];
   /** Those that are shown: without personal data, unless it is revealed. */
   shown: readonly ReportColumn[];
@@ -79,21 +109,22 @@ export interface ReportProps extends ReportForm, Sums {
 }
 
 export function ReportPage(props: ReportProps) {
-  const { report, columns, entered, totals, figures, revealed } = props;
-  const { view, about, chart } = report;
+  const { report, comment, columns, entered, totals, figures, revealed } = props;
+  const { view, chart } = report;
   const { aliases } = useContext(VisitContext);
   const known = chart?.ids && aliases?.[chart.ids];
   return (
     <>
-      <p>{about}</p>
+      <p>{comment}</p>
       <ReportFilters {...props} />
       {props.ages && <Ages {...props} ages={props.ages} />}
       {figures && chart && (
         <Chart
-          {...chart}
           {...figures}
+          title={chartTitleOf(report, chart).replace(/\bday\b/, figures.unit ?? 'day')}
+          kind={chart.amounts && !chart.by ? 'line' : 'bar'}
+          stacked={chart.stacked}
           labels={figures.labels.map((label) => known?.get(label) ?? label)}
-          title={chart.title.replace(/\bday\b/, figures.unit ?? 'day')}
           format={chart.amounts ? formatAmount : formatCount}
         />
       )}
@@ -113,46 +144,36 @@ export function ReportPage(props: ReportProps) {
 
 function ReportFilters({ report, columns, entered, filter, range }: ReportProps) {
   const has = filtersOf(columns);
-  const action = `/console/reports/${report.view}`;
-  const fields: (FilterField | false)[] = [
-    has.day !== undefined && { name: 'from', label: 'From', kind: 'date' },
-    has.day !== undefined && { name: 'to', label: 'To', kind: 'date' },
-    report.rowsOf !== undefined && { name: 'at', label: 'As of', kind: 'datetime-local' },
-    has.business !== undefined && { name: 'business', label: 'Business', kind: 'business' },
-    has.clinic !== undefined && { name: 'clinic', label: 'Clinic', kind: 'clinic' },
-    has.doctor !== undefined && { name: 'doctor', label: 'Doctor', kind: 'doctor' },
-    has.receipt !== undefined && { name: 'receipt', label: 'Receipt id' },
-    has.age !== undefined && {
-      name: 'age',
-      label: 'Age in days',
-      kind: 'choice',
-      options: Object.keys(ages),
-    },
+  const fields: readonly [unknown, FilterField][] = [
+    [has.day, { name: 'from', label: 'From', kind: 'date' }],
+    [has.day, { name: 'to', label: 'To', kind: 'date' }],
+    [report.rowsOf, { name: 'at', label: 'As of', kind: 'datetime-local' }],
+    [has.business, { name: 'business', label: 'Business', kind: 'business' }],
+    [has.clinic, { name: 'clinic', label: 'Clinic', kind: 'clinic' }],
+    [has.doctor, { name: 'doctor', label: 'Doctor', kind: 'doctor' }],
+    [has.receipt, { name: 'receipt', label: 'Receipt id' }],
+    [has.age, { name: 'age', label: 'Age in days', kind: 'choice', options: Object.keys(ages) }],
   ];
+  const links = Object.keys(ranges).map((name) => ({
+    name: name === 'all' ? 'all days' : name.replaceAll('_', ' '),
+    href: reportHref(report.view, { ...entered, from: '', to: '', page: '', range: name }),
+    current: name === range,
+  }));
   return (
     <>
       {has.day && (
-        <nav class="actions" aria-label="Days">
-          {Object.keys(ranges).map((name) => (
-            <a
-              key={name}
-              href={reportHref(report.view, { ...entered, from: '', to: '', page: '', range: name })}
-              aria-current={name === range ? 'true' : undefined}
-            >
-              {name === 'all' ? 'all days' : name.replaceAll('_', ' ')}
-            </a>
-          ))}
+        <Links label="Days" links={links}>
           {filter.from && filter.to && (
             <span>
               {formatDay(filter.from)}
               {filter.to !== filter.from && ` to ${formatDay(filter.to)}`}
             </span>
           )}
-        </nav>
+        </Links>
       )}
       <Filters
-        action={action}
-        fields={fields.filter((field) => field !== false)}
+        action={reportHref(report.view)}
+        fields={fields.flatMap(([given, field]) => (given ? [field] : []))}
         entered={entered}
         hidden={{ sort: entered.sort, range: entered.range }}
       />
@@ -215,7 +236,7 @@ function Rows({ report, shown, filter, entered, rows, totals, revealed }: Report
   });
   return (
     <Table
-      label={report.title}
+      label={titleOf(report)}
       rows={rows}
       empty="No matching rows."
       columns={columns}
@@ -226,33 +247,26 @@ function Rows({ report, shown, filter, entered, rows, totals, revealed }: Report
 }
 
 /** Each page of personal data is shown by a form of its own, and logged. */
-function Pages({ report, entered, filter: { page = 1 }, more, revealed }: ReportProps) {
+function Pages({ report: { view }, entered, filter: { page = 1 }, more, revealed }: ReportProps) {
   const names: [string, string] = [`Previous ${pageRows} rows`, `Next ${pageRows} rows`];
-  const places = [page > 1 ? page - 1 : undefined, more && page < mostPages ? page + 1 : undefined];
-  const fieldsOf = (place: number) => ({ ...entered, page: place === 1 ? undefined : `${place}` });
-  const [newer, older] = places.map((place) =>
-    place ? reportHref(report.view, fieldsOf(place)) : undefined,
-  );
+  const [newer, older] = [
+    page > 1 && { ...entered, page: page === 2 ? undefined : `${page - 1}` },
+    more && page < mostPages && { ...entered, page: `${page + 1}` },
+  ];
+  const action = `${reportHref(view)}/personal`;
   return (
     <>
       {revealed ? (
         <div class="actions">
-          {places.map(
-            (place, index) =>
-              place && (
-                <PostButton
-                  key={index}
-                  action={`/console/reports/${report.view}/personal`}
-                  values={fieldsOf(place)}
-                  kind="second"
-                >
-                  {names[index]}
-                </PostButton>
-              ),
-          )}
+          {newer && <PostButton {...{ action, values: newer, kind: 'second' }}>{names[0]}</PostButton>}
+          {older && <PostButton {...{ action, values: older, kind: 'second' }}>{names[1]}</PostButton>}
         </div>
       ) : (
-        <PageLinks newer={newer} older={older} names={names} />
+        <PageLinks
+          newer={newer && reportHref(view, newer)}
+          older={older && reportHref(view, older)}
+          names={names}
+        />
       )}
       {more && page === mostPages && <p class="note">Pages end here; a download contains all rows.</p>}
     </>
@@ -260,9 +274,10 @@ function Pages({ report, entered, filter: { page = 1 }, more, revealed }: Report
 }
 
 function Downloads({ report, columns, entered, revealed }: ReportProps) {
-  const address = `/console/reports/${report.view}`;
+  const address = reportHref(report.view);
   const { page, ...values } = entered;
-  const hasPersonal = columns.some(({ personal }) => personal);
+  const personal = `${address}/personal`;
+  const hasPersonal = columns.some((column) => column.personal);
   return (
     <>
       <div class="actions">
@@ -273,7 +288,7 @@ function Downloads({ report, columns, entered, revealed }: ReportProps) {
           </form>
         ))}
         {hasPersonal && !revealed && (
-          <PostButton action={`${address}/personal`} values={entered} kind="second">
+          <PostButton action={personal} values={entered} kind="second">
             Show personal data
           </PostButton>
         )}
@@ -287,11 +302,7 @@ function Downloads({ report, columns, entered, revealed }: ReportProps) {
               </PostButton>
             ))}
           </div>
-          <PersonalNote
-            revealed={revealed}
-            shownAt={`${address}/personal`}
-            hiddenAt={reportHref(report.view, entered)}
-          >
+          <PersonalNote revealed={revealed} shownAt={personal} hiddenAt={reportHref(report.view, entered)}>
             Personal data is hidden: the columns with it are left out.
           </PersonalNote>
         </>

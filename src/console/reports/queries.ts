@@ -6,7 +6,7 @@ import { businesses } from '../store.ts';
 import type { ChartFigures } from '../ui/chart.tsx';
 import { isSummable } from '../ui/field-value.tsx';
 import { formatDay } from '../ui/time.ts';
-import type { ReportFilter } from './form.ts';
+import { pageRows, type ReportFilter } from './form.ts';
 import { type Age, ages } from './ranges.ts';
 import type { Report, ReportChart } from './reports.ts';
 
@@ -40,6 +40,17 @@ export const isPersonal = (families: readonly Family[], name: string, type: stri
     type === 'text' &&
     (publicViewColumns.has(name) || publicColumns.has(name) || isPublicField(families, name))
   );
+
+/** What the database says of each view, and of each function that is a report. */
+export async function readComments(db: Kysely<Tables>): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<{ name: string; comment: string }>`
+    select relname as name, obj_description(oid, 'pg_class') as comment
+    from pg_class where relnamespace = 'reporting'::regnamespace
+    union all
+    select proname, obj_description(oid, 'pg_proc')
+    from pg_proc where pronamespace = 'reporting'::regnamespace`.execute(db);
+  return new Map(rows.map(({ name, comment }) => [name, comment]));
+}
 
 /** The columns of a report in their order. */
 export async function readColumns(
@@ -92,18 +103,8 @@ export function fromView(report: Report, columns: readonly ReportColumn[], filte
 /** By the day, because that has an index. */
 function isOfAge(age: Age): RawBuilder<boolean> {
   const [least, greatest] = ages[age];
-  const conditions = [
-    least !== undefined && sql`day <= reporting.today() - ${least}::int`,
-    greatest !== undefined && sql`day >= reporting.today() - ${greatest}::int`,
-  ].filter((condition) => typeof condition === 'object');
-  return sql<boolean>`(${sql.join(conditions, sql` and `)})`;
-}
-
-export interface Selection {
-  /** A column, with `-` in front for descending. */
-  sort?: string | undefined;
-  limit?: number;
-  offset?: number;
+  return sql<boolean>`(day between coalesce(reporting.today() - ${greatest}::int, '-infinity')
+    and coalesce(reporting.today() - ${least}::int, 'infinity'))`;
 }
 
 /**
@@ -111,12 +112,14 @@ export interface Selection {
  * have the report's own order.
  *
  * @param rows see `fromView`
+ * @param sort a column, with `-` in front for descending
+ * @param page from 1, with the first row of the next one; without it, all rows
  */
 export function queryRows(
   { order }: Report,
   columns: readonly ReportColumn[],
   rows: RawBuilder<unknown>,
-  { sort, limit, offset }: Selection = {},
+  { sort, page }: { sort: string | undefined; page?: number },
 ) {
   const names = columns.map(({ name }) => sql.ref(name));
   const texts = names.map((name) => sql`${name}::text as ${name}`);
@@ -125,7 +128,7 @@ export function queryRows(
   return sql<ReportRow>`select ${sql.join(texts)} from (
     select ${sql.join(names)} ${rows}
     order by ${sorted || sql``} ${sql.raw(order)}
-    ${limit === undefined ? sql`` : sql`limit ${limit} offset ${offset ?? 0}`}) as rows`;
+    ${page ? sql`limit ${pageRows + 1} offset ${(page - 1) * pageRows}` : sql``}) as rows`;
 }
 
 export interface RowsSummary {

@@ -17,9 +17,9 @@ export type RangeName = keyof typeof ranges;
 
 /** Ages of an amount due, in days: the least and the greatest. */
 export const ages = {
-  '0_to_7': [undefined, 7],
+  '0_to_7': [null, 7],
   '8_to_30': [8, 30],
   '31_to_90': [31, 90],
-  over_90: [91, undefined],
+  over_90: [91, null],
 } as const;
 export type Age = keyof typeof ages;

@@ -1,12 +1,10 @@
 import type { AliasKind } from '../../store/aliases.ts';
 import type { RangeName } from './ranges.ts';
 
-/** A chart of a report: a series for each SQL expression, over groups of rows. */
+/** A chart of a report: a series for each SQL expression, over groups of rows. Amounts per day are lines. */
 export interface ReportChart {
-  /** `day` in it is replaced where the chart is of months. */
-  title: string;
-  /** Bars, if there is nothing else. */
-  kind?: 'line';
+  /** `day` in it is replaced where the chart is of months. Without it, the report and what its rows are grouped by. */
+  title?: string;
   stacked?: boolean;
   /** The SQL expression that rows are grouped by; without it, the day, or the month in a long range. */
   by?: string;
@@ -19,14 +17,17 @@ export interface ReportChart {
   ids?: AliasKind;
 }
 
-/** A view of the schema `reporting`, as the console shows it. Its filters follow from its columns. */
+/**
+ * A view of the schema `reporting`, as the console shows it. Its filters follow from its columns, and what it says of
+ * itself is the view's comment.
+ */
 export interface Report {
   /** The view's name; the address of the page too. */
   view: string;
+  /** Where it is not the view's name. */
+  title?: string;
   /** It is a function of a moment, which returns rows of this view. */
   rowsOf?: string;
-  title: string;
-  about: string;
   /** No two rows are equal in it, so that pages do not overlap. */
   order: string;
   /** Whether the indexes below the view begin with the business, so that a query has to name one. */
@@ -38,86 +39,55 @@ export interface Report {
   chart?: ReportChart;
 }
 
-const amountsPerDay: ReportChart = {
+/** The view's name in words: Receipts per day. */
+export const titleOf = ({ view, title = view.replace(/_daily$/, '_per_day').replaceAll('_', ' ') }: Report) =>
+  title[0]!.toUpperCase() + title.slice(1);
+
+export const chartTitleOf = (report: Report, { title, by }: ReportChart) =>
+  title ?? `${titleOf(report)} ${by ? `by ${by}` : 'per day'}`;
+
+const counts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, `sum(${name})`]));
+
+const amounts = (...names: string[]) => ({
   title: 'Amounts per day, in rupees',
-  kind: 'line',
-  series: { net: 'sum(net_amount)', paid: 'sum(paid_amount)', due: 'sum(due_amount)' },
+  series: Object.fromEntries(names.map((name) => [name, `sum(${name}_amount)`])),
   amounts: true,
-};
+});
 
 const topTwelve = (ids: 'clinic' | 'doctor'): ReportChart => ({
+  ...amounts('net', 'due'),
   title: `Top twelve ${ids}s by net amount, in rupees`,
   ids,
   by: `coalesce(${ids}_id, 'none')`,
-  series: { net: 'sum(net_amount)', due: 'sum(due_amount)' },
-  amounts: true,
   largest: 12,
 });
 
+const newestFirst = (time: string, key: string) => ({ order: `${time} desc, business_id, ${key}` });
+const byBusiness = (time: string, key: string) => ({ ...newestFirst(time, key), leadsWithBusiness: true });
+const daily = byBusiness('day', 'clinic_id, doctor_id');
+const byReceipt = byBusiness('issued_at', 'receipt_id');
+const versions = (key: string) => byBusiness('received_at', `${key}, version desc`);
+
 export const reports: readonly Report[] = [
-  {
-    view: 'receipts_daily',
-    title: 'Receipts per day',
-    about: 'Counts, amounts, discounts and amounts due per clinic, doctor and day.',
-    order: 'day desc, business_id, clinic_id, doctor_id',
-    leadsWithBusiness: true,
-    chart: amountsPerDay,
-  },
-  {
-    view: 'outstanding_receipts',
-    title: 'Outstanding receipts',
-    about: 'Receipts with an amount due, the oldest first.',
-    order: 'day, issued_at, business_id, receipt_id',
-    range: 'all',
-  },
-  {
-    view: 'outstanding_by_phone',
-    title: 'Outstanding by phone',
-    about: 'The amounts due of each phone number on receipts; without a number, of each patient.',
-    order: 'due_amount desc, business_id, first_receipt_id',
-  },
+  { view: 'receipts_daily', ...daily, chart: amounts('net', 'paid', 'due') },
+  { view: 'outstanding_receipts', order: 'day, issued_at, business_id, receipt_id', range: 'all' },
+  { view: 'outstanding_by_phone', ...newestFirst('due_amount', 'first_receipt_id') },
   {
     view: 'appointments_daily',
-    title: 'Appointments per day',
-    about:
-      'Appointments booked per clinic, doctor and day: completed, cancelled, without a prescription, and the time from booking to completion.',
-    order: 'day desc, business_id, clinic_id, doctor_id',
-    leadsWithBusiness: true,
+    ...daily,
     chart: {
       title: 'Appointments per day by what became of them',
       stacked: true,
-      series: {
-        completed: 'sum(completed)',
-        cancelled: 'sum(cancelled)',
-        booked: 'sum(booked)',
-        ongoing: 'sum(ongoing)',
-        other: 'sum(other)',
-      },
+      series: counts('completed', 'cancelled', 'booked', 'ongoing', 'other'),
     },
   },
   {
     view: 'appointment_payments',
-    title: 'Payments of appointments',
-    about: 'What was billed, requested and paid per appointment and day.',
-    order: 'day desc, business_id, appointment_id',
-    leadsWithBusiness: true,
-    chart: {
-      title: 'Amounts per day, in rupees',
-      kind: 'line',
-      series: {
-        billed: 'sum(billed_amount)',
-        requested: 'sum(requested_amount)',
-        paid: 'sum(paid_amount)',
-        due: 'sum(due_amount)',
-      },
-      amounts: true,
-    },
+    ...byBusiness('day', 'appointment_id'),
+    chart: amounts('billed', 'requested', 'paid', 'due'),
   },
   {
     view: 'open_admissions',
-    title: 'Open admissions',
-    about:
-      'Admissions under way, with their open clearances, and the amounts estimated, billed and paid; their day is that of the admission.',
     order: 'admitted_at, business_id, admission_id',
     leadsWithBusiness: true,
     range: 'last_365_days',
@@ -127,141 +97,40 @@ export const reports: readonly Report[] = [
              when days_since_admission <= 7 then '4 to 7' else 'more than 7' end`,
     },
   },
-  {
-    view: 'doctors_daily',
-    title: 'Doctors',
-    about: 'Receipts, consent forms and review requests per doctor and day.',
-    order: 'day desc, business_id, doctor_id',
-    chart: topTwelve('doctor'),
-  },
-  {
-    view: 'clinics_daily',
-    title: 'Clinics',
-    about: 'Receipts, consent forms and review requests per clinic and day.',
-    order: 'day desc, business_id, clinic_id',
-    chart: topTwelve('clinic'),
-  },
-  {
-    view: 'receipts',
-    title: 'Receipts',
-    about: 'The newest version of each receipt, without deleted receipts.',
-    order: 'issued_at desc, business_id, receipt_id',
-    leadsWithBusiness: true,
-    chart: amountsPerDay,
-  },
-  {
-    view: 'deleted_receipts',
-    title: 'Deleted receipts',
-    about: 'The last version of each deleted receipt.',
-    order: 'issued_at desc, business_id, receipt_id',
-    leadsWithBusiness: true,
-    chart: { title: 'Deleted receipts by day of the receipt' },
-  },
-  {
-    view: 'all_receipts',
-    title: 'All receipts',
-    about: 'The newest version of each receipt, deleted receipts included.',
-    order: 'issued_at desc, business_id, receipt_id',
-    leadsWithBusiness: true,
-    withoutTotals: true,
-  },
+  { view: 'doctors_daily', ...newestFirst('day', 'doctor_id'), chart: topTwelve('doctor') },
+  { view: 'clinics_daily', ...newestFirst('day', 'clinic_id'), chart: topTwelve('clinic') },
+  { view: 'receipts', ...byReceipt, chart: amounts('net', 'paid', 'due') },
+  { view: 'deleted_receipts', ...byReceipt, chart: { title: 'Deleted receipts by day of the receipt' } },
+  { view: 'all_receipts', ...byReceipt, withoutTotals: true },
   {
     view: 'receipts_as_of',
-    rowsOf: 'all_receipts',
     title: 'Receipts as of a date',
-    about: 'What the service knew of each receipt at a moment in the past, deleted receipts included.',
-    order: 'issued_at desc, business_id, receipt_id',
-    leadsWithBusiness: true,
+    rowsOf: 'all_receipts',
+    ...byReceipt,
     withoutTotals: true,
   },
-  {
-    view: 'receipt_history',
-    title: 'Receipt history',
-    about: 'Every version of every receipt; its day is the day it was received.',
-    order: 'received_at desc, business_id, receipt_id, version desc',
-    leadsWithBusiness: true,
-    withoutTotals: true,
-  },
-  {
-    view: 'consent_forms',
-    title: 'Consent forms',
-    about: 'The newest version of each consent form; its day is that of its last event.',
-    order: 'event_time desc, business_id, form_id',
-    chart: { title: 'Consent forms per day' },
-  },
-  {
-    view: 'review_requests',
-    title: 'Review requests',
-    about: 'Requests to patients for a review.',
-    order: 'requested_at desc, business_id, delivery_id',
-    chart: { title: 'Review requests per day' },
-  },
+  { view: 'receipt_history', ...versions('receipt_id'), withoutTotals: true },
+  { view: 'consent_forms', ...newestFirst('event_time', 'form_id'), chart: {} },
+  { view: 'review_requests', ...newestFirst('requested_at', 'delivery_id'), chart: {} },
   {
     view: 'appointments',
-    title: 'Appointments',
-    about: 'The newest version of each appointment; its day is the day it was booked.',
-    order: 'booked_at desc, business_id, appointment_id',
-    leadsWithBusiness: true,
+    ...byBusiness('booked_at', 'appointment_id'),
     chart: { title: 'Appointments per status', by: 'state' },
   },
-  {
-    view: 'appointment_history',
-    title: 'Appointment history',
-    about: 'Every version of every appointment; its day is the day it was received.',
-    order: 'received_at desc, business_id, appointment_id, version desc',
-    leadsWithBusiness: true,
-    withoutTotals: true,
-  },
-  {
-    view: 'prescriptions',
-    title: 'Prescriptions',
-    about: 'The newest version of each prescription; its day is that of its last event.',
-    order: 'event_time desc, business_id, prescription_id',
-    chart: { title: 'Prescriptions per day' },
-  },
+  { view: 'appointment_history', ...versions('appointment_id'), withoutTotals: true },
+  { view: 'prescriptions', ...newestFirst('event_time', 'prescription_id'), chart: {} },
   {
     view: 'payment_requests',
-    title: 'Payment requests',
-    about: 'Requests to patients to pay.',
-    order: 'requested_at desc, business_id, delivery_id',
-    chart: {
-      title: 'Amount requested per day, in rupees',
-      series: { requested: 'sum(net_amount)' },
-      amounts: true,
-    },
+    ...newestFirst('requested_at', 'delivery_id'),
+    chart: { ...amounts('net'), title: 'Amount requested per day, in rupees' },
   },
-  {
-    view: 'practice_changes',
-    title: 'Practice changes',
-    about: 'Doctors who started or stopped practising, or became available.',
-    order: 'event_time desc, business_id, delivery_id',
-  },
-  {
-    view: 'notices',
-    title: 'Notices',
-    about: 'Reminders and other messages to patients, and doctors who joined a consultation.',
-    order: 'event_time desc, business_id, delivery_id',
-    chart: { title: 'Notices by event', by: 'event' },
-  },
-  {
-    view: 'admissions',
-    title: 'Admissions',
-    about: 'The newest version of each admission, ended ones included.',
-    order: 'admitted_at desc, business_id, admission_id',
-    leadsWithBusiness: true,
-    chart: { title: 'Admissions per day' },
-  },
-  {
-    view: 'admission_events',
-    title: 'Events of admissions',
-    about: 'The newest version of each event of an admission.',
-    order: 'happened_at desc, business_id, event_id',
-  },
+  { view: 'practice_changes', ...newestFirst('event_time', 'delivery_id') },
+  { view: 'notices', ...newestFirst('event_time', 'delivery_id'), chart: { by: 'event' } },
+  { view: 'admissions', ...byBusiness('admitted_at', 'admission_id'), chart: {} },
+  { view: 'admission_events', ...newestFirst('happened_at', 'event_id') },
   {
     view: 'admission_clearances',
-    title: 'Clearances of admissions',
-    about: 'The newest version of each clearance of an admission, and whether it is open.',
-    order: 'event_time desc, business_id, clearance_id',
+    ...newestFirst('event_time', 'clearance_id'),
     chart: {
       title: 'Clearances by kind',
       stacked: true,
@@ -269,67 +138,39 @@ export const reports: readonly Report[] = [
       series: { given: 'count(*) filter (where not is_open)', open: 'count(*) filter (where is_open)' },
     },
   },
-  {
-    view: 'admission_estimates',
-    title: 'Estimates of admissions',
-    about: 'The newest version of each estimate of what an admission will cost.',
-    order: 'event_time desc, business_id, estimate_id',
-  },
+  { view: 'admission_estimates', ...newestFirst('event_time', 'estimate_id') },
   {
     view: 'delivery_health',
-    title: 'Delivery health',
-    about: 'Callbacks per hour, their status, and their processing times.',
-    order: 'hour desc, business_id, family',
+    ...newestFirst('hour', 'family'),
     chart: {
       title: 'Callbacks per day by status',
       stacked: true,
-      series: {
-        applied: 'sum(applied)',
-        waiting: 'sum(waiting)',
-        failed: 'sum(failed)',
-        quarantined: 'sum(quarantined)',
-      },
+      series: counts('applied', 'waiting', 'failed', 'quarantined'),
     },
   },
-  {
-    view: 'deliveries',
-    title: 'Deliveries',
-    about: 'When each callback was received, and its status.',
-    order: 'received_at desc, delivery_id',
-    chart: { title: 'Callbacks per day' },
-  },
-  {
-    view: 'silence',
-    title: 'Silence',
-    about: 'How long each business has sent nothing, and whether that is unusual.',
-    order: 'out_of_the_ordinary desc nulls last, present_gap desc, business_id, family',
-  },
+  { view: 'deliveries', order: 'received_at desc, delivery_id', chart: { title: 'Callbacks per day' } },
+  { view: 'silence', order: 'out_of_the_ordinary desc nulls last, present_gap desc, business_id, family' },
   {
     view: 'quarantine',
-    title: 'Quarantine',
-    about: 'Rejected callbacks, and why they were rejected.',
     order: 'received_at desc, quarantine_id',
     chart: { title: 'Rejected bodies per day' },
   },
-  {
-    view: 'schema_drift',
-    title: 'Schema drift',
-    about: 'Differences between callbacks and the documented interface.',
-    order: 'last_seen desc, event, field, kind, value',
-  },
+  { view: 'schema_drift', order: 'last_seen desc, event, field, kind, value' },
   {
     view: 'other_events',
     title: 'Unknown events',
-    about: 'Events that no family lists yet, with their data.',
     order: 'event_time desc, delivery_id',
-    chart: { title: 'Unknown events by event', by: 'event' },
+    chart: { by: 'event' },
   },
 ];
 
 /** Pages for what is asked every day and every month. */
 export const shortcuts = [
-  { title: 'Takings of yesterday, per clinic and doctor', query: 'receipts_daily?range=yesterday' },
-  { title: 'Receipts of last month', query: 'receipts?range=last_month' },
-  { title: 'Dues older than 90 days', query: 'outstanding_receipts?age=over_90' },
-  { title: 'A receipt as of a date', query: 'receipts_as_of' },
-] as const;
+  {
+    name: 'Takings of yesterday, per clinic and doctor',
+    href: '/console/reports/receipts_daily?range=yesterday',
+  },
+  { name: 'Receipts of last month', href: '/console/reports/receipts?range=last_month' },
+  { name: 'Dues older than 90 days', href: '/console/reports/outstanding_receipts?age=over_90' },
+  { name: 'A receipt as of a date', href: '/console/reports/receipts_as_of' },
+];

@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput, NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
+import { takePage } from '../paging.ts';
 import { readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { unlessTimeout } from '../store.ts';
@@ -12,7 +13,7 @@ import { pageRows, readReportForm, reportHref } from './form.ts';
 import { type FormatName, formatNames } from './formats.ts';
 import { ReportList, ReportPage, type Sums } from './pages.tsx';
 import * as queries from './queries.ts';
-import { type Report, reports } from './reports.ts';
+import { type Report, reports, titleOf } from './reports.ts';
 import { deleteView, listViews, saveView } from './saved-views.ts';
 
 const section = 'reports';
@@ -36,8 +37,8 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
   const { families, timezone, downloads, db, downloadPool, record } = dependencies;
 
   routes.get('/reports', async (_req, res) => {
-    const saved = await listViews(db, actorOf(res).id);
-    sendPage(res, { title: 'Reports', section }, <ReportList saved={saved} />);
+    const [saved, comments] = [await listViews(db, actorOf(res).id), await queries.readComments(db)];
+    sendPage(res, { title: 'Reports', section }, <ReportList saved={saved} comments={comments} />);
   });
 
   /** The columns and the rows of a report that a form names; columns with personal data only if `revealed`. */
@@ -57,9 +58,9 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
     const { filter, columns, shown, from } = parsed;
     const { sort, page = 1 } = filter;
     const ofAnyAge = queries.fromView(report, columns, { ...filter, age: undefined });
-    const options = { title: report.title, section, back: true, charts: true } as const;
+    const options = { title: titleOf(report), section, back: true, charts: true } as const;
     if (!revealed) beginPage(res, options);
-    const selection = { sort, limit: pageRows + 1, offset: (page - 1) * pageRows };
+    const comment = (await queries.readComments(db)).get(report.view);
     const sums: Sums = {};
     // One after the other: pages have two connections.
     const readSums = async () => {
@@ -68,17 +69,16 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
       if (queries.filtersOf(columns).age !== undefined) sums.ages = await queries.readAges(db, ofAnyAge);
     };
     const [{ rows: found }] = await Promise.all([
-      queries.queryRows(report, shown, from, selection).execute(db),
+      queries.queryRows(report, shown, from, { sort, page }).execute(db),
       unlessTimeout(readSums()),
     ]);
-    const rows = found.slice(0, pageRows);
+    const { rows, more } = takePage(found, pageRows);
     if (revealed) {
       const patients = queries.patientsOf(rows);
       const logged = { report: report.view, ...filter };
       await record({ actor: actorOf(res), action: 'reveal', patients, filter: logged, rows: rows.length });
     }
-    const more = found.length > pageRows;
-    sendPage(res, options, <ReportPage {...{ ...parsed, rows, more, ...sums, revealed }} />);
+    sendPage(res, options, <ReportPage {...{ ...parsed, comment, rows, more, ...sums, revealed }} />);
   };
   routes.get('/reports/:view', (req, res) => show(req, res, false));
   routes.post('/reports/:view/personal', (req, res) => show(req, res, true));

@@ -1,4 +1,5 @@
 import type { AliasKind } from '../../store/aliases.ts';
+import type { XlsxColumn } from '../../xlsx.ts';
 import { thingOf } from './links.ts';
 import { formatDay, formatDuration, formatInterval, parseMoment } from './time.ts';
 import { formatCount, IdLink, Moment, Named, Nothing } from './values.tsx';
@@ -29,6 +30,17 @@ export const isAmount = ({ name, type }: TypedColumn) =>
 /** Whether the digits of a column are to be compared, so that they stand on the right. */
 export const isNumeric = ({ name, type }: TypedColumn) =>
   ['numeric', 'bigint', 'integer', 'double precision', 'interval'].includes(type) && !isId(name);
+
+const cellKinds: Record<string, XlsxColumn['kind']> = {
+  boolean: 'boolean',
+  date: 'date',
+  interval: 'duration',
+  'timestamp with time zone': 'moment',
+};
+
+/** What a column's values are in a spreadsheet. */
+export const cellKindOf = (column: TypedColumn): XlsxColumn['kind'] =>
+  cellKinds[column.type] ?? (isAmount(column) ? 'amount' : isNumeric(column) ? 'number' : 'text');
 
 /** Whether the sum of a column says something. */
 export const isSummable = (column: TypedColumn) =>

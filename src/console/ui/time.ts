@@ -1,3 +1,5 @@
+import { parseInterval } from '../../times.ts';
+
 // Kept, because a page has a thousand times, and making a format takes longer than using it.
 const moments = new Map<string, Intl.DateTimeFormat>();
 const days = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'medium' });
@@ -23,15 +25,6 @@ export function parseMoment(text: string): Date | undefined {
   const [, local, hours, minutes = ':00'] =
     /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)([+-]\d\d)(:\d\d)?/.exec(text) ?? [];
   return local ? new Date(`${local.replace(' ', 'T')}${hours}${minutes}`) : undefined;
-}
-
-/** An interval that PostgreSQL wrote, such as 1 day 02:03:04.5, in seconds; undefined for one of months. */
-export function parseInterval(text: string): number | undefined {
-  const [, days = '0', sign = '', hours, minutes, seconds] =
-    /^(?:(-?\d+) days? ?)?(?:(-?)(\d+):(\d\d):(\d\d(?:\.\d+)?))?$/.exec(text) ?? [];
-  if (hours === undefined && days === '0') return undefined;
-  const time = (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60 + Number(seconds ?? 0);
-  return Number(days) * 86_400 + (sign ? -time : time);
 }
 
 /** An interval that PostgreSQL wrote, in words. */
