@@ -1,7 +1,8 @@
 import { accessActions } from '../../privacy/access-log.ts';
 import type { AccessEntry } from '../../privacy/audit.ts';
 import type { ParsedForm } from '../read-form.ts';
-import { type FilterField, Filters } from '../ui/filters.tsx';
+import { Filters } from '../ui/filters.tsx';
+import type { FormField } from '../ui/forms.tsx';
 import { PageLinks, Table } from '../ui/table.tsx';
 import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 
@@ -11,7 +12,7 @@ interface AccessLogProps {
   listed: { rows: AccessEntry[]; more: boolean } | undefined;
 }
 
-const fields: FilterField[] = [
+const fields: FormField[] = [
   { name: 'actor', label: 'Actor' },
   { name: 'action', label: 'Action', kind: 'choice', options: accessActions },
   { name: 'since', label: 'From', kind: 'datetime-local' },

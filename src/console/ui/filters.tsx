@@ -1,16 +1,9 @@
-import type { AliasKind } from '../../store/aliases.ts';
-import { AliasField, Choice, Field, Hidden, Submit } from './forms.tsx';
-
-/** A field of a filter; the ids of businesses, clinics and doctors are pick-lists. */
-export type FilterField = { name: string; label: string } & (
-  | { kind?: 'text' | 'date' | 'datetime-local' | AliasKind }
-  | { kind: 'choice'; options: readonly string[]; any?: string }
-);
+import { Fields, type FormField, Hidden, Submit } from './forms.tsx';
 
 interface FiltersProps {
   /** The page's address, which holds the filter. */
   action: string;
-  fields: readonly FilterField[];
+  fields: readonly FormField[];
   /** The fields as entered, and their errors. */
   entered: Readonly<Record<string, string | undefined>>;
   faults?: Readonly<Record<string, string>>;
@@ -26,16 +19,7 @@ export function Filters({ action, fields, entered, faults = {}, hidden = {}, fol
   const form = (
     <form method="get" action={action} class={folded ? undefined : 'card'}>
       <Hidden values={hidden} />
-      <div class="fields">
-        {fields.map((field) => (
-          <FilterInput
-            key={field.name}
-            field={field}
-            value={entered[field.name]}
-            fault={faults[field.name]}
-          />
-        ))}
-      </div>
+      <Fields {...{ fields, entered, faults }} />
       <div class="actions">
         <Submit>Show</Submit>
         {given.length > 0 && <a href={action}>Show all</a>}
@@ -57,22 +41,4 @@ export function Filters({ action, fields, entered, faults = {}, hidden = {}, fol
       )}
     </>
   );
-}
-
-interface InputProps {
-  field: FilterField;
-  value: string | undefined;
-  fault: string | undefined;
-}
-
-function FilterInput({ field, value, fault }: InputProps) {
-  const { name, label } = field;
-  if (field.kind === 'choice') {
-    return <Choice {...{ label, name, value }} options={field.options} any={field.any} />;
-  }
-  const { kind = 'text' } = field;
-  if (kind === 'business' || kind === 'clinic' || kind === 'doctor') {
-    return <AliasField kind={kind} label={label} name={name} value={value} fault={fault} />;
-  }
-  return <Field label={label} name={name} value={value} fault={fault} type={kind} />;
 }

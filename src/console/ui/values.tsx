@@ -109,5 +109,9 @@ export const formatTimes = (count: number) => `${whole.format(count)}×`;
 /** A count, or a number as PostgreSQL writes it. */
 export const formatCount = (value: number | string) => whole.format(value as number);
 
+/** A count with its noun: 1 body, 2 bodies. */
+export const formatCountOf = (count: number, [one, many]: readonly [one: string, many: string]) =>
+  `${formatCount(count)} ${count === 1 ? one : many}`;
+
 /** An amount in rupees, exact to the paisa. */
 export const formatAmount = (value: number | string) => paise.format(value as number);
