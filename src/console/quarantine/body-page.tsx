@@ -1,6 +1,7 @@
 import { Notes } from '../notes/notes.tsx';
 import type { Note } from '../notes/queries.ts';
 import { EntryForm, PostButton, PostForm, Submit } from '../ui/forms.tsx';
+import { Outcome } from '../ui/outcome.tsx';
 import {
   Facts,
   formatCount,
@@ -117,23 +118,18 @@ interface CorrectedProps {
 }
 
 export function Corrected({ id, correction, delivery }: CorrectedProps) {
+  const intro = delivery
+    ? 'The corrected body was accepted; the worker applies its delivery.'
+    : 'The corrected body is valid, and was not stored: it is about something that was erased, or is older than what is kept.';
   return (
-    <>
-      <p>
-        {delivery
-          ? 'The corrected body was accepted; the worker applies its delivery.'
-          : 'The corrected body is valid, and was not stored: it is about something that was erased, or is older than what is kept.'}
-      </p>
+    <Outcome section="quarantine" intro={intro}>
       <Facts
         facts={{
           Delivery: delivery && <IdLink to="deliveries" id={delivery} />,
-          'Rejected body': <IdLink to="quarantine" id={id} />,
-          'Corrected body': delivery && <IdLink to="quarantine" id={correction} />,
+          'Rejected body': bodyLink(id),
+          'Corrected body': delivery && bodyLink(correction),
         }}
       />
-      <p>
-        <a href="/console/quarantine">Back to the quarantine</a>
-      </p>
-    </>
+    </Outcome>
   );
 }

@@ -2,7 +2,7 @@ import { quarantineReasons } from '../../store/tables.ts';
 import { useMayPost } from '../ui/context.ts';
 import { EntryForm, type FormField, PostButton } from '../ui/forms.tsx';
 import { type Column, PageLinks, Table } from '../ui/table.tsx';
-import { formatCount, formatTimes, Moment, Named, Nothing } from '../ui/values.tsx';
+import { formatCount, formatTimes, IdLink, Moment, Named, Nothing } from '../ui/values.tsx';
 import type { QuarantineGroup, QuarantineLine } from './queries.ts';
 
 const preview = '/console/quarantine/preview';
@@ -123,11 +123,7 @@ function Lines({ lines }: { lines: readonly QuarantineLine[] }) {
       columns={[
         {
           head: 'Last received',
-          cell: ({ id, last_received_at }) => (
-            <a href={`/console/quarantine/${id}`}>
-              <Moment at={last_received_at} />
-            </a>
-          ),
+          cell: (line) => <IdLink to="quarantine" id={line.id} at={line.last_received_at} />,
         },
         { head: 'Expected family', cell: ({ family }) => family?.replaceAll('_', ' ') ?? <Nothing /> },
         { head: 'Business', cell: ({ business }) => <Named kind="business" id={business} /> },

@@ -91,11 +91,11 @@ export function Verbatim({ label, text }: { label: string; text: string }) {
   );
 }
 
-/** The id of a delivery or of a rejected body, as a link to its page. */
-export function IdLink({ to, id }: { to: 'deliveries' | 'quarantine'; id: string }) {
+/** A link to the page of a delivery or of a rejected body: its id, or a time of it. */
+export function IdLink({ to, id, at }: { to: 'deliveries' | 'quarantine'; id: string; at?: Date }) {
   return (
-    <a class="id" href={`/console/${to}/${id}`}>
-      {id}
+    <a class={at ? undefined : 'id'} href={`/console/${to}/${id}`}>
+      {at ? <Moment at={at} /> : id}
     </a>
   );
 }
