@@ -56,6 +56,13 @@ export function isTimeout(error: unknown): boolean {
 export const read = async <Row>(db: Kysely<Tables>, query: RawBuilder<Row>): Promise<Row[]> =>
   (await query.execute(db)).rows;
 
+/** The conditions that are given, as one. */
+export const allOf = (conditions: readonly (RawBuilder<unknown> | '' | undefined)[]) =>
+  sql.join(
+    conditions.filter((condition) => typeof condition === 'object'),
+    sql` and `,
+  );
+
 /** A query without which a page is still of use; undefined: it timed out. */
 export const unlessTimeout = <T>(query: Promise<T>): Promise<T | undefined> =>
   query.catch((error) => {

@@ -6,8 +6,7 @@ import type { FormField } from '../ui/forms.tsx';
 import { PageLinks, Table } from '../ui/table.tsx';
 import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 
-interface AccessLogProps {
-  parsed: Pick<ParsedForm<Record<never, never>>, 'entered' | 'faults'>;
+interface AccessLogProps extends Pick<ParsedForm<Record<never, never>>, 'entered' | 'faults'> {
   /** Undefined if the filter is invalid. */
   listed: { rows: AccessEntry[]; more: boolean } | undefined;
 }
@@ -19,7 +18,7 @@ const fields: FormField[] = [
   { name: 'until', label: 'Before', kind: 'datetime-local' },
 ];
 
-export function AccessLogPage({ parsed: { entered, faults }, listed }: AccessLogProps) {
+export function AccessLogPage({ entered, faults, listed }: AccessLogProps) {
   const last = listed?.more && listed.rows.at(-1);
   const older = last && `/console/access-log?${new URLSearchParams({ ...entered, before: `${last.entry}` })}`;
   return (

@@ -1,8 +1,8 @@
 import type { Family } from '../../families/index.ts';
+import type { Note } from '../../store/notes.ts';
 import type { Cause } from '../../store/refusals.ts';
 import { CauseText, sameCause } from '../failed/cause.tsx';
 import { Notes } from '../notes/notes.tsx';
-import type { Note } from '../notes/queries.ts';
 import { redactEnvelope, redactRow } from '../redact.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { thingHref } from '../ui/links.ts';

@@ -3,7 +3,7 @@ import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
 import type { Routes } from '../guard.ts';
 import { actorOf } from '../record-access.ts';
-import { readRejected } from '../rejections/queries.ts';
+import { rejectedByReason } from '../rejections/queries.ts';
 import { read, unlessTimeout } from '../store.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { cached } from './cached.ts';
@@ -37,7 +37,7 @@ export function addOverview(routes: Routes, { readiness, receiver, db, record }:
       tryRead(daysQuery),
       readSilent(),
       tryRead(latencyQuery),
-      unlessTimeout(readRejected(db, { from: since })),
+      tryRead(rejectedByReason({ from: since })),
     ]);
     const figures = {
       ...{ readiness: checks, backlog: backlog?.[0], arrivals, days, silences, latency: latency?.[0] },

@@ -1,5 +1,5 @@
+import type { Note } from '../../store/notes.ts';
 import { Notes } from '../notes/notes.tsx';
-import type { Note } from '../notes/queries.ts';
 import { EntryForm, PostButton, PostForm, Submit } from '../ui/forms.tsx';
 import { Outcome } from '../ui/outcome.tsx';
 import {

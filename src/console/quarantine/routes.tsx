@@ -6,19 +6,20 @@ import { countQuarantine, dropQuarantine, type QuarantineFilter } from '../../in
 import type { FieldError } from '../../intake/rejection.ts';
 import { replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { patientsNamedIn } from '../../intake/subject-of-body.ts';
+import { readNotes } from '../../store/notes.ts';
 import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput, NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
-import { readNotes } from '../notes/queries.ts';
 import { guid, localTime, readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
+import { read } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { type Attempt, BodyPage, Corrected } from './body-page.tsx';
 import { ConfirmDrop, ConfirmReplay, DropDone, ReplayDone } from './confirm-pages.tsx';
 import { correctableFields, readChanges, readQuarantineForm } from './form.ts';
 import { QuarantinePage } from './pages.tsx';
-import { listBodies, type QuarantinedBody, readBody, readQuarantineGroups } from './queries.ts';
+import { listBodies, type QuarantinedBody, quarantineGroups, readBody } from './queries.ts';
 
 /** A page has to be sent before the browser, or a proxy in between, gives up. */
 const limit = 1_000;
@@ -41,7 +42,7 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
   routes.get('/quarantine', async (req, res) => {
     const since = localTime(timezone);
     const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid, since });
-    const [groups, { rows, more }] = await Promise.all([readQuarantineGroups(db), listBodies(db, data)]);
+    const [groups, { rows, more }] = await Promise.all([read(db, quarantineGroups), listBodies(db, data)]);
     const next = new URLSearchParams({ ...entered, before: rows.at(-1)?.id ?? '' });
     const older = more && `/console/quarantine?${next}`;
     const isNarrowed = Boolean(data.reason ?? data.faults ?? data.since);
