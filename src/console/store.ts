@@ -1,7 +1,8 @@
-import { sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Connections } from '../connections.ts';
 import type { Log } from '../log.ts';
 import { type Database, openDatabase } from '../store/database.ts';
+import type { Tables } from '../store/tables.ts';
 
 export interface ConsoleStore {
   /** For pages: no statement takes longer than a few seconds. */
@@ -51,6 +52,16 @@ export function isTimeout(error: unknown): boolean {
   const { code, message = '' } = (error ?? {}) as { code?: string; message?: string };
   return code === queryCanceled || message === 'timeout exceeded when trying to connect';
 }
+
+export const read = async <Row>(db: Kysely<Tables>, query: RawBuilder<Row>): Promise<Row[]> =>
+  (await query.execute(db)).rows;
+
+/** The conditions that are given, as one. */
+export const allOf = (conditions: readonly (RawBuilder<unknown> | '' | undefined)[]) =>
+  sql.join(
+    conditions.filter((condition) => typeof condition === 'object'),
+    sql` and `,
+  );
 
 /** A query without which a page is still of use; undefined: it timed out. */
 export const unlessTimeout = <T>(query: Promise<T>): Promise<T | undefined> =>

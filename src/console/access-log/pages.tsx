@@ -1,24 +1,24 @@
 import { accessActions } from '../../privacy/access-log.ts';
 import type { AccessEntry } from '../../privacy/audit.ts';
 import type { ParsedForm } from '../read-form.ts';
-import { type FilterField, Filters } from '../ui/filters.tsx';
+import { Filters } from '../ui/filters.tsx';
+import type { FormField } from '../ui/forms.tsx';
 import { PageLinks, Table } from '../ui/table.tsx';
 import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 
-interface AccessLogProps {
-  parsed: Pick<ParsedForm<Record<never, never>>, 'entered' | 'faults'>;
+interface AccessLogProps extends Pick<ParsedForm<Record<never, never>>, 'entered' | 'faults'> {
   /** Undefined if the filter is invalid. */
   listed: { rows: AccessEntry[]; more: boolean } | undefined;
 }
 
-const fields: FilterField[] = [
+const fields: FormField[] = [
   { name: 'actor', label: 'Actor' },
   { name: 'action', label: 'Action', kind: 'choice', options: accessActions },
   { name: 'since', label: 'From', kind: 'datetime-local' },
   { name: 'until', label: 'Before', kind: 'datetime-local' },
 ];
 
-export function AccessLogPage({ parsed: { entered, faults }, listed }: AccessLogProps) {
+export function AccessLogPage({ entered, faults, listed }: AccessLogProps) {
   const last = listed?.more && listed.rows.at(-1);
   const older = last && `/console/access-log?${new URLSearchParams({ ...entered, before: `${last.entry}` })}`;
   return (

@@ -14,22 +14,15 @@ const size = 50;
 /** Who saw or did what. Reading it is an entry too. */
 export function addAccessLog(routes: Routes, { timezone, db, record }: RouteDependencies): void {
   routes.get('/access-log', async (req, res) => {
-    const time = localTime(timezone);
-    const parsed = parseForm(req.query, {
-      actor: text,
-      action: oneOf(accessActions),
-      since: time,
-      until: time,
-    });
+    const [since, until] = [localTime(timezone), localTime(timezone)];
+    const shape = { actor: text, action: oneOf(accessActions), since, until };
+    const { data, entered, faults } = parseForm(req.query, shape);
     const { data: place } = readForm(req.query, { before: z.coerce.number().int().positive() });
-    const isClear = Object.keys(parsed.faults).length === 0;
-    const entries = isClear ? await listAccess(db, { ...parsed.data, ...place }, size + 1) : undefined;
-    const listed = entries && takePage(entries, size);
-    if (listed) {
-      const filter = { ...parsed.data, ...place };
-      await record({ actor: actorOf(res), action: 'audit', filter, rows: listed.rows.length });
-    }
+    const isClear = Object.keys(faults).length === 0;
+    const filter = { ...data, ...place };
+    const listed = isClear ? takePage(await listAccess(db, filter, size + 1), size) : undefined;
+    if (listed) await record({ actor: actorOf(res), action: 'audit', filter, rows: listed.rows.length });
     const page = { title: 'Access log', section: 'access-log', status: isClear ? 200 : 400 } as const;
-    sendPage(res, page, <AccessLogPage parsed={parsed} listed={listed} />);
+    sendPage(res, page, <AccessLogPage {...{ entered, faults, listed }} />);
   });
 }

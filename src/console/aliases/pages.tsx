@@ -1,7 +1,7 @@
 import { aliasKinds, longestAlias } from '../../store/aliases.ts';
 import { useMayPost } from '../ui/context.ts';
 import { Filters } from '../ui/filters.tsx';
-import { Choice, Field, PostForm, Submit } from '../ui/forms.tsx';
+import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
 import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 import { type KnownId, mostIds } from './queries.ts';
@@ -52,24 +52,27 @@ export function AliasesPage({ ids, entered, faults }: AliasesProps) {
           {
             head: 'Name',
             cell: (known) =>
-              mayEdit ? <AliasForm known={known} filter={filter} /> : (known.alias ?? <Nothing />),
+              mayEdit ? <AliasForm {...known} filter={filter} /> : (known.alias ?? <Nothing />),
           },
           { head: 'Changed', cell: ({ updated_at }) => <Moment at={updated_at} /> },
           { head: 'By', cell: ({ updated_by }) => updated_by ?? <Nothing /> },
         ]}
       />
-      {mayEdit && <OtherId />}
+      <EntryForm
+        action={action}
+        title="Another id"
+        fields={[
+          { name: 'kind', label: 'Kind of the id', kind: 'choice', options: aliasKinds, any: false },
+          { name: 'id', label: 'Id', required: true, autocomplete: 'off' },
+          { name: 'alias', label: 'Name', required: true, autocomplete: 'off' },
+        ]}
+        submit="Save"
+      />
     </>
   );
 }
 
-interface AliasFormProps {
-  known: KnownId;
-  /** The query of this page. */
-  filter: string;
-}
-
-function AliasForm({ known: { kind, id, alias }, filter }: AliasFormProps) {
+function AliasForm({ kind, id, alias, filter }: KnownId & { filter: string }) {
   return (
     <PostForm action={action} values={{ kind, id, filter }} class="in-place">
       <input
@@ -80,23 +83,6 @@ function AliasForm({ known: { kind, id, alias }, filter }: AliasFormProps) {
         autocomplete="off"
       />
       <Submit kind="small second">Save</Submit>
-    </PostForm>
-  );
-}
-
-/** For an id that is not listed. */
-function OtherId() {
-  return (
-    <PostForm action={action} class="card">
-      <h2>Another id</h2>
-      <div class="fields">
-        <Choice label="Kind of the id" name="kind" options={aliasKinds} any={false} />
-        <Field label="Id" name="id" required autocomplete="off" />
-        <Field label="Name" name="alias" required autocomplete="off" />
-      </div>
-      <div class="actions">
-        <Submit>Save</Submit>
-      </div>
     </PostForm>
   );
 }

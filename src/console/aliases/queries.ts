@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { AliasKind } from '../../store/aliases.ts';
 import type { Tables } from '../../store/tables.ts';
-import { businesses } from '../store.ts';
+import { allOf, businesses, read } from '../store.ts';
 import type { IdFilter } from './form.ts';
 
 export interface KnownId {
@@ -23,9 +23,9 @@ const newest = (table: 'receipts' | 'appointments', doctor: 'doctor_oid' | 'doct
   ) newest`;
 
 /** The ids of businesses, and of clinics and doctors in recent data, and all that have an alias. */
-export async function readKnownIds(db: Kysely<Tables>, { kind, text }: IdFilter): Promise<KnownId[]> {
+export function readKnownIds(db: Kysely<Tables>, { kind, text }: IdFilter): Promise<KnownId[]> {
   const pattern = text && `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-  const { rows } = await sql<KnownId>`
+  const known = sql<KnownId>`
     with senders as materialized (select unnest(array${businesses}) as business), recent as materialized (
       ${newest('receipts', 'doctor_oid')} union all ${newest('appointments', 'doctor_id')}
     ), known as (
@@ -35,10 +35,12 @@ export async function readKnownIds(db: Kysely<Tables>, { kind, text }: IdFilter)
     )
     select kind, id, alias, updated_at, updated_by
     from known full join aliases using (kind, id)
-    where id <> ''
-      and (${kind ?? null}::text is null or kind = ${kind ?? null})
-      and (${pattern ?? null}::text is null or id ilike ${pattern ?? null} or alias ilike ${pattern ?? null})
+    where ${allOf([
+      sql`id <> ''`,
+      kind && sql`kind = ${kind}`,
+      pattern && sql`(id ilike ${pattern} or alias ilike ${pattern})`,
+    ])}
     order by kind, id
-    limit ${mostIds + 1}`.execute(db);
-  return rows;
+    limit ${mostIds + 1}`;
+  return read(db, known);
 }

@@ -1,7 +1,7 @@
+import type { Note } from '../../store/notes.ts';
 import type { Cause } from '../../store/refusals.ts';
 import { CauseText, sameCause } from '../failed/cause.tsx';
 import { Notes } from '../notes/notes.tsx';
-import type { Note } from '../notes/queries.ts';
 import { redactEnvelope } from '../redact.ts';
 import { Fields, nameOf, ReceiptDeliveries } from '../things/pages.tsx';
 import type { Newest, ThingKey } from '../things/queries.ts';

@@ -1,6 +1,7 @@
 import type { Family } from '../../families/index.ts';
 import { deliveryStatuses } from '../../store/tables.ts';
-import { type FilterField, Filters } from '../ui/filters.tsx';
+import { Filters } from '../ui/filters.tsx';
+import type { FormField } from '../ui/forms.tsx';
 import { thingHref } from '../ui/links.ts';
 import { PageLinks, Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
@@ -18,7 +19,7 @@ interface ListProps {
 }
 
 export function DeliveryList({ families, parsed: { entered, faults }, listed, live }: ListProps) {
-  const fields: FilterField[] = [
+  const fields: FormField[] = [
     { name: 'family', label: 'Family', kind: 'choice', options: families.map(({ name }) => name) },
     { name: 'event', label: 'Event', kind: 'choice', options: families.flatMap(({ events }) => events) },
     { name: 'status', label: 'Status', kind: 'choice', options: deliveryStatuses },

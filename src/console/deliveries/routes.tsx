@@ -1,11 +1,11 @@
 import type { Request, Response } from 'express';
 import { patientsIn } from '../../privacy/find-deliveries.ts';
+import { readNotes } from '../../store/notes.ts';
 import { readCauses } from '../../store/refusals.ts';
 import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
-import { readNotes } from '../notes/queries.ts';
 import { readForm } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { readNewest } from '../things/queries.ts';

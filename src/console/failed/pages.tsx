@@ -2,10 +2,10 @@ import type { ReplayOutcome } from '../../apply/replay.ts';
 import type { Family } from '../../families/index.ts';
 import type { Cause } from '../../store/refusals.ts';
 import { useMayPost } from '../ui/context.ts';
-import { Choice, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
+import { EntryForm, PostButton } from '../ui/forms.tsx';
 import { Outcome } from '../ui/outcome.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { formatCount, IdLink, Moment } from '../ui/values.tsx';
+import { formatCount, formatCountOf, IdLink, Moment } from '../ui/values.tsx';
 import { CauseText, sameCause } from './cause.tsx';
 import type { FailedGroup } from './queries.ts';
 
@@ -45,7 +45,26 @@ export function FailedPage({ groups, families }: FailedProps) {
           ...(mayReplay ? [actions] : []),
         ]}
       />
-      {mayReplay && groups.length > 0 && <ReplayForm families={families} />}
+      {groups.length > 0 && (
+        <EntryForm
+          action={preview}
+          title="Replay by filter"
+          hint="Empty fields are ignored. The next page is a preview; nothing is changed before you confirm."
+          fields={[
+            { name: 'family', label: 'Family', kind: 'choice', options: families.map(({ name }) => name) },
+            {
+              name: 'event',
+              label: 'Event',
+              kind: 'choice',
+              options: families.flatMap(({ events }) => events),
+            },
+            { name: 'businessId', label: 'Business', kind: 'business' },
+            { name: 'since', label: 'Received from', kind: 'datetime-local' },
+            { name: 'until', label: 'Received before', kind: 'datetime-local' },
+          ]}
+          submit="Preview replay …"
+        />
+      )}
     </>
   );
 }
@@ -59,29 +78,6 @@ const actions: Column<FailedGroup> = {
   ),
 };
 
-function ReplayForm({ families }: { families: readonly Family[] }) {
-  return (
-    <section class="card" aria-labelledby="by-filter">
-      <h2 id="by-filter">Replay by filter</h2>
-      <p class="hint">
-        Empty fields are ignored. The next page is a preview; nothing is changed before you confirm.
-      </p>
-      <PostForm action={preview}>
-        <div class="fields">
-          <Choice label="Family" name="family" options={families.map(({ name }) => name)} />
-          <Choice label="Event" name="event" options={families.flatMap(({ events }) => events)} />
-          <Field label="Business" name="businessId" />
-          <Field label="Received from" name="since" type="datetime-local" />
-          <Field label="Received before" name="until" type="datetime-local" />
-        </div>
-        <div class="actions">
-          <Submit>Preview replay …</Submit>
-        </div>
-      </PostForm>
-    </section>
-  );
-}
-
 interface ReplayProps {
   /** `matching`: how many deliveries match the filter. */
   outcome: ReplayOutcome & { matching: number };
@@ -94,41 +90,34 @@ export function ConfirmReplay({ outcome, values }: ReplayProps) {
   const { matching, applied, changed, failed, errors } = outcome;
   const tried = applied + failed;
   const isAgain = values.status === 'applied';
+  const canReplay = applied > 0 && (changed > 0 || !isAgain);
+  const text = `Replay ${formatCountOf(tried, ['delivery', 'deliveries'])}`;
   return (
     <>
       <FilterLine values={values} />
-      <p>
-        {formatCount(matching)} {matching === 1 ? 'delivery matches' : 'deliveries match'}
-        {matching > tried && tried > 0 && `; one replay covers the first ${formatCount(tried)}`}. The replay
-        was run and rolled back; nothing has changed:
-      </p>
       <Outcome
+        section="failed"
+        isPreview
+        covers={{ matching, tried }}
+        intro="The replay was run and rolled back; nothing has changed:"
         figures={{
           'Would be applied': applied,
           'Rows that would change': changed,
           'Would fail again': failed,
         }}
         messages={errors}
-        label="Errors of those that fail again"
-        section="deliveries"
-      />
-      <div class="actions">
-        {applied > 0 && (changed > 0 || !isAgain) && (
-          <PostButton action="/console/replay" values={values}>
-            Replay {formatCount(tried)} {tried === 1 ? 'delivery' : 'deliveries'}
-          </PostButton>
+        next={canReplay && { action: '/console/replay', values, text }}
+      >
+        {tried > 0 && applied === 0 && (
+          <p>A replay would apply nothing: every delivery would fail again. Remove the cause first.</p>
         )}
-        <a href="/console/failed">{applied > 0 ? 'Cancel' : 'Back to failed deliveries'}</a>
-      </div>
-      {tried > 0 && applied === 0 && (
-        <p>A replay would apply nothing: every delivery would fail again. Remove the cause first.</p>
-      )}
-      {applied > 0 && changed === 0 && (
-        <p>
-          No row would change: the tables already hold these versions, or newer ones.{' '}
-          {isAgain ? 'So there is nothing to replay.' : 'The deliveries would no longer be failed ones.'}
-        </p>
-      )}
+        {applied > 0 && changed === 0 && (
+          <p>
+            No row would change: the tables already hold these versions, or newer ones.{' '}
+            {isAgain ? 'So there is nothing to replay.' : 'The deliveries would no longer be failed ones.'}
+          </p>
+        )}
+      </Outcome>
     </>
   );
 }
@@ -138,27 +127,18 @@ export function ReplayDone({ outcome, values }: ReplayProps) {
   const { matching, applied, changed, failed, errors } = outcome;
   const left = matching - applied - failed;
   return (
-    <>
-      <Outcome
-        figures={{ Applied: applied, 'Rows changed': changed, 'Failed again': failed }}
-        messages={errors}
-        label="Errors of those that fail again"
-        section="deliveries"
-      />
-      <div class="actions">
-        {left > 0 && (
-          <PostButton action={preview} values={values}>
-            Replay the other {formatCount(left)} …
-          </PostButton>
-        )}
-        {values.id && (
-          <span>
-            Delivery <IdLink to="deliveries" id={values.id} />
-          </span>
-        )}
-        <a href="/console/failed">Back to failed deliveries</a>
-      </div>
-    </>
+    <Outcome
+      section="failed"
+      figures={{ Applied: applied, 'Rows changed': changed, 'Failed again': failed }}
+      messages={errors}
+      next={left > 0 && { action: preview, values, text: `Replay the other ${formatCount(left)} …` }}
+    >
+      {values.id && (
+        <p>
+          Delivery <IdLink to="deliveries" id={values.id} />
+        </p>
+      )}
+    </Outcome>
   );
 }
 

@@ -1,5 +1,4 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../store/tables.ts';
+import { sql } from 'kysely';
 
 export interface FailedGroup {
   family: string;
@@ -13,13 +12,10 @@ export interface FailedGroup {
 }
 
 /** Failed deliveries by error, the most frequent first. */
-export async function readFailedGroups(db: Kysely<Tables>): Promise<FailedGroup[]> {
-  const { rows } = await sql<FailedGroup>`
-    select family, event, coalesce(error, '') as error, count(*)::int as deliveries,
-           min(received_at) as first, max(received_at) as last,
-           count(*) filter (where exists (select from notes n where n.subject_id = deliveries.id))::int as seen
-    from deliveries where status = 'failed'
-    group by family, event, error
-    order by deliveries desc, last desc limit 200`.execute(db);
-  return rows;
-}
+export const failedGroups = sql<FailedGroup>`
+  select family, event, coalesce(error, '') as error, count(*)::int as deliveries,
+         min(received_at) as first, max(received_at) as last,
+         count(*) filter (where exists (select from notes n where n.subject_id = deliveries.id))::int as seen
+  from deliveries where status = 'failed'
+  group by family, event, error
+  order by deliveries desc, last desc limit 200`;

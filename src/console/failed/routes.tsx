@@ -1,28 +1,31 @@
+import type { Response } from 'express';
+import type { VNode } from 'preact';
 import { countDeliveries, type ReplayFilter, replayDeliveries } from '../../apply/replay.ts';
 import { readCauses } from '../../store/refusals.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
 import { actorOf } from '../record-access.ts';
+import { read } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { readReplayForm } from './form.ts';
 import { ConfirmReplay, FailedPage, ReplayDone } from './pages.tsx';
-import { readFailedGroups } from './queries.ts';
+import { failedGroups } from './queries.ts';
 
 /** A page has to be sent before the browser, or a proxy in between, gives up. */
 const limit = 2_000;
-const section = 'failed';
+
+const send = (res: Response, title: string, page: VNode) =>
+  sendPage(res, { title, section: 'failed', back: true }, page);
 
 /** Failed deliveries, and their replay: a preview first, then the replay itself. */
 export function addFailed(routes: Routes, { families, timezone, db, record }: RouteDependencies): void {
   routes.get('/failed', async (_req, res) => {
-    const groups = await readFailedGroups(db);
-    const causes = await readCauses(
-      db,
-      groups.map(({ error }) => error),
-    );
+    const groups = await read(db, failedGroups);
+    const errors = groups.map(({ error }) => error);
+    const causes = await readCauses(db, errors);
     const explained = groups.map((group, index) => ({ ...group, cause: causes[index]! }));
     const page = <FailedPage groups={explained} families={families} />;
-    sendPage(res, { title: 'Failed deliveries', section }, page);
+    sendPage(res, { title: 'Failed deliveries', section: 'failed' }, page);
   });
 
   const replay = async (filter: ReplayFilter, dryRun: boolean) => ({
@@ -33,8 +36,7 @@ export function addFailed(routes: Routes, { families, timezone, db, record }: Ro
   routes.post('/replay/preview', async (req, res) => {
     const { filter, entered } = readReplayForm(req.body, families, timezone);
     const outcome = await replay(filter, true);
-    const page = { title: 'Preview replay', section, back: true } as const;
-    sendPage(res, page, <ConfirmReplay outcome={outcome} values={entered} />);
+    send(res, 'Preview replay', <ConfirmReplay outcome={outcome} values={entered} />);
   });
 
   routes.post('/replay', async (req, res) => {
@@ -44,7 +46,6 @@ export function addFailed(routes: Routes, { families, timezone, db, record }: Ro
     const logged = { ...filter, ...(filter.error && { error: 'one error' }) };
     await record({ actor: actorOf(res), action: 'replay', filter: logged, rows });
     const outcome = await replay(filter, false);
-    const page = { title: 'Replayed', section, back: true } as const;
-    sendPage(res, page, <ReplayDone outcome={outcome} values={entered} />);
+    send(res, 'Replayed', <ReplayDone outcome={outcome} values={entered} />);
   });
 }

@@ -1,8 +1,8 @@
+import type { Note } from '../../store/notes.ts';
 import { useMayPost } from '../ui/context.ts';
-import { Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
+import { EntryForm, PostButton } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
 import { Moment } from '../ui/values.tsx';
-import type { Note } from './queries.ts';
 
 const action = '/console/notes';
 
@@ -35,13 +35,14 @@ export function Notes({ section, subject, notes }: NotesProps) {
           },
         ]}
       />
-      <PostForm action={action} values={{ section, subject }} class="card">
-        <Field label="New note" name="text" required autocomplete="off" />
-        <p class="hint">Without names and numbers of patients. It is deleted with what it is about.</p>
-        <div class="actions">
-          <Submit kind="second">Add note</Submit>
-        </div>
-      </PostForm>
+      <EntryForm
+        action={action}
+        values={{ section, subject }}
+        hint="Without names and numbers of patients. It is deleted with what it is about."
+        fields={[{ name: 'text', label: 'New note', required: true, autocomplete: 'off' }]}
+        submit="Add note"
+        kind="second"
+      />
       {notes.length === 0 && (
         <div class="actions">
           <PostButton action={action} values={{ section, subject, seen: 'yes' }} kind="second">

@@ -1,9 +1,9 @@
+import { addNote } from '../../store/notes.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput, NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
 import { guid, oneOf, readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
-import { addNote } from './queries.ts';
 
 /** Notes and marks of what was seen, on failed deliveries and rejected bodies. */
 export function addNotes(routes: Routes, { db, record }: RouteDependencies): void {

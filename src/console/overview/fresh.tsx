@@ -3,7 +3,7 @@ import { useMayPost } from '../ui/context.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { Facts, IdLink, Verbatim } from '../ui/values.tsx';
-import type { Tested } from './queries.ts';
+import type { Tested } from './send-test.ts';
 
 const test = '/console/test-callback';
 
@@ -65,25 +65,20 @@ function Setup({ receiver: { paths, testPath, testBody, signatureHeader }, origi
 }
 
 function curlOf(url: string, body: string, signatureHeader: string | undefined): string {
-  const signature =
-    signatureHeader &&
-    `  -H "${signatureHeader}: t=$t,v1=$(printf %s "$t.$body" | openssl dgst -sha256 -hmac "$SIGNING_KEY" -r | cut -d' ' -f1)" \\`;
-  return [
-    `body='${body}'`,
-    signature && 't=$(date +%s)',
-    `curl '${url}' -H 'Content-Type: application/json' \\`,
-    signature,
-    '  -d "$body"',
-  ]
-    .filter(Boolean)
-    .join('\n');
+  const hmac = `$(printf %s "$t.$body" | openssl dgst -sha256 -hmac "$SIGNING_KEY" -r | cut -d' ' -f1)`;
+  const [time, signature] = signatureHeader
+    ? ['t=$(date +%s)\n', `  -H "${signatureHeader}: t=$t,v1=${hmac}" \\\n`]
+    : ['', ''];
+  return `body='${body}'\n${time}curl '${url}' -H 'Content-Type: application/json' \\\n${signature}  -d "$body"`;
 }
 
 /** What became of a test callback. */
 export function TestResult({ tested }: { tested: Tested }) {
   return (
     <>
-      <p role="status">{'error' in tested ? `It was not sent: ${tested.error}` : <Response {...tested} />}</p>
+      <p role="status">
+        {describe(tested)} {'id' in tested && tested.id && <IdLink to="deliveries" id={tested.id} />}
+      </p>
       <div class="actions">
         <PostButton action={test} kind="second">
           Send another
@@ -94,22 +89,19 @@ export function TestResult({ tested }: { tested: Tested }) {
   );
 }
 
-function Response({ status, detail, id, delivery }: Exclude<Tested, { error: string }>) {
-  if (!id) {
-    return (
-      <>
-        It was rejected with status {status}: {detail}{' '}
-        {status === 403 &&
-          'The receiver sends it from its own address, to which ALLOWED_IPS applies as to the service’s.'}
-      </>
-    );
-  }
-  return (
-    <>
-      It was accepted{delivery?.status === 'applied' && ` and applied after ${formatDuration(delivery.ms)}`}
-      {delivery?.status === 'failed' && ', and PostgreSQL rejected its data'}
-      {delivery?.status === 'received' && ', and not applied within 5 s: see whether a worker runs'}
-      {!delivery && ', and not stored'}: delivery <IdLink to="deliveries" id={id} />
-    </>
-  );
+const ownAddress =
+  'The receiver sends it from its own address, to which ALLOWED_IPS applies as to the service’s.';
+
+function describe(tested: Tested): string {
+  if ('error' in tested) return `It was not sent: ${tested.error}`;
+  const { status, detail, id, delivery } = tested;
+  if (!id) return `It was rejected with status ${status}: ${detail} ${status === 403 ? ownAddress : ''}`;
+  const became =
+    delivery &&
+    {
+      applied: ` and applied after ${formatDuration(delivery.ms)}`,
+      failed: ', and PostgreSQL rejected its data',
+      received: ', and not applied within 5 s: see whether a worker runs',
+    }[delivery.status];
+  return `It was accepted${became ?? ', and not stored'}: delivery`;
 }

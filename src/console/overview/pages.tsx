@@ -5,7 +5,7 @@ import { countLimit } from '../frame.ts';
 import { RejectedTable } from '../rejections/pages.tsx';
 import type { Rejected } from '../rejections/queries.ts';
 import { Chart } from '../ui/chart.tsx';
-import { VisitContext } from '../ui/context.ts';
+import { type Problems, VisitContext } from '../ui/context.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDay, formatDuration } from '../ui/time.ts';
 import { Ago, formatAmount, formatCount, Moment, Named } from '../ui/values.tsx';
@@ -14,13 +14,12 @@ import type { Arrivals, Backlog, Day, Latency, Silent } from './queries.ts';
 
 export interface OverviewProps {
   readiness: Readiness;
-  families: readonly string[];
   /** Undefined where the query timed out. */
   backlog: Backlog | undefined;
-  arrivals: Arrivals | undefined;
+  arrivals: readonly Arrivals[] | undefined;
   days: readonly Day[] | undefined;
   silences: CachedResult<Silent[]>;
-  latency: Latency | null | undefined;
+  latency: Latency | undefined;
   /** Rejected requests since the time. */
   rejected: readonly Rejected[] | undefined;
   since: Date;
@@ -33,50 +32,31 @@ export interface OverviewProps {
 const timedOut = (what: string) => (
   <p class="empty">{what}: the query timed out. Reload the page to try again.</p>
 );
-// The receiver is behind once a delivery waits longer.
-const lateMs = 60_000;
-const isLate = (oldest: Date | null) => oldest !== null && Date.now() - oldest.getTime() > lateMs;
 
 export function Overview(props: OverviewProps) {
-  const { readiness, families, backlog, arrivals, days, silences, latency, rejected, since, open, setup } =
-    props;
-  const { problems } = useContext(VisitContext);
+  const { readiness, arrivals, days, silences, rejected, since, open, setup } = props;
   return (
     <>
       <section class="tiles" aria-label="Summary">
-        <Tile name="Last callback" state={readiness.ready ? 'good' : 'bad'}>
-          {arrivals?.last ? (
-            <>
-              <Ago at={arrivals.last} /> ago
-            </>
-          ) : (
-            'none in the last 24 hours'
-          )}
-        </Tile>
-        <Tile
-          name="Waiting"
-          href="/console/deliveries?status=received"
-          state={backlog !== undefined && !isLate(backlog.oldest) ? 'good' : 'bad'}
-        >
-          {backlog ? <Waiting {...backlog} /> : 'unknown'}
-        </Tile>
-        <Counted name="Failed" href="/console/failed" count={problems?.failed} />
-        <Counted name="In quarantine" href="/console/quarantine" count={problems?.quarantine} />
-        <RejectedTile rejected={rejected} />
-        <Tile name="Arrival to row, last hour" state="good">
-          {latency
-            ? `p50 ${formatDuration(latency.p50)}, p95 ${formatDuration(latency.p95)}`
-            : latency === null
-              ? 'no callbacks'
-              : 'unknown'}
-        </Tile>
+        {tilesOf(props, useContext(VisitContext).problems).map(([name, state, text, href]) => (
+          <div key={name} class={`tile tile-${state}`}>
+            <h2>{href ? <a href={`/console/${href}`}>{name}</a> : name}</h2>
+            <p>{text ?? 'unknown'}</p>
+          </div>
+        ))}
       </section>
       {open && <OpenDoor />}
       {setup || <Silences result={silences} />}
       {(!setup || rejected?.some(({ unrouted }) => !unrouted)) && (
-        <LastRejected rejected={rejected} since={since} />
+        <>
+          <h2>Rejected requests, last hour</h2>
+          {rejected ? <RejectedTable rows={rejected} since={since} /> : timedOut('Rejected requests')}
+          <p>
+            <a href="/console/rejections">Rejected requests of the last 24 hours, by time</a>
+          </p>
+        </>
       )}
-      {!setup && (arrivals ? <Hours {...{ families, arrivals }} /> : timedOut('Callbacks per hour'))}
+      {!setup && (arrivals ? <Hours arrivals={arrivals} /> : timedOut('Callbacks per hour'))}
       {!setup && (days ? <Days days={days} /> : timedOut('Receipts per day'))}
       <h2>Health checks</h2>
       <Table
@@ -86,15 +66,7 @@ export function Overview(props: OverviewProps) {
         empty="No checks."
         columns={[
           { head: 'Check', cell: ([name]) => name },
-          {
-            head: 'State',
-            cell: ([name, { ok }]) =>
-              name === 'access' && open ? (
-                <span class="warn">open</span>
-              ) : (
-                <span class={ok ? 'good' : 'bad'}>{ok ? 'ok' : 'failing'}</span>
-              ),
-          },
+          { head: 'State', cell: ([name, { ok }]) => stateOf(ok, name === 'access' && open) },
           { head: 'Detail', cell: ([, { detail }]) => detail },
         ]}
       />
@@ -102,20 +74,41 @@ export function Overview(props: OverviewProps) {
   );
 }
 
-interface TileProps {
-  name: string;
-  state: 'good' | 'warn' | 'bad';
-  href?: string;
-  children: ComponentChildren;
+function stateOf(ok: boolean, isOpen: boolean) {
+  if (isOpen) return <span class="warn">open</span>;
+  return <span class={ok ? 'good' : 'bad'}>{ok ? 'ok' : 'failing'}</span>;
 }
 
-function Tile({ name, state, href, children }: TileProps) {
-  return (
-    <div class={`tile tile-${state}`}>
-      <h2>{href ? <a href={href}>{name}</a> : name}</h2>
-      <p>{children}</p>
-    </div>
-  );
+/** A text that is undefined is unknown; the address is below /console. */
+type Tile = [name: string, state: 'good' | 'warn' | 'bad', text: ComponentChildren, href?: string];
+
+// The receiver is behind once a delivery waits longer.
+const lateMs = 60_000;
+
+function tilesOf(
+  { readiness, backlog, arrivals, latency, rejected }: OverviewProps,
+  problems: Problems | undefined,
+): Tile[] {
+  const goodIf = (isGood: boolean | undefined, otherwise: 'warn' | 'bad' = 'bad') =>
+    isGood ? 'good' : otherwise;
+  const last = arrivals?.findLast((one) => one.last)?.last;
+  const isLate = backlog?.oldest && Date.now() - backlog.oldest.getTime() > lateMs;
+  const requests = rejected?.reduce((sum, one) => sum + (one.unrouted ? 0 : Number(one.requests)), 0);
+  const { failed, quarantine } = problems ?? {};
+  const ago = last && [<Ago key="last" at={last} />, ' ago'];
+  return [
+    ['Last callback', goodIf(readiness.ready), ago ?? 'none in the last 24 hours'],
+    [
+      'Waiting',
+      goodIf(backlog && !isLate),
+      backlog && <Waiting {...backlog} />,
+      'deliveries?status=received',
+    ],
+    ['Failed', goodIf(failed === 0), formatBounded(failed), 'failed'],
+    ['In quarantine', goodIf(quarantine === 0), formatBounded(quarantine), 'quarantine'],
+    ['Rejected, last hour', goodIf(requests === 0, 'warn'), rejected && formatCount(requests!), 'rejections'],
+    ['Arrival to row, last hour', 'good', latency && formatLatency(latency)],
+  ];
 }
 
 function Waiting({ oldest, waiting }: Backlog) {
@@ -127,33 +120,13 @@ function Waiting({ oldest, waiting }: Backlog) {
   );
 }
 
-function Counted({ name, href, count }: { name: string; href: string; count: number | undefined }) {
-  return (
-    <Tile name={name} href={href} state={count === 0 ? 'good' : 'bad'}>
-      {count === undefined ? 'unknown' : formatBounded(count)}
-    </Tile>
-  );
-}
+const formatLatency = ({ p50, p95 }: Latency) =>
+  p50 === null || p95 === null ? 'no callbacks' : `p50 ${formatDuration(p50)}, p95 ${formatDuration(p95)}`;
 
-function RejectedTile({ rejected }: Pick<OverviewProps, 'rejected'>) {
-  const count = rejected?.reduce((sum, { unrouted, requests }) => sum + (unrouted ? 0 : Number(requests)), 0);
-  return (
-    <Tile name="Rejected, last hour" href="/console/rejections" state={count === 0 ? 'good' : 'warn'}>
-      {count === undefined ? 'unknown' : formatCount(count)}
-    </Tile>
-  );
-}
-
-function LastRejected({ rejected, since }: Pick<OverviewProps, 'rejected' | 'since'>) {
-  return (
-    <>
-      <h2>Rejected requests, last hour</h2>
-      {rejected ? <RejectedTable rows={rejected} since={since} /> : timedOut('Rejected requests')}
-      <p>
-        <a href="/console/rejections">Rejected requests of the last 24 hours, by time</a>
-      </p>
-    </>
-  );
+/** Undefined stays undefined. */
+function formatBounded(count: number | undefined) {
+  if (count === undefined) return undefined;
+  return count > countLimit ? `more than ${formatCount(countLimit)}` : formatCount(count);
 }
 
 function OpenDoor() {
@@ -169,9 +142,6 @@ function OpenDoor() {
   );
 }
 
-const formatBounded = (count: number) =>
-  count > countLimit ? `more than ${formatCount(countLimit)}` : formatCount(count);
-
 function Silences({ result }: { result: CachedResult<Silent[]> }) {
   if (result === 'running') {
     return <p class="note">The check for silent businesses is still running. Reload the page in a moment.</p>;
@@ -186,14 +156,7 @@ function Silences({ result }: { result: CachedResult<Silent[]> }) {
         cards
         rows={result.value}
         columns={[
-          {
-            head: 'Business',
-            cell: ({ business }) => (
-              <a href={`/console/deliveries?business=${encodeURIComponent(business)}`}>
-                <Named kind="business" id={business} />
-              </a>
-            ),
-          },
+          { head: 'Business', cell: ({ business }) => <DeliveriesOf business={business} /> },
           { head: 'Family', cell: ({ family }) => family.replaceAll('_', ' ') },
           { head: 'Last callback', cell: ({ last }) => <Moment at={last} /> },
           { head: 'Silent for', cell: ({ last }) => <Ago at={last} />, numeric: true },
@@ -204,32 +167,40 @@ function Silences({ result }: { result: CachedResult<Silent[]> }) {
   );
 }
 
+const DeliveriesOf = ({ business }: { business: string }) => (
+  <a href={`/console/deliveries?${new URLSearchParams({ business })}`}>
+    <Named kind="business" id={business} />
+  </a>
+);
+
 /** Colours are few, and the small parts of a bar cannot be told apart. */
 const mostSeries = 6;
 
-function Hours({ families, arrivals }: { families: readonly string[]; arrivals: Arrivals }) {
-  const { hours, shown } = arrivals;
+const sum = (rows: readonly Arrivals[]) => rows.reduce((total, { callbacks }) => total + callbacks, 0);
+
+function Hours({ arrivals }: { arrivals: readonly Arrivals[] }) {
   const { timezone } = useContext(VisitContext);
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', minute: '2-digit' });
-  const count = (some: readonly string[], hour?: Date) =>
-    hours
-      .filter((row) => some.includes(row.family) && (!hour || row.hour.getTime() === hour.getTime()))
-      .reduce((sum, { callbacks }) => sum + callbacks, 0);
-  const sending = families
-    .filter((family) => count([family]) > 0)
-    .toSorted((one, other) => count([other]) - count([one]));
-  const own = sending.length > mostSeries ? sending.slice(0, mostSeries - 1) : sending;
-  const rest = sending.slice(own.length);
-  const series = [
-    ...own.map((family) => ({ name: family.replaceAll('_', ' '), of: [family] })),
-    ...(rest.length > 0 ? [{ name: `${rest.length} other families`, of: rest }] : []),
-  ];
+  const hours = [...new Set(arrivals.map(({ hour }) => hour.getTime()))];
+  const series = [...new Set(arrivals.flatMap(({ family }) => family ?? []))]
+    .map((name) => ({
+      name: name.replaceAll('_', ' '),
+      rows: arrivals.filter(({ family }) => family === name),
+    }))
+    .toSorted((one, other) => sum(other.rows) - sum(one.rows));
+  if (series.length > mostSeries) {
+    const rest = series.splice(mostSeries - 1);
+    series.push({ name: `${rest.length} other families`, rows: rest.flatMap(({ rows }) => rows) });
+  }
   return (
     <Chart
       title="Callbacks per hour by family, last 24 hours"
       stacked
-      labels={shown.map((hour) => clock.format(hour))}
-      series={series.map(({ name, of }) => ({ name, values: shown.map((hour) => count(of, hour)) }))}
+      labels={hours.map((hour) => clock.format(hour))}
+      series={series.map(({ name, rows }) => ({
+        name,
+        values: hours.map((at) => sum(rows.filter(({ hour }) => hour.getTime() === at))),
+      }))}
       format={formatCount}
     />
   );

@@ -1,48 +1,48 @@
+import type { RawBuilder } from 'kysely';
 import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
 import type { Routes } from '../guard.ts';
 import { actorOf } from '../record-access.ts';
-import { readRejected } from '../rejections/queries.ts';
-import { unlessTimeout } from '../store.ts';
+import { rejectedByReason } from '../rejections/queries.ts';
+import { read, unlessTimeout } from '../store.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { cached } from './cached.ts';
 import { Fresh, TestResult } from './fresh.tsx';
 import { Overview } from './pages.tsx';
 import {
-  isFresh,
-  readArrivals,
-  readBacklog,
-  readDays,
-  readLatency,
-  readSilences,
-  sendTest,
+  arrivalsQuery,
+  backlogQuery,
+  daysQuery,
+  freshQuery,
+  latencyQuery,
+  silencesQuery,
 } from './queries.ts';
+import { sendTest } from './send-test.ts';
 
 const hourMs = 3_600_000;
 
 /** The first page: last callbacks, backlog, failures, health. */
-export function addOverview(routes: Routes, dependencies: RouteDependencies): void {
-  const { families, readiness, receiver, db, record } = dependencies;
-  const names = families.map(({ name }) => name);
-  const readSilent = cached(() => readSilences(db));
+export function addOverview(routes: Routes, { readiness, receiver, db, record }: RouteDependencies): void {
+  const readSilent = cached(() => read(db, silencesQuery));
+  const tryRead = <Row,>(query: RawBuilder<Row>) => unlessTimeout(read(db, query));
   routes.get('/', async (req, res) => {
-    const fresh = await isFresh(db);
-    const page = { title: 'Overview', section: 'overview', charts: !fresh } as const;
+    const [state] = await read(db, freshQuery);
+    const page = { title: 'Overview', section: 'overview', charts: !state!.fresh } as const;
     beginPage(res, page);
     const since = new Date(Date.now() - hourMs);
     const [checks, backlog, arrivals, days, silences, latency, rejected] = await Promise.all([
       readiness(),
-      unlessTimeout(readBacklog(db)),
-      unlessTimeout(readArrivals(db)),
-      unlessTimeout(readDays(db)),
+      tryRead(backlogQuery),
+      tryRead(arrivalsQuery),
+      tryRead(daysQuery),
       readSilent(),
-      unlessTimeout(readLatency(db)),
-      unlessTimeout(readRejected(db, { from: since })),
+      tryRead(latencyQuery),
+      tryRead(rejectedByReason({ from: since })),
     ]);
     const figures = {
-      ...{ readiness: checks, families: names, backlog, arrivals, days, silences, latency, rejected, since },
-      open: receiver.checks.length === 0,
-      setup: fresh && <Fresh receiver={receiver} origin={`${req.protocol}://${req.host}`} />,
+      ...{ readiness: checks, backlog: backlog?.[0], arrivals, days, silences, latency: latency?.[0] },
+      ...{ rejected, since, open: receiver.checks.length === 0 },
+      setup: state!.fresh && <Fresh receiver={receiver} origin={`${req.protocol}://${req.host}`} />,
     };
     sendPage(res, page, <Overview {...figures} />);
   });

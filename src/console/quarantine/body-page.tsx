@@ -1,8 +1,17 @@
+import type { Note } from '../../store/notes.ts';
 import { Notes } from '../notes/notes.tsx';
-import type { Note } from '../notes/queries.ts';
-import { useMayPost } from '../ui/context.ts';
-import { Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
-import { Facts, formatCount, formatTimes, IdLink, Moment, PersonalNote, Verbatim } from '../ui/values.tsx';
+import { EntryForm, PostButton, PostForm, Submit } from '../ui/forms.tsx';
+import { Outcome } from '../ui/outcome.tsx';
+import {
+  Facts,
+  formatCount,
+  formatTimes,
+  IdLink,
+  Moment,
+  Named,
+  PersonalNote,
+  Verbatim,
+} from '../ui/values.tsx';
 import type { CorrectableField } from './form.ts';
 import { Actions, FaultList } from './pages.tsx';
 import type { QuarantinedBody } from './queries.ts';
@@ -25,6 +34,11 @@ export interface Attempt {
   text?: string;
 }
 
+const by = (fields: readonly CorrectableField[], name: 'value' | 'messages') =>
+  Object.fromEntries(fields.map((field) => [field.path, field[name]]));
+
+const bodyLink = (id: string | null) => (id ? <IdLink to="quarantine" id={id} /> : undefined);
+
 /** One body of the quarantine; its content only on demand. */
 export function BodyPage({ body, notes, fields, attempt, revealed = false }: BodyProps) {
   const address = `/console/quarantine/${body.id}`;
@@ -37,15 +51,13 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
           Reason: body.reason.replaceAll('_', ' '),
           Errors: <FaultList faults={body.errors} />,
           'Expected family': body.family?.replaceAll('_', ' ') ?? 'unknown: its path is no longer registered',
-          Business: body.business ?? 'none given',
+          Business: body.business ? <Named kind="business" id={body.business} /> : 'none given',
           'First received': <Moment at={body.received_at} />,
           'Last received': <Moment at={body.last_received_at} />,
           Received: formatTimes(body.count),
           Replayed: <Moment at={body.replayed_at} />,
-          'Corrects the body': body.corrects ? <IdLink to="quarantine" id={body.corrects} /> : undefined,
-          'Corrected by the body': body.corrected_by ? (
-            <IdLink to="quarantine" id={body.corrected_by} />
-          ) : undefined,
+          'Corrects the body': bodyLink(body.corrects),
+          'Corrected by the body': bodyLink(body.corrected_by),
         }}
       />
       <div class="actions">
@@ -62,7 +74,19 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
         </p>
       )}
       {isOpen && fields.length > 0 && !isShown && (
-        <FieldsForm action={`${address}/fields`} fields={fields} attempt={attempt} />
+        <EntryForm
+          action={`${address}/fields`}
+          title="Correct and replay"
+          hint="Values are JSON: a text is in double quotes, a number is not. An empty field is removed; a hidden value stays as it is unless you enter another."
+          fields={fields.map(({ path, hidden }) => ({
+            name: path,
+            label: hidden ? `${path} (hidden)` : path,
+            autocomplete: 'off',
+          }))}
+          entered={{ ...by(fields, 'value'), ...attempt?.values }}
+          faults={{ ...by(fields, 'messages'), ...attempt?.faults }}
+          submit="Replay the corrected body"
+        />
       )}
       <PersonalNote revealed={isShown} shownAt={`${address}/personal`} hiddenAt={address}>
         The body ({formatCount(body.bytes)} bytes) may contain personal data.
@@ -86,42 +110,6 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
   );
 }
 
-interface FieldsProps {
-  action: string;
-  fields: readonly CorrectableField[];
-  attempt: Attempt | undefined;
-}
-
-function FieldsForm({ action, fields, attempt }: FieldsProps) {
-  if (!useMayPost(action)) return null;
-  return (
-    <section class="card" aria-labelledby="correct">
-      <h2 id="correct">Correct and replay</h2>
-      <p class="hint">
-        Values are JSON: a text is in double quotes, a number is not. An empty field is removed; a hidden
-        value stays as it is unless you enter another.
-      </p>
-      <PostForm action={action}>
-        <div class="fields">
-          {fields.map(({ path, value, hidden, messages }) => (
-            <Field
-              key={path}
-              label={hidden ? `${path} (hidden)` : path}
-              name={path}
-              value={attempt?.values?.[path] ?? value}
-              fault={attempt?.faults?.[path] ?? messages}
-              autocomplete="off"
-            />
-          ))}
-        </div>
-        <div class="actions">
-          <Submit>Replay the corrected body</Submit>
-        </div>
-      </PostForm>
-    </section>
-  );
-}
-
 interface CorrectedProps {
   id: string;
   correction: string;
@@ -130,23 +118,18 @@ interface CorrectedProps {
 }
 
 export function Corrected({ id, correction, delivery }: CorrectedProps) {
+  const intro = delivery
+    ? 'The corrected body was accepted; the worker applies its delivery.'
+    : 'The corrected body is valid, and was not stored: it is about something that was erased, or is older than what is kept.';
   return (
-    <>
-      <p>
-        {delivery
-          ? 'The corrected body was accepted; the worker applies its delivery.'
-          : 'The corrected body is valid, and was not stored: it is about something that was erased, or is older than what is kept.'}
-      </p>
+    <Outcome section="quarantine" intro={intro}>
       <Facts
         facts={{
           Delivery: delivery && <IdLink to="deliveries" id={delivery} />,
-          'Rejected body': <IdLink to="quarantine" id={id} />,
-          'Corrected body': delivery && <IdLink to="quarantine" id={correction} />,
+          'Rejected body': bodyLink(id),
+          'Corrected body': delivery && bodyLink(correction),
         }}
       />
-      <p>
-        <a href="/console/quarantine">Back to the quarantine</a>
-      </p>
-    </>
+    </Outcome>
   );
 }

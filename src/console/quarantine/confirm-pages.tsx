@@ -1,17 +1,10 @@
 import type { QuarantineOutcome } from '../../intake/replay-quarantine.ts';
-import { PostButton } from '../ui/forms.tsx';
 import { Outcome } from '../ui/outcome.tsx';
-import { formatCount } from '../ui/values.tsx';
+import { formatCountOf } from '../ui/values.tsx';
 
 type Values = Record<string, string>;
 
-const bodies = (count: number) => `${formatCount(count)} ${count === 1 ? 'body' : 'bodies'}`;
-const cancel = <a href="/console/quarantine">Cancel</a>;
-const back = (
-  <p>
-    <a href="/console/quarantine">Back to the quarantine</a>
-  </p>
-);
+const bodies = (count: number) => formatCountOf(count, ['body', 'bodies']);
 
 interface ReplayProps {
   /** `matching`: how many bodies match the filter. */
@@ -24,31 +17,21 @@ interface ReplayProps {
 export function ConfirmReplay({ outcome, values }: ReplayProps) {
   const { matching, accepted, notStored, rejected, reasons } = outcome;
   const tried = accepted + notStored + rejected;
+  const text = `Replay ${bodies(tried - rejected)}`;
   return (
-    <>
-      <p>
-        {bodies(matching)} {matching === 1 ? 'matches' : 'match'}
-        {matching > tried && `; one replay covers the first ${formatCount(tried)}`}. Validated with the
-        current schemas; nothing was stored:
-      </p>
-      <Outcome
-        figures={{
-          'Would be accepted': accepted,
-          ...(notStored > 0 && { 'Would not be stored': notStored }),
-          'Would still be rejected': rejected,
-        }}
-        messages={reasons}
-        label="Why some are still rejected"
-        section="quarantine"
-      />
-      <div class="actions">
-        {accepted > 0 && (
-          <PostButton action="/console/quarantine/replay" values={values}>
-            Replay {bodies(tried - rejected)}
-          </PostButton>
-        )}
-        {cancel}
-      </div>
+    <Outcome
+      section="quarantine"
+      isPreview
+      covers={{ matching, tried }}
+      intro="Validated with the current schemas; nothing was stored:"
+      figures={{
+        'Would be accepted': accepted,
+        ...(notStored > 0 && { 'Would not be stored': notStored }),
+        'Would still be rejected': rejected,
+      }}
+      messages={reasons}
+      next={accepted > 0 && { action: '/console/quarantine/replay', values, text }}
+    >
       {accepted === 0 && (
         <p>
           A replay would accept nothing.{' '}
@@ -57,7 +40,7 @@ export function ConfirmReplay({ outcome, values }: ReplayProps) {
           {notStored > 0 && 'What would not be stored is older than what is kept: it can be dropped.'}
         </p>
       )}
-    </>
+    </Outcome>
   );
 }
 
@@ -65,46 +48,28 @@ export function ConfirmReplay({ outcome, values }: ReplayProps) {
 export function ReplayDone({ outcome }: Pick<ReplayProps, 'outcome'>) {
   const { accepted, duplicates, notStored, rejected, reasons } = outcome;
   return (
-    <>
-      <Outcome
-        figures={{
-          Accepted: accepted,
-          'Of these, duplicates': duplicates,
-          ...(notStored > 0 && { 'Not stored': notStored }),
-          'Still rejected': rejected,
-        }}
-        messages={reasons}
-        label="Why some are still rejected"
-        section="quarantine"
-      />
+    <Outcome
+      section="quarantine"
+      figures={{
+        Accepted: accepted,
+        'Of these, duplicates': duplicates,
+        ...(notStored > 0 && { 'Not stored': notStored }),
+        'Still rejected': rejected,
+      }}
+      messages={reasons}
+    >
       <p>The worker applies the accepted deliveries.</p>
-      {back}
-    </>
+    </Outcome>
   );
 }
 
 /** What would be dropped. */
 export function ConfirmDrop({ count, values }: { count: number; values: Values }) {
-  return (
-    <>
-      <p>{bodies(count)} would be deleted permanently. Unless the sender resends them, their data is lost.</p>
-      <div class="actions">
-        {count > 0 && (
-          <PostButton action="/console/quarantine/drop" values={values} kind="danger">
-            Drop {bodies(count)}
-          </PostButton>
-        )}
-        {cancel}
-      </div>
-    </>
-  );
+  const drop = { action: '/console/quarantine/drop', values, kind: 'danger', text: `Drop ${bodies(count)}` };
+  const intro = `${bodies(count)} would be deleted permanently. Unless the sender resends them, their data is lost.`;
+  return <Outcome section="quarantine" isPreview intro={intro} next={count > 0 && drop} />;
 }
 
-export function DropDone({ count }: { count: number }) {
-  return (
-    <>
-      <p>{bodies(count)} dropped.</p>
-      {back}
-    </>
-  );
-}
+export const DropDone = ({ count }: { count: number }) => (
+  <Outcome section="quarantine" intro={`${bodies(count)} dropped.`} />
+);

@@ -1,8 +1,8 @@
 import { quarantineReasons } from '../../store/tables.ts';
 import { useMayPost } from '../ui/context.ts';
-import { Choice, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
+import { EntryForm, type FormField, PostButton } from '../ui/forms.tsx';
 import { type Column, PageLinks, Table } from '../ui/table.tsx';
-import { formatCount, formatTimes, Moment, Named, Nothing } from '../ui/values.tsx';
+import { formatCount, formatTimes, IdLink, Moment, Named, Nothing } from '../ui/values.tsx';
 import type { QuarantineGroup, QuarantineLine } from './queries.ts';
 
 const preview = '/console/quarantine/preview';
@@ -25,7 +25,12 @@ export function QuarantinePage({ groups, lines, older, isNarrowed }: QuarantineP
         replay them; drop those that are not needed.
       </p>
       <Groups groups={groups} mayAct={mayAct} />
-      {mayAct && groups.length > 0 && <ByFilter />}
+      {mayAct && groups.length > 0 && (
+        <details>
+          <summary>Replay or drop by filter</summary>
+          <EntryForm action={preview} fields={filter} submit="Preview …" />
+        </details>
+      )}
       <h2>{isNarrowed ? 'Rejected bodies that match' : 'Rejected bodies'}</h2>
       {isNarrowed && (
         <p>
@@ -100,25 +105,13 @@ export function Actions({ values, small }: { values: Record<string, string>; sma
   );
 }
 
-function ByFilter() {
-  return (
-    <details class="card">
-      <summary>Replay or drop by filter</summary>
-      <PostForm action={preview}>
-        <div class="fields">
-          <Choice label="Action" name="action" options={['replay', 'drop']} any={false} />
-          <Choice label="Reason" name="reason" options={quarantineReasons} />
-          <Field label="Last received from" name="since" type="datetime-local" />
-          <Field label="Last received before" name="until" type="datetime-local" />
-          <Choice label="Select all if no filter is set" name="all" options={['yes']} any="no" />
-        </div>
-        <div class="actions">
-          <Submit>Preview …</Submit>
-        </div>
-      </PostForm>
-    </details>
-  );
-}
+const filter: readonly FormField[] = [
+  { name: 'action', label: 'Action', kind: 'choice', options: ['replay', 'drop'], any: false },
+  { name: 'reason', label: 'Reason', kind: 'choice', options: quarantineReasons },
+  { name: 'since', label: 'Last received from', kind: 'datetime-local' },
+  { name: 'until', label: 'Last received before', kind: 'datetime-local' },
+  { name: 'all', label: 'Select all if no filter is set', kind: 'choice', options: ['yes'], any: 'no' },
+];
 
 function Lines({ lines }: { lines: readonly QuarantineLine[] }) {
   return (
@@ -130,11 +123,7 @@ function Lines({ lines }: { lines: readonly QuarantineLine[] }) {
       columns={[
         {
           head: 'Last received',
-          cell: ({ id, last_received_at }) => (
-            <a href={`/console/quarantine/${id}`}>
-              <Moment at={last_received_at} />
-            </a>
-          ),
+          cell: (line) => <IdLink to="quarantine" id={line.id} at={line.last_received_at} />,
         },
         { head: 'Expected family', cell: ({ family }) => family?.replaceAll('_', ' ') ?? <Nothing /> },
         { head: 'Business', cell: ({ business }) => <Named kind="business" id={business} /> },

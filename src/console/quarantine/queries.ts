@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 import { faultsKey, type QuarantineRow } from '../../intake/quarantine-rows.ts';
+import { notesOf } from '../../store/notes.ts';
 import type { Tables } from '../../store/tables.ts';
-import { notesOf } from '../notes/queries.ts';
 import { takePage } from '../paging.ts';
+import { allOf } from '../store.ts';
 
 export interface QuarantineGroup {
   reason: string;
@@ -15,15 +16,12 @@ export interface QuarantineGroup {
 }
 
 /** The quarantine by reason and errors, the most frequent first. */
-export async function readQuarantineGroups(db: Kysely<Tables>): Promise<QuarantineGroup[]> {
-  const { rows } = await sql<QuarantineGroup>`
-    select reason, ${faultsKey} as key, (array_agg(errors))[1] as faults, count(*)::int as bodies,
-           sum(count)::int as times, max(last_received_at) as last
-    from quarantine where replayed_at is null
-    group by reason, ${faultsKey}
-    order by bodies desc, last desc limit 200`.execute(db);
-  return rows;
-}
+export const quarantineGroups = sql<QuarantineGroup>`
+  select reason, ${faultsKey} as key, (array_agg(errors))[1] as faults, count(*)::int as bodies,
+         sum(count)::int as times, max(last_received_at) as last
+  from quarantine where replayed_at is null
+  group by reason, ${faultsKey}
+  order by bodies desc, last desc limit 200`;
 
 type Columns = 'id' | 'reason' | 'received_at' | 'last_received_at' | 'count' | 'replayed_at' | 'corrects';
 
@@ -56,16 +54,16 @@ export async function listBodies(
   { reason, faults, before, since }: BodyFilter,
   size = 50,
 ): Promise<{ rows: QuarantineLine[]; more: boolean }> {
-  const conditions = [
+  const conditions = allOf([
     sql`q.replayed_at is null`,
     reason && sql`q.reason = ${reason}`,
     faults && sql`${faultsKey} = ${faults}`,
     since && sql`q.last_received_at >= ${since}`,
     before && sql`(q.last_received_at, q.id) < (${place} where id = ${before}::uuid)`,
-  ].filter((condition) => typeof condition === 'object');
+  ]);
   const { rows } = await sql<QuarantineLine>`
     select ${columns} from quarantine q left join callback_paths p using (path)
-    where ${sql.join(conditions, sql` and `)}
+    where ${conditions}
     order by q.last_received_at desc, q.id desc limit ${size + 1}`.execute(db);
   return takePage(rows, size);
 }

@@ -1,27 +1,40 @@
 import type { Request, Response } from 'express';
+import type { VNode } from 'preact';
 import { changeFields, replayCorrection } from '../../intake/correction.ts';
 import { quarantineId } from '../../intake/quarantine.ts';
 import { countQuarantine, dropQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
+import type { FieldError } from '../../intake/rejection.ts';
 import { replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { patientsNamedIn } from '../../intake/subject-of-body.ts';
+import { readNotes } from '../../store/notes.ts';
 import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput, NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
-import { readNotes } from '../notes/queries.ts';
 import { guid, localTime, readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
+import { read } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { type Attempt, BodyPage, Corrected } from './body-page.tsx';
 import { ConfirmDrop, ConfirmReplay, DropDone, ReplayDone } from './confirm-pages.tsx';
-import { type CorrectableField, correctableFields, readChanges, readQuarantineForm } from './form.ts';
+import { correctableFields, readChanges, readQuarantineForm } from './form.ts';
 import { QuarantinePage } from './pages.tsx';
-import { listBodies, type QuarantinedBody, readBody, readQuarantineGroups } from './queries.ts';
+import { listBodies, type QuarantinedBody, quarantineGroups, readBody } from './queries.ts';
 
 /** A page has to be sent before the browser, or a proxy in between, gives up. */
 const limit = 1_000;
 const section = 'quarantine';
-const back = true;
+
+const send = (res: Response, title: string, page: VNode, status = 200) =>
+  sendPage(res, { title, section, back: true, status }, page);
+
+interface Correction extends Pick<Attempt, 'values' | 'text'> {
+  body: Buffer;
+  /** The paths of its changed fields. */
+  changed: readonly string[];
+  /** Those found on the way included. */
+  errors?: FieldError[];
+}
 
 /** Rejected bodies, and their replay or deletion: a preview first, then the action itself. */
 export function addQuarantine(routes: Routes, dependencies: RouteDependencies): void {
@@ -29,7 +42,7 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
   routes.get('/quarantine', async (req, res) => {
     const since = localTime(timezone);
     const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid, since });
-    const [groups, { rows, more }] = await Promise.all([readQuarantineGroups(db), listBodies(db, data)]);
+    const [groups, { rows, more }] = await Promise.all([read(db, quarantineGroups), listBodies(db, data)]);
     const next = new URLSearchParams({ ...entered, before: rows.at(-1)?.id ?? '' });
     const older = more && `/console/quarantine?${next}`;
     const isNarrowed = Boolean(data.reason ?? data.faults ?? data.since);
@@ -47,11 +60,10 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
     if (req.body.action === 'drop') {
       const asOf = String(Date.now());
       const count = await countQuarantine(db, filter);
-      const page = { title: 'Preview drop', section, back } as const;
-      sendPage(res, page, <ConfirmDrop count={count} values={{ ...entered, asOf }} />);
+      send(res, 'Preview drop', <ConfirmDrop count={count} values={{ ...entered, asOf }} />);
     } else {
-      const page = { title: 'Preview replay', section, back } as const;
-      sendPage(res, page, <ConfirmReplay outcome={await replay(filter, true)} values={entered} />);
+      const outcome = await replay(filter, true);
+      send(res, 'Preview replay', <ConfirmReplay outcome={outcome} values={entered} />);
     }
   });
 
@@ -60,7 +72,7 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
     const rows = Math.min(await countQuarantine(db, filter), limit);
     await record({ actor: actorOf(res), action: 'quarantine replay', filter, rows });
     const outcome = await replay(filter, false);
-    sendPage(res, { title: 'Replayed', section, back }, <ReplayDone outcome={outcome} />);
+    send(res, 'Replayed', <ReplayDone outcome={outcome} />);
   });
 
   routes.post('/quarantine/drop', async (req, res) => {
@@ -70,7 +82,7 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
       await record({ actor: actorOf(res), action: 'quarantine drop', filter, rows }, transaction);
       return rows;
     });
-    sendPage(res, { title: 'Dropped', section, back }, <DropDone count={count} />);
+    send(res, 'Dropped', <DropDone count={count} />);
   });
 
   const load = async (req: Request) => {
@@ -79,44 +91,37 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
     if (!body) throw new NotFound('There is no such body in the quarantine.');
     return body;
   };
-  const send = async (
+  const sendBody = async (
     res: Response,
     body: QuarantinedBody,
-    shown: { revealed?: boolean; attempt?: Attempt },
-    fields = correctableFields(body.body, body.errors, families),
+    { errors = body.errors, ...shown }: { revealed?: boolean; attempt?: Attempt; errors?: FieldError[] },
   ) => {
+    const fields = correctableFields(body.body, errors, families);
     const notes = await readNotes(db, body.id);
-    const status = shown.attempt ? 422 : 200;
-    const page = { title: `Rejected: ${body.reason.replaceAll('_', ' ')}`, section, back, status } as const;
-    sendPage(res, page, <BodyPage {...{ body, notes, fields, ...shown }} />);
+    const title = `Rejected: ${body.reason.replaceAll('_', ' ')}`;
+    send(res, title, <BodyPage {...{ body, notes, fields, ...shown }} />, shown.attempt ? 422 : 200);
   };
 
-  const show = async (req: Request, res: Response, revealed: boolean) => {
+  routes.get('/quarantine/:id', async (req, res) => sendBody(res, await load(req), {}));
+  routes.post('/quarantine/:id/personal', async (req, res) => {
     const body = await load(req);
-    if (revealed) {
-      const patients = patientsNamedIn(body.body);
-      const filter = { quarantine: body.id };
-      await record({ actor: actorOf(res), action: 'body', patients, filter, rows: 1 });
-    }
-    await send(res, body, { revealed });
-  };
-  routes.get('/quarantine/:id', (req, res) => show(req, res, false));
-  routes.post('/quarantine/:id/personal', (req, res) => show(req, res, true));
+    const patients = patientsNamedIn(body.body);
+    const filter = { quarantine: body.id };
+    await record({ actor: actorOf(res), action: 'body', patients, filter, rows: 1 });
+    await sendBody(res, body, { revealed: true });
+  });
 
   /** Replays a corrected body, or shows why it is rejected, with what was entered. */
   const correct = async (
     res: Response,
     old: QuarantinedBody,
-    body: Buffer,
-    changed: readonly string[],
-    attempt: Partial<Attempt>,
-    fields?: CorrectableField[],
+    { body, changed, errors, ...entered }: Correction,
   ) => {
+    const reject = (attempt: Attempt) =>
+      sendBody(res, old, { attempt: { ...attempt, ...entered }, ...(errors && { errors }) });
     if (old.replayed_at ?? old.corrected_by)
       throw new BadInput('This body was replayed or corrected before.');
-    if (body.equals(old.body)) {
-      return send(res, old, { attempt: { message: 'Nothing was changed.', ...attempt } }, fields);
-    }
+    if (body.equals(old.body)) return reject({ message: 'Nothing was changed.' });
     const result = await replayCorrection(db, intake, old, body, () =>
       record({
         actor: actorOf(res),
@@ -128,12 +133,12 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
     );
     if (result.outcome === 'rejected') {
       const faults = Object.fromEntries(result.errors.map(({ path, message }) => [path, message]));
-      return send(res, old, { attempt: { message: result.reason, faults, ...attempt } }, fields);
+      return reject({ message: result.reason, faults });
     }
     const isStored = result.outcome !== 'expired' && result.outcome !== 'erased';
     const ids = { id: old.id, correction: quarantineId({ path: old.path, body }) };
     const page = <Corrected {...ids} delivery={isStored ? result.id : undefined} />;
-    sendPage(res, { title: 'Corrected and replayed', section, back }, page);
+    send(res, 'Corrected and replayed', page);
   };
 
   routes.post('/quarantine/:id/fields', async (req, res) => {
@@ -141,10 +146,9 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
     const values = req.body as Record<string, string>;
     let { errors } = old;
     for (;;) {
-      const fields = correctableFields(old.body, errors, families);
-      const { changes, faults } = readChanges(values, fields);
+      const { changes, faults } = readChanges(values, correctableFields(old.body, errors, families));
       if (Object.keys(faults).length > 0) {
-        return send(res, old, { attempt: { message: '', faults, values } }, fields);
+        return sendBody(res, old, { attempt: { message: '', faults, values }, errors });
       }
       const changed = Object.keys(changes);
       const body = changed.length > 0 ? await changeFields(db, old.body, changes) : old.body;
@@ -155,13 +159,13 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
       const further = found.filter(({ path }) => path && !errors.some((error) => error.path === path));
       errors = [...errors, ...further];
       if (further.some(({ path }) => values[path] !== undefined)) continue;
-      return correct(res, old, body, changed, { values }, correctableFields(old.body, errors, families));
+      return correct(res, old, { body, changed, values, errors });
     }
   });
 
   routes.post('/quarantine/:id/body', async (req, res) => {
     // A browser sends the lines of a text field with CRLF.
     const text = String(req.body.body ?? '').replaceAll('\r\n', '\n');
-    await correct(res, await load(req), Buffer.from(text), ['body'], { text });
+    await correct(res, await load(req), { body: Buffer.from(text), changed: ['body'], text });
   });
 }

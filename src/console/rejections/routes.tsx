@@ -2,9 +2,10 @@ import { callbackStatuses } from '../../http-statuses.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
 import { localTime, oneOf, parseForm } from '../read-form.ts';
+import { read } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { RejectionsPage } from './pages.tsx';
-import { readRejected, readRejectedTimes } from './queries.ts';
+import { rejectedByReason, rejectedByTime } from './queries.ts';
 
 const hourMs = 3_600_000;
 
@@ -22,13 +23,12 @@ export function addRejections(routes: Routes, { families, timezone, db }: RouteD
     const filter = { ...data, from: since };
     const spanMs = (data.until?.getTime() ?? Date.now()) - since.getTime();
     const unit = spanMs > 3 * hourMs ? 'hour' : 'minute';
-    const [rows, times] = await Promise.all([readRejected(db, filter), readRejectedTimes(db, filter, unit)]);
+    const [rows, times] = await Promise.all([
+      read(db, rejectedByReason(filter)),
+      read(db, rejectedByTime(filter, unit)),
+    ]);
     const status = Object.keys(faults).length > 0 ? 400 : 200;
-    const page = { title: 'Rejected requests', section: 'overview', back: true, status } as const;
-    sendPage(
-      res,
-      page,
-      <RejectionsPage {...{ rows, since, times, unit, families: names, entered, faults }} />,
-    );
+    const content = <RejectionsPage {...{ rows, since, times, unit, families: names, entered, faults }} />;
+    sendPage(res, { title: 'Rejected requests', section: 'overview', back: true, status }, content);
   });
 }

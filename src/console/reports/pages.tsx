@@ -3,8 +3,8 @@ import { useContext } from 'preact/hooks';
 import { Chart, type ChartFigures } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
 import { FieldValue, formatAmountText, isNumeric } from '../ui/field-value.tsx';
-import { type FilterField, Filters } from '../ui/filters.tsx';
-import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
+import { Filters } from '../ui/filters.tsx';
+import { type FormField, Hidden, PostButton, Submit } from '../ui/forms.tsx';
 import { SaveView } from '../ui/save-view.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
@@ -144,7 +144,7 @@ export function ReportPage(props: ReportProps) {
 
 function ReportFilters({ report, columns, entered, filter, range }: ReportProps) {
   const has = filtersOf(columns);
-  const fields: readonly [unknown, FilterField][] = [
+  const fields: readonly [unknown, FormField][] = [
     [has.day, { name: 'from', label: 'From', kind: 'date' }],
     [has.day, { name: 'to', label: 'To', kind: 'date' }],
     [report.rowsOf, { name: 'at', label: 'As of', kind: 'datetime-local' }],

@@ -1,16 +1,9 @@
-import { type AliasKind, aliasKinds } from '../../store/aliases.ts';
-import { AliasField, Choice, Field, Hidden, Submit } from './forms.tsx';
-
-/** A field of a filter; the ids of businesses, clinics and doctors are pick-lists. */
-export type FilterField = { name: string; label: string } & (
-  | { kind?: 'text' | 'date' | 'datetime-local' | AliasKind }
-  | { kind: 'choice'; options: readonly string[]; any?: string }
-);
+import { Fields, type FormField, Hidden, Submit } from './forms.tsx';
 
 interface FiltersProps {
   /** The page's address, which holds the filter. */
   action: string;
-  fields: readonly FilterField[];
+  fields: readonly FormField[];
   /** The fields as entered, and their errors. */
   entered: Readonly<Record<string, string | undefined>>;
   faults?: Readonly<Record<string, string>>;
@@ -26,11 +19,7 @@ export function Filters({ action, fields, entered, faults = {}, hidden = {}, fol
   const form = (
     <form method="get" action={action} class={folded ? undefined : 'card'}>
       <Hidden values={hidden} />
-      <div class="fields">
-        {fields.map((field) => (
-          <FilterInput key={field.name} {...{ field, entered, faults }} />
-        ))}
-      </div>
+      <Fields {...{ fields, entered, faults }} />
       <div class="actions">
         <Submit>Show</Submit>
         {given.length > 0 && <a href={action}>Show all</a>}
@@ -52,15 +41,4 @@ export function Filters({ action, fields, entered, faults = {}, hidden = {}, fol
       )}
     </>
   );
-}
-
-const isAliasKind = (kind: string): kind is AliasKind => aliasKinds.some((one) => one === kind);
-
-type InputProps = { field: FilterField } & Required<Pick<FiltersProps, 'entered' | 'faults'>>;
-
-function FilterInput({ field, entered, faults }: InputProps) {
-  const { name, label, kind = 'text' } = field;
-  const input = { name, label, value: entered[name], fault: faults[name] };
-  if (field.kind === 'choice') return <Choice {...input} options={field.options} any={field.any} />;
-  return isAliasKind(kind) ? <AliasField {...input} kind={kind} /> : <Field {...input} type={kind} />;
 }

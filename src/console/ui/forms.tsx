@@ -7,16 +7,18 @@ interface PostFormProps {
   action: string;
   /** Hidden fields; undefined ones are left out. */
   values?: Record<string, string | undefined>;
-  class?: string;
+  class?: string | undefined;
+  /** For screen readers. */
+  label?: string | undefined;
   children: ComponentChildren;
 }
 
 /** A form that is posted, with the session's token. It is shown to users only who may post it. */
-export function PostForm({ action, values = {}, children, class: name }: PostFormProps) {
+export function PostForm({ action, values = {}, children, class: name, label }: PostFormProps) {
   const { csrf } = useContext(VisitContext);
   if (!useMayPost(action)) return null;
   return (
-    <form method="post" action={action} class={name}>
+    <form method="post" action={action} class={name} aria-label={label}>
       <input type="hidden" name="csrf" value={csrf} />
       <Hidden values={values} />
       {children}
@@ -122,5 +124,52 @@ export function Submit({ kind, children }: { kind?: string | undefined; children
     <button type="submit" class={kind}>
       {children}
     </button>
+  );
+}
+
+/** A field of a form; the ids of businesses, clinics and doctors are pick-lists. */
+export type FormField = { name: string; label: string; required?: boolean; autocomplete?: string } & (
+  | { kind?: 'text' | 'date' | 'datetime-local' | AliasKind }
+  | { kind: 'choice'; options: readonly string[]; any?: string | false }
+);
+
+interface FieldsProps {
+  fields: readonly FormField[];
+  /** The fields as entered, and their errors. */
+  entered?: Readonly<Record<string, string | undefined>>;
+  faults?: Readonly<Record<string, string | undefined>>;
+}
+
+/** The fields of a form, side by side. */
+export function Fields({ fields, entered = {}, faults = {} }: FieldsProps) {
+  const input = ({ kind = 'text', ...field }: FormField) => {
+    const { name } = field;
+    const props = { ...field, key: name, value: entered[name], fault: faults[name] };
+    if ('options' in props) return <Choice {...props} />;
+    const hasAliases = kind === 'business' || kind === 'clinic' || kind === 'doctor';
+    return hasAliases ? <AliasField {...props} kind={kind} /> : <Field {...props} type={kind} />;
+  };
+  return <div class="fields">{fields.map(input)}</div>;
+}
+
+interface EntryFormProps extends FieldsProps, Pick<PostFormProps, 'action' | 'values'> {
+  title?: string;
+  hint?: string;
+  /** The text of the button, and its style. */
+  submit: string;
+  kind?: string;
+}
+
+/** A card with fields to fill in, which are posted. */
+export function EntryForm({ action, values = {}, title, hint, submit, kind, ...fields }: EntryFormProps) {
+  return (
+    <PostForm {...{ action, values }} class="card" label={title}>
+      {title && <h2>{title}</h2>}
+      {hint && <p class="hint">{hint}</p>}
+      <Fields {...fields} />
+      <div class="actions">
+        <Submit kind={kind}>{submit}</Submit>
+      </div>
+    </PostForm>
   );
 }

@@ -1,34 +1,85 @@
-import type { ReplayOutcome } from '../../apply/replay.ts';
+import type { ComponentChildren } from 'preact';
+import type { MessageGroup } from '../../message-groups.ts';
+import { PostButton } from './forms.tsx';
 import { Table } from './table.tsx';
-import { Facts, formatCount, IdLink } from './values.tsx';
+import { Facts, formatCount, formatCountOf, IdLink } from './values.tsx';
 
-interface OutcomeProps {
-  figures: Record<string, number>;
-  /** Of those that fail: their messages, and the label of that table. */
-  messages: ReplayOutcome['errors'];
-  label: string;
-  section: 'deliveries' | 'quarantine';
+const sections = {
+  failed: {
+    back: 'Back to failed deliveries',
+    rows: ['delivery', 'deliveries'],
+    head: 'Deliveries',
+    messages: 'Errors of those that fail again',
+    link: 'deliveries',
+  },
+  quarantine: {
+    back: 'Back to the quarantine',
+    rows: ['body', 'bodies'],
+    head: 'Bodies',
+    messages: 'Why some are still rejected',
+    link: 'quarantine',
+  },
+} as const;
+
+/** What a replay covers. */
+interface Covered {
+  matching: number;
+  tried: number;
 }
 
-/** What a replay did, or would do. */
-export function Outcome({ figures, messages, label, section }: OutcomeProps) {
-  const facts = Object.entries(figures).map(([name, count]) => [name, formatCount(count)]);
+interface OutcomeProps {
+  section: keyof typeof sections;
+  /** Of a preview: how many rows match, and of how many the figures are. */
+  covers?: Covered;
+  /** What comes before the figures. */
+  intro?: ComponentChildren;
+  figures?: Record<string, number>;
+  /** Of those that fail. */
+  messages?: readonly MessageGroup[];
+  /** The button to go on, where there is one. */
+  next?: { action: string; values: Record<string, string>; kind?: string; text: string } | false;
+  /** Whether leaving the page cancels something. */
+  isPreview?: boolean;
+  children?: ComponentChildren;
+}
+
+/** What an action on many rows did, or would do, and how to go on. */
+export function Outcome(props: OutcomeProps) {
+  const { section, covers, intro, figures, messages = [], next, isPreview, children } = props;
+  const { back, rows, head, messages: label, link } = sections[section];
+  const facts = Object.entries(figures ?? {}).map(([name, count]) => [name, formatCount(count)]);
   return (
     <>
-      <Facts facts={Object.fromEntries(facts)} />
+      {(covers || intro) && (
+        <p>
+          {covers && <Coverage {...covers} rows={rows} />}
+          {intro}
+        </p>
+      )}
+      {figures && <Facts facts={Object.fromEntries(facts)} />}
       <Table
         label={label}
         rows={messages}
         columns={[
           { head: 'Error', cell: ({ message }) => message, wide: true },
-          {
-            head: section === 'deliveries' ? 'Deliveries' : 'Bodies',
-            cell: ({ count }) => formatCount(count),
-            numeric: true,
-          },
-          { head: 'Example', cell: ({ example }) => <IdLink to={section} id={example} /> },
+          { head, cell: ({ count }) => formatCount(count), numeric: true },
+          { head: 'Example', cell: ({ example }) => <IdLink to={link} id={example} /> },
         ]}
       />
+      {children}
+      <div class="actions">
+        {next && <PostButton {...next}>{next.text}</PostButton>}
+        <a href={`/console/${section}`}>{next && isPreview ? 'Cancel' : back}</a>
+      </div>
+    </>
+  );
+}
+
+function Coverage({ matching, tried, rows }: Covered & { rows: readonly [string, string] }) {
+  return (
+    <>
+      {formatCountOf(matching, rows)} {matching === 1 ? 'matches' : 'match'}
+      {matching > tried && tried > 0 && `; one replay covers the first ${formatCount(tried)}`}.{' '}
     </>
   );
 }

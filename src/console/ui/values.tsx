@@ -91,11 +91,11 @@ export function Verbatim({ label, text }: { label: string; text: string }) {
   );
 }
 
-/** The id of a delivery or of a rejected body, as a link to its page. */
-export function IdLink({ to, id }: { to: 'deliveries' | 'quarantine'; id: string }) {
+/** A link to the page of a delivery or of a rejected body: its id, or a time of it. */
+export function IdLink({ to, id, at }: { to: 'deliveries' | 'quarantine'; id: string; at?: Date }) {
   return (
-    <a class="id" href={`/console/${to}/${id}`}>
-      {id}
+    <a class={at ? undefined : 'id'} href={`/console/${to}/${id}`}>
+      {at ? <Moment at={at} /> : id}
     </a>
   );
 }
@@ -108,6 +108,10 @@ export const formatTimes = (count: number) => `${whole.format(count)}×`;
 
 /** A count, or a number as PostgreSQL writes it. */
 export const formatCount = (value: number | string) => whole.format(value as number);
+
+/** A count with its noun: 1 body, 2 bodies. */
+export const formatCountOf = (count: number, [one, many]: readonly [one: string, many: string]) =>
+  `${formatCount(count)} ${count === 1 ? one : many}`;
 
 /** An amount in rupees, exact to the paisa. */
 export const formatAmount = (value: number | string) => paise.format(value as number);

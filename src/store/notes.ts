@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../store/tables.ts';
+import type { Tables } from './tables.ts';
 
 export interface Note {
   /** Empty: it was marked as seen. */
