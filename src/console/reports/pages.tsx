@@ -1,92 +1,20 @@
-import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { Chart, type ChartFigures } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
 import { FieldValue, formatAmountText, isNumeric } from '../ui/field-value.tsx';
 import { Filters } from '../ui/filters.tsx';
 import { type FormField, Hidden, PostButton, Submit } from '../ui/forms.tsx';
+import { LinkList } from '../ui/link-list.tsx';
 import { SaveView } from '../ui/save-view.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
 import { formatAmount, formatCount, PersonalNote } from '../ui/values.tsx';
+import { filtersOf, type ReportColumn } from './columns.ts';
 import { mostPages, pageRows, type ReportForm, reportHref } from './form.ts';
 import { formatNames, formats } from './formats.ts';
-import { type AgeTotal, filtersOf, type ReportColumn, type ReportRow, type Totals } from './queries.ts';
+import type { AgeTotal, ReportRow, Totals } from './queries.ts';
 import { ages, ranges } from './ranges.ts';
-import { chartTitleOf, type Report, reports, shortcuts, titleOf } from './reports.ts';
-import type { SavedView } from './saved-views.ts';
-
-interface Link {
-  name: string;
-  href: string;
-  current?: boolean;
-}
-
-function Links({
-  label,
-  links,
-  children,
-}: {
-  label: string;
-  links: readonly Link[];
-  children?: ComponentChildren;
-}) {
-  return (
-    <nav class="actions" aria-label={label}>
-      {links.map(({ name, href, current }) => (
-        <a key={href} href={href} aria-current={current ? 'true' : undefined}>
-          {name}
-        </a>
-      ))}
-      {children}
-    </nav>
-  );
-}
-
-interface ReportListProps {
-  saved: readonly SavedView[];
-  /** Of the views, by name. */
-  comments: ReadonlyMap<string, string>;
-}
-
-/** The pages that the user has saved, pages for what is often asked, and all reports. */
-export function ReportList({ saved, comments }: ReportListProps) {
-  return (
-    <>
-      <Table
-        label="Saved pages"
-        rows={saved}
-        columns={[
-          {
-            head: 'Saved page',
-            cell: ({ name, address }) => <a href={`/console${address}`}>{name}</a>,
-            wide: true,
-          },
-          {
-            head: <span class="unseen">Action</span>,
-            cell: ({ name }) => (
-              <PostButton action="/console/saved-views/delete" values={{ name }} kind="small second">
-                Delete<span class="unseen"> {name}</span>
-              </PostButton>
-            ),
-          },
-        ]}
-      />
-      <Links label="Often asked" links={shortcuts} />
-      <p>
-        These are the views of the schema <code>reporting</code>. SQL clients and BI tools can query them too.
-      </p>
-      <ul class="reports">
-        {reports.map((report) => (
-          <li key={report.view}>
-            <a href={reportHref(report.view)}>{titleOf(report)}</a>
-            <p>{comments.get(report.view)}</p>
-          </li>
-        ))}
-      </ul>
-    </>
-  );
-}
+import { chartTitleOf, type Report, titleOf } from './reports.ts';
 
 /** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */
 export interface Sums {
@@ -162,14 +90,14 @@ function ReportFilters({ report, columns, entered, filter, range }: ReportProps)
   return (
     <>
       {has.day && (
-        <Links label="Days" links={links}>
+        <LinkList label="Days" links={links}>
           {filter.from && filter.to && (
             <span>
               {formatDay(filter.from)}
               {filter.to !== filter.from && ` to ${formatDay(filter.to)}`}
             </span>
           )}
-        </Links>
+        </LinkList>
       )}
       <Filters
         action={reportHref(report.view)}

@@ -1,84 +1,14 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { type Family, publicColumns } from '../../families/index.ts';
 import type { Tables } from '../../store/tables.ts';
-import { isPublicField } from '../redact.ts';
 import { businesses } from '../store.ts';
-import type { ChartFigures } from '../ui/chart.tsx';
 import { isSummable } from '../ui/field-value.tsx';
-import { formatDay } from '../ui/time.ts';
+import { filtersOf, type ReportColumn } from './columns.ts';
 import { pageRows, type ReportFilter } from './form.ts';
 import { type Age, ages } from './ranges.ts';
-import type { Report, ReportChart } from './reports.ts';
-
-export interface ReportColumn {
-  name: string;
-  type: string;
-  /** The database's comment on it. */
-  comment: string | null;
-  /** Whether it may hold personal data. */
-  personal: boolean;
-}
+import type { Report } from './reports.ts';
 
 /** A row of a report, every value as text. */
 export type ReportRow = Readonly<Record<string, string | null>>;
-
-// Of the views alone: columns that are no field of a family by this name, and cannot identify a patient.
-const publicViewColumns = new Set([
-  ...['form_id', 'family', 'event', 'status', 'error', 'reason', 'field', 'kind', 'value', 'state'],
-  ...['actor_id', 'facility_id', 'event_id', 'estimate_id', 'clearance_id', 'open_clearance_types'],
-]);
-
-// As format_type writes them. Others, such as jsonb, may contain anything.
-const publicTypes = new Set([
-  ...['boolean', 'integer', 'bigint', 'numeric', 'date', 'timestamp with time zone', 'interval', 'uuid'],
-]);
-
-/** Whether a column may hold personal data: every text does unless it is marked, and every nested value does. */
-export const isPersonal = (families: readonly Family[], name: string, type: string) =>
-  !publicTypes.has(type) &&
-  !(
-    type === 'text' &&
-    (publicViewColumns.has(name) || publicColumns.has(name) || isPublicField(families, name))
-  );
-
-/** What the database says of each view, and of each function that is a report. */
-export async function readComments(db: Kysely<Tables>): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await sql<{ name: string; comment: string }>`
-    select relname as name, obj_description(oid, 'pg_class') as comment
-    from pg_class where relnamespace = 'reporting'::regnamespace
-    union all
-    select proname, obj_description(oid, 'pg_proc')
-    from pg_proc where pronamespace = 'reporting'::regnamespace`.execute(db);
-  return new Map(rows.map(({ name, comment }) => [name, comment]));
-}
-
-/** The columns of a report in their order. */
-export async function readColumns(
-  db: Kysely<Tables>,
-  { view, rowsOf = view }: Report,
-  families: readonly Family[],
-): Promise<ReportColumn[]> {
-  const { rows } = await sql<Omit<ReportColumn, 'personal'>>`
-    select attname as name, format_type(atttypid, null) as type, col_description(attrelid, attnum) as comment
-    from pg_attribute
-    where attrelid = ${`reporting.${rowsOf}`}::regclass and attnum > 0 and not attisdropped
-    order by attnum`.execute(db);
-  return rows.map((column) => ({ ...column, personal: isPersonal(families, column.name, column.type) }));
-}
-
-/** The columns that a report can be filtered by, as far as it has them. */
-export function filtersOf(columns: readonly ReportColumn[]) {
-  const find = (...names: string[]) => names.find((name) => columns.some((column) => column.name === name));
-  return {
-    day: find('day'),
-    business: find('business_id'),
-    clinic: find('clinic_id', 'facility_id'),
-    doctor: find('doctor_id'),
-    // The view of deliveries has receipt_id too, but no index on it.
-    receipt: find('receipt_number') && find('receipt_id'),
-    age: find('days_outstanding'),
-  };
-}
 
 /** The rows of a report that match a filter, as the part of a query that begins with `from`. */
 export function fromView(report: Report, columns: readonly ReportColumn[], filter: ReportFilter) {
@@ -200,56 +130,4 @@ export async function readAges(db: Kysely<Tables>, rows: RawBuilder<unknown>): P
     from (select day, count(*) as receipts, sum(due_amount) as due ${rows} group by day) as days
     group by 1`.execute(db);
   return names.map((age) => found.find((one) => one.age === age) ?? { age, receipts: 0, due: '0' });
-}
-
-// More bars cannot be told apart.
-const mostDays = 92;
-const mostMonths = 120;
-const dayMs = 86_400_000;
-
-/**
- * The figures of a report's chart. Days and months without rows have zeros.
- *
- * @param rows see `fromView`
- * @returns with `unit`: the groups are days or months
- */
-export async function readChart(
-  db: Kysely<Tables>,
-  { by, series = { count: 'count(*)' }, largest }: ReportChart,
-  rows: RawBuilder<unknown>,
-  { from, to }: ReportFilter,
-): Promise<ChartFigures & { unit: 'day' | 'month' | undefined }> {
-  const days = from && to ? (Date.parse(to) - Date.parse(from)) / dayMs : Number.POSITIVE_INFINITY;
-  const unit = by ? undefined : days < mostDays ? 'day' : 'month';
-  const group = by ?? (unit === 'day' ? 'day::text' : `to_char(day, 'YYYY-MM')`);
-  const names = Object.keys(series);
-  const figures = names.map((name) => sql`(${sql.raw(series[name]!)})::text as ${sql.ref(name)}`);
-  const order = largest
-    ? sql`order by ${sql.raw(Object.values(series)[0]!)} desc nulls last limit ${largest}`
-    : sql`order by 1`;
-  const { rows: groups } = await sql<Record<string, string | null>>`
-    select ${sql.raw(group)} as label, ${sql.join(figures)} ${rows} group by 1 ${order}`.execute(db);
-  const found = groups.map(({ label }) => label ?? '');
-  const all = unit && calendar(from ?? found[0], to ?? found.at(-1), unit);
-  const labels = all && all.length <= mostMonths ? all : found;
-  const rowOf = new Map(groups.map((row) => [row.label ?? '', row]));
-  return {
-    unit,
-    labels: unit ? labels.map(formatDay) : labels,
-    series: names.map((name) => ({ name, values: labels.map((label) => rowOf.get(label)?.[name] ?? null) })),
-  };
-}
-
-/** Every day or month, such as 2026-11-21 or 2026-11, from the first to the last. */
-function calendar(first: string | undefined, last: string | undefined, unit: 'day' | 'month'): string[] {
-  const length = unit === 'day' ? 10 : 7;
-  const found: string[] = [];
-  if (!first || !last) return found;
-  const at = new Date(first.slice(0, length));
-  while (found.length <= mostMonths && at.toISOString().slice(0, length) <= last.slice(0, length)) {
-    found.push(at.toISOString().slice(0, length));
-    if (unit === 'day') at.setUTCDate(at.getUTCDate() + 1);
-    else at.setUTCMonth(at.getUTCMonth() + 1);
-  }
-  return found;
 }

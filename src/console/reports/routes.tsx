@@ -8,10 +8,13 @@ import { actorOf } from '../record-access.ts';
 import { unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
+import { readChart } from './chart.ts';
+import { filtersOf, readColumns, readComments } from './columns.ts';
 import { sendDownload } from './download.ts';
 import { pageRows, readReportForm, reportHref } from './form.ts';
 import { type FormatName, formatNames } from './formats.ts';
-import { ReportList, ReportPage, type Sums } from './pages.tsx';
+import { ReportList } from './list-page.tsx';
+import { ReportPage, type Sums } from './pages.tsx';
 import * as queries from './queries.ts';
 import { type Report, reports, titleOf } from './reports.ts';
 import { deleteView, listViews, saveView } from './saved-views.ts';
@@ -37,7 +40,7 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
   const { families, timezone, downloads, db, downloadPool, record } = dependencies;
 
   routes.get('/reports', async (_req, res) => {
-    const [saved, comments] = [await listViews(db, actorOf(res).id), await queries.readComments(db)];
+    const [saved, comments] = [await listViews(db, actorOf(res).id), await readComments(db)];
     sendPage(res, { title: 'Reports', section }, <ReportList saved={saved} comments={comments} />);
   });
 
@@ -45,7 +48,7 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
   const parse = async (report: Report, form: Record<string, unknown>, revealed: boolean) => {
     const asked = readReportForm(form, report, timezone);
     const { filter } = asked;
-    const columns = await queries.readColumns(db, report, families);
+    const columns = await readColumns(db, report, families);
     const shown = columns.filter(({ personal }) => revealed || !personal);
     const sort = filter.sort?.replace('-', '');
     if (sort && !shown.some(({ name }) => name === sort)) throw new BadInput('Unknown column.');
@@ -60,13 +63,13 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
     const ofAnyAge = queries.fromView(report, columns, { ...filter, age: undefined });
     const options = { title: titleOf(report), section, back: true, charts: true } as const;
     if (!revealed) beginPage(res, options);
-    const comment = (await queries.readComments(db)).get(report.view);
+    const comment = (await readComments(db)).get(report.view);
     const sums: Sums = {};
     // One after the other: pages have two connections.
     const readSums = async () => {
       sums.totals = await queries.readTotals(db, report, shown, from);
-      if (report.chart) sums.figures = await queries.readChart(db, report.chart, from, filter);
-      if (queries.filtersOf(columns).age !== undefined) sums.ages = await queries.readAges(db, ofAnyAge);
+      if (report.chart) sums.figures = await readChart(db, report.chart, from, filter);
+      if (filtersOf(columns).age !== undefined) sums.ages = await queries.readAges(db, ofAnyAge);
     };
     const [{ rows: found }] = await Promise.all([
       queries.queryRows(report, shown, from, { sort, page }).execute(db),
@@ -86,7 +89,7 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
   const download = async (req: Request, res: Response, format: FormatName, revealed: boolean) => {
     const report = findReport(req.params.view);
     const { filter, columns, shown, from } = await parse(report, revealed ? req.body : req.query, revealed);
-    const days = queries.filtersOf(columns).day ? [filter.from, filter.to] : [];
+    const days = filtersOf(columns).day ? [filter.from, filter.to] : [];
     const actor = actorOf(res);
     const logged = { report: report.view, ...filter, format, personal: revealed };
     await sendDownload(res, downloadPool, {
