@@ -160,8 +160,8 @@ describe('an event that no family lists', () => {
     ]);
 
     const visitor = await signInTo(url);
-    expect(await visitor.read('/deliveries?family=other')).toContain('<td>lab.report.ready</td>');
-    expect(await visitor.read('/deliveries?family=receipt')).not.toContain('<td>lab.report.ready</td>');
+    expect(await visitor.read('/deliveries?family=other')).toContain('>lab.report.ready</td>');
+    expect(await visitor.read('/deliveries?family=receipt')).not.toContain('>lab.report.ready</td>');
     const page = await visitor.read(`/deliveries/${id}`);
     expect(page).toContain('lab.report.ready');
     expect(page).not.toContain(patient);
