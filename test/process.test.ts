@@ -95,7 +95,7 @@ it('the built console serves its pages and files', async () => {
   const assets = Array.from(page.matchAll(/\/console(\/assets\/[^"]+)"/g), ([, path]) =>
     path!.replaceAll('&amp;', '&'),
   );
-  expect(assets).toHaveLength(4);
+  expect(assets).toHaveLength(5);
   for (const path of assets) {
     const response = await visitor.get(path);
     expect([path, response.status]).toEqual([path, 200]);

@@ -88,6 +88,7 @@ it('a change of the zone rebuilds every index on days', async () => {
     'prescriptions_day',
     'receipt_versions_day',
     'receipts_day',
+    'receipts_due',
     'receipts_received',
     'review_requests_day',
   ]);
