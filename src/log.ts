@@ -21,13 +21,14 @@ export function withoutLevels(log: Log, fields: Record<string, string>): Log {
 }
 
 /**
- * Flushes the log, for a second at most. After this the process can exit: pino's own exit hook would wait for ever where
- * nobody reads the output.
+ * Flushes the log, for a second at most; later lines are dropped. After this the process can exit: pino's own exit hook would
+ * wait for ever where nobody reads the output.
  */
 export async function endLog(log: Log): Promise<void> {
   const stream = streamOf(log);
   const ended = Promise.race([once(stream, 'close'), once(stream, 'error')]);
   stream.end();
+  stream.write = () => {};
   await withTimeout(1_000, ended).catch(() => {});
   stream.flushSync = () => {};
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { adminToken, signInTo } from './console/visitor.ts';
 import { paths, receiptCallback } from './support/callbacks.ts';
 import { createEmptyDatabase, type TestDatabase } from './support/database.ts';
-import { spawnReceiver, spawnService } from './support/process.ts';
+import { killProcesses, spawnReceiver, spawnService } from './support/process.ts';
 import { post } from './support/service.ts';
 import { until } from './support/until.ts';
 
@@ -12,6 +12,7 @@ let database: TestDatabase;
 beforeAll(async () => {
   database = await createEmptyDatabase();
 });
+afterEach(killProcesses);
 afterAll(() => database.close());
 
 it.each(['SIGTERM', 'SIGINT'] as const)('%s stops every role, with exit code 0', async (signal) => {

@@ -38,7 +38,9 @@ export function addStartCommand(
       const given = parseConfig(env, families);
       const log = createLog(given.logLevel);
       consoleToLog(log);
-      process.on('uncaughtException', (error) => {
+      process.once('uncaughtException', (error) => {
+        // What fails now is a consequence, and must not cut the log.
+        process.on('uncaughtException', () => {});
         log.error({ err: error }, 'unexpected error; the service stops');
         void exit(log, 1);
       });

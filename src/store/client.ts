@@ -40,6 +40,9 @@ export class DatabaseClient extends pg.Client {
     // What the URL does not say must not hide what the pool says.
     const address = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
     super({ ...config, ...address, ...hosts[0] } as pg.ClientConfig);
+    // A server that ends, or its administrator, may end a connection at any time, between two statements or right after
+    // it was opened. It is the error of the next query; without a listener it would end the process.
+    this.on('error', () => {});
     this.url = url;
     this.fault = given.fault;
     this.search = hosts.length > 1 ? () => findPrimary(hosts, { ...config, ...address }) : undefined;

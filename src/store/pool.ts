@@ -40,8 +40,7 @@ type Connected = pg.ClientBase & {
 const connectTimeoutMs = 2_000;
 
 /**
- * A pool in which a broken connection is only a failed query. A client without an error listener would end the process
- * when the server closes its connection while it is checked out and idle, as in a transaction.
+ * A pool in which a broken connection is only a failed query.
  *
  * @param config `settings`: of the sessions; `query_timeout`: the server cancels a statement shortly before the driver
  *   gives it up, because a statement that continued would keep its connection and its locks
@@ -66,7 +65,6 @@ export function openPool<P extends pg.Pool = pg.Pool>(
     keepAliveInitialDelayMillis: 10_000,
   };
   const pool = new Pool({ ...common, onConnect, ...config });
-  pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', onError);
   pool.on('release', (error, client) => {
     const { processID, sessionOfPooler = processID, readyForQuery } = client as Connected;
@@ -116,7 +114,6 @@ export async function withClient<T>(
   settings?: SessionSettings,
 ): Promise<T> {
   const client = new DatabaseClient({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
-  client.on('error', () => {}); // raised by the query
   await client.connect();
   try {
     await applySettings(client, settings);

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { sql } from 'kysely';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
@@ -44,4 +46,40 @@ it('the server ends the sessions of a host that has vanished, and with them thei
   expect(seconds).toBeLessThanOrEqual(30);
   expect(tcp_user_timeout! / 1000).toBe(seconds);
   await stop();
+});
+
+/** A server's last message, as its administrator's `pg_terminate_backend` causes it. */
+function terminated(): Buffer {
+  const fields = Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0');
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(fields.length + 4);
+  return Buffer.concat([Buffer.from('E'), length, fields]);
+}
+const readyForQuery = Buffer.from('5a0000000549', 'hex');
+
+it('a connection that the server ends in the moment that it is ready is a failed query, and ends no process', async () => {
+  const address = new URL(process.env.TEST_POSTGRES_URL!);
+  const target = Number(address.port);
+  let ended = 0;
+  const server = createServer((near) => {
+    const far = connect(target, '127.0.0.1');
+    near.pipe(far);
+    far.on('data', (data) => {
+      if (!data.subarray(-6).equals(readyForQuery) || ended === 3) return near.write(data);
+      ended += 1;
+      near.end(Buffer.concat([data, terminated()]));
+    });
+    for (const socket of [near, far]) socket.on('error', () => {});
+    near.on('close', () => far.destroy());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  address.port = String((server.address() as AddressInfo).port);
+  const log = createLog('silent');
+  const { db, close } = openDatabase(address.href, log, { connections: 1, name: 'test' });
+  const query = () => sql`select 1 as one`.execute(db).then(({ rows }) => rows);
+  for (let time = 0; time < 3; time += 1) await expect(query()).rejects.toThrow(/terminat|connection error/);
+  expect(await query()).toEqual([{ one: 1 }]);
+  expect(ended).toBe(3);
+  await close();
+  server.close();
 });

@@ -12,6 +12,13 @@ export interface TestProcess {
   end: (signal?: NodeJS.Signals) => Promise<number | NodeJS.Signals>;
 }
 
+const running = new Set<ChildProcess>();
+
+/** Kills what a failed test has left. */
+export function killProcesses(): void {
+  for (const child of running) child.kill('SIGKILL');
+}
+
 /**
  * Runs the built program with these arguments and only this environment.
  *
@@ -35,7 +42,11 @@ export function spawnReceiver(
       text += chunk;
     });
   }
-  const exited = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals);
+  running.add(child);
+  const exited = once(child, 'exit').then(([code, signal]) => {
+    running.delete(child);
+    return (code ?? signal) as number | NodeJS.Signals;
+  });
   return {
     url: '',
     child,
@@ -60,7 +71,15 @@ export async function spawnService(
       .output()
       .split('\n')
       .find((line) => line.includes('"msg":"ready"'));
-  }, 40_000);
+  }, 40_000).catch((error) => {
+    service.child.kill('SIGKILL');
+    throw error;
+  });
+  // Otherwise a test sees only that a connection is refused.
+  service.child.once('exit', (code, signal) => {
+    if (code || signal === 'SIGABRT' || signal === 'SIGSEGV')
+      console.error(`A receiver ended by itself (${code ?? signal}):\n${service.output().slice(-5_000)}`);
+  });
   service.url = (JSON.parse(ready) as { url?: string }).url ?? '';
   return service;
 }
