@@ -57,7 +57,7 @@ export const read = async <Row>(db: Kysely<Tables>, query: RawBuilder<Row>): Pro
   (await query.execute(db)).rows;
 
 /** The conditions that are given, as one. */
-export const allOf = (conditions: readonly (RawBuilder<unknown> | '' | undefined)[]) =>
+export const allOf = (conditions: readonly (RawBuilder<unknown> | '' | false | undefined)[]) =>
   sql.join(
     conditions.filter((condition) => typeof condition === 'object'),
     sql` and `,

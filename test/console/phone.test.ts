@@ -61,6 +61,51 @@ it('on a phone a wide report keeps its first column and shows a shadow where the
   );
 });
 
+/** Follows a link or presses a button with the keyboard. */
+async function press(element: Locator): Promise<void> {
+  await element.first().focus();
+  await page.keyboard.press('Enter');
+}
+const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
+
+it.each([
+  ['Failed', 'Failed deliveries', 'A replay would apply nothing', 'Back to failed deliveries'],
+  ['Quarantine', 'Quarantine', 'A replay would accept nothing', 'Back to the quarantine'],
+])(
+  'on a phone a preview of %s that would apply nothing leads back, and offers no replay',
+  async (section, title, text, back) => {
+    await go('');
+    await press(page.getByRole('link', { name: section }));
+    await heading(title);
+    await press(page.getByRole('button', { name: 'Replay …' }));
+    await heading('Preview replay');
+    expect(await fits(page.getByText(text))).toBe(true);
+    expect(await page.locator('main').getByRole('button').count()).toBe(0);
+    await press(page.getByRole('link', { name: back }));
+    await heading(title);
+  },
+);
+
+it('on a phone a report is filtered, sorted and added up with the keyboard', async () => {
+  const [found] = await database.rows(`
+    select clinic_id as clinic, to_char(sum(paid_amount), 'FM9999990.00') as paid from reporting.receipts_daily
+    where day >= reporting.today() - 29 group by 1 order by count(*) desc limit 1`);
+  await go('/reports/receipts_daily');
+  await page.getByLabel('Clinic').fill(found!.clinic as string);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/clinic=/);
+  const head = page.getByRole('columnheader', { name: /^paid amount/ });
+  await press(head.getByRole('link'));
+  await page.waitForURL(/sort=paid_amount/);
+  const place = await head.evaluate((cell) => (cell as HTMLTableCellElement).cellIndex + 1);
+  const cells = (part: string) =>
+    page.locator(`section[aria-label="Receipts per day"] ${part} :nth-child(${place})`).allTextContents();
+  const amounts = (await cells('tbody')).map((text) => Number(text.replaceAll(',', '')));
+  expect(amounts.length).toBeGreaterThan(1);
+  expect(amounts).toEqual(amounts.toSorted((a, b) => a - b));
+  expect((await cells('tfoot')).map((text) => text.replaceAll(',', ''))).toEqual([found!.paid]);
+});
+
 it('the navigation has the numbers of failed deliveries and rejected bodies, and none where there are none', async () => {
   const countsIn = (html: string) =>
     Array.from(html.matchAll(/>(\w+)<span class="count"> ([\d,+]+)</g), ([, name, count]) => [name, count]);

@@ -516,7 +516,7 @@ describe('saved pages', () => {
   });
 });
 
-describe('downloads for spreadsheets', () => {
+describe('downloads', () => {
   const business_id = '123456789012345678';
   const formula = '=HYPERLINK("https://elsewhere.invalid")';
   beforeEach(async () => {
@@ -546,7 +546,7 @@ describe('downloads for spreadsheets', () => {
   const query = '?from=2026-03-01&to=2026-03-02';
   const fields = { from: '2026-03-01', to: '2026-03-02' };
 
-  it('keep digits of ids and phones, the time of the reports, and no formula: CSV', async () => {
+  it('for spreadsheets keep digits of ids and phones, the time of the reports, and no formula: CSV', async () => {
     const csv = await (await visitor.post('/reports/receipts/spreadsheet', fields)).arrayBuffer();
     const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(csv);
     expect(text.charCodeAt(0)).toBe(0xfeff);
@@ -568,7 +568,23 @@ describe('downloads for spreadsheets', () => {
     expect(head!.slice(0, 2)).toEqual(['business_id', 'business_alias']);
   });
 
-  it('keep digits of ids and phones, the time of the reports, and no formula: Excel', async () => {
+  it('for machines have the columns of the view first, then the aliases of each kind that has some', async () => {
+    const viewColumns = (
+      await database.rows(
+        `select attname as name from pg_attribute
+       where attrelid = 'reporting.receipts'::regclass and attnum > 0 order by attnum`,
+      )
+    ).map(({ name }) => name);
+    const download = async () => {
+      const [head, row] = parseCsv(await (await visitor.post('/reports/receipts/csv', fields)).text());
+      return { head, alias: row![viewColumns.length] };
+    };
+    expect(await download()).toEqual({ head: [...viewColumns, 'business_alias'], alias: `'=Anna Nagar` });
+    await database.rows('truncate aliases');
+    expect(await download()).toEqual({ head: viewColumns, alias: undefined });
+  });
+
+  it('for spreadsheets keep digits of ids and phones, the time of the reports, and no formula: Excel', async () => {
     const response = await visitor.post('/reports/receipts/xlsx', fields);
     expect(response.headers.get('content-disposition')).toContain('receipts_2026-03-01_2026-03-02.xlsx');
     const { rows, sheet } = await readXlsx(response);

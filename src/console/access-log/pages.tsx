@@ -3,6 +3,7 @@ import type { AccessEntry } from '../../privacy/audit.ts';
 import type { ParsedForm } from '../read-form.ts';
 import { Filters } from '../ui/filters.tsx';
 import type { FormField } from '../ui/forms.tsx';
+import { hrefTo } from '../ui/links.ts';
 import { PageLinks, Table } from '../ui/table.tsx';
 import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 
@@ -20,7 +21,7 @@ const fields: FormField[] = [
 
 export function AccessLogPage({ entered, faults, listed }: AccessLogProps) {
   const last = listed?.more && listed.rows.at(-1);
-  const older = last && `/console/access-log?${new URLSearchParams({ ...entered, before: `${last.entry}` })}`;
+  const older = last && hrefTo('/access-log', { ...entered, before: `${last.entry}` });
   return (
     <>
       <p>

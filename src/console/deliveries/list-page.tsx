@@ -1,11 +1,11 @@
 import type { Family } from '../../families/index.ts';
 import { deliveryStatuses } from '../../store/tables.ts';
 import { Filters } from '../ui/filters.tsx';
-import type { FormField } from '../ui/forms.tsx';
-import { thingHref } from '../ui/links.ts';
+import { type FormField, familyChoices } from '../ui/forms.tsx';
+import { hrefTo, thingHref, words } from '../ui/links.ts';
 import { PageLinks, Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
-import { formatTimes, Moment, Named, Status } from '../ui/values.tsx';
+import { formatTimes, IdLink, Moment, Named, Status } from '../ui/values.tsx';
 import type { ParsedFilter } from './form.ts';
 import type { DeliveryLine, Listed } from './list.ts';
 
@@ -20,8 +20,7 @@ interface ListProps {
 
 export function DeliveryList({ families, parsed: { entered, faults }, listed, live }: ListProps) {
   const fields: FormField[] = [
-    { name: 'family', label: 'Family', kind: 'choice', options: families.map(({ name }) => name) },
-    { name: 'event', label: 'Event', kind: 'choice', options: families.flatMap(({ events }) => events) },
+    ...familyChoices(families),
     { name: 'status', label: 'Status', kind: 'choice', options: deliveryStatuses },
     { name: 'business', label: 'Business', kind: 'business' },
     { name: 'receipt', label: 'Receipt id' },
@@ -42,10 +41,10 @@ export function DeliveryList({ families, parsed: { entered, faults }, listed, li
 }
 
 /** Leads to the thing that a delivery is about; where its family has no ids, each delivery is one. */
-function ThingLink({ id, family, business_id, record }: DeliveryLine) {
+function RecordLink({ id, family, business_id, record }: DeliveryLine) {
   return (
     <a class="cut" href={thingHref(family, business_id, record ?? id)} title={record ?? undefined}>
-      {record ?? family.replaceAll('_', ' ')}
+      {record ?? words(family)}
     </a>
   );
 }
@@ -72,8 +71,7 @@ function Lines({ listed, entered, live }: LinesProps) {
   const { rows, older, newer } = listed;
   const [first, last] = [rows[0], rows.at(-1)];
   const { order = 'arrival' } = entered;
-  const link = (changes: Record<string, string>) =>
-    `/console/deliveries?${new URLSearchParams({ ...entered, ...changes })}`;
+  const link = (changes: Record<string, string>) => hrefTo('/deliveries', { ...entered, ...changes });
   const href = (by: string) => link({ order: by === 'event' ? by : '' });
   return (
     <div data-live={live ? '' : undefined}>
@@ -87,14 +85,10 @@ function Lines({ listed, entered, live }: LinesProps) {
           {
             head: 'Received',
             sort: 'arrival',
-            cell: ({ id, received_at }) => (
-              <a href={`/console/deliveries/${id}`}>
-                <Moment at={received_at} />
-              </a>
-            ),
+            cell: ({ id, received_at }) => <IdLink to="deliveries" id={id} at={received_at} />,
           },
           { head: 'Event', cell: ({ event }) => event },
-          { head: 'Record', cell: (line) => <ThingLink {...line} /> },
+          { head: 'Record', cell: (line) => <RecordLink {...line} /> },
           { head: 'Business', cell: ({ business_id }) => <Named kind="business" id={business_id} /> },
           { head: 'Status', cell: ({ status }) => <Status status={status} /> },
           { head: 'Event time', sort: 'event', cell: (line) => <EventTime {...line} /> },

@@ -3,7 +3,7 @@ import { type Family, readKey } from '../../families/index.ts';
 import { type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
 import { idAt } from '../../uuid.ts';
 import { takePage } from '../paging.ts';
-import { businesses } from '../store.ts';
+import { allOf, businesses } from '../store.ts';
 import type { DeliveryFilter } from './form.ts';
 
 type Columns = 'id' | 'event' | 'family' | 'business_id' | 'event_time' | 'received_at' | 'status';
@@ -63,7 +63,7 @@ export function pageQuery(
     from ${sql.table(tables[status])} s
     join inbox i using (id)
     left join resends r using (id)
-    where ${sql.join([beyond(keys, before, after), ...conditions(families, filter, status)], sql` and `)}
+    where ${beyond(keys, before, after)} and ${conditions(families, filter, status)}
     order by ${order('s')} limit ${limit})`;
   const parts = filter.status ? [filter.status] : deliveryStatuses;
   return sql<DeliveryLine>`
@@ -115,17 +115,14 @@ export function recordOf(families: readonly Family[]): RawBuilder<unknown> {
   return sql`case i.family ${sql.join(ids, sql` `)} end`;
 }
 
-function conditions(
-  families: readonly Family[],
-  filter: DeliveryFilter,
-  status: DeliveryStatus,
-): RawBuilder<unknown>[] {
+function conditions(families: readonly Family[], filter: DeliveryFilter, status: DeliveryStatus) {
   const { id, receipt, event, business, error, from, until } = filter;
   const { receivedFrom: first, receivedUntil: end } = filter;
   const applied = status === 'applied';
   // Without its family, every row of inbox would be read for a rare event.
   const family = filter.family ?? families.find(({ events }) => event && events.includes(event))?.name;
-  return [
+  return allOf([
+    sql`true`,
     id && ids(sql`= ${id}::uuid`),
     family && sql`s.family = ${family}`,
     event && sql`i.event = ${event}`,
@@ -141,7 +138,7 @@ function conditions(
     business && first && sql`reporting.day(s.received_at) >= reporting.day(${first})`,
     business && end && sql`reporting.day(s.received_at) <= reporting.day(${end})`,
     receipt && ofReceipt(receipt, applied),
-  ].filter((condition) => typeof condition === 'object');
+  ]);
 }
 
 /** Of both tables: PostgreSQL does not conclude that a range of one is a range of the other. */

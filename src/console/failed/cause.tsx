@@ -1,8 +1,9 @@
 import type { Cause } from '../../store/refusals.ts';
+import { hrefTo } from '../ui/links.ts';
 
 /** The deliveries that failed with the same error. */
 export const sameCause = (event: string, error: string) =>
-  `/console/deliveries?${new URLSearchParams({ status: 'failed', event, error })}`;
+  hrefTo('/deliveries', { status: 'failed', event, error });
 
 /** Why a delivery failed, and what to do. */
 export function CauseText({ cause }: { cause: Cause }) {

@@ -2,7 +2,7 @@ import type { ReplayOutcome } from '../../apply/replay.ts';
 import type { Family } from '../../families/index.ts';
 import type { Cause } from '../../store/refusals.ts';
 import { useMayPost } from '../ui/context.ts';
-import { EntryForm, PostButton } from '../ui/forms.tsx';
+import { EntryForm, familyChoices, PostButton } from '../ui/forms.tsx';
 import { Outcome } from '../ui/outcome.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { formatCount, formatCountOf, IdLink, Moment } from '../ui/values.tsx';
@@ -51,13 +51,7 @@ export function FailedPage({ groups, families }: FailedProps) {
           title="Replay by filter"
           hint="Empty fields are ignored. The next page is a preview; nothing is changed before you confirm."
           fields={[
-            { name: 'family', label: 'Family', kind: 'choice', options: families.map(({ name }) => name) },
-            {
-              name: 'event',
-              label: 'Event',
-              kind: 'choice',
-              options: families.flatMap(({ events }) => events),
-            },
+            ...familyChoices(families),
             { name: 'businessId', label: 'Business', kind: 'business' },
             { name: 'since', label: 'Received from', kind: 'datetime-local' },
             { name: 'until', label: 'Received before', kind: 'datetime-local' },

@@ -6,6 +6,7 @@ import { RejectedTable } from '../rejections/pages.tsx';
 import type { Rejected } from '../rejections/queries.ts';
 import { Chart } from '../ui/chart.tsx';
 import { type Problems, VisitContext } from '../ui/context.ts';
+import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDay, formatDuration } from '../ui/time.ts';
 import { Ago, formatAmount, formatCount, Moment, Named } from '../ui/values.tsx';
@@ -157,7 +158,7 @@ function Silences({ result }: { result: CachedResult<Silent[]> }) {
         rows={result.value}
         columns={[
           { head: 'Business', cell: ({ business }) => <DeliveriesOf business={business} /> },
-          { head: 'Family', cell: ({ family }) => family.replaceAll('_', ' ') },
+          { head: 'Family', cell: ({ family }) => words(family) },
           { head: 'Last callback', cell: ({ last }) => <Moment at={last} /> },
           { head: 'Silent for', cell: ({ last }) => <Ago at={last} />, numeric: true },
           { head: 'Callbacks expected since', cell: ({ expected }) => formatCount(expected), numeric: true },
@@ -168,7 +169,7 @@ function Silences({ result }: { result: CachedResult<Silent[]> }) {
 }
 
 const DeliveriesOf = ({ business }: { business: string }) => (
-  <a href={`/console/deliveries?${new URLSearchParams({ business })}`}>
+  <a href={hrefTo('/deliveries', { business })}>
     <Named kind="business" id={business} />
   </a>
 );
@@ -184,7 +185,7 @@ function Hours({ arrivals }: { arrivals: readonly Arrivals[] }) {
   const hours = [...new Set(arrivals.map(({ hour }) => hour.getTime()))];
   const series = [...new Set(arrivals.flatMap(({ family }) => family ?? []))]
     .map((name) => ({
-      name: name.replaceAll('_', ' '),
+      name: words(name),
       rows: arrivals.filter(({ family }) => family === name),
     }))
     .toSorted((one, other) => sum(other.rows) - sum(one.rows));

@@ -2,28 +2,13 @@ import type { Family } from '../../families/index.ts';
 import type { Certificate } from '../../privacy/erase.ts';
 import { countRows, type PatientData } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
-import { AliasField, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
-import { thingHref } from '../ui/links.ts';
+import { EntryForm, PostButton } from '../ui/forms.tsx';
+import { Outcome } from '../ui/outcome.tsx';
 import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
-import { Facts, formatCount, IdLink, Moment, Named, Status } from '../ui/values.tsx';
+import { Facts, Figures, formatCount, IdLink, Moment, Named, Status, ThingLink } from '../ui/values.tsx';
 
 const valuesOf = ({ id, businessId }: Patient) => ({ patient: id, business: businessId });
-
-const nameOf = (table: string) => table.replaceAll('_', ' ');
-
-function Counts({ counts }: { counts: Record<string, number> }) {
-  return (
-    <Table
-      label="Rows by table"
-      rows={Object.entries(counts)}
-      columns={[
-        { head: 'Table', cell: ([table]) => nameOf(table) },
-        { head: 'Rows', cell: ([, count]) => formatCount(count), numeric: true },
-      ]}
-    />
-  );
-}
 
 /** A form for a patient's id, and the certificates of erasures. */
 export function PatientSearch({ certificates }: { certificates: readonly Certificate[] }) {
@@ -32,15 +17,14 @@ export function PatientSearch({ certificates }: { certificates: readonly Certifi
       <p>
         What is held about a patient: to show it, export it, or erase it. Each of these is in the access log.
       </p>
-      <PostForm action="/console/patients" class="card">
-        <div class="fields">
-          <Field label="Patient id" name="patient" required autocomplete="off" />
-          <AliasField kind="business" label="Business (empty: all)" name="business" />
-        </div>
-        <div class="actions">
-          <Submit>Show</Submit>
-        </div>
-      </PostForm>
+      <EntryForm
+        action="/console/patients"
+        fields={[
+          { name: 'patient', label: 'Patient id', required: true, autocomplete: 'off' },
+          { name: 'business', label: 'Business (empty: all)', kind: 'business' },
+        ]}
+        submit="Show"
+      />
       <h2>Erasures</h2>
       <Table
         label="Certificates of erasures, newest first"
@@ -61,7 +45,9 @@ export function PatientSearch({ certificates }: { certificates: readonly Certifi
 
 /** The newest version of each record that names the patient. */
 const thingsIn = (data: PatientData, families: readonly Family[]) =>
-  families.flatMap((family) => (data[family.table] ?? []).map(({ columns: row }) => ({ family, row })));
+  families.flatMap(({ name, table, identifiedBy = 'delivery_id' }) =>
+    (data[table] ?? []).map(({ columns: row }) => ({ family: name, id: row[identifiedBy]!, row })),
+  );
 
 interface PatientProps {
   patient: Patient;
@@ -104,7 +90,10 @@ export function PatientPage({ patient, data, families, held }: PatientProps) {
         rows={thingsIn(data, families)}
         empty="No records."
         columns={[
-          { head: 'Record', cell: (line) => <ThingLink {...line} /> },
+          {
+            head: 'Record',
+            cell: ({ row, ...thing }) => <ThingLink {...thing} business={row.business_id!} />,
+          },
           { head: 'Last event', cell: ({ row }) => row.last_event },
           { head: 'Business', cell: ({ row }) => <Named kind="business" id={row.business_id} /> },
           { head: 'Event time', cell: ({ row }) => <Moment at={new Date(row.event_time!)} /> },
@@ -126,17 +115,8 @@ export function PatientPage({ patient, data, families, held }: PatientProps) {
         ]}
       />
       <h2>Rows by table</h2>
-      <Counts counts={counts} />
+      <Figures figures={counts} />
     </>
-  );
-}
-
-function ThingLink({ family: { name, identifiedBy }, row }: ReturnType<typeof thingsIn>[number]) {
-  const id = identifiedBy && row[identifiedBy];
-  return (
-    <a href={thingHref(name, row.business_id!, id ?? row.delivery_id!)}>
-      {nameOf(name)} {id}
-    </a>
   );
 }
 
@@ -148,23 +128,18 @@ interface ConfirmProps {
 
 /** What an erasure would do. */
 export function ConfirmErasure({ patient, counts, keepMs }: ConfirmProps) {
+  const destroyed =
+    keepMs > 0
+      ? `What is withheld is destroyed ${formatDuration(keepMs)} after its receipt, or when a hold ends.`
+      : 'It is destroyed at once.';
   return (
-    <>
-      <p>
-        All of this is erased for good, and does not come back with a resend or a replay.{' '}
-        {keepMs > 0
-          ? `What is withheld is destroyed ${formatDuration(keepMs)} after its receipt, or when a hold ends.`
-          : 'It is destroyed at once.'}{' '}
-        Nothing was changed yet.
-      </p>
-      <Counts counts={counts} />
-      <div class="actions">
-        <PostButton action="/console/patients/erase" values={valuesOf(patient)}>
-          Erase
-        </PostButton>
-        <a href="/console/patients">Cancel</a>
-      </div>
-    </>
+    <Outcome
+      section="patients"
+      isPreview
+      intro={`All of this is erased for good, and does not come back with a resend or a replay. ${destroyed} Nothing was changed yet.`}
+      figures={counts}
+      next={{ action: '/console/patients/erase', values: valuesOf(patient), text: 'Erase' }}
+    />
   );
 }
 
@@ -172,7 +147,7 @@ export function ConfirmErasure({ patient, counts, keepMs }: ConfirmProps) {
 export function ErasureDone({ certificate }: { certificate: Certificate }) {
   const { id, erased_at, erased_by, counts, destroy_after } = certificate;
   return (
-    <>
+    <Outcome section="patients" figures={counts}>
       <Facts
         facts={{
           Certificate: <span class="id">{id}</span>,
@@ -181,10 +156,6 @@ export function ErasureDone({ certificate }: { certificate: Certificate }) {
           'Destroyed after': destroy_after ? <Moment at={destroy_after} /> : 'at once',
         }}
       />
-      <Counts counts={counts} />
-      <p>
-        <a href="/console/patients">Back to the patients</a>
-      </p>
-    </>
+    </Outcome>
   );
 }

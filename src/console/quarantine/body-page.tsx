@@ -1,6 +1,7 @@
 import type { Note } from '../../store/notes.ts';
 import { Notes } from '../notes/notes.tsx';
 import { EntryForm, PostButton, PostForm, Submit } from '../ui/forms.tsx';
+import { words } from '../ui/links.ts';
 import { Outcome } from '../ui/outcome.tsx';
 import {
   Facts,
@@ -48,9 +49,9 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
     <>
       <Facts
         facts={{
-          Reason: body.reason.replaceAll('_', ' '),
+          Reason: words(body.reason),
           Errors: <FaultList faults={body.errors} />,
-          'Expected family': body.family?.replaceAll('_', ' ') ?? 'unknown: its path is no longer registered',
+          'Expected family': words(body.family ?? 'unknown: its path is no longer registered'),
           Business: body.business ? <Named kind="business" id={body.business} /> : 'none given',
           'First received': <Moment at={body.received_at} />,
           'Last received': <Moment at={body.last_received_at} />,

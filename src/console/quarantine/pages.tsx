@@ -1,6 +1,7 @@
 import { quarantineReasons } from '../../store/tables.ts';
 import { useMayPost } from '../ui/context.ts';
 import { EntryForm, type FormField, PostButton } from '../ui/forms.tsx';
+import { hrefTo, words } from '../ui/links.ts';
 import { type Column, PageLinks, Table } from '../ui/table.tsx';
 import { formatCount, formatTimes, IdLink, Moment, Named, Nothing } from '../ui/values.tsx';
 import type { QuarantineGroup, QuarantineLine } from './queries.ts';
@@ -66,14 +67,12 @@ function Groups({ groups, mayAct }: { groups: readonly QuarantineGroup[]; mayAct
       rows={groups}
       empty="The quarantine is empty."
       columns={[
-        { head: 'Reason', cell: ({ reason }) => reason.replaceAll('_', ' ') },
+        { head: 'Reason', cell: ({ reason }) => words(reason) },
         { head: 'Errors', cell: ({ faults }) => <FaultList faults={faults} />, wide: true },
         {
           head: 'Bodies',
           cell: ({ reason, key, bodies }) => (
-            <a href={`/console/quarantine?${new URLSearchParams({ reason, faults: key })}`}>
-              {formatCount(bodies)}
-            </a>
+            <a href={hrefTo('/quarantine', { reason, faults: key })}>{formatCount(bodies)}</a>
           ),
           numeric: true,
         },
@@ -125,9 +124,9 @@ function Lines({ lines }: { lines: readonly QuarantineLine[] }) {
           head: 'Last received',
           cell: (line) => <IdLink to="quarantine" id={line.id} at={line.last_received_at} />,
         },
-        { head: 'Expected family', cell: ({ family }) => family?.replaceAll('_', ' ') ?? <Nothing /> },
+        { head: 'Expected family', cell: ({ family }) => (family ? words(family) : <Nothing />) },
         { head: 'Business', cell: ({ business }) => <Named kind="business" id={business} /> },
-        { head: 'Reason', cell: ({ reason }) => reason.replaceAll('_', ' ') },
+        { head: 'Reason', cell: ({ reason }) => words(reason) },
         { head: 'Received', cell: ({ count }) => formatTimes(count), numeric: true },
         { head: 'Bytes', cell: ({ bytes }) => formatCount(bytes), numeric: true },
         { head: 'Notes', cell: ({ notes }) => notes ?? <Nothing /> },

@@ -14,6 +14,7 @@ import type { Routes } from '../guard.ts';
 import { guid, localTime, readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { read } from '../store.ts';
+import { hrefTo, words } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
 import { type Attempt, BodyPage, Corrected } from './body-page.tsx';
 import { ConfirmDrop, ConfirmReplay, DropDone, ReplayDone } from './confirm-pages.tsx';
@@ -43,8 +44,7 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
     const since = localTime(timezone);
     const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid, since });
     const [groups, { rows, more }] = await Promise.all([read(db, quarantineGroups), listBodies(db, data)]);
-    const next = new URLSearchParams({ ...entered, before: rows.at(-1)?.id ?? '' });
-    const older = more && `/console/quarantine?${next}`;
+    const older = more && hrefTo('/quarantine', { ...entered, before: rows.at(-1)?.id });
     const isNarrowed = Boolean(data.reason ?? data.faults ?? data.since);
     const page = <QuarantinePage groups={groups} lines={rows} older={older} isNarrowed={isNarrowed} />;
     sendPage(res, { title: 'Quarantine', section }, page);
@@ -98,7 +98,7 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
   ) => {
     const fields = correctableFields(body.body, errors, families);
     const notes = await readNotes(db, body.id);
-    const title = `Rejected: ${body.reason.replaceAll('_', ' ')}`;
+    const title = `Rejected: ${words(body.reason)}`;
     send(res, title, <BodyPage {...{ body, notes, fields, ...shown }} />, shown.attempt ? 422 : 200);
   };
 

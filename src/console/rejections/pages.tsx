@@ -2,6 +2,7 @@ import { useContext } from 'preact/hooks';
 import { callbackStatuses } from '../../http-statuses.ts';
 import { VisitContext } from '../ui/context.ts';
 import { Filters } from '../ui/filters.tsx';
+import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { formatLocal } from '../ui/time.ts';
 import { formatCount, Moment } from '../ui/values.tsx';
@@ -57,7 +58,7 @@ function ByReason({ label, rows, since, empty }: RejectedProps & { label: string
               <>
                 <strong>{meaning}</strong> {action}{' '}
                 {quarantine && (
-                  <a href={`/console/quarantine?${new URLSearchParams({ reason: quarantine, since: from })}`}>
+                  <a href={hrefTo('/quarantine', { reason: quarantine, since: from })}>
                     Bodies in quarantine
                   </a>
                 )}
@@ -106,7 +107,7 @@ export function RejectionsPage({ rows, since, times, unit, families, entered, fa
         empty="No rejected requests."
         columns={[
           { head: unit === 'hour' ? 'Hour' : 'Minute', cell: ({ at }) => <Moment at={at} /> },
-          { head: 'Family', cell: ({ family }) => family.replaceAll('_', ' ') },
+          { head: 'Family', cell: ({ family }) => words(family) },
           { head: 'Status', cell: ({ status }) => status },
           { head: 'Reason', cell: ({ reason, status }) => reasonOf(reason, status)[0], wide: true },
           { head: 'Requests', cell: ({ requests }) => formatCount(requests), numeric: true },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { localTime, oneOf, readForm, text } from '../read-form.ts';
+import { hrefTo } from '../ui/links.ts';
 import { formatLocal, parseLocal } from '../ui/time.ts';
 import { ages, ranges } from './ranges.ts';
 import type { Report } from './reports.ts';
@@ -49,8 +50,6 @@ export function readReportForm(form: Record<string, unknown>, report: Report, ti
   return { filter: { ...others, from, to, at }, range, entered };
 }
 
-/** The address of a report. Undefined and empty fields are left out. */
-export function reportHref(view: string, fields: Readonly<Record<string, string | undefined>> = {}): string {
-  const given = Object.entries(fields).flatMap(([name, value]) => (value ? [[name, value]] : []));
-  return `/console/reports/${view}${given.length > 0 ? `?${new URLSearchParams(given)}` : ''}`;
-}
+/** The address of a report. */
+export const reportHref = (view: string, fields?: Parameters<typeof hrefTo>[1]) =>
+  hrefTo(`/reports/${view}`, fields);

@@ -17,15 +17,20 @@ interface Format {
 }
 
 const csv = { type: 'text/csv; charset=utf-8; header=present', ending: 'csv' };
-const namesOf = (columns: readonly TypedColumn[]) => columns.map(({ name }) => name);
-const aliasName = (id: string) => `${id.replace(/_id$/, '')}_alias`;
 
-/** The cells of a spreadsheet: an id of a business, a clinic or a doctor is followed by its alias. */
-const cellsOf = (columns: readonly TypedColumn[]): XlsxColumn[] =>
-  columns.flatMap((column) => {
-    const cell = { name: column.name, kind: cellKindOf(column) };
-    return aliasKindOf(column.name) ? [cell, { name: aliasName(column.name), kind: 'text' }] : [cell];
+/** The columns that ids of businesses, clinics and doctors have their aliases in. */
+const aliasesOf = (columns: readonly TypedColumn[]) =>
+  columns.flatMap(({ name: id }) => {
+    const kind = aliasKindOf(id);
+    return kind ? [{ id, kind, name: `${id.replace(/_id$/, '')}_alias` }] : [];
   });
+
+/** The cells of a spreadsheet: an id is followed by its alias. */
+const cellsOf = (columns: readonly TypedColumn[]): XlsxColumn[] =>
+  columns.flatMap((column) => [
+    { name: column.name, kind: cellKindOf(column) },
+    ...aliasesOf([column]).map(({ name }) => ({ name, kind: 'text' as const })),
+  ]);
 
 /** A stage that replaces the values of some columns, or adds columns. */
 const change = (values: [name: string, read: (row: ReportRow) => string | null | undefined][]) =>
@@ -36,12 +41,7 @@ const change = (values: [name: string, read: (row: ReportRow) => string | null |
   });
 
 const addAliases = (columns: readonly TypedColumn[], aliases: Aliases | undefined) =>
-  change(
-    columns.flatMap(({ name }) => {
-      const kind = aliasKindOf(name);
-      return kind ? [[aliasName(name), (row) => aliases?.[kind].get(row[name] ?? '')]] : [];
-    }),
-  );
+  change(aliasesOf(columns).map(({ id, kind, name }) => [name, (row) => aliases?.[kind].get(row[id] ?? '')]));
 
 /** Spreadsheets take a time with an offset for a text; the session writes it in the reports' time zone. */
 const dropOffsets = (cells: readonly XlsxColumn[]) =>
@@ -51,9 +51,19 @@ const dropOffsets = (cells: readonly XlsxColumn[]) =>
       .map(({ name }) => [name, (row) => row[name]?.replace(/(\.\d+)?[+-]\d\d(:\d\d)*$/, '')]),
   );
 
-/** What a report can be downloaded as. Machines read the CSV: its columns are those of the view. */
+/**
+ * What a report can be downloaded as. Machines read the CSV: its columns are those of the view, then the aliases of each
+ * kind that has some.
+ */
 const known = {
-  csv: { ...csv, label: 'CSV', write: (columns) => [csvWriter(namesOf(columns))] },
+  csv: {
+    ...csv,
+    label: 'CSV',
+    write: (columns, aliases) => {
+      const added = aliasesOf(columns).filter(({ kind }) => aliases?.[kind].size);
+      return [addAliases(columns, aliases), csvWriter([...columns, ...added].map(({ name }) => name))];
+    },
+  },
   spreadsheet: {
     ...csv,
     label: 'CSV for spreadsheets',

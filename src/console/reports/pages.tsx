@@ -5,6 +5,7 @@ import { FieldValue, formatAmountText, isNumeric } from '../ui/field-value.tsx';
 import { Filters } from '../ui/filters.tsx';
 import { type FormField, Hidden, PostButton, Submit } from '../ui/forms.tsx';
 import { LinkList } from '../ui/link-list.tsx';
+import { words } from '../ui/links.ts';
 import { SaveView } from '../ui/save-view.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
@@ -83,7 +84,7 @@ function ReportFilters({ report, columns, entered, filter, range }: ReportProps)
     [has.age, { name: 'age', label: 'Age in days', kind: 'choice', options: Object.keys(ages) }],
   ];
   const links = Object.keys(ranges).map((name) => ({
-    name: name === 'all' ? 'all days' : name.replaceAll('_', ' '),
+    name: name === 'all' ? 'all days' : words(name),
     href: reportHref(report.view, { ...entered, from: '', to: '', page: '', range: name }),
     current: name === range,
   }));
@@ -111,7 +112,7 @@ function ReportFilters({ report, columns, entered, filter, range }: ReportProps)
 
 /** How much is due since when. */
 function Ages({ report, entered, ages: found }: ReportProps & { ages: readonly AgeTotal[] }) {
-  const nameOf = (age: string) => `${age.replaceAll('_', ' ')} days`;
+  const nameOf = (age: string) => `${words(age)} days`;
   return (
     <>
       <Chart
@@ -154,7 +155,7 @@ function Rows({ report, shown, filter, entered, rows, totals, revealed }: Report
     const { name, comment } = column;
     const hasTotal = totals && Object.hasOwn(totals.sums, name);
     return {
-      head: name.replaceAll('_', ' '),
+      head: words(name),
       title: comment ?? undefined,
       numeric: isNumeric(column),
       cell: (row) => <FieldValue column={column} row={row} />,
@@ -176,26 +177,24 @@ function Rows({ report, shown, filter, entered, rows, totals, revealed }: Report
 
 /** Each page of personal data is shown by a form of its own, and logged. */
 function Pages({ report: { view }, entered, filter: { page = 1 }, more, revealed }: ReportProps) {
-  const names: [string, string] = [`Previous ${pageRows} rows`, `Next ${pageRows} rows`];
   const [newer, older] = [
     page > 1 && { ...entered, page: page === 2 ? undefined : `${page - 1}` },
     more && page < mostPages && { ...entered, page: `${page + 1}` },
   ];
   const action = `${reportHref(view)}/personal`;
+  const link = (values: typeof newer, name: string) =>
+    values &&
+    (revealed ? (
+      <PostButton {...{ action, values, kind: 'second' }}>{name}</PostButton>
+    ) : (
+      <a href={reportHref(view, values)}>{name}</a>
+    ));
   return (
     <>
-      {revealed ? (
-        <div class="actions">
-          {newer && <PostButton {...{ action, values: newer, kind: 'second' }}>{names[0]}</PostButton>}
-          {older && <PostButton {...{ action, values: older, kind: 'second' }}>{names[1]}</PostButton>}
-        </div>
-      ) : (
-        <PageLinks
-          newer={newer && reportHref(view, newer)}
-          older={older && reportHref(view, older)}
-          names={names}
-        />
-      )}
+      <PageLinks
+        newer={link(newer, `← Previous ${pageRows} rows`)}
+        older={link(older, `Next ${pageRows} rows →`)}
+      />
       {more && page === mostPages && <p class="note">Pages end here; a download contains all rows.</p>}
     </>
   );

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Tables } from '../../store/tables.ts';
-import { businesses } from '../store.ts';
+import { allOf, businesses } from '../store.ts';
 import { isSummable } from '../ui/field-value.tsx';
 import { filtersOf, type ReportColumn } from './columns.ts';
 import { pageRows, type ReportFilter } from './form.ts';
@@ -18,16 +18,17 @@ export function fromView(report: Report, columns: readonly ReportColumn[], filte
     const [column, value] = [filters[name], filter[name]];
     return column && value && sql`${sql.ref(column)} = ${value}`;
   });
-  const conditions = [
+  const conditions = allOf([
+    sql`true`,
     ...given,
     filters.day && from && sql`day >= ${from}::date`,
     filters.day && to && sql`day <= ${to}::date`,
     filters.age && age && isOfAge(age),
     report.leadsWithBusiness && !filter.business && sql`business_id = any(array${businesses})`,
-  ].filter((condition) => typeof condition === 'object');
+  ]);
   const view = sql.table(`reporting.${report.view}`);
   return sql`from ${report.rowsOf ? sql`${view}(${at}::timestamptz)` : view}
-    where ${sql.join([sql`true`, ...conditions], sql` and `)}`;
+    where ${conditions}`;
 }
 
 /** By the day, because that has an index. */

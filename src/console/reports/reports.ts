@@ -1,4 +1,5 @@
 import type { AliasKind } from '../../store/aliases.ts';
+import { titled } from '../ui/links.ts';
 import type { RangeName } from './ranges.ts';
 
 /** A chart of a report: a series for each SQL expression, over groups of rows. Amounts per day are lines. */
@@ -40,8 +41,7 @@ export interface Report {
 }
 
 /** The view's name in words: Receipts per day. */
-export const titleOf = ({ view, title = view.replace(/_daily$/, '_per_day').replaceAll('_', ' ') }: Report) =>
-  title[0]!.toUpperCase() + title.slice(1);
+export const titleOf = ({ view, title = view.replace(/_daily$/, '_per_day') }: Report) => titled(title);
 
 export const chartTitleOf = (report: Report, { title, by }: ReportChart) =>
   title ?? `${titleOf(report)} ${by ? `by ${by}` : 'per day'}`;

@@ -7,11 +7,12 @@ import { readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
+import { withQuery } from '../ui/links.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { readChart } from './chart.ts';
 import { filtersOf, readColumns, readComments } from './columns.ts';
 import { sendDownload } from './download.ts';
-import { pageRows, readReportForm, reportHref } from './form.ts';
+import { pageRows, readReportForm } from './form.ts';
 import { type FormatName, formatNames } from './formats.ts';
 import { ReportList } from './list-page.tsx';
 import { ReportPage, type Sums } from './pages.tsx';
@@ -29,7 +30,7 @@ const findReport = (view: unknown): Report => {
 
 /** Lists whose pages can be saved, and the fields of their addresses that are: none that may name a patient. */
 const lists: Readonly<Record<string, readonly string[]>> = {
-  '/console/deliveries': [
+  '/deliveries': [
     ...['family', 'event', 'status', 'business', 'receipt'],
     ...['from', 'until', 'receivedFrom', 'receivedUntil'],
   ],
@@ -108,20 +109,18 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
     routes.post(`/reports/:view/${format}`, (req, res) => download(req, res, format, true));
   }
 
-  /** The address of a page that can be saved, without fields that it does not know. */
+  /** The address of a page that can be saved, below /console and without fields that it does not know. */
   const savable = async (given: string): Promise<string> => {
     const base = 'http://own.invalid';
     if (!URL.canParse(given, base)) throw new BadInput('This page cannot be saved.');
     const { pathname, searchParams } = new URL(given, base);
     const form = Object.fromEntries(searchParams);
-    const known = lists[pathname];
-    if (known) {
-      const kept = known.flatMap((name) => (form[name] ? [[name, form[name]]] : []));
-      return `${pathname.replace('/console', '')}?${new URLSearchParams(kept)}`;
-    }
-    const report = findReport(/^\/console\/reports\/(\w+)$/.exec(pathname)?.[1]);
+    const path = pathname.replace(/^\/console/, '');
+    const known = lists[path];
+    if (known) return withQuery(path, Object.fromEntries(known.map((name) => [name, form[name]])));
+    const report = findReport(/^\/reports\/(\w+)$/.exec(path)?.[1]);
     const { page, ...entered } = (await parse(report, form, false)).entered;
-    return reportHref(report.view, entered).replace('/console', '');
+    return withQuery(path, entered);
   };
 
   routes.post('/saved-views', async (req, res) => {

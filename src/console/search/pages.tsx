@@ -1,5 +1,5 @@
 import { PostButton } from '../ui/forms.tsx';
-import { thingHref } from '../ui/links.ts';
+import { thingHref, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { Moment, Named, Nothing } from '../ui/values.tsx';
 import { type Hit, shownHits } from './queries.ts';
@@ -64,7 +64,7 @@ function Found(hit: Hit) {
   }
   return (
     <a href={href}>
-      {kind.replaceAll('_', ' ')} {id}
+      {words(kind)} {id}
     </a>
   );
 }

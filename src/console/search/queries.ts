@@ -5,6 +5,7 @@ import type { Tables } from '../../store/tables.ts';
 import { uuid } from '../../uuid.ts';
 import { businesses } from '../store.ts';
 import { hasId } from '../things/queries.ts';
+import { words } from '../ui/links.ts';
 
 /** What is searched by personal data is an entry of the access log. */
 export const personalLookups = ['phone', 'name', 'patient'] as const;
@@ -82,7 +83,7 @@ function byId(family: Family, text: string): Lookup | false {
   const condition = identifiedBy && hasId(family, text);
   if (!condition) return false;
   return {
-    by: `${name.replaceAll('_', ' ')} id`,
+    by: `${words(name)} id`,
     query: sql`
       select ${name}::text as kind, business_id, ${sql.ref(identifiedBy)}::text as id, last_event as event, event_time as at, null as patient
       from ${sql.table(table)}

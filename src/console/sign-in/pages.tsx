@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { Field, Submit } from '../ui/forms.tsx';
+import { hrefTo } from '../ui/links.ts';
 import { sendBarePage } from '../ui/page.tsx';
 import type { SignInDependencies } from './dependencies.ts';
 import { ownPath } from './own-path.ts';
@@ -18,7 +19,7 @@ export function sendSignIn(
       {provider && (
         // A link, since the policy for forms forbids redirects to another site.
         <p class="actions">
-          <a class="button" href={`/console/sign-in/start?${new URLSearchParams({ next })}`}>
+          <a class="button" href={hrefTo('/sign-in/start', { next })}>
             Sign in with your account
           </a>
         </p>

@@ -2,10 +2,10 @@ import { patientsIn } from '../../privacy/find-deliveries.ts';
 import { redactRow } from '../redact.ts';
 import { FieldValue, type TypedColumn } from '../ui/field-value.tsx';
 import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
-import { thingHref } from '../ui/links.ts';
+import { hrefTo, thingHref, words } from '../ui/links.ts';
 import { type Column, Table } from '../ui/table.tsx';
 import { parseMoment } from '../ui/time.ts';
-import { Facts, IdLink, Moment, Named, Nothing, PersonalNote } from '../ui/values.tsx';
+import { Facts, IdLink, Moment, Named, Nothing, PersonalNote, ThingLink } from '../ui/values.tsx';
 import {
   changedColumns,
   type Newest,
@@ -16,8 +16,7 @@ import {
 } from './queries.ts';
 
 /** The name of a family or a field, in words. */
-export const nameOf = (name: string) =>
-  name === 'extra' ? 'undocumented fields' : name.replaceAll('_', ' ');
+export const nameOf = (name: string) => (name === 'extra' ? 'undocumented fields' : words(name));
 
 interface ThingProps {
   thingKey: ThingKey;
@@ -83,8 +82,7 @@ const At = ({ version: { row } }: { version: Version }) => <Moment at={parseMome
 
 export function ReceiptDeliveries({ family, business, id }: ThingKey) {
   if (family.name !== 'receipt') return null;
-  const query = new URLSearchParams({ business, receipt: id });
-  return <a href={`/console/deliveries?${query}`}>All deliveries of this receipt</a>;
+  return <a href={hrefTo('/deliveries', { business, receipt: id })}>All deliveries of this receipt</a>;
 }
 
 type Shown = Pick<ThingProps, 'thingKey' | 'revealed'>;
@@ -125,9 +123,7 @@ function Related({ thingKey, thing: { related } }: ThingProps) {
       <ul>
         {related.map(({ family, id }) => (
           <li key={family + id}>
-            <a href={thingHref(family, thingKey.business, id)}>
-              {nameOf(family)} {id}
-            </a>
+            <ThingLink family={family} business={thingKey.business} id={id} />
           </li>
         ))}
       </ul>
@@ -171,11 +167,8 @@ function Versions(props: ThingProps) {
         { head: 'Version', cell: ({ number }) => number },
         {
           head: 'Received',
-          cell: ({ version: { row, received } }) => (
-            <a href={`/console/deliveries/${row.delivery_id}`}>
-              {received ? <Moment at={received} /> : 'deleted delivery'}
-            </a>
-          ),
+          cell: ({ version: { row, received } }) =>
+            received ? <IdLink to="deliveries" id={row.delivery_id!} at={received} /> : 'deleted delivery',
         },
         { head: 'Event', cell: ({ version }) => version.row.last_event },
         { head: 'Event time', cell: ({ version }) => <At version={version} /> },

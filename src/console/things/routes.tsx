@@ -5,6 +5,7 @@ import { NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
 import { guid, readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
+import { titled } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
 import { nameOf, ThingPage } from './pages.tsx';
 import { readThing } from './queries.ts';
@@ -26,7 +27,7 @@ export function addThings(routes: Routes, { families, db, record }: RouteDepende
       const filter = { family: family.name, business, id };
       await record({ actor: actorOf(res), action: 'reveal', patients, filter, rows: versions.length });
     }
-    const title = name[0]!.toUpperCase() + name.slice(1) + (family.identifiedBy ? ` ${id}` : '');
+    const title = titled(name) + (family.identifiedBy ? ` ${id}` : '');
     const page = { title, section: 'deliveries', back: true } as const;
     sendPage(res, page, <ThingPage {...{ thingKey: key, thing, revealed, from, to }} />);
   };

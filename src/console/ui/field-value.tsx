@@ -1,6 +1,6 @@
 import type { AliasKind } from '../../store/aliases.ts';
 import type { XlsxColumn } from '../../xlsx.ts';
-import { thingOf } from './links.ts';
+import { thingOf, words } from './links.ts';
 import { formatDay, formatDuration, formatInterval, parseMoment } from './time.ts';
 import { formatCount, IdLink, Moment, Named, Nothing } from './values.tsx';
 
@@ -71,7 +71,7 @@ export function FieldValue({ column, row }: { column: TypedColumn; row: Row }) {
   if (/^https?:\/\/\S+$/.test(value)) {
     return (
       <a href={value} rel="noreferrer" target="_blank">
-        {name.replaceAll('_', ' ')}
+        {words(name)}
       </a>
     );
   }

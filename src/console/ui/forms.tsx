@@ -1,7 +1,9 @@
 import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useContext } from 'preact/hooks';
+import type { Family } from '../../families/index.ts';
 import type { AliasKind } from '../../store/aliases.ts';
 import { useMayPost, VisitContext } from './context.ts';
+import { words } from './links.ts';
 
 interface PostFormProps {
   action: string;
@@ -110,7 +112,7 @@ export function Choice({ label, name, value = '', options, any = 'any' }: Choice
         {any && <option value="">{any}</option>}
         {options.map((option) => (
           <option key={option} value={option} selected={option === value}>
-            {option.replaceAll('_', ' ')}
+            {words(option)}
           </option>
         ))}
       </select>
@@ -132,6 +134,11 @@ export type FormField = { name: string; label: string; required?: boolean; autoc
   | { kind?: 'text' | 'date' | 'datetime-local' | AliasKind }
   | { kind: 'choice'; options: readonly string[]; any?: string | false }
 );
+
+export const familyChoices = (families: readonly Family[]): FormField[] => [
+  { name: 'family', label: 'Family', kind: 'choice', options: families.map(({ name }) => name) },
+  { name: 'event', label: 'Event', kind: 'choice', options: families.flatMap(({ events }) => events) },
+];
 
 interface FieldsProps {
   fields: readonly FormField[];

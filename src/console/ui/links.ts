@@ -1,6 +1,23 @@
+/** A name of the database in words. */
+export const words = (name: string): string => name.replaceAll('_', ' ');
+
+/** The same, at the beginning of a line. */
+export const titled = (name: string): string => name[0]!.toUpperCase() + words(name).slice(1);
+
+type Query = Readonly<Record<string, string | undefined>>;
+
+/** A path with a query. Undefined and empty fields are left out. */
+export function withQuery(path: string, fields: Query = {}): string {
+  const given = Object.entries(fields).flatMap(([name, value]) => (value ? [[name, value]] : []));
+  return given.length > 0 ? `${path}?${new URLSearchParams(given)}` : path;
+}
+
+/** The address of a page of the console. */
+export const hrefTo = (path: string, fields?: Query) => withQuery(`/console${path}`, fields);
+
 /** The page of a receipt, a consent form, and so on; `id`: of the delivery where the family has no key. */
 export const thingHref = (family: string, business: string, id: string) =>
-  `/console/things/${family}?${new URLSearchParams({ business, id })}`;
+  hrefTo(`/things/${family}`, { business, id });
 
 /** Columns of tables and views that hold the id of a thing, and the family of that. */
 const thingColumns: Record<string, string> = {

@@ -1,24 +1,24 @@
 import type { ComponentChildren } from 'preact';
 import type { MessageGroup } from '../../message-groups.ts';
 import { PostButton } from './forms.tsx';
+import { titled } from './links.ts';
 import { Table } from './table.tsx';
-import { Facts, formatCount, formatCountOf, IdLink } from './values.tsx';
+import { Figures, formatCount, formatCountOf, IdLink } from './values.tsx';
 
 const sections = {
   failed: {
     back: 'Back to failed deliveries',
     rows: ['delivery', 'deliveries'],
-    head: 'Deliveries',
     messages: 'Errors of those that fail again',
     link: 'deliveries',
   },
   quarantine: {
     back: 'Back to the quarantine',
     rows: ['body', 'bodies'],
-    head: 'Bodies',
     messages: 'Why some are still rejected',
     link: 'quarantine',
   },
+  patients: { back: 'Back to the patients', rows: ['patient', 'patients'], messages: '', link: 'deliveries' },
 } as const;
 
 /** What a replay covers. */
@@ -37,7 +37,7 @@ interface OutcomeProps {
   /** Of those that fail. */
   messages?: readonly MessageGroup[];
   /** The button to go on, where there is one. */
-  next?: { action: string; values: Record<string, string>; kind?: string; text: string } | false;
+  next?: { action: string; values: Record<string, string | undefined>; kind?: string; text: string } | false;
   /** Whether leaving the page cancels something. */
   isPreview?: boolean;
   children?: ComponentChildren;
@@ -46,8 +46,7 @@ interface OutcomeProps {
 /** What an action on many rows did, or would do, and how to go on. */
 export function Outcome(props: OutcomeProps) {
   const { section, covers, intro, figures, messages = [], next, isPreview, children } = props;
-  const { back, rows, head, messages: label, link } = sections[section];
-  const facts = Object.entries(figures ?? {}).map(([name, count]) => [name, formatCount(count)]);
+  const { back, rows, messages: label, link } = sections[section];
   return (
     <>
       {(covers || intro) && (
@@ -56,13 +55,13 @@ export function Outcome(props: OutcomeProps) {
           {intro}
         </p>
       )}
-      {figures && <Facts facts={Object.fromEntries(facts)} />}
+      {figures && <Figures figures={figures} />}
       <Table
         label={label}
         rows={messages}
         columns={[
           { head: 'Error', cell: ({ message }) => message, wide: true },
-          { head, cell: ({ count }) => formatCount(count), numeric: true },
+          { head: titled(rows[1]), cell: ({ count }) => formatCount(count), numeric: true },
           { head: 'Example', cell: ({ example }) => <IdLink to={link} id={example} /> },
         ]}
       />

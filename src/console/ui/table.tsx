@@ -113,20 +113,20 @@ function Cell<Row>({ column, row, cards }: CellProps<Row>) {
 }
 
 interface PageLinksProps {
-  /** The addresses of the next pages, where there are any. */
-  newer?: string | false | undefined;
-  older: string | false | undefined;
-  /** Their names, unless they are newer and older rows. */
-  names?: [newer: string, older: string];
+  /** Addresses of the next pages, or links to them, where there are any. */
+  newer?: ComponentChildren;
+  older: ComponentChildren;
 }
 
 /** Links to the pages of newer and of older rows. */
-export function PageLinks({ newer, older, names = ['Newer', 'Older'] }: PageLinksProps) {
+export function PageLinks({ newer, older }: PageLinksProps) {
   if (!newer && !older) return null;
+  const link = (to: ComponentChildren, name: string) =>
+    typeof to === 'string' ? <a href={to}>{name}</a> : to;
   return (
     <nav class="pages" aria-label="Pages">
-      <span>{newer && <a href={newer}>← {names[0]}</a>}</span>
-      <span>{older && <a href={older}>{names[1]} →</a>}</span>
+      <span>{link(newer, '← Newer')}</span>
+      <span>{link(older, 'Older →')}</span>
     </nav>
   );
 }

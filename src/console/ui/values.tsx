@@ -2,6 +2,7 @@ import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { AliasKind } from '../../store/aliases.ts';
 import { useMayPost, VisitContext } from './context.ts';
+import { thingHref, titled, words } from './links.ts';
 import { formatDuration, formatMoment } from './time.ts';
 
 /** A moment in the time zone of the reports. */
@@ -58,6 +59,12 @@ export function Facts({ facts }: { facts: Record<string, ComponentChildren> }) {
   );
 }
 
+/** A list of names and counts. */
+export function Figures({ figures }: { figures: Record<string, number> }) {
+  const facts = Object.entries(figures).map(([name, count]) => [titled(name), formatCount(count)]);
+  return <Facts facts={Object.fromEntries(facts)} />;
+}
+
 interface PersonalNoteProps {
   revealed: boolean;
   /** The page that shows personal data, and the one that does not. */
@@ -96,6 +103,15 @@ export function IdLink({ to, id, at }: { to: 'deliveries' | 'quarantine'; id: st
   return (
     <a class={at ? undefined : 'id'} href={`/console/${to}/${id}`}>
       {at ? <Moment at={at} /> : id}
+    </a>
+  );
+}
+
+/** A link to the page of a receipt, a consent form, and so on. */
+export function ThingLink({ family, business, id }: { family: string; business: string; id: string }) {
+  return (
+    <a href={thingHref(family, business, id)}>
+      {words(family)} {id}
     </a>
   );
 }
