@@ -104,7 +104,6 @@ export class Quarantine {
     const { families } = this.options;
     const subjects = rejected.map(({ body, family }) => subjectOfBody(body, families, family));
     await this.options.pool.query({
-      name: 'quarantine',
       text: statement,
       values: [
         rejected.map(quarantineId),

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { reports } from '../../src/console/reports/reports.ts';
 import type { Service } from '../../src/service.ts';
+import { withClient } from '../../src/store/pool.ts';
+import { tourConsole } from '../console/tour.ts';
 import { adminToken, signInTo, type Visitor } from '../console/visitor.ts';
 import { consentFormCallback, paths, receiptCallback } from '../support/callbacks.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
@@ -103,6 +105,11 @@ describe.each(['redis', 'postgresql'])(
       const [{ id: body } = {}] = await database.rows('select id from public.quarantine limit 1');
       expect((await visitor.get(`/quarantine/${body}`)).status).toBe(200);
     });
+
+    it('does everything that the console can do', () =>
+      tourConsole(service.url, (query) =>
+        withClient(url, async (client) => (await client.query(query)).rows),
+      ));
 
     it('is ready, and serves its metrics', async () => {
       expect((await fetch(`${service.url}/readyz`)).status).toBe(200);

@@ -6,7 +6,8 @@ import { prepareTables } from '../../src/prepare-database.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { withClient } from '../../src/store/pool.ts';
-import { adminToken, signInTo } from '../console/visitor.ts';
+import { tourConsole } from '../console/tour.ts';
+import { adminToken } from '../console/visitor.ts';
 import { paths, receiptCallback, samples } from '../support/callbacks.ts';
 import { spawnReceiver } from '../support/process.ts';
 import { openRedis, type TestRedis } from '../support/redis.ts';
@@ -51,7 +52,7 @@ describe.each([
     ...(backend === 'redis' ? { REDIS_URL: redis.url } : {}),
   });
   const asOwner = async (query: string) =>
-    withClient(owner(), async (client) => (await client.query(query)).rows);
+    withClient(owner(), async (client) => (await client.query(query)).rows, { search_path: schema });
   const asService = async (query: string) =>
     withClient(app(), async (client) => (await client.query(query)).rows);
 
@@ -90,10 +91,7 @@ describe.each([
       const changed = receiptCallback({ event_time: Date.now() + 1000 });
       expect((await post(service.url + paths.receipt, changed)).status).toBe(200);
       await until(async () => (await count('applied')) > callbacks.length && (await count('received')) === 0);
-      const visitor = await signInTo(service.url);
-      for (const page of ['/', '/deliveries', '/reports/receipts', '/quarantine', '/patients']) {
-        expect([page, (await visitor.get(page)).status]).toEqual([page, 200]);
-      }
+      await tourConsole(service.url, asOwner);
     } finally {
       await service.stop();
     }

@@ -1,0 +1,82 @@
+import { reports } from '../../src/console/reports/reports.ts';
+import { receiptCallback } from '../support/callbacks.ts';
+import { signInTo } from './visitor.ts';
+
+/**
+ * Opens every kind of page of a console, and does everything that it can do: for databases, roles and poolers other than
+ * those of the console's own tests. It needs an applied receipt and a rejected body.
+ *
+ * @param rows queries the tables
+ */
+export async function tourConsole(
+  url: string,
+  rows: (query: string) => Promise<Record<string, unknown>[]>,
+): Promise<void> {
+  const visitor = await signInTo(url);
+  const [receipt] = await rows(
+    `select business_id, receipt_id::text as id, delivery_id, patient_oid as patient, mobile from receipts
+     where patient_oid <> '' limit 1`,
+  );
+  const { business_id: business, id, delivery_id: delivery, patient } = receipt as Record<string, string>;
+  const [{ id: body } = {}] = await rows('select id from quarantine where replayed_at is null limit 1');
+  const thing = { business: business!, id: id! };
+  const query = new URLSearchParams(thing);
+  const gets = [
+    ...['/', '/deliveries', `/deliveries?business=${business}&receipt=${id}`, '/deliveries?order=event'],
+    ...[
+      `/deliveries/${delivery}`,
+      `/things/receipt?${query}`,
+      `/quarantine/${body}`,
+      '/failed',
+      '/quarantine',
+    ],
+    ...[`/search?q=${id}`, '/search?q=nobody', `/search?q=${encodeURIComponent(String(receipt!.mobile))}`],
+    ...['/rejections', '/reports', '/queue', '/queue/waiting', '/patients', '/aliases', '/access-log'],
+    ...reports.flatMap(({ view }) => ['', '/csv', '/xlsx'].map((format) => `/reports/${view}${format}`)),
+  ];
+  for (const path of gets) {
+    const response = await visitor.get(path);
+    const text = await response.text();
+    expect([path, response.status]).toEqual([path, path.startsWith('/search') ? expect.any(Number) : 200]);
+    expect(response.status).toBeLessThan(400);
+    // The rest of a page that was begun.
+    for (const fault of ['Query timeout', 'Internal error'])
+      expect([path, text.includes(fault)]).toEqual([path, false]);
+  }
+
+  const corrected = JSON.stringify(receiptCallback({ data: { receipt_id: 77_001, patient_oid: 'p-tour' } }));
+  const posts: [path: string, fields?: Record<string, string>][] = [
+    [`/deliveries/${delivery}/personal`],
+    ['/things/receipt/personal', thing],
+    ['/reports/receipts/personal'],
+    ['/reports/receipts/csv'],
+    ['/aliases', { kind: 'business', id: business!, alias: 'Lake Road' }],
+    ['/notes', { section: 'deliveries', subject: delivery!, text: 'Told the service' }],
+    ['/notes', { section: 'quarantine', subject: String(body), seen: 'yes' }],
+    ['/saved-views', { name: 'Mine', address: '/console/reports/receipts?range=yesterday' }],
+    ['/saved-views/delete', { name: 'Mine' }],
+    [`/quarantine/${body}/personal`],
+    ['/quarantine/preview', { id: String(body), action: 'replay' }],
+    ['/quarantine/preview', { id: String(body), action: 'drop' }],
+    [`/quarantine/${body}/body`, { body: corrected }],
+    ['/replay/preview', { status: 'applied', id: delivery! }],
+    ['/replay', { status: 'applied', id: delivery! }],
+    ['/test-callback'],
+    ['/patients', { patient: patient! }],
+    ['/patients/export', { patient: patient! }],
+    ['/patients/hold', { patient: patient! }],
+    ['/patients/release', { patient: patient! }],
+    ['/patients/erase/preview', { patient: patient! }],
+    ['/patients/erase', { patient: 'p-tour' }],
+    ['/quarantine/drop', { id: String(body) }],
+  ];
+  for (const [path, fields] of posts) {
+    const response = await visitor.post(path, fields);
+    const redirects = path === '/aliases' || path === '/notes' || path.startsWith('/saved-views');
+    expect([path, response.status]).toEqual([path, redirects ? 303 : 200]);
+  }
+  expect(await rows('select alias, updated_by from aliases')).toEqual([
+    { alias: 'Lake Road', updated_by: 'admin-token' },
+  ]);
+  expect(await rows(`select from receipts where receipt_id = 77001`)).toEqual([]);
+}
