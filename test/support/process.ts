@@ -77,8 +77,10 @@ export async function spawnService(
   });
   // Otherwise a test sees only that a connection is refused.
   service.child.once('exit', (code, signal) => {
-    if (code || signal === 'SIGABRT' || signal === 'SIGSEGV')
-      console.error(`A receiver ended by itself (${code ?? signal}):\n${service.output().slice(-5_000)}`);
+    if (!code && signal !== 'SIGABRT' && signal !== 'SIGSEGV') return;
+    process.stderr.write(
+      `A receiver ended by itself (${code ?? signal}):\n${service.output().slice(-5_000)}\n`,
+    );
   });
   service.url = (JSON.parse(ready) as { url?: string }).url ?? '';
   return service;
