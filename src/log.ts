@@ -59,20 +59,26 @@ export function throttled(
 }
 
 /**
- * The loggable part of an error: type, code, place and message. Quoted parts of a database's message are redacted,
- * because PostgreSQL quotes values.
+ * The loggable part of an error and of its causes: type, code, place and message. Quoted parts of a database's message are
+ * redacted, because PostgreSQL quotes values; the message of a SyntaxError is left out, because JSON.parse quotes its input.
  */
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error };
-  const { code, constraint, table, column, routine } = error as Error & Record<string, unknown>;
+  const { code, constraint, table, column, routine, cause } = error as Error & Record<string, unknown>;
+  const isSyntaxError = error.name === 'SyntaxError';
   const fromDatabase = typeof routine === 'string' || typeof constraint === 'string';
   return {
     type: error.name,
-    message: fromDatabase ? error.message.replace(/"[^"]*"/g, '"…"') : error.message,
+    message: fromDatabase
+      ? error.message.replace(/"[^"]*"/g, '"…"')
+      : isSyntaxError
+        ? undefined
+        : error.message,
     code,
     constraint,
     table,
     column,
     stack: error.stack?.split('\n').slice(1, 6).join('\n'),
+    cause: cause === undefined ? undefined : describeError(cause),
   };
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createLog } from '../src/log.ts';
 
 const program = `
   const { createLog, endLog } = await import(process.argv[1]);
@@ -42,4 +43,31 @@ it('the last lines of a log are written before the process ends', async () => {
   child.kill('SIGTERM');
   await once(child, 'close');
   expect(text.match(/ready|stopping|stopped/g)).toEqual(['ready', 'stopping', 'stopped']);
+});
+
+it('an error is logged with its causes, and without what a JSON parser or PostgreSQL quotes of the data', () => {
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line) => void lines.push(line) });
+  const parse = () => {
+    try {
+      return JSON.parse('{"name":Asha}');
+    } catch (error) {
+      return error;
+    }
+  };
+  const refused = Object.assign(new Error('invalid input syntax: "Asha"'), { code: '22P02', routine: 'f' });
+  const cause = new Error('No store is available', { cause: refused });
+  for (const err of [new Error('It failed', { cause }), new Error('Not JSON', { cause: parse() })]) {
+    log.error({ err }, 'failed');
+  }
+  expect(lines.join()).not.toContain('Asha');
+  const [first, second] = lines.map((line) => JSON.parse(line).err);
+  expect(first).toMatchObject({
+    message: 'It failed',
+    cause: {
+      message: 'No store is available',
+      cause: { code: '22P02', message: 'invalid input syntax: "…"' },
+    },
+  });
+  expect(second).toMatchObject({ message: 'Not JSON', cause: { type: 'SyntaxError' } });
 });

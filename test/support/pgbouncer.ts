@@ -12,6 +12,8 @@ import { until } from './until.ts';
 export interface PgBouncer {
   /** The address of a database through it, with the name and password of `url`. */
   through: (url: string) => string;
+  /** Kills it and starts it again. */
+  restart: () => Promise<void>;
   stop: () => Promise<void>;
 }
 
@@ -47,21 +49,30 @@ export async function startPgBouncer(url: string, settings: string[] = []): Prom
   await chmod(folder, 0o755);
   // It does not run as root.
   const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
-  const bouncer: ChildProcess = spawn(findProgram('pgbouncer'), [...user, configuration], {
-    stdio: 'ignore',
-  });
-  const exited = once(bouncer, 'exit');
+  let bouncer: ChildProcess;
+  const end = async (signal: NodeJS.Signals) => {
+    const exited = once(bouncer, 'exit');
+    bouncer.kill(signal);
+    await exited;
+  };
   const through = (of: string) =>
     Object.assign(new URL(of), { hostname: '127.0.0.1', port: listenPort }).href;
-  await until(async () => {
-    if (bouncer.exitCode !== null) throw new Error(`PgBouncer ended with ${bouncer.exitCode}.`);
-    return withClient(through(url), async () => true).catch(() => false);
-  });
+  const start = async () => {
+    bouncer = spawn(findProgram('pgbouncer'), [...user, configuration], { stdio: 'ignore' });
+    await until(async () => {
+      if (bouncer.exitCode !== null) throw new Error(`PgBouncer ended with ${bouncer.exitCode}.`);
+      return withClient(through(url), async () => true).catch(() => false);
+    });
+  };
+  await start();
   return {
     through,
+    restart: async () => {
+      await end('SIGKILL');
+      await start();
+    },
     stop: async () => {
-      bouncer.kill('SIGINT');
-      await exited;
+      await end('SIGINT');
       await rm(folder, { recursive: true, force: true });
     },
   };
