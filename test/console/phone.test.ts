@@ -1,4 +1,6 @@
 import type { Browser, Locator, Page } from 'playwright-core';
+import { receiptCallback } from '../support/callbacks.ts';
+import { apply } from '../support/deliveries.ts';
 import { openBrowser, signIn } from './browser.ts';
 import { makeUp } from './made-up.ts';
 import { useConsole } from './use-console.ts';
@@ -104,6 +106,44 @@ it('on a phone a report is filtered, sorted and added up with the keyboard', asy
   expect(amounts.length).toBeGreaterThan(1);
   expect(amounts).toEqual(amounts.toSorted((a, b) => a - b));
   expect((await cells('tfoot')).map((text) => text.replaceAll(',', ''))).toEqual([found!.paid]);
+});
+
+it('on a phone new deliveries appear by themselves, as cards, until the switch is turned off with the keyboard', async () => {
+  const live = await page.context().newPage();
+  await live.clock.install();
+  await live.goto(`${service.url}/console/deliveries`);
+  const cards = live.locator('tbody tr');
+  const before = await cards.count();
+  await apply(database, [receiptCallback({ data: { receipt_id: 880_001 } })]);
+  const asked = live.waitForResponse((response) => response.url().includes('/deliveries'));
+  await live.clock.runFor(3_000);
+  await asked;
+  await live.getByRole('status').filter({ hasText: '1 new delivery' }).waitFor();
+  expect(await cards.first().textContent()).toContain('880001');
+  expect(await fits(cards.first())).toBe(true);
+  const shown = await cards.count();
+  expect(shown).toBeGreaterThanOrEqual(before);
+  await live.locator('.live input').focus();
+  await live.keyboard.press('Space');
+  let asks = 0;
+  live.on('request', () => {
+    asks += 1;
+  });
+  await apply(database, [receiptCallback({ data: { receipt_id: 880_002 } })]);
+  await live.clock.runFor(30_000);
+  expect([await cards.count(), asks]).toEqual([shown, 0]);
+  await live.close();
+});
+
+it('on a phone a chart is drawn in the width of the screen, and its data opens with the keyboard', async () => {
+  await go('/reports/receipts_daily?range=last_month');
+  const figure = page.locator('figure').first();
+  expect(await fits(figure.locator('canvas'))).toBe(true);
+  await press(figure.locator('summary'));
+  const amounts = await figure.locator('tbody td').allTextContents();
+  expect(amounts.length).toBeGreaterThan(80);
+  for (const amount of amounts) expect(amount).toMatch(/^-?(\d{1,2},)*\d{1,3}\.\d\d$/);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
 });
 
 it('the navigation has the numbers of failed deliveries and rejected bodies, and none where there are none', async () => {
