@@ -5,6 +5,7 @@ import { prepareTables } from '../../src/prepare-database.ts';
 import { openPool } from '../../src/store/pool.ts';
 import { tourConsole } from '../console/tour.ts';
 import { adminToken } from '../console/visitor.ts';
+import { alertsTo, startWebhook } from '../support/alert-channels.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
@@ -30,18 +31,20 @@ describe.each(['redis', 'postgresql'])(
   'through PgBouncer in transaction mode, with the queue on %s',
   (backend) => {
     let database: TestDatabase;
+    let webhook: Awaited<ReturnType<typeof startWebhook>>;
     const options = () => ({
       databaseUrl: pooler.through(database.url),
+      alerts: alertsTo(webhook.url),
       redisUrl: backend === 'redis' ? redis.url : undefined,
       adminToken,
       sweep: { everyMs: 200, olderThanMs: 0 },
     });
     beforeAll(async () => {
-      database = await createEmptyDatabase();
+      [database, webhook] = await Promise.all([createEmptyDatabase(), startWebhook()]);
     });
-    afterAll(() => database.close());
+    afterAll(() => Promise.all([database.close(), webhook.stop()]));
 
-    it('the tables are created, callbacks are stored and applied once, and every page and the metrics are served', async () => {
+    it('the tables are created, callbacks are stored and applied once, all of the console works, and one process sends alerts', async () => {
       const services = [await startTestService(options()), await startTestService(options())];
       try {
         const sent = Array.from({ length: 300 }, (_, at) =>
@@ -67,6 +70,7 @@ describe.each(['redis', 'postgresql'])(
           expect(status).toBe(400);
         }
         expect(await database.rows('select count(*)::int from quarantine')).toEqual([{ count: 20 }]);
+        await until(() => webhook.messages.some((text) => /quarantine/.test(text)));
         await tourConsole(services[0]!.url, (query) => database.rows(query));
         const headers = { Authorization: `Bearer ${adminToken}` };
         const metrics = await (await fetch(`${services[0]!.url}/metrics`, { headers })).text();
@@ -76,6 +80,12 @@ describe.each(['redis', 'postgresql'])(
       } finally {
         for (const service of services) await service.stop();
       }
+      const begun = webhook.messages.filter((text) => /began:[^]*quarantine/.test(text));
+      expect(begun).toHaveLength(1);
+      const [{ rejected } = {}] = await database.rows(
+        'select sum(count)::int as rejected from rejected_requests where status = 400',
+      );
+      expect(rejected).toBe(20);
     });
   },
 );

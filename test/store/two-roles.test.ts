@@ -8,6 +8,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { tourConsole } from '../console/tour.ts';
 import { adminToken } from '../console/visitor.ts';
+import { alertsTo, startWebhook } from '../support/alert-channels.ts';
 import { paths, receiptCallback, samples } from '../support/callbacks.ts';
 import { spawnReceiver } from '../support/process.ts';
 import { openRedis, type TestRedis } from '../support/redis.ts';
@@ -69,9 +70,11 @@ describe.each([
     const url = owner();
     const { migrations } = await prepareTables(url, parseConfig(env(url), families), silent);
     expect(migrations).toContain('reporting');
+    const webhook = await startWebhook();
     const service = await startTestService({
       databaseUrl: app(),
       databaseSchema: schema,
+      alerts: alertsTo(webhook.url),
       redisUrl: backend === 'redis' ? redis.url : undefined,
       adminToken,
       sweep: { everyMs: 200, olderThanMs: 0 },
@@ -91,9 +94,11 @@ describe.each([
       const changed = receiptCallback({ event_time: Date.now() + 1000 });
       expect((await post(service.url + paths.receipt, changed)).status).toBe(200);
       await until(async () => (await count('applied')) > callbacks.length && (await count('received')) === 0);
+      await until(() => webhook.messages.some((text) => /quarantine/.test(text)));
       await tourConsole(service.url, asOwner);
     } finally {
       await service.stop();
+      await webhook.stop();
     }
     let retention = {};
     const run = async (...args: string[]) => {

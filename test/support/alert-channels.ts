@@ -3,6 +3,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
+import { parseConfig } from '../../src/config.ts';
+import { families } from '../../src/families/index.ts';
+
+/** The configuration of alerts to a webhook, without the usual pause. */
+export const alertsTo = (ALERT_WEBHOOK_URL: string) => ({
+  ...parseConfig({ ALERT_WEBHOOK_URL }, families).alerts,
+  everyMs: 50,
+});
 
 /** A server that takes incoming webhooks as Slack does. */
 export async function startWebhook() {

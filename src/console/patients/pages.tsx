@@ -138,7 +138,7 @@ export function ConfirmErasure({ patient, counts, keepMs }: ConfirmProps) {
       isPreview
       intro={`All of this is erased for good, and does not come back with a resend or a replay. ${destroyed} Nothing was changed yet.`}
       figures={counts}
-      next={{ action: '/console/patients/erase', values: valuesOf(patient), text: 'Erase' }}
+      next={{ action: '/console/patients/erase', values: valuesOf(patient), kind: 'danger', text: 'Erase' }}
     />
   );
 }
