@@ -158,6 +158,8 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: re
       },
     },
     quarantine: { rows: 10_000, bytes: 64 * 1024 * 1024 },
+    /** When a page of the console gives up a database that does not respond; an entry of the access log may take a minute. */
+    pageTimeoutMs: 65_000,
     /** Limits of the console's downloads: without progress, and in total. */
     downloads: { stalledMs: 30_000, totalMs: 15 * 60_000 },
     authentication: {

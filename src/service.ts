@@ -186,6 +186,7 @@ async function start(
       connections,
       families,
       erasure: config.erasure,
+      pageTimeoutMs: config.pageTimeoutMs,
       downloads: config.downloads,
       readiness: () => readiness(health),
       receiver: {

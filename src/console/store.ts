@@ -18,24 +18,35 @@ export interface StoreOptions {
   connections: Pick<Connections, 'pages' | 'downloads'>;
   /** The IANA time zone that times are shown in. */
   timezone: string;
+  /** When a page gives up a database that does not respond. */
+  pageTimeoutMs: number;
   log: Log;
 }
 
-const pageTimeoutMs = 5_000;
-const downloadTimeoutMs = 15 * 60_000;
+// After these, the server cancels a statement.
+const pageStatementMs = 5_000;
+const downloadStatementMs = 15 * 60_000;
 
 /** Separate connections, so that the console takes none from callbacks. */
 export function openStore(options: StoreOptions): ConsoleStore {
-  const { databaseUrl: url, databaseSchema: schema, connections: sizes, timezone, log } = options;
-  const open = (name: string, connections: number, timeout: number) =>
+  const {
+    databaseUrl: url,
+    databaseSchema: schema,
+    connections: sizes,
+    timezone,
+    pageTimeoutMs,
+    log,
+  } = options;
+  const open = (name: string, connections: number, statementMs: number, queryTimeoutMs?: number) =>
     openDatabase(url, log, {
       connections,
       name,
       schema,
-      settings: { statement_timeout: timeout, TimeZone: timezone },
+      ...(queryTimeoutMs && { queryTimeoutMs }),
+      settings: { statement_timeout: statementMs, TimeZone: timezone },
     });
-  const pages = open('receiver console', sizes.pages, pageTimeoutMs);
-  const downloads = open('receiver download', sizes.downloads, downloadTimeoutMs);
+  const pages = open('receiver console', sizes.pages, pageStatementMs, pageTimeoutMs);
+  const downloads = open('receiver download', sizes.downloads, downloadStatementMs);
   return {
     db: pages.db,
     downloadPool: downloads.pool,
@@ -47,10 +58,12 @@ export function openStore(options: StoreOptions): ConsoleStore {
 
 const queryCanceled = '57014';
 
-/** Whether a statement was cancelled by its timeout, or waited for a connection too long. */
+const timeoutMessages = ['timeout exceeded when trying to connect', 'Query read timeout'];
+
+/** Whether a statement was cancelled by its timeout, waited for a connection too long, or got no response. */
 export function isTimeout(error: unknown): boolean {
   const { code, message = '' } = (error ?? {}) as { code?: string; message?: string };
-  return code === queryCanceled || message === 'timeout exceeded when trying to connect';
+  return code === queryCanceled || timeoutMessages.includes(message);
 }
 
 export const read = async <Row>(db: Kysely<Tables>, query: RawBuilder<Row>): Promise<Row[]> =>

@@ -51,8 +51,9 @@ export async function sendDownload(res: Response, pool: pg.Pool, download: Downl
   const watch = abortWhenStalled(res, limits);
   let broken: Error | undefined;
   try {
-    await client.query('begin isolation level repeatable read read only');
-    const { rows: summaries } = await client.query<RowsSummary>(summary.sql, [...summary.parameters]);
+    await client.query(within(limits.stalledMs, 'begin isolation level repeatable read read only'));
+    const counted = within(limits.totalMs, summary.sql, summary.parameters);
+    const { rows: summaries } = await client.query<RowsSummary>(counted);
     if (mostRows && summaries[0]!.rows > mostRows) {
       throw new BadInput(`An Excel file takes ${formatCount(mostRows)} rows. Download CSV, or fewer days.`);
     }
@@ -61,7 +62,11 @@ export async function sendDownload(res: Response, pool: pg.Pool, download: Downl
     res.setHeader('Content-Type', type);
     res.setHeader('Content-Disposition', `attachment; filename="${name}.${ending}"`);
     await pipeline([rows, ...write(columns, aliases), res]);
-    await client.query('commit');
+    // The file is complete, whatever becomes of the connection.
+    broken = await client.query(within(limits.stalledMs, 'commit')).then(
+      () => undefined,
+      (error) => error,
+    );
   } catch (error) {
     broken = error as Error;
     // The client disconnected.
@@ -71,6 +76,10 @@ export async function sendDownload(res: Response, pool: pg.Pool, download: Downl
     client.release(broken);
   }
 }
+
+/** A statement that fails where the server does not respond in time. */
+const within = (query_timeout: number, text: string, values: readonly unknown[] = []) =>
+  ({ text, values: [...values], query_timeout }) as pg.QueryConfig;
 
 function abortWhenStalled(res: Response, { stalledMs, totalMs }: DownloadLimits): NodeJS.Timeout {
   const began = performance.now();
