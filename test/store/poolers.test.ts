@@ -80,7 +80,7 @@ describe.each(['redis', 'postgresql'])(
       } finally {
         for (const service of services) await service.stop();
       }
-      const begun = webhook.messages.filter((text) => /began:[^]*quarantine/.test(text));
+      const begun = webhook.messages.filter((text) => /began:.*quarantine/s.test(text));
       expect(begun).toHaveLength(1);
       const [{ rejected } = {}] = await database.rows(
         'select sum(count)::int as rejected from rejected_requests where status = 400',
