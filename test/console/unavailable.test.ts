@@ -47,7 +47,7 @@ it('while PostgreSQL refuses connections a page says that it is unavailable', as
   link.cut();
   const responses = await Promise.all(pages.map((page) => visitor.get(page)));
   expect(responses.map(({ status }) => status)).toEqual(pages.map(() => 503));
-  expect(await responses[0]!.text()).toContain('PostgreSQL cannot be used now.');
+  expect(await responses[0]!.text()).toContain('PostgreSQL is unavailable.');
   await link.restore();
   expect(await statuses()).toEqual(pages.map(() => 200));
 });

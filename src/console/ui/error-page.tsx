@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import { ErasureDelayed } from '../../privacy/erasure-lock.ts';
-import { isOutage } from '../../store/faults.ts';
+import { isUnavailable } from '../../store/faults.ts';
 import { BadInput, Busy, Forbidden, LogUnavailable, MissingRole, NotFound } from '../errors.ts';
 import { isTimeout } from '../store.ts';
 import { isBegun, sendBarePage, sendPage } from './page.tsx';
@@ -35,10 +35,10 @@ const kinds: Kind[] = [
     text: 'The query took too long. Filter by a business, a shorter period, or an id.',
   },
   {
-    matches: isOutage,
+    matches: isUnavailable,
     status: 503,
     title: 'Database unavailable',
-    text: 'PostgreSQL cannot be used now. Try again in a moment; /readyz and the log of the service say more.',
+    text: 'PostgreSQL is unavailable. Try again in a moment; /readyz and the log of the service say more.',
   },
   {
     matches: (error) => [400, 413, 415].includes(statusOf(error)),
