@@ -59,10 +59,10 @@ it.each(['redis', 'postgresql'] as const)(
     // Ended at any time, then within a start.
     for (const pauseMs of [10, 100]) {
       const ending = endConnections(deployment, pauseMs);
-      await Promise.all(Array.from({ length: 5 }, () => sendSome(60)));
+      await Promise.all(Array.from({ length: 5 }, () => sendSome(30)));
       await ending.stop();
     }
-    for (let start = 0; start < 3; start += 1) {
+    for (let start = 0; start < 2; start += 1) {
       await Promise.all(roles.map((role) => deployment.processOf(role).end('SIGKILL')));
       const ending = endConnections(deployment, 200);
       await Promise.all(roles.map(startAgain));

@@ -48,7 +48,7 @@ it.each(['redis', 'postgresql'])(
         if (status === 200) ids.push(id);
       }
     })();
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < 3; round += 1) {
       for (let times = 0; times < 20; times += 1) {
         await endSessions();
         await pause(Math.random() * 50);
