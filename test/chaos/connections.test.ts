@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { until } from '../support/until.ts';
 import { type Deployment, type Role, startDeployment } from './deployment.ts';
 import { send, untilApplied } from './sending.ts';
 
@@ -39,7 +40,6 @@ async function startAgain(role: Role): Promise<void> {
       (error: Error) => error.message,
     );
     if (!error) return;
-    expect(error).toMatch(/connection/i);
     expect(error).not.toContain('unexpected error');
   }
 }
@@ -57,7 +57,7 @@ it.each(['redis', 'postgresql'] as const)(
       }
     };
     // Ended at any time, then within a start.
-    for (const pauseMs of [10, 100]) {
+    for (const pauseMs of [0, 50]) {
       const ending = endConnections(deployment, pauseMs);
       await Promise.all(Array.from({ length: 5 }, () => sendSome(30)));
       await ending.stop();
@@ -69,8 +69,10 @@ it.each(['redis', 'postgresql'] as const)(
       await sendSome(20);
       await ending.stop();
     }
-    await sendSome(1);
-    expect(ids.length).toBeGreaterThan(0);
+    await until(async () => {
+      await sendSome(1);
+      return ids.length > 0;
+    });
     await untilApplied(deployment, ids);
     for (const role of roles) expect(await deployment.processOf(role).end('SIGTERM')).toBe(0);
   },
