@@ -15,7 +15,8 @@ const minute = 60_000;
 let madeUp: MadeUp;
 const { database, service } = useConsole({
   prepare: async (own) => {
-    madeUp = await makeUp(own, 10, 60);
+    // A business is known to be silent once it has sent for a week.
+    madeUp = await makeUp(own, 14, 60);
     return {};
   },
 });
