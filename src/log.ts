@@ -65,15 +65,11 @@ export function throttled(
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error };
   const { code, constraint, table, column, routine, cause } = error as Error & Record<string, unknown>;
-  const isSyntaxError = error.name === 'SyntaxError';
   const fromDatabase = typeof routine === 'string' || typeof constraint === 'string';
+  const message = fromDatabase ? error.message.replace(/"[^"]*"/g, '"…"') : error.message;
   return {
     type: error.name,
-    message: fromDatabase
-      ? error.message.replace(/"[^"]*"/g, '"…"')
-      : isSyntaxError
-        ? undefined
-        : error.message,
+    message: error.name === 'SyntaxError' ? undefined : message,
     code,
     constraint,
     table,

@@ -40,7 +40,7 @@ export async function tourConsole(
     expect([path, response.status]).toEqual([path, path.startsWith('/search') ? expect.any(Number) : 200]);
     expect(response.status).toBeLessThan(400);
     // The rest of a page that was begun.
-    for (const fault of ['Query timeout', 'Internal error'])
+    for (const fault of ['Query timeout', 'Database unavailable', 'Internal error'])
       expect([path, text.includes(fault)]).toEqual([path, false]);
   }
 
