@@ -19,7 +19,7 @@ export function healthChecks(sources: HealthSources): HealthCheck[] {
   const { circuit, backend, queue, worker, access } = sources;
   const { fallback } = backend;
   const available = async (store: Circuit, detail: string) => {
-    if (store.isOpen || !(await store.probe())) throw new Error('The store is unavailable.');
+    if (!(await store.check())) throw new Error('The store is unavailable.');
     return detail;
   };
   const database = () => available(circuit, 'PostgreSQL');

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { planForAnySize } from './apply/apply-statement.ts';
 import type { Config } from './config.ts';
 import { type Connections, divideConnections } from './connections.ts';
+import { databaseCircuit } from './intake/probe-inbox.ts';
 import type { Log } from './log.ts';
 import { prepareDatabase } from './prepare-database.ts';
 import type { QueueBackend } from './queue/backend.ts';
@@ -12,7 +13,7 @@ import type { FallbackStream } from './queue/fallback-stream.ts';
 import { postgresBackend } from './queue/postgres-backend.ts';
 import { redisBackend } from './queue/redis-backend.ts';
 import type { Circuit } from './store/circuit.ts';
-import { type CircuitDependencies, databaseCircuit, databaseTimeoutMs } from './store/circuits.ts';
+import { type CircuitDependencies, databaseTimeoutMs } from './store/circuits.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { startEmbeddedPostgres } from './store/embedded/index.ts';
 

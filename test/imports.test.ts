@@ -63,7 +63,7 @@ const allowed: Record<string, string[]> = {
   // Composition.
   'health-checks.ts': ['http', 'queue', 'store', 'worker'],
   'prepare-database.ts': ['queue', 'reporting', 'store'],
-  'open-stores.ts': ['prepare-database.ts', 'apply', 'queue', 'store'],
+  'open-stores.ts': ['prepare-database.ts', 'apply', 'intake', 'queue', 'store'],
   'service.ts': [
     ...[
       'alerts',
@@ -84,6 +84,7 @@ const allowed: Record<string, string[]> = {
     'commands',
     'families',
     'http',
+    'intake',
     'metrics',
     'prepare-database.ts',
     'queue',

@@ -13,7 +13,7 @@ import { erasePatient } from '../src/privacy/erase.ts';
 import { countRows, readPatient } from '../src/privacy/export.ts';
 import { runRetention } from '../src/privacy/retention.ts';
 import type { Service } from '../src/service.ts';
-import { databaseCircuit } from '../src/store/circuits.ts';
+import { databaseCircuit } from '../src/intake/probe-inbox.ts';
 import { adminToken, signInTo } from './console/visitor.ts';
 import { paths, samples } from './support/callbacks.ts';
 import { createDatabase, type TestDatabase } from './support/database.ts';

@@ -1,7 +1,9 @@
-import { CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely';
+import { CompiledQuery, type Kysely, type QueryResult, type RawBuilder, sql } from 'kysely';
 import pg from 'pg';
 import type { Family } from '../families/index.ts';
-import { describeRefusal, isRefusedData } from '../store/faults.ts';
+import { insertQuery } from '../intake/insert-deliveries.ts';
+import { knownGoodDelivery } from '../intake/probe-inbox.ts';
+import { describeRefusal, isOutage } from '../store/faults.ts';
 import { queryPrepared } from '../store/prepared.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';
 import { applyStatement, planForAnySize } from './apply-statement.ts';
@@ -31,8 +33,7 @@ const nothing: Applied = { applied: 0, changed: 0, failed: [], broken: [] };
 /**
  * Applies deliveries to their families' tables, each exactly once: the same statement takes them off the pending
  * deliveries. If the statement fails, the families are applied separately, so that a broken table does not delay
- * the others. If a family fails because of a delivery's data, its deliveries are applied one by one; the faulty one
- * becomes `failed`, with the reason.
+ * the others. A family that fails is applied one by one.
  *
  * @param options `status`: by default `received`
  * @throws the driver's error where the connection broke or timed out
@@ -43,18 +44,84 @@ export async function applyDeliveries(
   ids: readonly string[],
   options: ApplyOptions = {},
 ): Promise<Applied> {
-  const part = (some: readonly Family[], those: readonly string[]) =>
-    applyDeliveries(db, some, those, options);
   try {
     return await applyTogether(db, families, ids, options);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw error;
-    if (families.length > 1) return applyEach(families, (family) => part([family], ids));
-    if (!isRefusedData(error)) return { ...nothing, broken: [{ family: families[0]!.name, error }] };
-    if (ids.length > 1) return applyEach(ids, (id) => part(families, [id]));
-    const reason = describeRefusal(error);
-    const isMarked = options.dryRun || (await markFailed(db, ids[0]!, options.status, reason));
-    return { ...nothing, failed: isMarked ? [{ id: ids[0]!, error: reason }] : [] };
+    const [family, ...others] = families;
+    if (isOutage(error) && others.length === 0)
+      return { ...nothing, broken: [{ family: family!.name, error }] };
+    if (others.length === 0) return applyOneByOne(db, family!, ids, options);
+  }
+  const total = { ...nothing };
+  for (const family of families) add(total, await applyDeliveries(db, [family], ids, options));
+  return total;
+}
+
+// Each costs an attempt before a broken table is noticed.
+const maxUndecided = 10;
+
+/**
+ * Applies deliveries of one family one by one. Whether an error is the fault of its delivery or of the table shows
+ * afterwards: if another delivery, or a known-good one, changes the table, the delivery becomes `failed`, with the reason.
+ * If none does, the table is broken and its deliveries stay as they are.
+ */
+async function applyOneByOne(
+  db: Kysely<Tables>,
+  family: Family,
+  ids: readonly string[],
+  options: ApplyOptions,
+): Promise<Applied> {
+  const total = { ...nothing };
+  let undecided: { id: string; error: pg.DatabaseError }[] = [];
+  const failUndecided = async () => {
+    for (const { id, error } of undecided) {
+      const reason = describeRefusal(error);
+      const isMarked = options.dryRun || (await markFailed(db, id, options.status, reason));
+      if (isMarked) total.failed = [...total.failed, { id, error: reason }];
+    }
+    undecided = [];
+  };
+  for (const [index, id] of ids.entries()) {
+    let outage: pg.DatabaseError | undefined;
+    try {
+      const result = await applyTogether(db, [family], [id], options);
+      add(total, result);
+      if (result.changed > 0) await failUndecided();
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError)) throw error;
+      undecided.push({ id, error });
+      if (isOutage(error)) outage = error;
+    }
+    const isDue = undecided.length >= maxUndecided || (undecided.length > 0 && index === ids.length - 1);
+    if (isDue && !outage && (await isWritable(db, family))) await failUndecided();
+    else if (isDue || outage) {
+      const error = outage ?? undecided[0]!.error;
+      return { ...total, broken: [{ family: family.name, error }] };
+    }
+  }
+  return total;
+}
+
+/** Whether a known-good delivery can be applied; it is rolled back. */
+async function isWritable(db: Kysely<Tables>, family: Family): Promise<boolean> {
+  const delivery = knownGoodDelivery(family);
+  const { text, values } = insertQuery([delivery], { timeoutMs: 0 });
+  try {
+    const { rows } = await withPlanForAnySize(
+      db,
+      async (tx) => {
+        await tx.executeQuery(CompiledQuery.raw(text, values));
+        const result = await tx.executeQuery(CompiledQuery.raw(applyStatement([family]), [[delivery.id]]));
+        await sql`set constraints all immediate`.execute(tx);
+        return result as QueryResult<Result>;
+      },
+      true,
+    );
+    return rows[0]!.changed > 0;
+  } catch (error) {
+    if (error instanceof pg.DatabaseError) return false;
+    throw error;
   }
 }
 
@@ -132,25 +199,12 @@ export async function applyAgain(
   return (await tx.executeQuery(query)).rows[0]!.changed;
 }
 
-/**
- * Applies parts one after the other and adds up the results.
- *
- * @throws the error of a part, at once
- */
-async function applyEach<Part>(
-  parts: readonly Part[],
-  apply: (part: Part) => Promise<Applied>,
-): Promise<Applied> {
-  const total = { ...nothing };
-  for (const part of parts) {
-    const { applied, changed, failed, broken, waitedS } = await apply(part);
-    total.applied += applied;
-    total.changed += changed;
-    total.failed = [...total.failed, ...failed];
-    total.broken = [...total.broken, ...broken];
-    total.waitedS = Math.max(total.waitedS ?? 0, waitedS ?? 0);
-  }
-  return total;
+function add(total: Applied, { applied, changed, failed, broken, waitedS }: Applied): void {
+  total.applied += applied;
+  total.changed += changed;
+  total.failed = [...total.failed, ...failed];
+  total.broken = [...total.broken, ...broken];
+  total.waitedS = Math.max(total.waitedS ?? 0, waitedS ?? 0);
 }
 
 /** @returns false where another worker has changed the status meanwhile, which then stays */

@@ -1,9 +1,8 @@
 import { type Kysely, sql } from 'kysely';
-import pg from 'pg';
 import { type Family, other } from '../families/index.ts';
 import { createParser } from '../intake/parse-callback.ts';
 import { Rejection } from '../intake/rejection.ts';
-import { describeRefusal, isRefusedData } from '../store/faults.ts';
+import { describeRefusal, isRefusal } from '../store/faults.ts';
 import type { Tables } from '../store/tables.ts';
 import { type Applied, applyAgain, withPlanForAnySize } from './apply.ts';
 
@@ -39,13 +38,13 @@ export async function replayOther(
     await move(known);
     return result;
   } catch (error) {
-    if (!(error instanceof pg.DatabaseError && isRefusedData(error))) throw error;
+    if (!isRefusal(error)) throw error;
   }
   for (const one of known) {
     try {
       await move([one]);
     } catch (error) {
-      if (!(error instanceof pg.DatabaseError && isRefusedData(error))) throw error;
+      if (!isRefusal(error)) throw error;
       failed.push({ id: one.id, error: describeRefusal(error) });
     }
   }

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
 import { Intake } from '../intake/intake.ts';
+import { databaseCircuit } from '../intake/probe-inbox.ts';
 import {
   countQuarantine,
   dropQuarantine,
@@ -11,7 +12,6 @@ import {
 } from '../intake/quarantine-rows.ts';
 import { replayQuarantine } from '../intake/replay-quarantine.ts';
 import { patientsNamedIn } from '../intake/subject-of-body.ts';
-import { databaseCircuit } from '../store/circuits.ts';
 import { quarantineReasons } from '../store/tables.ts';
 import { parseTime, parseUuid } from './arguments.ts';
 import { logCommand } from './log-command.ts';

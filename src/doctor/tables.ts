@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type pg from 'pg';
+import { probeInbox } from '../intake/probe-inbox.ts';
 import { readTables } from '../metrics/read-tables.ts';
-import { writeProbe } from '../store/circuits.ts';
 import type { Database } from '../store/database.ts';
 import { isReadOnly } from '../store/faults.ts';
 import { findPending } from '../store/migrate.ts';
@@ -76,7 +76,7 @@ export const checkRights: DatabaseCheck = async ({ db }, report, { config }) => 
 
 export const checkWriting: DatabaseCheck = async ({ pool }, report) => {
   try {
-    await pool.query(writeProbe);
+    await probeInbox(pool);
     report('ok', 'writing', 'deliveries can be inserted');
   } catch (error) {
     const { code, message } = error as pg.DatabaseError;

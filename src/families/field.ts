@@ -11,6 +11,8 @@ export interface Field<Schema extends z.ZodType = z.ZodType> {
   schema: Schema;
   json: 'text' | 'numeric' | 'jsonb';
   column: (value: string) => string;
+  /** A value that fits the documentation. `id`: a whole number of 15 digits, for those that identify a record. */
+  sample: (id: number) => unknown;
   /** Another name that some callbacks have for it. */
   alias?: string;
   /** SQL that reads it as text from an envelope, for a field that is not in `data`. */
@@ -69,10 +71,16 @@ export const notPersonal = <F extends Field>(field: F) => ({ ...field, personal:
 export const optional = <F extends Field>(field: F) => ({ ...field, optional: true }) satisfies Field;
 
 /** A string, stored as received. */
-export const text = { schema: z.string().nullish(), json: 'text', column: asIs } satisfies Field;
+export const text = {
+  schema: z.string().nullish(),
+  json: 'text',
+  column: asIs,
+  sample: () => 'sample',
+} satisfies Field;
 
 /** A short text without personal data, whose values are not documented. */
-export const code = (...knownValues: string[]) => ({ ...notPersonal(text), knownValues }) satisfies Field;
+export const code = (...knownValues: string[]) =>
+  ({ ...notPersonal(text), knownValues, sample: () => knownValues[0] }) satisfies Field;
 
 /** A number, stored with all its digits: PostgreSQL parses the JSON text. */
 export const amount = {
@@ -82,6 +90,7 @@ export const amount = {
   json: 'numeric',
   column: asIs,
   personal: false,
+  sample: () => 1,
 } satisfies Field;
 
 /** A whole number. */
@@ -90,6 +99,7 @@ export const integer = {
   json: 'numeric',
   column: (value) => `${value}::bigint`,
   personal: false,
+  sample: () => 1,
 } satisfies Field;
 
 /** A time, see `timeSchema`. */
@@ -98,29 +108,42 @@ export const time = {
   json: 'jsonb',
   column: (value) => `callback_time(${value})`,
   personal: false,
+  sample: () => 1_700_000_000,
 } satisfies Field;
 
 /** A field of undocumented type, stored as text. */
-export const untyped = { schema: z.unknown().optional(), json: 'text', column: asIs } satisfies Field;
+export const untyped = {
+  schema: z.unknown().optional(),
+  json: 'text',
+  column: asIs,
+  sample: () => 'sample',
+} satisfies Field;
 
 /** An object or a list, stored as JSON: its content is not documented, or no report needs it as columns. */
-export const nested = { schema: z.unknown().optional(), json: 'jsonb', column: asIs } satisfies Field;
+export const nested = {
+  schema: z.unknown().optional(),
+  json: 'jsonb',
+  column: asIs,
+  sample: () => ({}),
+} satisfies Field;
 
 /** A name: a text, or an object with `salutation`, `first_name` and `last_name`. */
 export const personName = {
   schema: z.union([z.string(), z.looseObject({})], 'expected a name (text or an object)').nullish(),
   json: 'jsonb',
   column: (value) => `person_name(${value})`,
+  sample: () => 'sample',
 } satisfies Field;
 
 /** A whole number that identifies the thing, also as digits in quotes. */
 export const integerId = {
   ...integer,
   schema: z.union([wholeNumber, z.string().regex(/^\d{1,15}$/, wholeFault)], wholeFault),
+  sample: (id) => id,
 } satisfies Field;
 
 /** A string that identifies the thing. */
-export const textId = { ...text, schema: idSchema } satisfies Field;
+export const textId = { ...text, schema: idSchema, sample: (id) => `sample-${id}` } satisfies Field;
 
 /** The admission that an event, a clearance or an estimate belongs to: only `transaction_id` names it. */
 export const admissionId = {

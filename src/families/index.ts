@@ -45,5 +45,6 @@ export {
   publicColumns,
   takesEveryEvent,
 } from './family.ts';
+export { knownGood } from './known-good.ts';
 export { other } from './other.ts';
 export { admissionOf, namesInData, patientFields, readField, readKey } from './thing.ts';

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { isRefusedData } from '../store/faults.ts';
+import { isRefusal } from '../store/faults.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Intake, Reassessment } from './intake.ts';
 import { quarantineId } from './quarantine.ts';
@@ -45,7 +45,7 @@ export async function changeFields(
     const { rows } = await sql<{ text: string }>`select (${changed})::text as text`.execute(db);
     return Buffer.from(rows[0]!.text);
   } catch (error) {
-    if (isRefusedData(error)) return undefined;
+    if (isRefusal(error)) return undefined;
     throw error;
   }
 }

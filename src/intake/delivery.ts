@@ -21,7 +21,13 @@ export class Unavailable extends Error {
   readonly delivery: string | undefined;
   constructor(cause: unknown, delivery?: string) {
     super('No store is available for the delivery.', { cause });
-    this.name = 'Unavailable';
+    this.name = new.target.name;
     this.delivery = delivery;
   }
 }
+
+/**
+ * Raised where the store is available, stores other deliveries and fails at this one, for a reason that does not blame its
+ * data: a trigger that raises, a damaged page of an index.
+ */
+export class NotStorable extends Unavailable {}

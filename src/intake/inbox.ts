@@ -1,9 +1,9 @@
-import pg from 'pg';
+import type pg from 'pg';
 import type { Log } from '../log.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { databaseTimeoutMs } from '../store/circuits.ts';
-import { describeRefusal } from '../store/faults.ts';
-import { type AppendResult, type Delivery, Unavailable } from './delivery.ts';
+import { describeRefusal, isRefusal } from '../store/faults.ts';
+import { type AppendResult, type Delivery, NotStorable, Unavailable } from './delivery.ts';
 import { GroupCommit, Overloaded } from './group-commit.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
 import { DataRefused } from './rejection.ts';
@@ -45,7 +45,7 @@ export class Inbox {
     this.options = options;
     this.commits = new GroupCommit({
       commit: (deliveries) => this.commit(deliveries),
-      // The circuit turns every outage into StoreUnavailable: what else there is, one delivery has caused.
+      // The circuit turns every fault of the store into StoreUnavailable: what else there is, one delivery has caused.
       isFaultOfAnItem: (error) => !(error instanceof StoreUnavailable),
       weigh: (delivery) => delivery.body.length,
       maxWeight: 4 * 1024 * 1024,
@@ -58,17 +58,17 @@ export class Inbox {
   /**
    * Resolves once the delivery is durable.
    *
-   * @throws Unavailable while no store is available; DataRefused if PostgreSQL rejects its data
+   * @throws Unavailable while no store is available; DataRefused if PostgreSQL rejects its data; NotStorable
    */
   async append(delivery: Delivery): Promise<AppendResult> {
     try {
       return await this.commits.append(delivery);
     } catch (error) {
-      if (error instanceof pg.DatabaseError) throw new DataRefused(describeRefusal(error));
-      if (!(error instanceof Overloaded || error instanceof StoreUnavailable)) {
-        this.options.log.error({ err: error, delivery: delivery.id }, 'a delivery could not be stored');
-      }
-      throw new Unavailable(error, delivery.id);
+      if (error instanceof Overloaded || error instanceof StoreUnavailable)
+        throw new Unavailable(error, delivery.id);
+      if (isRefusal(error)) throw new DataRefused(describeRefusal(error));
+      this.options.log.error({ err: error, delivery: delivery.id }, 'a delivery could not be stored');
+      throw new NotStorable(error, delivery.id);
     }
   }
 

@@ -46,6 +46,24 @@ export async function insertDeliveries(
   deliveries: readonly Delivery[],
   { timeoutMs = 30_000 }: { timeoutMs?: number } = {},
 ): Promise<AppendResult[]> {
+  const query = insertQuery(deliveries, { timeoutMs });
+  const rows = await queryPrepared<{ id: string; result: AppendResult }>(
+    pool,
+    query,
+    async () => (await pool.query(query)).rows,
+  );
+  const results = new Map(rows.map(({ id, result }) => [id, result]));
+  const duplicates = rows.flatMap(({ id, result }) => (result === 'duplicate' ? [id] : []));
+  if (duplicates.length > 0) await requireStored(pool, duplicates, timeoutMs);
+  return deliveries.map(({ id }) => {
+    const result = results.get(id);
+    if (!result) results.set(id, 'duplicate');
+    return result ?? 'accepted';
+  });
+}
+
+/** The statement that inserts deliveries. */
+export function insertQuery(deliveries: readonly Delivery[], { timeoutMs }: { timeoutMs: number }) {
   const counts = new Map<string, number>();
   const distinct: Delivery[] = [];
   for (const delivery of deliveries) {
@@ -53,22 +71,19 @@ export async function insertDeliveries(
     if (count === 0) distinct.push(delivery);
     counts.set(delivery.id, count + 1);
   }
-  const query = {
-    text: statement,
-    values: [asJsonb(distinct, counts)],
-    query_timeout: timeoutMs,
-  };
-  const rows = await queryPrepared<{ id: string; result: AppendResult }>(
-    pool,
-    query,
-    async () => (await pool.query(query)).rows,
-  );
-  const results = new Map(rows.map(({ id, result }) => [id, result]));
-  return deliveries.map(({ id }) => {
-    const result = results.get(id);
-    if (!result) results.set(id, 'duplicate');
-    return result ?? 'accepted';
-  });
+  return { text: statement, values: [asJsonb(distinct, counts)], query_timeout: timeoutMs };
+}
+
+/**
+ * A delivery that was not inserted counts as a duplicate, which is acknowledged: so its row must be there. It is not where
+ * a trigger drops rows.
+ *
+ * @throws Error
+ */
+async function requireStored(pool: pg.Pool, ids: readonly string[], timeoutMs: number): Promise<void> {
+  const text = 'select from inbox where id = any($1::uuid[])';
+  const { rowCount } = await pool.query({ text, values: [ids], query_timeout: timeoutMs } as pg.QueryConfig);
+  if (rowCount !== ids.length) throw new Error('A delivery that was not inserted is not in inbox.');
 }
 
 /**

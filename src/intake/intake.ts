@@ -1,14 +1,15 @@
 import type pg from 'pg';
 import type { Config } from '../config.ts';
 import { type AnyEnvelope, type Family, takesEveryEvent } from '../families/index.ts';
+import { describeRefusal } from '../store/faults.ts';
 import { milliseconds } from '../times.ts';
-import type { Delivery, NotStored, ReceiveResult, Stored } from './delivery.ts';
+import { type Delivery, NotStorable, type NotStored, type ReceiveResult, type Stored } from './delivery.ts';
 import { Drift } from './drift.ts';
 import { eventTimeOf } from './identity.ts';
 import { Inbox, type InboxOptions } from './inbox.ts';
 import { createParser, type ParseCallback } from './parse-callback.ts';
 import { Quarantine, type RejectedBody } from './quarantine.ts';
-import { type FieldError, Rejection, TenantNotAllowed } from './rejection.ts';
+import { DataRefused, type FieldError, Rejection, TenantNotAllowed } from './rejection.ts';
 
 export interface IntakeOptions extends Pick<InboxOptions, 'circuit' | 'fallback' | 'log'> {
   config: Pick<Config, 'paths' | 'quarantine' | 'retention'> & {
@@ -132,15 +133,16 @@ export class Intake {
   }
 
   /**
-   * Moves a delivery from the fallback store to the database. It was acknowledged: if PostgreSQL rejects its data, it
-   * stays in the quarantine until an operator deletes it.
+   * Moves a delivery from the fallback store to the database. It was acknowledged: if PostgreSQL stores others and not
+   * this one, it stays in the quarantine until an operator deletes it.
    *
    * @throws Unavailable
    */
   async drain({ id, family, body }: Delivery): Promise<void> {
     try {
       await this.store({ id, family, body }, this.databaseInbox);
-    } catch (error) {
+    } catch (cause) {
+      const error = cause instanceof NotStorable ? new DataRefused(describeRefusal(cause.cause)) : cause;
       const { config, families } = this.options;
       const path = config.paths[family]?.[0] ?? family;
       const known = families.find(({ name }) => name === family);
@@ -155,7 +157,7 @@ export class Intake {
 
   /** Resolves once every received callback is durable and enqueued. */
   async close(): Promise<void> {
-    await Promise.all([this.inbox.drained(), this.databaseInbox.drained(), this.quarantine.drained()]);
+    await Promise.all([this.inbox.drained(), this.databaseInbox.drained(), this.quarantine.close()]);
     await this.drift.close();
   }
 

@@ -1,10 +1,14 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import type { Family } from '../families/index.ts';
 import type { Log } from '../log.ts';
+import { Circuit, StoreUnavailable } from '../store/circuit.ts';
+import { databaseTimeoutMs, reportOutage } from '../store/circuits.ts';
+import { isOutage } from '../store/faults.ts';
+import { rolledBack } from '../store/rolled-back.ts';
 import { uuidV8 } from '../uuid.ts';
 import { Unavailable } from './delivery.ts';
-import { GroupCommit } from './group-commit.ts';
+import { GroupCommit, Overloaded } from './group-commit.ts';
 import { refusedAmong } from './refused.ts';
 import type { Rejection } from './rejection.ts';
 import { envelopeOf, subjectOfBody } from './subject-of-body.ts';
@@ -64,15 +68,25 @@ const evictEveryMs = 1_000;
 /** Stores rejected bodies, once per content, to be replayed after a fix. */
 export class Quarantine {
   private readonly options: QuarantineOptions;
+  /** Of this table: where it cannot be written, deliveries are stored nevertheless. */
+  private readonly circuit: Circuit;
   private readonly commits: GroupCommit<RejectedBody, undefined>;
   private evicting: Promise<void> | undefined;
   private lastEviction = Number.NEGATIVE_INFINITY;
 
   constructor(options: QuarantineOptions) {
     this.options = options;
+    const { log } = options;
+    this.circuit = new Circuit({
+      store: 'quarantine',
+      timeoutMs: databaseTimeoutMs,
+      probe: () => this.probe(),
+      isOutage,
+      onChange: reportOutage('quarantine', { log }),
+    });
     this.commits = new GroupCommit({
-      commit: (rejected) => this.commit(rejected),
-      isFaultOfAnItem: () => false,
+      commit: (rejected) => this.circuit.run(() => this.commit(rejected)),
+      isFaultOfAnItem: (error) => !(error instanceof StoreUnavailable),
       weigh: ({ body }) => body.length,
       maxWeight: 4 * 1024 * 1024,
       maxItems: 200,
@@ -90,8 +104,23 @@ export class Quarantine {
     try {
       await this.commits.append(rejected);
     } catch (error) {
+      if (!(error instanceof Overloaded || error instanceof StoreUnavailable))
+        this.options.log.error({ err: error }, 'a rejected body could not be stored');
       throw new Unavailable(error);
     }
+  }
+
+  /**
+   * Stores a known-good body, in a transaction that is rolled back.
+   *
+   * @throws the database's error
+   */
+  async probe(): Promise<void> {
+    const errors = [{ path: '', message: 'sample' }];
+    const sample = { path: '/sample', reason: 'invalid', errors, body: randomBytes(16) } as const;
+    await rolledBack(this.options.pool, async (client) => {
+      await client.query(this.insertQuery([sample]));
+    });
   }
 
   /** Resolves once every body is durable. */
@@ -100,11 +129,17 @@ export class Quarantine {
     await this.evicting;
   }
 
-  private async commit(rejected: RejectedBody[]): Promise<undefined[]> {
+  async close(): Promise<void> {
+    await this.drained();
+    this.circuit.stop();
+  }
+
+  private insertQuery(rejected: readonly RejectedBody[]) {
     const { families } = this.options;
     const subjects = rejected.map(({ body, family }) => subjectOfBody(body, families, family));
-    await this.options.pool.query({
+    return {
       text: statement,
+      query_timeout: databaseTimeoutMs,
       values: [
         rejected.map(quarantineId),
         rejected.map(({ path }) => path),
@@ -116,7 +151,11 @@ export class Quarantine {
         subjects.map((subject) => JSON.stringify(envelopeOf(subject, families))),
         rejected.map(({ corrects }) => corrects),
       ],
-    });
+    };
+  }
+
+  private async commit(rejected: RejectedBody[]): Promise<undefined[]> {
+    await this.options.pool.query(this.insertQuery(rejected));
     if (performance.now() - this.lastEviction > evictEveryMs) {
       this.lastEviction = performance.now();
       this.evicting = this.evict();

@@ -16,7 +16,9 @@ export interface CircuitOptions {
   timeoutMs: number;
   /** Does what the store is needed for: a server that responds but rejects writes is unavailable. */
   probe: () => Promise<unknown>;
-  /** Whether a call's error means that the store is unavailable. */
+  /** A cheaper probe that leaves no trace in the store, for whoever only wants to know. Default: `probe`. */
+  check?: () => Promise<unknown>;
+  /** Whether a call's error certainly means that the store is unavailable. After any other, a probe decides. */
   isOutage: (error: unknown) => boolean;
   /** Called when an outage begins, with its cause, and when it ends. */
   onChange: (unavailable: boolean, cause?: unknown) => void;
@@ -54,7 +56,7 @@ export class Circuit {
     return this.open;
   }
 
-  /** @throws StoreUnavailable, or the call's own error where that is no outage */
+  /** @throws StoreUnavailable, or the call's own error where a probe succeeds after it: the call is at fault */
   async run<T>(call: () => Promise<T>): Promise<T> {
     const { store, isOutage } = this.options;
     if (this.open) throw new StoreUnavailable(store);
@@ -63,10 +65,25 @@ export class Circuit {
       if (this.outage && !this.open) this.endOutage();
       return result;
     } catch (error) {
-      if (!(error instanceof StoreUnavailable) && !isOutage(error)) throw error;
-      this.trip(error);
+      if (error instanceof StoreUnavailable || isOutage(error)) this.trip(error);
+      else {
+        // One that began before the call failed proves nothing.
+        await this.probing;
+        if (await this.probe()) throw error;
+        this.trip(error);
+      }
       throw error instanceof StoreUnavailable ? error : new StoreUnavailable(store, error);
     }
+  }
+
+  /** @returns whether the store is available, as far as the cheaper probe tells */
+  async check(): Promise<boolean> {
+    const { check } = this.options;
+    if (this.open || !check) return !this.open && this.probe();
+    return this.limitTime(check).then(
+      () => true,
+      () => false,
+    );
   }
 
   /**

@@ -1,7 +1,5 @@
-import type pg from 'pg';
 import type { Log } from '../log.ts';
 import { Circuit, stableAfterMs } from './circuit.ts';
-import { isOutage } from './faults.ts';
 
 export interface CircuitDependencies {
   log: Log;
@@ -13,20 +11,6 @@ export interface CircuitDependencies {
 export const databaseTimeoutMs = 1_000;
 /** Of a commit in Redis. A request waits for both at most. */
 export const redisTimeoutMs = 1_300;
-
-/** Inserts nothing, but needs the lock, the permissions and the writable server that an insert needs. */
-export const writeProbe = 'insert into inbox select * from inbox where false';
-
-/** The circuit of PostgreSQL, which is unavailable unless deliveries can be inserted. */
-export function databaseCircuit(pool: pg.Pool, dependencies: CircuitDependencies): Circuit {
-  return new Circuit({
-    store: 'PostgreSQL',
-    timeoutMs: databaseTimeoutMs,
-    probe: () => pool.query({ text: writeProbe, query_timeout: databaseTimeoutMs } as pg.QueryConfig),
-    isOutage,
-    onChange: reportOutage('PostgreSQL', dependencies),
-  });
-}
 
 /** @param probe a write to Redis */
 export function redisCircuit(probe: () => Promise<unknown>, dependencies: CircuitDependencies): Circuit {
@@ -40,10 +24,10 @@ export function redisCircuit(probe: () => Promise<unknown>, dependencies: Circui
 }
 
 /**
- * Logs two lines per outage, however many calls it fails. Outages within seconds of each other, as on an unstable
+ * A listener for a circuit that logs two lines per outage, however many calls it fails. Outages within seconds of each other, as on an unstable
  * link, are logged as one.
  */
-function reportOutage(store: string, { log, observe }: CircuitDependencies) {
+export function reportOutage(store: string, { log, observe }: CircuitDependencies) {
   let since = 0;
   let ending: NodeJS.Timeout | undefined;
   observe?.(store, false);

@@ -1,12 +1,13 @@
 import pg from 'pg';
 
 /**
- * What an error of PostgreSQL is about: a server that is unavailable for now; a server, session or schema that is
- * unusable until somebody changes it; or the data.
+ * What an error of PostgreSQL is about: a server that is unavailable for now; a connection, a session or locks that are
+ * unusable; or data that it may refuse. Every other error may be the store's fault or that of one delivery, in any
+ * language: only a probe can tell.
  */
-type Fault = 'unavailable' | 'unusable' | 'data';
+type Fault = 'unavailable' | 'unusable' | 'refusal';
 
-/** By class of SQLSTATE. */
+/** By class of SQLSTATE; a class that is missing here says nothing about whose fault it is. */
 const faults: Record<string, Fault> = {
   '08': 'unavailable', // connection
   '53': 'unavailable', // memory, disk, connections
@@ -15,15 +16,12 @@ const faults: Record<string, Fault> = {
   '26': 'unusable', // unknown prepared statement
   '28': 'unusable', // name or password
   '3D': 'unusable', // no such database
-  '3F': 'unusable', // no such schema
   '40': 'unusable', // deadlock, serialization
-  '42': 'unusable', // no such table or column, missing permission
   '55': 'unusable', // locked, in use
-  '58': 'unusable', // files
   F0: 'unusable', // the server's configuration
-  '22': 'data', // exceptions
-  '23': 'data', // constraints
-  '54': 'data', // program limits: too deep, too large
+  '22': 'refusal', // exceptions
+  '23': 'refusal', // constraints
+  '54': 'refusal', // program limits: too deep, too large; also of a server that accepts no commands
 };
 
 // Errors of the system, of TLS and of the driver. The driver's own errors have no code.
@@ -59,10 +57,10 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /**
- * Whether PostgreSQL cannot do this work for any delivery: it is unavailable, read-only, full or locked, or lacks a
- * table or a permission. The work is retried later.
+ * Whether PostgreSQL certainly cannot do this work for any delivery now: it is unavailable, read-only, full or locked.
+ * The work is retried later.
  *
- * Every other error may be caused by one delivery: the others of its batch are stored or applied without it.
+ * Every other error may be the store's fault or that of one delivery; a probe decides, see `Circuit.run`.
  *
  * @param error of a query, or an error with that as its cause
  */
@@ -71,9 +69,12 @@ export function isOutage(error: unknown): boolean {
   return fault === 'unavailable' || fault === 'unusable';
 }
 
-/** Whether PostgreSQL refused the data itself, so that a retry cannot succeed. */
-export function isRefusedData(error: unknown): error is pg.DatabaseError {
-  return error instanceof pg.DatabaseError && classify(error) === 'data';
+/**
+ * Whether an error can mean that PostgreSQL refuses the data itself. It does if a known-good delivery is accepted: after a
+ * DBA's new constraint, or in a server that accepts no commands, every delivery has such an error.
+ */
+export function isRefusal(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && classify(error) === 'refusal';
 }
 
 /** Whether PostgreSQL accepts no writes: it is a standby, or set read-only. */
@@ -82,8 +83,9 @@ export function isReadOnly(error: unknown): boolean {
   return code === '25006' || (cause !== undefined && isReadOnly(cause));
 }
 
-/** Why PostgreSQL refused the data, without the values in its message: they may be a patient's. */
-export function describeRefusal(error: pg.DatabaseError): string {
+/** Why PostgreSQL refused a delivery, without the values in its message: they may be a patient's. */
+export function describeRefusal(error: unknown): string {
+  if (!(error instanceof pg.DatabaseError)) return error instanceof Error ? error.name : 'unknown';
   const place = [error.table, error.column, error.constraint].filter(Boolean).join('.');
   const message = error.message.replace(/"[^"]*"/g, '"…"');
   return `${error.code} ${message}${place ? ` (${place})` : ''}`;

@@ -7,7 +7,7 @@ import { BodyBudget } from '../../src/http/body-budget.ts';
 import { createCallbackHandler } from '../../src/http/callback-handler.ts';
 import { Intake } from '../../src/intake/intake.ts';
 import { createLog } from '../../src/log.ts';
-import { databaseCircuit } from '../../src/store/circuits.ts';
+import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import {
   consentFormCallback,
   deliveryOf,

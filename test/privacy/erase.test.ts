@@ -9,7 +9,7 @@ import { erasePatient } from '../../src/privacy/erase.ts';
 import type { Patient } from '../../src/privacy/find-deliveries.ts';
 import { holdPatient, releasePatient } from '../../src/privacy/hold.ts';
 import { runRetention } from '../../src/privacy/retention.ts';
-import { databaseCircuit } from '../../src/store/circuits.ts';
+import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import {
   consentFormCallback,
   deliveryOf,

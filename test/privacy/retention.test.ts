@@ -8,7 +8,7 @@ import { Intake } from '../../src/intake/intake.ts';
 import { createLog } from '../../src/log.ts';
 import { logAccess } from '../../src/privacy/access-log.ts';
 import { type Retention, type RetentionOptions, runRetention } from '../../src/privacy/retention.ts';
-import { databaseCircuit } from '../../src/store/circuits.ts';
+import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import {
   consentFormCallback,
   deliveryOf,

@@ -2,7 +2,7 @@ import { createLog } from '../../src/log.ts';
 import { DeliveryQueue } from '../../src/queue/delivery-queue.ts';
 import { postgresBackend } from '../../src/queue/postgres-backend.ts';
 import { redisBackend } from '../../src/queue/redis-backend.ts';
-import { databaseCircuit } from '../../src/store/circuits.ts';
+import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import type { TestDatabase } from './database.ts';
 
 const log = createLog('silent');

@@ -8,7 +8,7 @@ import { createLog } from '../../src/log.ts';
 import { FallbackStream } from '../../src/queue/fallback-stream.ts';
 import { connectRedis, type RedisClient } from '../../src/queue/redis.ts';
 import type { Circuit } from '../../src/store/circuit.ts';
-import { databaseCircuit } from '../../src/store/circuits.ts';
+import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import { drain } from '../../src/worker/drain.ts';
 import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
