@@ -7,13 +7,13 @@ import { defineFamily, type Family, families, other } from '../src/families/inde
 import { insertDeliveries } from '../src/intake/insert-deliveries.ts';
 import { Intake } from '../src/intake/intake.ts';
 import { createParser } from '../src/intake/parse-callback.ts';
+import { databaseCircuit } from '../src/intake/probe-inbox.ts';
 import { replayQuarantine } from '../src/intake/replay-quarantine.ts';
 import { createLog } from '../src/log.ts';
 import { erasePatient } from '../src/privacy/erase.ts';
 import { countRows, readPatient } from '../src/privacy/export.ts';
 import { runRetention } from '../src/privacy/retention.ts';
 import type { Service } from '../src/service.ts';
-import { databaseCircuit } from '../src/intake/probe-inbox.ts';
 import { adminToken, signInTo } from './console/visitor.ts';
 import { paths, samples } from './support/callbacks.ts';
 import { createDatabase, type TestDatabase } from './support/database.ts';

@@ -3,8 +3,9 @@ import type pg from 'pg';
 import { z } from 'zod';
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { amount, text } from '../../src/families/field.ts';
-import { defineFamily, envelopeSchema, families } from '../../src/families/index.ts';
+import { defineFamily, envelopeSchema, families, knownGood } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
+import { knownGoodDelivery } from '../../src/intake/probe-inbox.ts';
 import { newestVersions, versionsInTables } from '../chaos/model.ts';
 import {
   consentFormCallback,
@@ -277,6 +278,80 @@ it('only the delivery with faulty data fails, with a reason that contains none o
     await database.pool.query('delete from receipts; alter table receipts drop constraint no_secrets');
   }
 });
+
+describe('nothing fails by a fault of its table:', () => {
+  it.each<[name: string, broken: string, mended: string]>([
+    [
+      'a column of a DBA that must be set',
+      'alter table receipts add dba text not null',
+      'alter table receipts drop dba',
+    ],
+    [
+      'a trigger that blames the data',
+      `create function blame() returns trigger language plpgsql as
+         $$ begin raise exception 'no' using errcode = '22023'; end $$;
+       create trigger dba before insert or update on receipts for each row execute function blame()`,
+      'drop trigger dba on receipts; drop function blame',
+    ],
+    ['a missing table', 'alter table receipts rename to dba', 'alter table dba rename to receipts'],
+  ])('%s', async (_name, broken, mended) => {
+    const receipts = Array.from({ length: 25 }, (_, receipt_id) => receiptCallback({ data: { receipt_id } }));
+    const form = consentFormCallback();
+    const ids = await insert([...receipts, form]);
+    await database.pool.query(broken);
+    try {
+      for (const some of [ids, ids.slice(0, 1)]) {
+        const { failed, broken } = await applyDeliveries(database.db, families, some);
+        expect({ failed, broken }).toMatchObject({ failed: [], broken: [{ family: 'receipt' }] });
+      }
+      const counts = 'select status, count(*)::int as n from deliveries group by 1 order by 1';
+      expect(await database.rows(counts)).toEqual([
+        { status: 'applied', n: 1 },
+        { status: 'received', n: 25 },
+      ]);
+    } finally {
+      await database.pool.query(mended);
+    }
+    expect(await applyDeliveries(database.db, families, ids)).toMatchObject({
+      applied: 25,
+      failed: [],
+      broken: [],
+    });
+  });
+});
+
+it('a delivery at which a trigger raises fails with its reason, and its family goes on', async () => {
+  await database.pool.query(`
+    create function raise_once() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
+    create trigger dba before insert on receipts for each row when (new.receipt_id = 7) execute function raise_once()`);
+  try {
+    const receipts = Array.from({ length: 10 }, (_, receipt_id) => receiptCallback({ data: { receipt_id } }));
+    const ids = await insert(receipts);
+    const { applied, failed, broken } = await applyDeliveries(database.db, families, ids);
+    expect({ applied, failed, broken }).toEqual({
+      applied: 9,
+      failed: [{ id: ids[7], error: 'P0001 no' }],
+      broken: [],
+    });
+    expect(await applyDeliveries(database.db, families, [ids[7]!])).toMatchObject({ applied: 0, broken: [] });
+  } finally {
+    await database.pool.query('delete from receipts; drop trigger dba on receipts; drop function raise_once');
+  }
+});
+
+it.each(families.map((family) => [family.name, family] as const))(
+  'a known-good delivery of the family %s is valid, and can be applied',
+  async (_name, family) => {
+    const envelope = knownGood(family, 912_345_678_901_234);
+    if (family.events.length > 0) expect(envelopeSchema(families).parse(envelope)).toMatchObject(envelope);
+    const delivery = knownGoodDelivery(family);
+    await insertDeliveries(database.pool, [delivery]);
+    expect(await applyDeliveries(database.db, families, [delivery.id])).toMatchObject({
+      applied: 1,
+      changed: 1,
+    });
+  },
+);
 
 it('a delivery that another worker has applied meanwhile does not become failed', async () => {
   await database.pool.query('alter table receipts add constraint none_yet check (receipt_id < 0)');

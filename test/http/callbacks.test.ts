@@ -6,8 +6,8 @@ import { createApp } from '../../src/http/app.ts';
 import { BodyBudget } from '../../src/http/body-budget.ts';
 import { createCallbackHandler } from '../../src/http/callback-handler.ts';
 import { Intake } from '../../src/intake/intake.ts';
-import { createLog } from '../../src/log.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
+import { createLog } from '../../src/log.ts';
 import {
   consentFormCallback,
   deliveryOf,

@@ -5,10 +5,10 @@ import { replayDeliveries } from '../../src/apply/replay.ts';
 import { parseConfig } from '../../src/config.ts';
 import { type Family, families } from '../../src/families/index.ts';
 import { Intake } from '../../src/intake/intake.ts';
+import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import { createLog } from '../../src/log.ts';
 import { logAccess } from '../../src/privacy/access-log.ts';
 import { type Retention, type RetentionOptions, runRetention } from '../../src/privacy/retention.ts';
-import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import {
   consentFormCallback,
   deliveryOf,

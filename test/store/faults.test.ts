@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import pg from 'pg';
+import { installed } from '../../src/store/embedded/binaries.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
-import { isOutage, isUnavailable } from '../../src/store/faults.ts';
+import { isOutage, isRefusal, isUnavailable } from '../../src/store/faults.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
@@ -51,16 +54,12 @@ const withJson = (json: string, id = 1): pg.QueryConfig => ({
   values: [json, id],
 });
 
-describe('an outage is an error that every delivery would cause:', () => {
+describe('certainly an outage is:', () => {
   it.each<[code: string, name: string, queries: Query[]]>([
     ['25006', 'a read-only transaction', ['begin read only', 'delete from things']],
     ['25006', 'a read-only role', ['set default_transaction_read_only = on', 'delete from things']],
     ['25P02', 'a failed transaction', ['begin', 'select 1/0', 'select 1']],
     ['57014', 'a statement timeout', ['set statement_timeout = 20', 'select pg_sleep(60)']],
-    ['42P01', 'a missing table', ['insert into nowhere values (1)']],
-    ['42703', 'a missing column', ['insert into things (nothing) values (1)']],
-    ['42501', 'a missing permission', ['set role pg_monitor', 'insert into things (id) values (1)']],
-    ['3F000', 'a missing schema', ['create table nowhere.at_all (n int)']],
     ['26000', 'a missing prepared statement', ['execute nothing']],
     [
       '55006',
@@ -182,8 +181,12 @@ it.each<[unavailable: boolean, name: string, error: object]>([
   },
 );
 
-describe('an error that one delivery causes is no outage:', () => {
+describe('an error that only a probe can attribute to the store or to one delivery is no certain outage:', () => {
   it.each<[code: string, name: string, queries: Query[]]>([
+    ['42P01', 'a missing table', ['insert into nowhere values (1)']],
+    ['42703', 'a missing column', ['insert into things (nothing) values (1)']],
+    ['42501', 'a missing permission', ['set role pg_monitor', 'insert into things (id) values (1)']],
+    ['3F000', 'a missing schema', ['create table nowhere.at_all (n int)']],
     ['P0001', 'a trigger that rejects it', ['insert into rejecting values (1)']],
     ['23514', 'a check constraint', [`insert into things (word, id) values ('bad', 1)`]],
     ['23502', 'a not-null constraint', ['insert into things (word) values (null)']],
@@ -228,6 +231,35 @@ describe('an error that one delivery causes is no outage:', () => {
         isOutage,
       ),
     ).toBe(false);
+  });
+});
+
+describe('of all codes of PostgreSQL', () => {
+  // The file that PostgreSQL's own code is generated from, as it is installed with the server.
+  let codes: string[];
+  beforeAll(async () => {
+    const { folder } = await installed();
+    const list = readFileSync(join(folder, 'share/postgresql/errcodes.txt'), 'utf8');
+    codes = Array.from(list.matchAll(/^([0-9A-Z]{5})\s+[EWS]\s/gm), ([, code]) => code!);
+  });
+  const withCode = (code: string) => Object.assign(new pg.DatabaseError('', 0, 'error'), { code });
+  const classesWhere = (matches: (error: unknown) => boolean) =>
+    [...new Set(codes.filter((code) => matches(withCode(code))).map((code) => code.slice(0, 2)))].toSorted();
+
+  it('those of the classes 22, 23 and 54 alone can be a refusal of the data', () => {
+    expect(codes.length).toBeGreaterThan(240);
+    expect(classesWhere(isRefusal)).toEqual(['22', '23', '54']);
+  });
+
+  it('those about the connection, the session, locks and resources alone are certainly an outage', () => {
+    expect(classesWhere(isOutage)).toEqual(['08', '25', '26', '28', '3D', '40', '53', '55', '57', 'F0']);
+  });
+
+  it('each says nothing else: no code is both, and one that PostgreSQL does not have is neither', () => {
+    expect(codes.filter((code) => isOutage(withCode(code)) && isRefusal(withCode(code)))).toEqual([]);
+    for (const code of ['ZZ999', 'P9999', '', '60000']) {
+      expect([isOutage(withCode(code)), isRefusal(withCode(code))]).toEqual([false, false]);
+    }
   });
 });
 

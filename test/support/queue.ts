@@ -1,8 +1,8 @@
+import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import { createLog } from '../../src/log.ts';
 import { DeliveryQueue } from '../../src/queue/delivery-queue.ts';
 import { postgresBackend } from '../../src/queue/postgres-backend.ts';
 import { redisBackend } from '../../src/queue/redis-backend.ts';
-import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import type { TestDatabase } from './database.ts';
 
 const log = createLog('silent');
