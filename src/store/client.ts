@@ -43,6 +43,7 @@ export class DatabaseClient extends pg.Client {
     // A server that ends, or its administrator, may end a connection at any time, between two statements or right after
     // it was opened. It is the error of the next query; without a listener it would end the process.
     this.on('error', () => {});
+    this.failStatementsLeftUncommitted();
     this.url = url;
     this.fault = given.fault;
     this.search = hosts.length > 1 ? () => findPrimary(hosts, { ...config, ...address }) : undefined;
@@ -75,9 +76,49 @@ export class DatabaseClient extends pg.Client {
     }
   }
 
-  private get stream() {
-    return (this as unknown as { connection: { stream: { destroyed: boolean } } }).connection.stream;
+  /**
+   * A statement outside of a transaction is committed when the server is ready for the next. A pooler may have opened a
+   * transaction in front of it, which it leaves open: then nothing is committed, and the statement fails.
+   */
+  private failStatementsLeftUncommitted(): void {
+    const { connection } = this.internals;
+    let hasBegun = false;
+    connection.on('commandComplete', ({ text }) => {
+      if (text === 'BEGIN' || text === 'START TRANSACTION') hasBegun = true;
+    });
+    // Called before the listener of pg, which completes the statement.
+    connection.on('readyForQuery', ({ status }) => {
+      if (status === 'I') hasBegun = false;
+      const statement = this.internals._getActiveQuery();
+      if (status === 'T' && !hasBegun && statement) statement._canceledDueToError = new LeftUncommitted();
+    });
   }
+
+  private get stream() {
+    return this.internals.connection.stream;
+  }
+
+  private get internals() {
+    return this as unknown as Internals;
+  }
+}
+
+/** Raised where a connection pooler keeps a transaction open that nobody asked for. */
+export class LeftUncommitted extends Error {
+  constructor() {
+    super('The connection pooler keeps a transaction open: the statement is not committed.');
+    this.name = 'LeftUncommitted';
+  }
+}
+
+/** What pg does not document. */
+interface Internals {
+  connection: {
+    stream: { destroyed: boolean };
+    on(event: 'commandComplete', listener: (message: { text: string }) => void): void;
+    on(event: 'readyForQuery', listener: (message: { status: string }) => void): void;
+  };
+  _getActiveQuery: () => { _canceledDueToError?: Error } | null;
 }
 
 /** A file that is being replaced fails this connection only. */

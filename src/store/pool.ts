@@ -1,5 +1,6 @@
 import pg from 'pg';
-import { DatabaseClient } from './client.ts';
+import { DatabaseClient, LeftUncommitted } from './client.ts';
+import { isReadOnly } from './faults.ts';
 import { applyInTransactions, type SessionSettings } from './transaction-settings.ts';
 
 /** The schema of the tables, unless another is configured. */
@@ -125,8 +126,8 @@ export async function withClient<T>(
 
 /**
  * Applies the settings of a new connection by a query, because a connection pooler such as PgBouncer rejects start-up
- * options. Behind a pooler, where the session may be another one for each transaction, they are applied in each
- * transaction instead.
+ * options. Behind a pooler, where the session may be another one for each transaction, or a transaction stay open that the
+ * pooler has begun, they are applied in each transaction instead.
  *
  * @param settings override those of every connection
  * @throws the database's error
@@ -143,9 +144,24 @@ async function applySettings(client: Connected, settings: SessionSettings = {}):
     query_timeout: connectTimeoutMs,
   } as pg.QueryConfig);
   const { is_direct, known } = rows[0] as { is_direct: boolean; known: string[] };
-  if (is_direct) return;
+  if (is_direct && !(await leavesTransactionsOpen(client))) return;
   const usable = Object.fromEntries(Object.entries(all).filter(([name]) => known.includes(name)));
   applyInTransactions(client, usable, (processId) => {
     client.sessionOfPooler = processId;
   });
+}
+
+/** Whether a pooler begins a transaction before a statement that writes, and does not end it: pgpool in the mode `raw`. */
+async function leavesTransactionsOpen(client: Connected): Promise<boolean> {
+  try {
+    // Every role may update this view; no row matches.
+    const text = 'update pg_settings set setting = setting where $1::boolean';
+    await client.query({ text, values: [false], query_timeout: connectTimeoutMs } as pg.QueryConfig);
+    return false;
+  } catch (error) {
+    if (isReadOnly(error)) return false; // a standby: nothing is written
+    if (!(error instanceof LeftUncommitted)) throw error;
+    await client.query('rollback');
+    return true;
+  }
 }

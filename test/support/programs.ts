@@ -8,6 +8,7 @@ const programs = {
   'redis-server': ['redis-server', 'valkey-server'],
   postgresql: ['pg_ctl'],
   pgbouncer: ['pgbouncer'],
+  pgpool2: ['pgpool'],
   nginx: ['nginx'],
   haproxy: ['haproxy'],
   caddy: ['caddy'],
