@@ -45,6 +45,8 @@ const meanings: Record<string, [meaning: string, action: string]> = {
   ],
   23: ['A value violates a constraint.', 'Change or drop the constraint, and replay.'],
   54: ['A value is too large for PostgreSQL, or for an index.', 'Drop the index, and replay.'],
+  P0: ['A trigger of the database raises an error for it.', 'Correct or drop the trigger, and replay.'],
+  XX: ['PostgreSQL found damaged data.', 'Have the index or table repaired (reindex, restore), and replay.'],
 };
 
 interface Constraint {
