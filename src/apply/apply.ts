@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { Family } from '../families/index.ts';
 import { insertQuery } from '../intake/insert-deliveries.ts';
 import { knownGoodDelivery } from '../intake/probe-inbox.ts';
-import { describeRefusal, isOutage } from '../store/faults.ts';
+import { describeRefusal, isOutage, isRefusal } from '../store/faults.ts';
 import { queryPrepared } from '../store/prepared.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';
 import { applyStatement, planForAnySize } from './apply-statement.ts';
@@ -49,9 +49,11 @@ export async function applyDeliveries(
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw error;
     const [family, ...others] = families;
-    if (isOutage(error) && others.length === 0)
-      return { ...nothing, broken: [{ family: family!.name, error }] };
-    if (others.length === 0) return applyOneByOne(db, family!, ids, options);
+    if (others.length === 0) {
+      const isBroken = isOutage(error) || (!isRefusal(error) && !(await isWritable(db, family!)));
+      if (isBroken) return { ...nothing, broken: [{ family: family!.name, error }] };
+      return applyOneByOne(db, family!, ids, options);
+    }
   }
   const total = { ...nothing };
   for (const family of families) add(total, await applyDeliveries(db, [family], ids, options));

@@ -62,7 +62,7 @@ async function healthy(url?: string): Promise<Record<string, string>> {
 async function readWrites() {
   const [row] = await server.rows('select pg_snapshot_xmax(pg_current_snapshot())::text as next');
   const info = await redis.client().info('persistence');
-  return [row!.next, /rdb_changes_since_last_save:\d+/.exec(info)![0]];
+  return { transaction: Number(row!.next), changes: /rdb_changes_since_last_save:\d+/.exec(info)![0] };
 }
 
 /** The findings that are not ok, as `status name: detail`; nothing is written, and no secret shown. */
@@ -70,7 +70,10 @@ async function faults(env: Record<string, string>): Promise<string[]> {
   const before = await readWrites();
   const findings: Finding[] = await diagnose(env);
   expect(JSON.stringify(findings)).not.toContain(canary);
-  expect(await readWrites()).toEqual(before);
+  const { transaction, changes } = await readWrites();
+  expect(changes).toBe(before.changes);
+  // The insert of known-good deliveries, which is rolled back.
+  expect(transaction - before.transaction).toBeLessThanOrEqual(1);
   return findings
     .filter(({ status }) => status !== 'ok')
     .map(({ status, name, detail }) => `${status} ${name}: ${detail}`);
