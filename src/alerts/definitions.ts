@@ -93,11 +93,30 @@ export const definitions: readonly Definition[] = [
       `Not in their table: ${count}. /console/failed says why: replay them after a fix, or mark them as seen`,
   },
   {
+    name: 'dropped',
+    find: async ({ db }) => {
+      const { rows } = await sql<{ reason: string; count: number }>`
+        select reason, sum(count)::float8 as count from dropped_bodies
+        where last_at > now() - interval '1 hour' and last_at <= now()
+        group by reason order by count desc, reason`.execute(db);
+      const reasons = rows.map(({ reason, count }) => `${reason}: ${count}`);
+      return reasons.length > 0 ? [{ subject: '', detail: { reasons } }] : [];
+    },
+    title: () => 'Rejected bodies are being dropped',
+    explain: ({ detail: { reasons } }) =>
+      `The quarantine is full, and its oldest bodies were deleted before they were replayed: ${(reasons as string[]).join(', ')}. ` +
+      'Unless the sender resends them, they are lost: replay after a fix, drop what is not needed, or raise QUARANTINE_LIMIT',
+  },
+  {
     name: 'quarantine',
     find: async ({ db }) => {
       const { rows } = await sql<{ reason: string; count: number }>`
-        select reason, count(*)::int as count from quarantine
-        where received_at > now() - interval '1 hour' and received_at <= now() and replayed_at is null
+        select reason, count(*)::int as count from (
+          select reason from quarantine
+          where last_received_at > now() - interval '1 hour' and received_at > now() - interval '1 hour'
+            and received_at <= now() and replayed_at is null
+          limit ${maxCounted}
+        ) recent
         group by reason order by count desc, reason`.execute(db);
       const reasons = rows.map(({ reason, count }) => `${reason}: ${count}`);
       return reasons.length > 0 ? [{ subject: '', detail: { reasons } }] : [];

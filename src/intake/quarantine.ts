@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import type pg from 'pg';
 import type { Family } from '../families/index.ts';
-import type { Log } from '../log.ts';
 import { uuidV8 } from '../uuid.ts';
 import { Unavailable } from './delivery.ts';
+import { Eviction, type EvictionOptions } from './eviction.ts';
 import { GroupCommit } from './group-commit.ts';
 import { refusedAmong } from './refused.ts';
 import type { Rejection } from './rejection.ts';
@@ -22,11 +21,8 @@ export interface RejectedBody extends Pick<Rejection, 'reason' | 'errors'> {
   corrects?: string;
 }
 
-export interface QuarantineOptions {
-  pool: pg.Pool;
+export interface QuarantineOptions extends EvictionOptions {
   families: readonly Family[];
-  log: Log;
-  limits: { rows: number; bytes: number };
 }
 
 // A body about an erased patient is not stored.
@@ -48,28 +44,15 @@ on conflict (id) do update set
   acknowledged = quarantine.acknowledged or excluded.acknowledged,
   corrects = coalesce(quarantine.corrects, excluded.corrects)`;
 
-// Evicts replayed bodies first, then the oldest. Acknowledged bodies stay and do not count.
-const eviction = `
-with ranked as (
-  select id, row_number() over worth as rows, sum(length(body)) over worth as bytes
-  from quarantine
-  where not acknowledged
-  window worth as (order by replayed_at is not null, last_received_at desc, id)
-)
-delete from quarantine using ranked
-where quarantine.id = ranked.id and (ranked.rows > $1 or ranked.bytes > $2)`;
-
-const evictEveryMs = 1_000;
-
 /** Stores rejected bodies, once per content, to be replayed after a fix. */
 export class Quarantine {
   private readonly options: QuarantineOptions;
   private readonly commits: GroupCommit<RejectedBody, undefined>;
-  private evicting: Promise<void> | undefined;
-  private lastEviction = Number.NEGATIVE_INFINITY;
+  private readonly eviction: Eviction;
 
   constructor(options: QuarantineOptions) {
     this.options = options;
+    this.eviction = new Eviction(options);
     this.commits = new GroupCommit({
       commit: (rejected) => this.commit(rejected),
       isFaultOfAnItem: () => false,
@@ -97,7 +80,7 @@ export class Quarantine {
   /** Resolves once every body is durable. */
   async drained(): Promise<void> {
     await this.commits.drained();
-    await this.evicting;
+    await this.eviction.done();
   }
 
   private async commit(rejected: RejectedBody[]): Promise<undefined[]> {
@@ -117,25 +100,8 @@ export class Quarantine {
         rejected.map(({ corrects }) => corrects),
       ],
     });
-    if (performance.now() - this.lastEviction > evictEveryMs) {
-      this.lastEviction = performance.now();
-      this.evicting = this.evict();
-    }
+    this.eviction.added(rejected.map(({ body }) => body.length));
     return rejected.map(() => undefined);
-  }
-
-  private async evict(): Promise<void> {
-    const { pool, log, limits } = this.options;
-    try {
-      const { rowCount } = await pool.query(eviction, [limits.rows, limits.bytes]);
-      if (rowCount)
-        log.warn(
-          { count: rowCount, limits },
-          'quarantine full; bodies dropped: replayed ones first, then the oldest',
-        );
-    } catch (error) {
-      log.warn({ err: error }, 'eviction from the quarantine failed; retrying');
-    }
   }
 }
 
