@@ -84,6 +84,7 @@ const allowed: Record<string, string[]> = {
     'commands',
     'families',
     'http',
+    'intake',
     'metrics',
     'prepare-database.ts',
     'queue',

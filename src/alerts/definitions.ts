@@ -32,6 +32,8 @@ export interface Definition {
   explain: (finding: Finding) => string;
 }
 
+/** Of silent businesses, that have an alert of their own: a channel's state must not grow with the businesses. */
+const mostNamed = 20;
 const dayMs = 24 * 60 * 60 * 1000;
 const rejectionMinutes = 5;
 /** A pass is due each day. */
@@ -136,13 +138,20 @@ export const definitions: readonly Definition[] = [
           order by family) as gaps
         from reporting.silence left join aliases on kind = 'business' and id = business_id
         where out_of_the_ordinary
-        group by business_id order by business_id`.execute(db);
-      return rows.map(({ subject, ...detail }) => ({ subject, detail }));
+        group by business_id order by min(last_received_at), business_id`.execute(db);
+      // Those silent for longest, so that a newly silent one displaces none.
+      const named = rows.slice(0, mostNamed).map(({ subject, ...detail }) => ({ subject, detail }));
+      const others = rows.length - named.length;
+      return others > 0 ? [...named, { subject: '', detail: { others } }] : named;
     },
-    title: ({ subject, detail: { alias } }) =>
-      `Business ${alias ? `${alias} (${subject})` : subject} is silent`,
-    explain: ({ detail: { gaps } }) =>
-      `No ${(gaps as string[]).join('; no ')}. Is its address still registered, and is it open?`,
+    title: ({ subject, detail: { alias, others } }) =>
+      others === undefined
+        ? `Business ${alias ? `${alias} (${subject})` : subject} is silent`
+        : 'Further businesses are silent',
+    explain: ({ detail: { gaps, others } }) =>
+      others === undefined
+        ? `No ${(gaps as string[]).join('; no ')}. Is its address still registered, and is it open?`
+        : `Besides those with a message of their own: ${others}. /console/reports/silence names them`,
   },
   {
     name: 'retention',

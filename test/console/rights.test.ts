@@ -107,6 +107,7 @@ const table: Record<string, Expected> = {
   'POST /patients/erase/preview': { fields: patient, statuses: onlyPrivacy },
   'POST /patients/erase': { fields: patient, statuses: onlyPrivacy },
   'GET /aliases': { statuses: signedIn },
+  'GET /aliases/options': { statuses: signedIn },
   'POST /aliases': { fields: { kind: 'clinic', id: 'c-1' }, statuses: [401, 403, 303, 303, 303] },
   'GET /access-log': { statuses: onlyPrivacy },
 };
