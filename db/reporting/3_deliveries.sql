@@ -35,19 +35,16 @@ left join inbox i using (id)
 left join resends r using (id);
 
 -- Jumps from one business to the next in the index (a loose index scan) instead of reading every delivery.
-create or replace function reporting.senders() returns setof text
-  language sql stable
-begin atomic
-  with recursive found as (
-    (select business_id from applied_deliveries order by business_id limit 1)
-    union all
-    select (select a.business_id from applied_deliveries a
-            where a.business_id > found.business_id
-            order by a.business_id limit 1)
-    from found where found.business_id is not null
-  )
-  select business_id from found where business_id is not null;
-end;
+create or replace view senders as
+with recursive found as (
+  (select business_id from applied_deliveries order by business_id limit 1)
+  union all
+  select (select a.business_id from applied_deliveries a
+          where a.business_id > found.business_id
+          order by a.business_id limit 1)
+  from found where found.business_id is not null
+)
+select business_id from found where business_id is not null;
 
 create or replace view reporting.deliveries as
 select * from reporting.applied_deliveries
@@ -111,13 +108,14 @@ from (
 group by business_id, family, day, hour;
 
 comment on view deliveries                   is 'Every acknowledged callback, once. The tables behind it: inbox, pending_deliveries, applied_deliveries, failed_deliveries, resends';
+comment on view senders                      is 'Every business that has sent something which was applied';
+comment on column senders.business_id        is 'The business, by its id in the service';
 comment on view reporting.deliveries         is 'Every accepted callback, without its content';
 comment on view reporting.applied_deliveries is 'The deliveries that are applied to their tables';
 comment on view reporting.quarantine         is 'Rejected callbacks, without their content';
 comment on view reporting.schema_drift       is 'Differences between callbacks and the documented interface: unknown fields, missing fields, new values';
 comment on view reporting.other_events       is 'Events that no family lists yet, with their data; replaying them gives them their rows once a family does';
 comment on view reporting.delivery_health    is 'Counts and delays of the callbacks of each hour, by business and family';
-comment on function reporting.senders        is 'Every business that has sent something which was applied';
 comment on function reporting.business_in    is 'The business id in a body; null if it cannot be read';
 
 comment on column deliveries.id             is 'Derived from the event time and the content, so that a resend has the same id';

@@ -7,7 +7,7 @@ select
   usual.longest as longest_gap, present.gap as present_gap, round(expected.callbacks, 1) as expected_callbacks,
   expected.callbacks >= 5 as out_of_the_ordinary
 from (
-  select business_id from reporting.senders() as business_id
+  select business_id from senders
   union
   select business_id from deliveries where status <> 'applied'
 ) b

@@ -84,4 +84,4 @@ export const unlessTimeout = <T>(query: Promise<T>): Promise<T | undefined> =>
   });
 
 /** Every business that has sent something. */
-export const businesses = sql<string>`(select business_id from reporting.senders() as business_id)`;
+export const businesses = sql<string>`(select business_id from senders)`;
