@@ -6,7 +6,7 @@ const ofCallbacks = {
   405: 'The method is not POST',
   413: 'The body is too large',
   415: 'The body is not application/json, not in UTF-8, or compressed',
-  422: 'The body is not a valid callback, or its event belongs to another path; the body is kept in quarantine while that has room',
+  422: 'The body is not a valid callback, or its event belongs to another path; the body is stored in quarantine',
   429: 'Too many requests, or too many rejected requests, from this address',
   500: 'An error in the receiver; its log has the details',
   503: 'No store can accept the delivery now, or too many large bodies are in progress',
