@@ -157,7 +157,12 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: re
         waitMs: 5_000,
       },
     },
-    quarantine: { rows: 10_000, bytes: 64 * 1024 * 1024 },
+    quarantine: {
+      /** The most bytes of rejected bodies. */
+      bytes: e.QUARANTINE_LIMIT,
+      /** Of the embedded database, of whose free disk the bodies take a tenth at most; undefined: its disk is not known. */
+      dataDir: e.DATABASE_URL ? undefined : e.DATA_DIR,
+    } as { bytes: number; dataDir?: string | undefined },
     /** When a page of the console gives up a database that does not respond; an entry of the access log may take a minute. */
     pageTimeoutMs: 65_000,
     /** Limits of the console's downloads: without progress, and in total. */

@@ -120,15 +120,17 @@ const timezone = z.string().superRefine((name, context) => {
   context.addIssue({ code: 'custom', message });
 });
 
-const size = z
-  .string()
-  .default('256kb')
-  .transform((text, context) => {
-    const parsed = bytes.parse(text);
-    if (parsed !== null && parsed >= 1024 && parsed <= 64 * 1024 * 1024) return parsed;
-    context.addIssue({ code: 'custom', message: 'must be a size from 1kb to 64mb, such as 256kb' });
-    return z.NEVER;
-  });
+const size = (least: string, most: string, byDefault: string) =>
+  z
+    .string()
+    .default(byDefault)
+    .transform((text, context) => {
+      const parsed = bytes.parse(text);
+      if (parsed !== null && parsed >= bytes.parse(least)! && parsed <= bytes.parse(most)!) return parsed;
+      const message = `must be a size from ${least} to ${most}, such as ${byDefault}`;
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    });
 
 const issuer = z
   .string()
@@ -202,7 +204,8 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     ALLOWED_CLIENT_IDS: list,
     ALLOWED_BUSINESS_IDS: list,
     ALLOW_UNAUTHENTICATED: flag('false'),
-    BODY_LIMIT: size,
+    BODY_LIMIT: size('1kb', '64mb', '256kb'),
+    QUARANTINE_LIMIT: size('1mb', '1tb', '1gb'),
     RATE_LIMIT: integer(1, 1_000_000).optional(),
     REJECTION_LIMIT: integer(1, 1_000_000).default(300),
     ADMIN_TOKEN: z.string().trim().min(16, 'must have at least 16 characters').optional(),

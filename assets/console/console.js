@@ -64,3 +64,19 @@ function watchList(list) {
 }
 
 for (const list of document.querySelectorAll('[data-live]')) watchList(list);
+
+/* A list of names that is a part of all: what is typed finds the others. */
+
+for (const input of document.querySelectorAll('input[data-aliases]')) {
+  input.addEventListener('input', async () => {
+    const text = input.value;
+    const query = new URLSearchParams({ kind: input.dataset.aliases, text });
+    const response = await fetch(`/console/aliases/options?${query}`).catch(() => undefined);
+    // Meanwhile more may have been typed.
+    if (!response?.ok || input.value !== text) return;
+    const found = (await response.json()).map(({ id, alias }) =>
+      Object.assign(document.createElement('option'), { value: id, label: alias }),
+    );
+    input.list.replaceChildren(...found);
+  });
+}

@@ -2,22 +2,12 @@
 -- weeks before the last callback: as many callbacks are expected now as were received then. If five are expected
 -- and none is received, the probability of that by chance is below 1 %.
 create or replace view reporting.silence as
-with recursive businesses as (
-  -- Jumps from one business to the next in the index (a loose index scan) instead of reading every delivery.
-  (select business_id from applied_deliveries order by business_id limit 1)
-  union all
-  select (select a.business_id from applied_deliveries a
-          where a.business_id > b.business_id
-          order by a.business_id limit 1)
-  from businesses b
-  where b.business_id is not null
-)
 select
   b.business_id, sent.family, sent.last as last_received_at, usual.gap as usual_gap,
   usual.longest as longest_gap, present.gap as present_gap, round(expected.callbacks, 1) as expected_callbacks,
   expected.callbacks >= 5 as out_of_the_ordinary
 from (
-  select business_id from businesses where business_id is not null
+  select business_id from senders
   union
   select business_id from deliveries where status <> 'applied'
 ) b

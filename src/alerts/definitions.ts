@@ -32,6 +32,8 @@ export interface Definition {
   explain: (finding: Finding) => string;
 }
 
+/** Of silent businesses, that have an alert of their own: a channel's state must not grow with the businesses. */
+const mostNamed = 20;
 const dayMs = 24 * 60 * 60 * 1000;
 const rejectionMinutes = 5;
 /** A pass is due each day. */
@@ -93,11 +95,30 @@ export const definitions: readonly Definition[] = [
       `Not in their table: ${count}. /console/failed says why: replay them after a fix, or mark them as seen`,
   },
   {
+    name: 'dropped',
+    find: async ({ db }) => {
+      const { rows } = await sql<{ reason: string; count: number }>`
+        select reason, sum(count)::float8 as count from dropped_bodies
+        where last_at > now() - interval '1 hour' and last_at <= now()
+        group by reason order by count desc, reason`.execute(db);
+      const reasons = rows.map(({ reason, count }) => `${reason}: ${count}`);
+      return reasons.length > 0 ? [{ subject: '', detail: { reasons } }] : [];
+    },
+    title: () => 'Rejected bodies are being dropped',
+    explain: ({ detail: { reasons } }) =>
+      `The quarantine is full, and its oldest bodies were deleted before they were replayed: ${(reasons as string[]).join(', ')}. ` +
+      'Unless the sender resends them, they are lost: replay after a fix, drop what is not needed, or raise QUARANTINE_LIMIT',
+  },
+  {
     name: 'quarantine',
     find: async ({ db }) => {
       const { rows } = await sql<{ reason: string; count: number }>`
-        select reason, count(*)::int as count from quarantine
-        where received_at > now() - interval '1 hour' and received_at <= now() and replayed_at is null
+        select reason, count(*)::int as count from (
+          select reason from quarantine
+          where last_received_at > now() - interval '1 hour' and received_at > now() - interval '1 hour'
+            and received_at <= now() and replayed_at is null
+          limit ${maxCounted}
+        ) recent
         group by reason order by count desc, reason`.execute(db);
       const reasons = rows.map(({ reason, count }) => `${reason}: ${count}`);
       return reasons.length > 0 ? [{ subject: '', detail: { reasons } }] : [];
@@ -117,13 +138,20 @@ export const definitions: readonly Definition[] = [
           order by family) as gaps
         from reporting.silence left join aliases on kind = 'business' and id = business_id
         where out_of_the_ordinary
-        group by business_id order by business_id`.execute(db);
-      return rows.map(({ subject, ...detail }) => ({ subject, detail }));
+        group by business_id order by min(last_received_at), business_id`.execute(db);
+      // Those silent for longest, so that a newly silent one displaces none.
+      const named = rows.slice(0, mostNamed).map(({ subject, ...detail }) => ({ subject, detail }));
+      const others = rows.length - named.length;
+      return others > 0 ? [...named, { subject: '', detail: { others } }] : named;
     },
-    title: ({ subject, detail: { alias } }) =>
-      `Business ${alias ? `${alias} (${subject})` : subject} is silent`,
-    explain: ({ detail: { gaps } }) =>
-      `No ${(gaps as string[]).join('; no ')}. Is its address still registered, and is it open?`,
+    title: ({ subject, detail: { alias, others } }) =>
+      others === undefined
+        ? `Business ${alias ? `${alias} (${subject})` : subject} is silent`
+        : 'Further businesses are silent',
+    explain: ({ detail: { gaps, others } }) =>
+      others === undefined
+        ? `No ${(gaps as string[]).join('; no ')}. Is its address still registered, and is it open?`
+        : `Besides those with a message of their own: ${others}. /console/reports/silence names them`,
   },
   {
     name: 'retention',

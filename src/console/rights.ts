@@ -56,6 +56,7 @@ export const rights = {
   'POST /patients/erase/preview': 'privacy',
   'POST /patients/erase': 'privacy',
   'GET /aliases': 'viewer',
+  'GET /aliases/options': 'viewer',
   'POST /aliases': 'operator',
   'GET /access-log': 'privacy',
 } as const satisfies Record<string, Role | 'anyone'>;

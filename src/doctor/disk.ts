@@ -1,7 +1,6 @@
-import { constants, existsSync } from 'node:fs';
-import { access, statfs } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import { findHome } from '../store/embedded/place.ts';
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { freeDisk } from '../store/embedded/free-disk.ts';
 import type { Check } from './finding.ts';
 
 const gibibyte = 2 ** 30;
@@ -9,10 +8,8 @@ const gibibyte = 2 ** 30;
 /** The disk of the embedded database; that of a server cannot be seen from here. */
 export const checkDisk: Check = async ({ config, invalid }, report) => {
   if (config.databaseUrl || invalid.has('DATABASE_URL')) return;
-  let folder = resolve(findHome(config.dataDir) ?? config.dataDir);
-  while (!existsSync(folder)) folder = dirname(folder);
-  const { bavail, bsize } = await statfs(folder);
-  const free = (bavail * bsize) / gibibyte;
+  const { folder, bytes } = await freeDisk(config.dataDir);
+  const free = bytes / gibibyte;
   const text = `${free.toFixed(1)} GiB free at DATA_DIR`;
   // PostgreSQL stops where it cannot write its log; the burst of preallocated files needs a quarter of a gibibyte.
   if (free < 0.25)

@@ -1,6 +1,9 @@
+import bytes from 'bytes';
 import { type Kysely, sql } from 'kysely';
 import type pg from 'pg';
+import { quarantineLimit } from '../intake/eviction.ts';
 import { probeInbox } from '../intake/probe-inbox.ts';
+import { readDropped } from '../intake/quarantine-rows.ts';
 import { readTables } from '../metrics/read-tables.ts';
 import type { Database } from '../store/database.ts';
 import { isReadOnly } from '../store/faults.ts';
@@ -104,6 +107,29 @@ export const checkIndexes: DatabaseCheck = async ({ db }, report) => {
       `${name} is invalid. Unless it is being built: reindex index concurrently ${name}`,
     );
   }
+};
+
+const droppedDays = 7;
+const inBytes = (size: number) => bytes.format(size, { decimalPlaces: 1 });
+
+/** How full the quarantine is, and what its limit has evicted. */
+export const checkQuarantine: DatabaseCheck = async ({ db }, report, { config }) => {
+  const { rows: tables } = await sql`select where to_regclass('dropped_bodies') is not null`.execute(db);
+  if (tables.length === 0) return; // a migration is missing, which is reported
+  const { rows } = await sql<{ bytes: number }>`
+    select coalesce(sum(bytes), 0)::float8 as bytes from quarantine where not acknowledged`.execute(db);
+  const limit = await quarantineLimit(config.quarantine);
+  const isCut = limit < config.quarantine.bytes;
+  const size = `${inBytes(rows[0]!.bytes)} of ${inBytes(limit)}${isCut ? ', a tenth of the free disk' : ''}`;
+  const dropped = await readDropped(db, droppedDays);
+  const reasons = dropped.map(({ reason, bodies }) => `${reason}: ${bodies}`).join(', ');
+  if (reasons === '') return report('ok', 'quarantine', size);
+  const fix = 'Replay or drop what is there, or raise QUARANTINE_LIMIT';
+  report(
+    'warn',
+    'quarantine',
+    `${size}; dropped in ${droppedDays} days before they were replayed: ${reasons}. ${fix}`,
+  );
 };
 
 const longS = 300;

@@ -5,6 +5,7 @@ import { describeRefusal } from '../store/faults.ts';
 import { milliseconds } from '../times.ts';
 import { type Delivery, NotStorable, type NotStored, type ReceiveResult, type Stored } from './delivery.ts';
 import { Drift } from './drift.ts';
+import type { EvictionOptions } from './eviction.ts';
 import { eventTimeOf } from './identity.ts';
 import { Inbox, type InboxOptions } from './inbox.ts';
 import { createParser, type ParseCallback } from './parse-callback.ts';
@@ -29,6 +30,8 @@ export interface IntakeObserver {
   received?: (family: string, status: Stored, eventTimeMs: number) => void;
   /** Called for each delivery that is acknowledged and not stored. */
   notStored?: (family: string, reason: NotStored) => void;
+  /** Called when rejected bodies that were not replayed are evicted. */
+  dropped?: EvictionOptions['onDropped'];
   /** Called after each commit, and each failed one. */
   committed?: InboxOptions['onCommit'];
 }
@@ -68,7 +71,8 @@ export class Intake {
     this.options = options;
     this.inbox = new Inbox({ ...common, fallback });
     this.databaseInbox = fallback ? new Inbox(common) : this.inbox;
-    this.quarantine = new Quarantine({ pool, families, limits: config.quarantine, log });
+    const { dropped: onDropped } = observe ?? {};
+    this.quarantine = new Quarantine({ pool, families, limits: config.quarantine, log, onDropped });
     this.drift = new Drift(pool, log, families);
     this.parse = createParser(families, (family) => whereOf(family, config.paths[family.name]));
     this.clients = new Set(config.authentication.allowedClientIds);

@@ -60,14 +60,37 @@ export async function markReplayed(db: Kysely<Tables>, id: string): Promise<void
     where id = ${id}::uuid or id = (select corrects from quarantine where id = ${id}::uuid)`.execute(db);
 }
 
-/** @returns the number of deleted rows */
+const droppedPerStatement = 10_000;
+
+/** In steps, so that no statement takes long. @returns the number of deleted rows */
 export async function dropQuarantine(db: Kysely<Tables>, filter: QuarantineFilter): Promise<number> {
-  const ids = matching(db, filter).select('id');
-  const { numDeletedRows } = await db.deleteFrom('quarantine').where('id', 'in', ids).executeTakeFirst();
-  return Number(numDeletedRows);
+  const ids = matching(db, filter).select('id').limit(droppedPerStatement);
+  let dropped = 0;
+  for (;;) {
+    const { numDeletedRows } = await db.deleteFrom('quarantine').where('id', 'in', ids).executeTakeFirst();
+    dropped += Number(numDeletedRows);
+    if (Number(numDeletedRows) < droppedPerStatement) return dropped;
+  }
 }
 
-const isUncorrected = sql<boolean>`not exists (select from quarantine as one where one.corrects = quarantine.id)`;
+/** Bodies that the limit has evicted before they were replayed. */
+export interface DroppedBodies {
+  reason: string;
+  bodies: number;
+  bytes: number;
+  last: Date;
+}
+
+/** What was dropped in the last days, by reason. */
+export async function readDropped(db: Kysely<Tables>, days: number): Promise<DroppedBodies[]> {
+  const { rows } = await sql<DroppedBodies>`
+    select reason, sum(count)::float8 as bodies, sum(bytes)::float8 as bytes, max(last_at) as last
+    from dropped_bodies where day > (now() at time zone 'UTC')::date - ${days}::int
+    group by reason order by bodies desc, reason`.execute(db);
+  return rows;
+}
+
+const isUncorrected = sql<boolean>`not exists (select from quarantine as one where one.corrects = quarantine.id and one.corrects is not null)`;
 
 /** Groups rows by their list of faults. */
 export const faultsKey = sql<string>`md5(errors::text)`;

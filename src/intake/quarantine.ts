@@ -1,13 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type pg from 'pg';
 import type { Family } from '../families/index.ts';
-import type { Log } from '../log.ts';
 import { Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { databaseTimeoutMs, reportOutage } from '../store/circuits.ts';
 import { isOutage } from '../store/faults.ts';
 import { rolledBack } from '../store/rolled-back.ts';
 import { uuidV8 } from '../uuid.ts';
 import { Unavailable } from './delivery.ts';
+import { Eviction, type EvictionOptions } from './eviction.ts';
 import { GroupCommit, Overloaded } from './group-commit.ts';
 import { refusedAmong } from './refused.ts';
 import type { Rejection } from './rejection.ts';
@@ -26,11 +25,8 @@ export interface RejectedBody extends Pick<Rejection, 'reason' | 'errors'> {
   corrects?: string;
 }
 
-export interface QuarantineOptions {
-  pool: pg.Pool;
+export interface QuarantineOptions extends EvictionOptions {
   families: readonly Family[];
-  log: Log;
-  limits: { rows: number; bytes: number };
 }
 
 // A body about an erased patient is not stored.
@@ -52,27 +48,13 @@ on conflict (id) do update set
   acknowledged = quarantine.acknowledged or excluded.acknowledged,
   corrects = coalesce(quarantine.corrects, excluded.corrects)`;
 
-// Evicts replayed bodies first, then the oldest. Acknowledged bodies stay and do not count.
-const eviction = `
-with ranked as (
-  select id, row_number() over worth as rows, sum(length(body)) over worth as bytes
-  from quarantine
-  where not acknowledged
-  window worth as (order by replayed_at is not null, last_received_at desc, id)
-)
-delete from quarantine using ranked
-where quarantine.id = ranked.id and (ranked.rows > $1 or ranked.bytes > $2)`;
-
-const evictEveryMs = 1_000;
-
 /** Stores rejected bodies, once per content, to be replayed after a fix. */
 export class Quarantine {
   private readonly options: QuarantineOptions;
   /** Of this table: where it cannot be written, deliveries are stored nevertheless. */
   private readonly circuit: Circuit;
   private readonly commits: GroupCommit<RejectedBody, undefined>;
-  private evicting: Promise<void> | undefined;
-  private lastEviction = Number.NEGATIVE_INFINITY;
+  private readonly eviction: Eviction;
 
   constructor(options: QuarantineOptions) {
     this.options = options;
@@ -84,6 +66,7 @@ export class Quarantine {
       isOutage,
       onChange: reportOutage('quarantine', { log }),
     });
+    this.eviction = new Eviction(options);
     this.commits = new GroupCommit({
       commit: (rejected) => this.circuit.run(() => this.commit(rejected)),
       isFaultOfAnItem: (error) => !(error instanceof StoreUnavailable),
@@ -126,7 +109,7 @@ export class Quarantine {
   /** Resolves once every body is durable. */
   async drained(): Promise<void> {
     await this.commits.drained();
-    await this.evicting;
+    await this.eviction.done();
   }
 
   async close(): Promise<void> {
@@ -156,25 +139,8 @@ export class Quarantine {
 
   private async commit(rejected: RejectedBody[]): Promise<undefined[]> {
     await this.options.pool.query(this.insertQuery(rejected));
-    if (performance.now() - this.lastEviction > evictEveryMs) {
-      this.lastEviction = performance.now();
-      this.evicting = this.evict();
-    }
+    this.eviction.added(rejected.map(({ body }) => body.length));
     return rejected.map(() => undefined);
-  }
-
-  private async evict(): Promise<void> {
-    const { pool, log, limits } = this.options;
-    try {
-      const { rowCount } = await pool.query(eviction, [limits.rows, limits.bytes]);
-      if (rowCount)
-        log.warn(
-          { count: rowCount, limits },
-          'quarantine full; bodies dropped: replayed ones first, then the oldest',
-        );
-    } catch (error) {
-      log.warn({ err: error }, 'eviction from the quarantine failed; retrying');
-    }
   }
 }
 

@@ -6,6 +6,7 @@ import type {
 } from 'prom-client';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { callbackStatuses } from '../http-statuses.ts';
+import { quarantineReasons } from '../store/tables.ts';
 
 /** Deliveries are counted up to this number, so that the cost of a scrape does not grow with the tables. */
 export const maxCounted = 100_000;
@@ -116,7 +117,12 @@ export function defineMetrics(familyNames: readonly string[], { enableExemplars 
     }),
     quarantine: gauge({
       name: 'receiver_quarantine_rows',
-      help: 'Bodies in quarantine, by reason. If it grows, the sender may have changed something: see receiver quarantine list',
+      help: `Bodies in quarantine, by reason; of more than ${maxCounted} the last received. If it grows, the sender may have changed something: see receiver quarantine list`,
+      labelNames: ['reason'],
+    }),
+    quarantineDropped: counter({
+      name: 'receiver_quarantine_dropped_total',
+      help: 'Rejected bodies that this receiver evicted from the full quarantine before they were replayed, by the reason of their rejection. Unless the sender resends them, they are lost: replay after a fix, or raise QUARANTINE_LIMIT',
       labelNames: ['reason'],
     }),
     accessLogHead: gauge({
@@ -167,6 +173,7 @@ export function defineMetrics(familyNames: readonly string[], { enableExemplars 
     metrics.duplicates.inc({ family }, 0);
     for (const reason of ['erased', 'expired']) metrics.notStored.inc({ family, reason }, 0);
   }
+  for (const reason of quarantineReasons) metrics.quarantineDropped.inc({ reason }, 0);
   for (const policy of [...familyNames, 'bodies', 'quarantine', 'access_log', 'erased']) {
     metrics.retentionDeleted.inc({ policy }, 0);
   }

@@ -55,6 +55,7 @@ export function observersOf(metrics: Metrics, exemplarOf?: ExemplarOf) {
         else metrics.eventAge.observe(Math.max(0, Date.now() - eventTimeMs) / 1000);
       },
       notStored: (family: string, reason: 'erased' | 'expired') => metrics.notStored.inc({ family, reason }),
+      dropped: (reason: string, bodies: number) => metrics.quarantineDropped.inc({ reason }, bodies),
       committed: ({ store: name, deliveries, seconds, error }: CommittedDeliveries) => {
         if (error !== undefined) return;
         const store = name.toLowerCase();

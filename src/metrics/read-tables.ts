@@ -5,7 +5,9 @@ import { maxCounted } from './definitions.ts';
 // whole table for the oldest, so only the index is left to it.
 const statements = `
 set local statement_timeout = 1000;
-select reason, count(*)::int as rows from quarantine where replayed_at is null group by reason;
+select reason, count(*)::int as rows from (
+  select reason from quarantine where replayed_at is null order by last_received_at desc limit ${maxCounted}
+) newest group by reason;
 select entry::float8, encode(hash, 'hex') as hash from access_log_head;
 set local enable_seqscan = off;
 set local enable_bitmapscan = off;

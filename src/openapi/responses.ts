@@ -38,12 +38,17 @@ const headers: Partial<Record<ErrorStatus, object>> = {
   503: retryAfter,
 };
 
+/** What is promised about a body that is stored in quarantine. */
+const kept: Partial<Record<ErrorStatus, string>> = {
+  422: ' The body is stored before this response, until the quarantine is full: then the oldest bodies are dropped.',
+};
+
 /** The receiver's responses to a callback, by status. The interface shows none (section 6): these are the receiver's own. */
 export function callbackResponses(): Record<string, object> {
   const problems = Object.entries(errorStatuses).map(([status, meaning]) => [
     status,
     {
-      description: `${meaning}. The delivery is not acknowledged.`,
+      description: `${meaning}. The delivery is not acknowledged.${kept[Number(status) as ErrorStatus] ?? ''}`,
       headers: headers[Number(status) as ErrorStatus],
       content: { 'application/problem+json': { schema: schemaRef('Problem') } },
     },

@@ -1,4 +1,4 @@
-import type { Generated, JSONColumnType } from 'kysely';
+import type { Generated, GeneratedAlways, JSONColumnType } from 'kysely';
 
 export const deliveryStatuses = ['received', 'applied', 'failed'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
@@ -42,5 +42,7 @@ export interface Tables {
     replayed_at: Date | null;
     acknowledged: Generated<boolean>;
     corrects: string | null;
+    bytes: GeneratedAlways<number>;
+    business_id: GeneratedAlways<string | null>;
   };
 }

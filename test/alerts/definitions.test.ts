@@ -1,4 +1,5 @@
 import { definitions, type Sources } from '../../src/alerts/definitions.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 const retention = definitions.find(({ name }) => name === 'retention')!;
@@ -11,4 +12,43 @@ it('the retention is overdue after two days without a complete pass, where RETEN
   expect(retention.explain({ name: 'retention', ...finding! })).toMatch(
     /^No pass was completed for 3 days\./,
   );
+});
+
+describe('what is found in the tables', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createDatabase();
+  });
+  afterAll(() => database.close());
+
+  const find = async (wanted: string) => {
+    const { name, find: findIn, title, explain } = definitions.find((one) => one.name === wanted)!;
+    const found = await findIn({ db: database.db } as Sources);
+    return found.map((finding) => `${title({ name, ...finding })}. ${explain({ name, ...finding })}`);
+  };
+
+  it('of many silent businesses those silent for longest are named, and the others counted', async () => {
+    await database.rows(`
+      insert into applied_deliveries (id, family, business_id, event_time, received_at, applied_at)
+      select gen_random_uuid(), 'receipt', 'business-' || n, at, at, at
+      from generate_series(1, 23) n, generate_series(now() - interval '30 days', now() - interval '40 hours' - n * interval '1 hour',
+        interval '1 hour') at`);
+    const found = await find('silence');
+    expect(found).toHaveLength(21);
+    expect(found[0]).toMatch(/^Business business-23 is silent\. No receipt for \d+ hours/);
+    expect(found[20]).toBe(
+      'Further businesses are silent. Besides those with a message of their own: 3. /console/reports/silence names them',
+    );
+  });
+
+  it('rejected bodies that are dropped are an alert for an hour', async () => {
+    expect(await find('dropped')).toEqual([]);
+    await database.rows(`insert into dropped_bodies values
+      (current_date, 'invalid', 7, 1, now()), (current_date, 'not_json', 900, 1, now() - interval '61 minutes')`);
+    expect(await find('dropped')).toEqual([
+      expect.stringMatching(
+        /^Rejected bodies are being dropped\. The quarantine is full.*: invalid: 7\. Unless .* QUARANTINE_LIMIT$/,
+      ),
+    ]);
+  });
 });

@@ -164,7 +164,7 @@ describe('a crash', () => {
       config: {
         authentication: { allowedClientIds: [], allowedBusinessIds: [] },
         paths: registeredPaths,
-        quarantine: { rows: 100, bytes: 1_000_000 },
+        quarantine: { bytes: 1_000_000 },
         retention: {},
       },
       families,

@@ -104,7 +104,7 @@ async function fillQuarantine(database: TestDatabase): Promise<void> {
     families,
     pool: database.pool,
     log: createLog('silent'),
-    limits: { rows: 1_000, bytes: 1_000_000 },
+    limits: { bytes: 1_000_000 },
   });
   const body = (value: object) => Buffer.from(JSON.stringify(value));
   const { event_time, ...rest } = envelope();

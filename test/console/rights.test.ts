@@ -107,6 +107,7 @@ const table: Record<string, Expected> = {
   'POST /patients/erase/preview': { fields: patient, statuses: onlyPrivacy },
   'POST /patients/erase': { fields: patient, statuses: onlyPrivacy },
   'GET /aliases': { statuses: signedIn },
+  'GET /aliases/options': { statuses: signedIn },
   'POST /aliases': { fields: { kind: 'clinic', id: 'c-1' }, statuses: [401, 403, 303, 303, 303] },
   'GET /access-log': { statuses: onlyPrivacy },
 };
@@ -172,7 +173,7 @@ it.each(Object.entries(table))('%s is for the roles of the table alone', async (
 
 it.each(roles)('no page shows the role %s a button or a section that it may not use', async (role) => {
   for (const [route, expected] of Object.entries(table)) {
-    if (!route.startsWith('GET /') || /assets|sign-in|csv|spreadsheet|xlsx/.test(route)) continue;
+    if (!route.startsWith('GET /') || /assets|sign-in|csv|spreadsheet|xlsx|options/.test(route)) continue;
     const text = await (await request(role, route, expected)).text();
     const posts = Array.from(
       text.matchAll(/method="post" action="\/console([^"]*)"/g),

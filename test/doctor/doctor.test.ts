@@ -251,6 +251,7 @@ describe('PostgreSQL:', () => {
         insert into receiver_migrations (name) values ('9999_later');
         insert into pending_deliveries values (gen_random_uuid(), 'receipt', now() - interval '1 hour');
         insert into failed_deliveries values (gen_random_uuid(), 'receipt', now(), 'x');
+        insert into dropped_bodies values (current_date, 'invalid', 7, 1, now());
         create table twice as select 1 as a from generate_series(1, 2)`);
       await client.query('create unique index concurrently twice_a on twice (a)').catch(() => {});
       await client.query('begin; lock table inbox in share mode');
@@ -260,6 +261,9 @@ describe('PostgreSQL:', () => {
         expect.stringMatching(/^warn indexes: twice_a is invalid.* reindex index concurrently twice_a$/),
         expect.stringMatching(
           /^warn deliveries: 1 wait, the oldest for 36\d\d s; 1 failed; .* Start a worker/,
+        ),
+        expect.stringMatching(
+          /^warn quarantine: 0B of 1GB; dropped in 7 days .*: invalid: 7\. Replay or drop/,
         ),
       ]);
     });

@@ -1,9 +1,13 @@
+import { tmpdir } from 'node:os';
+import { parseConfig } from '../../src/config.ts';
 import { families } from '../../src/families/index.ts';
 import { Unavailable } from '../../src/intake/delivery.ts';
+import { quarantineLimit } from '../../src/intake/eviction.ts';
 import { Quarantine, type RejectedBody } from '../../src/intake/quarantine.ts';
 import { dropQuarantine } from '../../src/intake/quarantine-rows.ts';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
+import { freeDisk } from '../../src/store/embedded/free-disk.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 
@@ -12,7 +16,7 @@ beforeAll(async () => {
   database = await createDatabase();
 });
 afterAll(() => database.close());
-beforeEach(() => database.pool.query('truncate quarantine'));
+beforeEach(() => database.pool.query('truncate quarantine, dropped_bodies'));
 
 const log = createLog('silent');
 const rejected = (body: string | Buffer): RejectedBody => ({
@@ -22,9 +26,12 @@ const rejected = (body: string | Buffer): RejectedBody => ({
   body: Buffer.from(body),
 });
 
-function open(limits = { rows: 1_000, bytes: 1e6 }, lines: string[] = []) {
+/** Room for a number of bodies of these many bytes. */
+const room = (bodies: number, length: number) => bodies * (length + 1024) * 1.03;
+
+function open(bytes = 1e6, lines: string[] = [], onDropped?: (reason: string, bodies: number) => void) {
   const capturing = createLog('warn', { write: (line) => lines.push(line) });
-  return new Quarantine({ families, pool: database.pool, limits, log: capturing });
+  return new Quarantine({ families, pool: database.pool, limits: { bytes }, log: capturing, onDropped });
 }
 
 it('a body is stored byte for byte, once per content and path, with a count', async () => {
@@ -42,15 +49,13 @@ it('a body is stored byte for byte, once per content and path, with a count', as
   ]);
 });
 
-it.each([
-  ['rows', { rows: 5, bytes: 1e6 }],
-  ['bytes', { rows: 1_000, bytes: 25 }],
-])('the oldest bodies are evicted beyond the limit of %s, and the log says so', async (_, limits) => {
+it('the oldest bodies are evicted beyond the limit of bytes, counted by reason, and the log says so', async () => {
   const lines: string[] = [];
+  const dropped = jest.fn();
   await database.pool.query(`insert into quarantine (id, path, reason, body, received_at, last_received_at)
     select gen_random_uuid(), 'receipt', 'invalid', 'old..'::bytea, now() - n * interval '1 hour',
            now() - n * interval '1 hour' from generate_series(1, 20) n`);
-  const quarantine = open(limits, lines);
+  const quarantine = open(room(5, 5), lines, dropped);
   await quarantine.keep(rejected('new..'));
   await quarantine.drained();
   const rows = await database.rows(
@@ -60,6 +65,85 @@ it.each([
   expect(rows.every(({ young }) => young)).toBe(true);
   expect(rows.map(({ body }) => String(body))).toContain('new..');
   expect(lines.join()).toContain('bodies dropped');
+  expect(dropped.mock.calls).toEqual([['invalid', 16]]);
+  expect(await database.rows('select reason, count::int, bytes::int from dropped_bodies')).toEqual([
+    { reason: 'invalid', count: 16, bytes: 16 * 1029 },
+  ]);
+});
+
+it('bodies that are dropped all the time are a line of the log a minute, and none of them is missed', async () => {
+  const lines: string[] = [];
+  const dropped = jest.fn();
+  const quarantine = open(room(2, 4), lines, dropped);
+  const total = () => dropped.mock.calls.reduce((sum, [, bodies]) => sum + bodies, 0);
+  let stored = 0;
+  await until(async () => {
+    const bodies = Array.from({ length: 5 }, (_, n) => rejected(String(1_000 + stored + n)));
+    stored += bodies.length;
+    await Promise.all(bodies.map((body) => quarantine.keep(body)));
+    return dropped.mock.calls.length >= 2;
+  });
+  expect(lines).toHaveLength(1);
+  await quarantine.drained();
+  const [sums] = await database.rows(`select (select count(*)::int from quarantine) as kept,
+    (select sum(count)::int from dropped_bodies) as dropped`);
+  expect(sums).toEqual({ kept: stored - total(), dropped: total() });
+  expect(lines.map((line) => JSON.parse(line).dropped).reduce((sum, one) => sum + one)).toBe(total());
+});
+
+it('replayed bodies that are evicted are not counted as dropped', async () => {
+  await database.pool.query(`insert into quarantine (id, path, reason, body, replayed_at)
+    select gen_random_uuid(), 'receipt', 'invalid', 'old..', now() from generate_series(1, 9)`);
+  const dropped = jest.fn();
+  const quarantine = open(room(5, 5), [], dropped);
+  await quarantine.keep(rejected('new..'));
+  await quarantine.drained();
+  expect(await database.rows('select from quarantine')).toHaveLength(5);
+  expect(dropped).not.toHaveBeenCalled();
+  expect(await database.rows('select from dropped_bodies')).toEqual([]);
+});
+
+it('two receivers that find the quarantine full at once do not drop twice as much', async () => {
+  await database.pool.query(`insert into quarantine (id, path, reason, body, last_received_at)
+    select gen_random_uuid(), 'receipt', 'invalid', 'old..', now() - n * interval '1 hour' from generate_series(1, 40) n`);
+  const receivers = [open(room(30, 5)), open(room(30, 5)), open(room(30, 5))];
+  await Promise.all(receivers.map((receiver) => receiver.keep(rejected('new..'))));
+  await Promise.all(receivers.map((receiver) => receiver.drained()));
+  expect(await database.rows('select from quarantine')).toHaveLength(30);
+});
+
+it('the default limit keeps an hour of a wrong schema: 60 bodies of 2 kB a second', async () => {
+  const bodies = Array.from({ length: 300 }, (_, n) => rejected(`${n}`.padEnd(2_000, '-')));
+  const { bytes } = parseConfig({ DATABASE_URL: 'postgresql://db/x' }, families).quarantine;
+  const quarantine = open((bytes * bodies.length) / (60 * 3_600));
+  await Promise.all(bodies.map((body) => quarantine.keep(body)));
+  await quarantine.drained();
+  expect(await database.rows('select from quarantine')).toHaveLength(bodies.length);
+});
+
+it('rejected bodies take a tenth of the free disk at most, where it is that of the embedded database', async () => {
+  const dataDir = tmpdir();
+  const { bytes: free } = await freeDisk(dataDir);
+  const limit = await quarantineLimit({ bytes: 2 ** 50, dataDir });
+  expect(limit / free).toBeGreaterThan(0.09);
+  expect(limit / free).toBeLessThan(0.11);
+  expect(await quarantineLimit({ bytes: 1_000, dataDir })).toBe(1_000);
+  expect(await quarantineLimit({ bytes: 2 ** 50 })).toBe(2 ** 50);
+  expect(parseConfig({ DATA_DIR: '/data' }, families).quarantine).toEqual({
+    bytes: 2 ** 30,
+    dataDir: '/data',
+  });
+});
+
+it('an eviction finds the oldest bodies by an index, and reads none of the others', async () => {
+  await database.pool.query(`insert into quarantine (id, path, reason, body, last_received_at)
+    select gen_random_uuid(), 'receipt', 'invalid', 'old..', now() - n * interval '1 second'
+    from generate_series(1, 20000) n`);
+  await database.pool.query('analyze quarantine');
+  const plan = await database.rows(`explain select id from quarantine where not acknowledged
+    order by (replayed_at is null), last_received_at, id limit 5000 for update skip locked`);
+  expect(JSON.stringify(plan)).toContain('quarantine_by_worth');
+  expect(JSON.stringify(plan)).not.toContain('Sort');
 });
 
 it('replayed bodies are evicted before all others, however old', async () => {
@@ -75,7 +159,7 @@ it('replayed bodies are evicted before all others, however old', async () => {
     ['new1', 7],
     ['new2', 4],
   ] as const) {
-    const quarantine = open({ rows, bytes: 1e6 });
+    const quarantine = open(room(rows, 4));
     await quarantine.keep(rejected(body));
     await quarantine.drained();
     expect(await stored()).toEqual(
@@ -87,11 +171,11 @@ it('replayed bodies are evicted before all others, however old', async () => {
 });
 
 it('an acknowledged body is never evicted, does not count, and stays marked', async () => {
-  const quarantine = open({ rows: 2, bytes: 100 });
+  const quarantine = open(room(2, 4));
   await quarantine.keep({ ...rejected('ours'), acknowledged: true });
   await Promise.all(['ours', 'a', 'b'].map((body) => quarantine.keep(rejected(body))));
   await quarantine.drained();
-  const next = open({ rows: 1, bytes: 100 });
+  const next = open(room(1, 1));
   await next.keep(rejected('c'));
   await next.drained();
   expect(
@@ -108,13 +192,13 @@ it('a body that cannot be stored raises Unavailable, so that the sender resends 
     connections: 1,
     name: 'test',
   });
-  const quarantine = new Quarantine({ families, pool: unavailable.pool, limits: { rows: 1, bytes: 1 }, log });
+  const quarantine = new Quarantine({ families, pool: unavailable.pool, limits: { bytes: 1 }, log });
   await expect(quarantine.keep(rejected('x'))).rejects.toThrow(Unavailable);
   await unavailable.close();
 });
 
 it('eviction continues after the clock was ahead for a moment', async () => {
-  const quarantine = open({ rows: 1, bytes: 1e6 });
+  const quarantine = open(room(1, 2));
   const wallTime = Date.now;
   try {
     Date.now = () => wallTime() + 600_000;

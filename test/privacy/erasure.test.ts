@@ -148,7 +148,7 @@ describe('bodies in the quarantine', () => {
       families,
       pool: database.pool,
       log: createLog('silent'),
-      limits: { rows: 100, bytes: 1e6 },
+      limits: { bytes: 1e6 },
     });
     const family = families.find(({ name }) => paths[name] === path);
     await quarantine.keep({ path, family, reason: 'invalid', errors: [], body: Buffer.from(body) });

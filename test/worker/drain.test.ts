@@ -54,7 +54,7 @@ function createDrain(fallback: FallbackStream) {
     fallback,
     log,
   });
-  const quarantine = new Quarantine({ families, pool, limits: { rows: 1, bytes: 1e6 }, log });
+  const quarantine = new Quarantine({ families, pool, limits: { bytes: 1_500 }, log });
   return { step: () => drain(fallback, intake, 256 * 1024), quarantine };
 }
 

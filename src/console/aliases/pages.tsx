@@ -22,7 +22,7 @@ export function AliasesPage({ ids, entered, faults }: AliasesProps) {
     <>
       <p>
         Names that the console shows beside ids. Listed are all businesses, and the clinics and doctors of
-        recent receipts and appointments.{' '}
+        recent receipts and appointments, with many businesses of some of them.{' '}
         {mayEdit ? 'An empty name removes it.' : 'Changing them takes the role operator.'}
       </p>
       <Filters

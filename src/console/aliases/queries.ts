@@ -14,17 +14,40 @@ export interface KnownId {
 
 export const mostIds = 500;
 
-/** The newest rows of a table, of each business equally many: so that the time does not grow with the table. */
+const mostSenders = 5_000;
+
+/**
+ * The newest rows of a table, of each business equally many, and of so many businesses: the time grows neither with the table
+ * nor with the businesses.
+ */
 const newest = (table: 'receipts' | 'appointments', doctor: 'doctor_oid' | 'doctor_id') => sql`
-  select clinic_id, doctor from senders cross join lateral (
+  select clinic_id, doctor from (select business from senders limit ${mostSenders}) s cross join lateral (
     select clinic_id, ${sql.ref(doctor)} as doctor from ${sql.table(table)} t where t.business_id = business
     order by reporting.day(coalesce(created_at, event_time)) desc
-    limit (select 10000 / greatest(1, count(*)) from senders)
+    limit (select greatest(1, 10000 / greatest(1, count(*))) from senders)
   ) newest`;
+
+export const mostOptions = 50;
+
+/** Aliases whose id or name contains a text: the choices of a field while somebody types. */
+export async function findAliases(
+  db: Kysely<Tables>,
+  { kind, text = '' }: IdFilter,
+): Promise<{ id: string; alias: string }[]> {
+  const pattern = patternOf(text);
+  return read(
+    db,
+    sql<{ id: string; alias: string }>`
+      select id, alias from aliases where kind = ${kind} and (id ilike ${pattern} or alias ilike ${pattern})
+      order by alias, id limit ${mostOptions}`,
+  );
+}
+
+const patternOf = (text: string) => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
 
 /** The ids of businesses, and of clinics and doctors in recent data, and all that have an alias. */
 export function readKnownIds(db: Kysely<Tables>, { kind, text }: IdFilter): Promise<KnownId[]> {
-  const pattern = text && `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  const pattern = text && patternOf(text);
   const known = sql<KnownId>`
     with senders as materialized (select unnest(array${businesses}) as business), recent as materialized (
       ${newest('receipts', 'doctor_oid')} union all ${newest('appointments', 'doctor_id')}

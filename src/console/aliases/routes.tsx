@@ -5,7 +5,7 @@ import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
 import { parseFilter, readAlias } from './form.ts';
 import { AliasesPage } from './pages.tsx';
-import { readKnownIds } from './queries.ts';
+import { findAliases, readKnownIds } from './queries.ts';
 
 /** Names for the ids of businesses, clinics and doctors. */
 export function addAliases(routes: Routes, { db, record }: RouteDependencies): void {
@@ -13,6 +13,10 @@ export function addAliases(routes: Routes, { db, record }: RouteDependencies): v
     const { data, entered, faults } = parseFilter(req.query);
     const ids = await readKnownIds(db, data);
     sendPage(res, { title: 'Aliases', section: 'aliases' }, <AliasesPage {...{ ids, entered, faults }} />);
+  });
+
+  routes.get('/aliases/options', async (req, res) => {
+    res.json(await findAliases(db, parseFilter(req.query).data));
   });
 
   routes.post('/aliases', async (req, res) => {

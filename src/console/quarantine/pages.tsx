@@ -1,10 +1,11 @@
+import type { DroppedBodies } from '../../intake/quarantine-rows.ts';
 import { quarantineReasons } from '../../store/tables.ts';
 import { useMayPost } from '../ui/context.ts';
 import { EntryForm, type FormField, PostButton } from '../ui/forms.tsx';
 import { hrefTo, words } from '../ui/links.ts';
 import { type Column, PageLinks, Table } from '../ui/table.tsx';
 import { formatCount, formatTimes, IdLink, Moment, Named, Nothing } from '../ui/values.tsx';
-import type { QuarantineGroup, QuarantineLine } from './queries.ts';
+import { groupedBodies, type QuarantineGroup, type QuarantineLine } from './queries.ts';
 
 const preview = '/console/quarantine/preview';
 
@@ -15,9 +16,16 @@ interface QuarantineProps {
   older: string | false;
   /** Whether the lines are not all. */
   isNarrowed: boolean;
+  /** In the last days. */
+  dropped: readonly DroppedBodies[];
+  /** The number of bodies, those included that are in no group. */
+  total: number;
 }
 
-export function QuarantinePage({ groups, lines, older, isNarrowed }: QuarantineProps) {
+export const droppedDays = 7;
+
+export function QuarantinePage(props: QuarantineProps) {
+  const { groups, lines, older, isNarrowed, dropped, total } = props;
   const mayAct = useMayPost(preview);
   return (
     <>
@@ -25,6 +33,12 @@ export function QuarantinePage({ groups, lines, older, isNarrowed }: QuarantineP
         Rejected callbacks: they passed the access checks, but could not be accepted. Once the cause is fixed,
         replay them; drop those that are not needed.
       </p>
+      <Dropped dropped={dropped} />
+      {total > groupedBodies && (
+        <p class="note">
+          Counted are the {formatCount(groupedBodies)} bodies last received, of {formatCount(total)}.
+        </p>
+      )}
       <Groups groups={groups} mayAct={mayAct} />
       {mayAct && groups.length > 0 && (
         <details>
@@ -41,6 +55,22 @@ export function QuarantinePage({ groups, lines, older, isNarrowed }: QuarantineP
       <Lines lines={lines} />
       <PageLinks older={older} />
     </>
+  );
+}
+
+function Dropped({ dropped }: Pick<QuarantineProps, 'dropped'>) {
+  if (dropped.length === 0) return null;
+  const reasons = dropped.map(({ reason, bodies }) => `${words(reason)}: ${formatCount(bodies)}`).join(', ');
+  const last = new Date(Math.max(...dropped.map((one) => one.last.getTime())));
+  return (
+    <section class="warning">
+      <h2>Rejected bodies were dropped</h2>
+      <p>
+        The quarantine was full, and its oldest bodies were deleted before they were replayed. In the last{' '}
+        {droppedDays} days: {reasons}; the last one <Moment at={last} />. Unless the sender resends them, they
+        are lost. Replay or drop what is here, or raise <code>QUARANTINE_LIMIT</code>.
+      </p>
+    </section>
   );
 }
 

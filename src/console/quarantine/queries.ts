@@ -15,11 +15,16 @@ export interface QuarantineGroup {
   last: Date;
 }
 
+/** Groups are of these many bodies, the last received: the time of the page does not grow with the quarantine. */
+export const groupedBodies = 10_000;
+
 /** The quarantine by reason and errors, the most frequent first. */
 export const quarantineGroups = sql<QuarantineGroup>`
   select reason, ${faultsKey} as key, (array_agg(errors))[1] as faults, count(*)::int as bodies,
          sum(count)::int as times, max(last_received_at) as last
-  from quarantine where replayed_at is null
+  from (
+    select * from quarantine where replayed_at is null order by last_received_at desc limit ${groupedBodies}
+  ) newest
   group by reason, ${faultsKey}
   order by bodies desc, last desc limit 200`;
 
@@ -35,7 +40,7 @@ export interface QuarantineLine extends Pick<QuarantineRow, Columns> {
 }
 
 const columns = sql`
-  q.id, p.family, reporting.business_in(q.body) as business, q.reason, q.received_at, q.last_received_at,
+  q.id, p.family, q.business_id as business, q.reason, q.received_at, q.last_received_at,
   q.count, length(q.body) as bytes, q.replayed_at, q.corrects,
   ${notesOf(sql`q.id`)} as notes`;
 
@@ -77,7 +82,7 @@ export type QuarantinedBody = QuarantineLine &
 export async function readBody(db: Kysely<Tables>, id: string): Promise<QuarantinedBody | undefined> {
   const { rows } = await sql<QuarantinedBody>`
     select ${columns}, q.errors, q.body, q.path, q.acknowledged,
-           (select id from quarantine c where c.corrects = q.id order by received_at desc limit 1) as corrected_by
+           (select id from quarantine c where c.corrects = q.id and c.corrects is not null order by received_at desc limit 1) as corrected_by
     from quarantine q left join callback_paths p using (path) where q.id = ${id}::uuid`.execute(db);
   return rows[0];
 }

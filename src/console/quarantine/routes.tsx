@@ -2,7 +2,12 @@ import type { Request, Response } from 'express';
 import type { VNode } from 'preact';
 import { changeFields, replayCorrection } from '../../intake/correction.ts';
 import { quarantineId } from '../../intake/quarantine.ts';
-import { countQuarantine, dropQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
+import {
+  countQuarantine,
+  dropQuarantine,
+  type QuarantineFilter,
+  readDropped,
+} from '../../intake/quarantine-rows.ts';
 import type { FieldError } from '../../intake/rejection.ts';
 import { replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { patientsNamedIn } from '../../intake/subject-of-body.ts';
@@ -19,7 +24,7 @@ import { sendPage } from '../ui/page.tsx';
 import { type Attempt, BodyPage, Corrected } from './body-page.tsx';
 import { ConfirmDrop, ConfirmReplay, DropDone, ReplayDone } from './confirm-pages.tsx';
 import { correctableFields, readChanges, readQuarantineForm } from './form.ts';
-import { QuarantinePage } from './pages.tsx';
+import { droppedDays, QuarantinePage } from './pages.tsx';
 import { listBodies, type QuarantinedBody, quarantineGroups, readBody } from './queries.ts';
 
 /** A page has to be sent before the browser, or a proxy in between, gives up. */
@@ -43,10 +48,15 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
   routes.get('/quarantine', async (req, res) => {
     const since = localTime(timezone);
     const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid, since });
-    const [groups, { rows, more }] = await Promise.all([read(db, quarantineGroups), listBodies(db, data)]);
+    const [groups, { rows, more }, dropped, total] = await Promise.all([
+      read(db, quarantineGroups),
+      listBodies(db, data),
+      readDropped(db, droppedDays),
+      countQuarantine(db, {}),
+    ]);
     const older = more && hrefTo('/quarantine', { ...entered, before: rows.at(-1)?.id });
     const isNarrowed = Boolean(data.reason ?? data.faults ?? data.since);
-    const page = <QuarantinePage groups={groups} lines={rows} older={older} isNarrowed={isNarrowed} />;
+    const page = <QuarantinePage {...{ groups, lines: rows, older, isNarrowed, dropped, total }} />;
     sendPage(res, { title: 'Quarantine', section }, page);
   });
 

@@ -31,7 +31,8 @@ export interface ReportProps extends ReportForm, Sums {
   columns: readonly ReportColumn[];
   /** Those that are shown: without personal data, unless it is revealed. */
   shown: readonly ReportColumn[];
-  rows: readonly ReportRow[];
+  /** Undefined: the query timed out. */
+  rows: readonly ReportRow[] | undefined;
   /** Whether there are rows on a next page. */
   more: boolean;
   revealed: boolean;
@@ -144,6 +145,14 @@ function Ages({ report, entered, ages: found }: ReportProps & { ages: readonly A
 }
 
 function Rows({ report, shown, filter, entered, rows, totals, revealed }: ReportProps) {
+  if (!rows) {
+    return (
+      <p class="warning" role="status">
+        The query timed out, so no rows are shown. Choose a business or fewer days; a download may take
+        longer.
+      </p>
+    );
+  }
   const { sort = '' } = filter;
   const sorting: Sorting = {
     by: sort.replace('-', ''),

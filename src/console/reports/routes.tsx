@@ -5,7 +5,7 @@ import type { Routes } from '../guard.ts';
 import { takePage } from '../paging.ts';
 import { readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
-import { unlessTimeout } from '../store.ts';
+import { read, unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 import { withQuery } from '../ui/links.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
@@ -72,17 +72,21 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
       if (report.chart) sums.figures = await readChart(db, report.chart, from, filter);
       if (filtersOf(columns).age !== undefined) sums.ages = await queries.readAges(db, ofAnyAge);
     };
-    const [{ rows: found }] = await Promise.all([
-      queries.queryRows(report, shown, from, { sort, page }).execute(db),
+    const [found] = await Promise.all([
+      unlessTimeout(read(db, queries.queryRows(report, shown, from, { sort, page }))),
       unlessTimeout(readSums()),
     ]);
-    const { rows, more } = takePage(found, pageRows);
+    const { rows, more } = takePage(found ?? [], pageRows);
     if (revealed) {
       const patients = queries.patientsOf(rows);
       const logged = { report: report.view, ...filter };
       await record({ actor: actorOf(res), action: 'reveal', patients, filter: logged, rows: rows.length });
     }
-    sendPage(res, options, <ReportPage {...{ ...parsed, comment, rows, more, ...sums, revealed }} />);
+    sendPage(
+      res,
+      options,
+      <ReportPage {...{ ...parsed, comment, rows: found && rows, more, ...sums, revealed }} />,
+    );
   };
   routes.get('/reports/:view', (req, res) => show(req, res, false));
   routes.post('/reports/:view/personal', (req, res) => show(req, res, true));

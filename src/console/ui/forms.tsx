@@ -59,6 +59,9 @@ interface FieldProps {
   autocomplete?: string;
   /** The id of a list of values. */
   list?: string;
+  placeholder?: string | undefined;
+  /** Of a list that is a part of all: the kind of the aliases that scripts look up while somebody types. */
+  'data-aliases'?: AliasKind | undefined;
 }
 
 /** A labelled field, with its error. */
@@ -78,15 +81,21 @@ export function Field({ label, fault, ...input }: FieldProps) {
   );
 }
 
-/** A field for the id of a business, a clinic or a doctor, with a list of those that have an alias. */
+/** A page does not grow with the aliases. */
+const mostOptions = 200;
+
+/** A field for the id of a business, a clinic or a doctor, with a list of those that have an alias: of many, the first. */
 export function AliasField({ kind, ...field }: FieldProps & { kind: AliasKind }) {
   const { aliases } = useContext(VisitContext);
   const list = `list-${field.name}`;
+  const known = [...(aliases?.[kind] ?? [])];
+  const part = known.length > mostOptions;
+  const search = part ? { placeholder: 'type to find a name', 'data-aliases': kind } : {};
   return (
     <>
-      <Field {...field} list={list} autocomplete="off" />
+      <Field {...field} list={list} autocomplete="off" {...search} />
       <datalist id={list}>
-        {Array.from(aliases?.[kind] ?? [], ([id, alias]) => (
+        {known.slice(0, mostOptions).map(([id, alias]) => (
           <option key={id} value={id} label={alias} />
         ))}
       </datalist>
