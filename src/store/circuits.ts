@@ -15,7 +15,8 @@ export const databaseTimeoutMs = 1_000;
 export const redisTimeoutMs = 1_300;
 
 /** Inserts nothing, but needs the lock, the permissions and the writable server that an insert needs. */
-export const writeProbe = 'insert into inbox select * from inbox where false';
+const inboxColumns = 'id, event, family, client_id, business_id, event_time, envelope';
+export const writeProbe = `insert into inbox (${inboxColumns}) select ${inboxColumns} from inbox where false`;
 
 /** The circuit of PostgreSQL, which is unavailable unless deliveries can be inserted. */
 export function databaseCircuit(pool: pg.Pool, dependencies: CircuitDependencies): Circuit {
