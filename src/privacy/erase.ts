@@ -166,7 +166,7 @@ async function listAsErased(
            greatest(now(), (select max(event_time) from inbox where id = any(${ids}::uuid[]))), ${erasureId}::uuid
     from erasure_salt
     union all
-    select thing_hash(salt, family, business, patient, thing), 'infinity', ${erasureId}::uuid
+    select thing_hash(salt, listed.family, listed.business, listed.patient, listed.thing), 'infinity', ${erasureId}::uuid
     from erasure_salt
     cross join unnest(${column('family')}, ${column('business_id')}, ${column('patient')}, ${column('thing')})
       as listed (family, business, patient, thing)
