@@ -21,6 +21,7 @@ import {
   checkDeliveries,
   checkEmpty,
   checkIndexes,
+  checkLease,
   checkMigrations,
   checkRights,
   checkWriting,
@@ -38,7 +39,7 @@ export const checkDatabase: Check = async (subject, report) => {
     const { db } = database;
     judgeServer(await readServer(database), config, report);
     const forTables = (await hasTables(db, config.databaseSchema))
-      ? [checkRights, checkMigrations, checkWriting, checkIndexes, checkDeliveries]
+      ? [checkRights, checkMigrations, checkWriting, checkIndexes, checkDeliveries, checkLease]
       : [checkEmpty];
     return [
       () => checkClock('PostgreSQL', () => readTime(db), subject, report),

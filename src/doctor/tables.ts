@@ -1,6 +1,10 @@
 import { type Kysely, sql } from 'kysely';
 import type pg from 'pg';
 import { readTables } from '../metrics/read-tables.ts';
+import { readId } from '../prepare-database.ts';
+import { serversOf, withServer } from '../queue/check-redis.ts';
+import { type Holder, leaseKey, readHolder } from '../queue/drain-lease.ts';
+import { keyPrefix } from '../queue/redis-backend.ts';
 import { writeProbe } from '../store/circuits.ts';
 import type { Database } from '../store/database.ts';
 import { isReadOnly } from '../store/faults.ts';
@@ -102,6 +106,24 @@ export const checkIndexes: DatabaseCheck = async ({ db }, report) => {
       'warn',
       'indexes',
       `${name} is invalid. Unless it is being built: reindex index concurrently ${name}`,
+    );
+  }
+};
+
+/** Whether another database with the same identity, such as a copy, has what waits in Redis drained into it. */
+export const checkLease: DatabaseCheck = async ({ db }, report, { config }) => {
+  if (!config.redisUrl) return;
+  const [own, id] = [await readHolder(db), await readId(db)];
+  const key = leaseKey(keyPrefix(config.queuePrefix), id);
+  for (const server of serversOf(config.redisUrl)) {
+    const held = await withServer(server, (client) => client.get(key)).catch(() => null); // see checkRedis
+    const holder: Holder | undefined = held ? JSON.parse(held) : undefined;
+    if (!holder || holder.place === own.place || holder.token === own.token) continue;
+    report(
+      'fail',
+      'identity',
+      `another database has the same identity, and deliveries in Redis are drained into that: ${holder.server}. This is ` +
+        `${own.server}. Unless it was restored in place of the other, set QUEUE_PREFIX or another REDIS_URL`,
     );
   }
 };

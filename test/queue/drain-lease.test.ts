@@ -1,4 +1,6 @@
 import type { Kysely } from 'kysely';
+import { diagnose } from '../../src/doctor/diagnose.ts';
+import type { Finding } from '../../src/doctor/finding.ts';
 import { createLog } from '../../src/log.ts';
 import { DrainLease } from '../../src/queue/drain-lease.ts';
 import { connectRedis, type RedisClient } from '../../src/queue/redis.ts';
@@ -139,6 +141,15 @@ it('a copy beside its original takes nothing that the original has acknowledged,
     await until(async () => (await receiptsOf(original)).length === 60);
     expect(await receiptsOf(original)).toEqual([...direct, ...spilled]);
     expect(await receiptsOf(twin)).toEqual([]);
+
+    const doctor = (databaseUrl: string) =>
+      diagnose({ DATABASE_URL: databaseUrl, REDIS_URL: redis.url, PORT: '0' });
+    const isIdentity = ({ name }: Finding) => name === 'identity';
+    const name = new URL(original.url).pathname;
+    expect((await doctor(twin.url)).filter(isIdentity)).toEqual([
+      { status: 'fail', name: 'identity', detail: expect.stringContaining(name) },
+    ]);
+    expect((await doctor(original.url)).filter(isIdentity)).toEqual([]);
 
     // The copy acknowledges nothing that would be drained elsewhere.
     await allowConnections(twin, false);
