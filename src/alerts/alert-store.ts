@@ -50,8 +50,7 @@ async function replaceAll(db: Kysely<Tables>, alerts: readonly Alert[]): Promise
     ), over as (
       delete from alerts where (channel, name, subject) not in (select channel, name, subject from given)
     )
-    insert into alerts (channel, name, subject, detail, started_at, sent_at, ended_at)
-    select channel, name, subject, detail, "startedAt", "sentAt", "endedAt" from given
+    insert into alerts (channel, name, subject, detail, started_at, sent_at, ended_at) select * from given
     on conflict (channel, name, subject) do update set
       detail = excluded.detail, started_at = excluded.started_at, sent_at = excluded.sent_at, ended_at = excluded.ended_at
   `.execute(db);
