@@ -88,7 +88,15 @@ export async function openStores(
     pool.on('error', (error) => void circuit.probeAfter(error));
   }
   const backend = redisUrl
-    ? redisBackend({ url: redisUrl, prefix: queuePrefix, databaseUrl, databaseId, log, observe })
+    ? redisBackend({
+        url: redisUrl,
+        prefix: queuePrefix,
+        databaseUrl,
+        db: database.db,
+        databaseId,
+        log,
+        observe,
+      })
     : postgresBackend(directUrl, circuit, connections);
   onStop(backend.close);
   const stopping = new AbortController();

@@ -236,6 +236,7 @@ function openAlerts(config: Config, { database, circuit, backend }: Stores, log:
     db: database.db,
     circuit,
     queueCircuit,
+    rival: () => backend.fallback?.rival,
     redis,
     keyPrefix: prefix,
     log,

@@ -1,20 +1,56 @@
--- The tables of versions have every column of the tables of newest versions, also those that a migration added.
-do $$
+-- The columns of the tables with versions. A column of somebody else on one of them takes part in nothing.
+create or replace function version_columns(newest text) returns text
+  language sql immutable
+  return case newest
+    when 'receipts' then
+      'business_id, receipt_id, aid, doctor_oid, clinic_id, patient_oid, created_at, updated_at, receipt_number, receipt_url, '
+      'receipt_status, receipt_amount, additional_discount_value, additional_discount_type, additional_discount_amount, '
+      'net_amount, name, mobile, flavour, sku_discount_amount, amount_due, archive, remarks, ref_trx_id, payment_id, '
+      'payment_link, amount_paid, actor, client_id, last_event, event_time, deleted_at, extra, delivery_id, received_at, '
+      'applied_at'
+    when 'appointments' then
+      'business_id, appointment_id, partner_appointment_id, doctor_id, partner_doctor_id, patient_id, partner_patient_id, '
+      'clinic_id, partner_clinic_id, status, action, created_at, modified_at, custom_attributes, partner_meta, sa_ids, '
+      'workflow_data, client_id, last_event, event_time, deleted_at, extra, delivery_id, received_at, applied_at'
+  end;
+comment on function version_columns is 'The columns of a table that has a table of versions: those that make a version';
+
+-- The tables of versions have every one of these columns, also those that a migration added; a trigger copies them when a
+-- newer version replaces a row.
+do $do$
 declare
+  pair    record;
   missing record;
 begin
-  for missing in
-    select versions, attname as name, format_type(atttypid, atttypmod) as type
-    from (values ('receipts'::regclass, 'receipt_versions'::regclass), ('appointments', 'appointment_versions'))
-      as pairs (newest, versions)
-    join pg_attribute n on n.attrelid = newest and attnum > 0 and not attisdropped
-    where not exists (
-      select from pg_attribute v
-      where v.attrelid = versions and v.attname = n.attname and not v.attisdropped
-    )
-    order by newest, attnum
+  for pair in
+    select newest, versions, keeper, version_columns(newest) as columns
+    from (values
+      ('receipts', 'receipt_versions', 'keep_superseded_receipt'),
+      ('appointments', 'appointment_versions', 'keep_superseded_appointment')
+    ) as pairs (newest, versions, keeper)
   loop
-    execute format('alter table %s add column %I %s', missing.versions, missing.name, missing.type);
+    for missing in
+      select attname as name, format_type(atttypid, atttypmod) as type
+      from pg_attribute n
+      where attrelid = pair.newest::regclass and attname = any(string_to_array(pair.columns, ', ')) and not exists (
+        select from pg_attribute v where v.attrelid = pair.versions::regclass and v.attname = n.attname
+      )
+      order by attnum
+    loop
+      execute format('alter table %s add column %I %s', pair.versions, missing.name, missing.type);
+    end loop;
+    execute format(
+      $$
+        create or replace function %s() returns trigger language plpgsql set search_path from current as $body$
+        begin
+          insert into %s (%s)
+          values (%s)
+          on conflict do nothing;
+          return null;
+        end
+        $body$
+      $$,
+      pair.keeper, pair.versions, pair.columns, regexp_replace(pair.columns, '\w+', 'old.\&', 'g'));
   end loop;
 end
-$$;
+$do$;

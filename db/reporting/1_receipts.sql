@@ -83,8 +83,8 @@ begin
                v.delivery_id)
       ) as version,
       last_event as event, reporting.day(received_at) as day, deleted_at, %s
-    from (select * from receipts union all select * from receipt_versions) v
-  $$, shown);
+    from (select %2$s from receipts union all select %2$s from receipt_versions) v
+  $$, shown, version_columns('receipts'));
 
   -- A row whose version was applied by the moment is returned as it is. For the others, the newest version
   -- applied by that moment is looked up; a receipt without one had not been received yet.

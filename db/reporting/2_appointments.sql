@@ -57,7 +57,15 @@ select
   last_event as event, reporting.day(received_at) as day, status, reporting.appointment_state(status) as state,
   modified_at, coalesce(created_at, event_time) as booked_at, clinic_id, doctor_id, patient_id, client_id, event_time,
   delivery_id, received_at, applied_at
-from (select * from appointments union all select * from appointment_versions) v;
+from (
+  select business_id, appointment_id, last_event, received_at, status, modified_at, created_at, event_time, clinic_id,
+         doctor_id, patient_id, client_id, delivery_id, applied_at
+  from appointments
+  union all
+  select business_id, appointment_id, last_event, received_at, status, modified_at, created_at, event_time, clinic_id,
+         doctor_id, patient_id, client_id, delivery_id, applied_at
+  from appointment_versions
+) v;
 
 create or replace view reporting.appointments_daily as
 select

@@ -11,6 +11,8 @@ export interface Sources {
   circuit: Pick<Circuit, 'isOpen'>;
   /** Of the queue's store: of Redis, or PostgreSQL's. */
   queueCircuit: Pick<Circuit, 'isOpen'>;
+  /** Another database with this one's identity on the same Redis, as it describes itself. */
+  rival: () => string | undefined;
   /** More rejected requests than these are an alert. */
   rejectionsPerMinute: number;
   /** Milliseconds since this worker's last complete pass of the retention; undefined: RETENTION is not set. */
@@ -61,6 +63,17 @@ export const definitions: readonly Definition[] = [
       queueCircuit.isOpen && !circuit.isOpen ? [{ subject: '', detail: {} }] : [],
     title: () => 'Redis is unavailable',
     explain: () => 'Callbacks are stored, and wait for it to be restored',
+  },
+  {
+    name: 'copy',
+    find: ({ rival }) => {
+      const server = rival();
+      return server ? [{ subject: '', detail: { server } }] : [];
+    },
+    title: () => 'A copy of this database uses the same Redis',
+    explain: ({ detail: { server } }) =>
+      `The other one, ${server}, drains the callbacks that are stored in Redis; this one acknowledges none there. ` +
+      'Give the copy another QUEUE_PREFIX or another Redis',
   },
   {
     name: 'rejections',

@@ -21,6 +21,8 @@ export interface AlertDependencies {
   circuit: Circuit;
   /** Of the queue's store. */
   queueCircuit: Circuit;
+  /** See Sources. */
+  rival: () => string | undefined;
   /** Undefined where the queue is in PostgreSQL. */
   redis: Redis | Cluster | undefined;
   /** Of the keys in Redis. */
@@ -33,7 +35,7 @@ export interface AlertDependencies {
  * they were told: a crash between the two repeats a message and loses none.
  */
 export function startAlerts(dependencies: AlertDependencies) {
-  const { config, db, circuit, queueCircuit, redis, keyPrefix, log } = dependencies;
+  const { config, db, circuit, queueCircuit, rival, redis, keyPrefix, log } = dependencies;
   const { everyMs, outageMs, settledMs, rejectionsPerMinute } = config.alerts;
   const channels = openChannels(config.alerts);
   const stopping = new AbortController();
@@ -45,7 +47,7 @@ export function startAlerts(dependencies: AlertDependencies) {
   let lastRetention = performance.now();
   const isKept = Object.keys(config.retention).length > 0;
   const sinceRetentionMs = () => (isKept ? performance.now() - lastRetention : undefined);
-  const sources = { db, circuit, queueCircuit, rejectionsPerMinute, sinceRetentionMs };
+  const sources = { db, circuit, queueCircuit, rival, rejectionsPerMinute, sinceRetentionMs };
 
   const reportError = throttled((more, err) => log.warn({ err, ...more }, 'alerts could not be checked'));
   const onError = async (error: unknown) => {

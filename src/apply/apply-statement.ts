@@ -45,7 +45,8 @@ export function applyStatement(families: readonly Family[], status: DeliveryStat
   return `
 with ${erasureGate}, taken as materialized (${taken[status](names)}
 ), loaded as materialized (
-  select d.*, taken.applied_at from taken join inbox d using (id)
+  select id, d.event, d.family, d.client_id, d.business_id, d.event_time, d.envelope, d.received_at, taken.applied_at
+  from taken join inbox d using (id)
 ), ${families.map((family) => upsertOf(family, status !== 'received')).join(', ')}${status === 'applied' ? '' : applied}
 select (select count(*) from loaded)::int as applied,
   (${changed.map((name) => `(select count(*) from ${name})`).join(' + ')})::int as changed,
@@ -148,7 +149,7 @@ function upsertStatement(family: Family, isReplay: boolean): string {
     ${own.map((column) => `${quoted(column)} = excluded.${quoted(column)}`).join(',\n    ')}
   where (${order('excluded').join(', ')})
      >= (${order('existing').join(', ')})
-    and existing.* is distinct from excluded.*
+    and (${qualified('existing', own)}) is distinct from (${qualified('excluded', own)})
   returning ${list(versions ? [...key, 'delivery_id'] : ['delivery_id'])}
 )`,
   ];
@@ -194,3 +195,5 @@ export const equal = (one: string, other: string, columns: readonly string[]) =>
   columns.map((column) => `${one}.${quoted(column)} = ${other}.${quoted(column)}`).join(' and ');
 
 const list = (columns: readonly string[]) => columns.map(quoted).join(', ');
+const qualified = (row: string, columns: readonly string[]) =>
+  columns.map((column) => `${row}.${quoted(column)}`).join(', ');

@@ -222,12 +222,13 @@ async function markFailed(
 
 const failing: Record<DeliveryStatus, (id: string, error: string) => RawBuilder<unknown>> = {
   received: (id, error) => sql`
-    with failed as (delete from pending_deliveries where id = ${id} returning *)
+    with failed as (delete from pending_deliveries where id = ${id} returning id, family, received_at)
     insert into failed_deliveries (id, family, received_at, error)
     select id, family, received_at, ${error} from failed`,
   failed: (id, error) => sql`update failed_deliveries set error = ${error} where id = ${id}`,
   applied: (id, error) => sql`
-    with failed as (delete from applied_deliveries where id = ${id} returning *)
+    with failed as (
+      delete from applied_deliveries where id = ${id} returning id, family, received_at, applied_at)
     insert into failed_deliveries (id, family, received_at, error, applied_at)
     select id, family, received_at, ${error}, applied_at from failed`,
 };

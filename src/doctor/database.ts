@@ -21,6 +21,7 @@ import {
   checkDeliveries,
   checkEmpty,
   checkIndexes,
+  checkLease,
   checkMigrations,
   checkQuarantine,
   checkRights,
@@ -39,7 +40,15 @@ export const checkDatabase: Check = async (subject, report) => {
     const { db } = database;
     judgeServer(await readServer(database), config, report);
     const forTables = (await hasTables(db, config.databaseSchema))
-      ? [checkRights, checkMigrations, checkWriting, checkIndexes, checkDeliveries, checkQuarantine]
+      ? [
+          checkRights,
+          checkMigrations,
+          checkWriting,
+          checkIndexes,
+          checkDeliveries,
+          checkQuarantine,
+          checkLease,
+        ]
       : [checkEmpty];
     return [
       () => checkClock('PostgreSQL', () => readTime(db), subject, report),

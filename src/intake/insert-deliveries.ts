@@ -11,7 +11,8 @@ import { refusedAmong } from './refused.ts';
  */
 const statement = `
 with incoming as materialized (
-  select * from jsonb_to_recordset($1::jsonb) as incoming(id uuid, family text, copies int, envelope jsonb) order by id
+  select id, family, copies, envelope
+  from jsonb_to_recordset($1::jsonb) as incoming(id uuid, family text, copies int, envelope jsonb) order by id
 ), ${refusedAmong('incoming')}, stored as (
   insert into inbox (id, event, family, client_id, business_id, event_time, envelope)
   select id, coalesce(envelope->>'event', envelope->>'event_type'), family, coalesce(envelope->>'client_id', ''),
@@ -21,7 +22,7 @@ with incoming as materialized (
   on conflict (id) do nothing
   returning id, family, received_at
 ), pending as (
-  insert into pending_deliveries (id, family, received_at) select * from stored
+  insert into pending_deliveries (id, family, received_at) select id, family, received_at from stored
 ), counted as (
   select id, copies, id in (select id from stored) as is_new from incoming where id not in (select id from refused)
 ), resent as (

@@ -1,7 +1,7 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 import type { QuarantineReason, Tables } from '../store/tables.ts';
 
-export type QuarantineRow = Selectable<Tables['quarantine']>;
+export type QuarantineRow = Omit<Selectable<Tables['quarantine']>, 'bytes' | 'business_id'>;
 
 /** Selects rows; undefined fields do not filter. */
 export interface QuarantineFilter {
@@ -17,6 +17,20 @@ export interface QuarantineFilter {
   /** `false`: without the rows in whose place a correction is replayed. */
   corrected?: false | undefined;
 }
+
+const columns = [
+  'id',
+  'path',
+  'reason',
+  'errors',
+  'body',
+  'received_at',
+  'last_received_at',
+  'count',
+  'replayed_at',
+  'acknowledged',
+  'corrects',
+] as const;
 
 /** Rows of the quarantine without their bodies, oldest first. */
 export function listQuarantine(db: Kysely<Tables>, filter: QuarantineFilter, limit: number) {
@@ -45,7 +59,7 @@ export async function* readQuarantine(
 ): AsyncGenerator<QuarantineRow> {
   let last: QuarantineRow | undefined;
   do {
-    let query = matching(db, filter).selectAll().orderBy('id').limit(page);
+    let query = matching(db, filter).select(columns).orderBy('id').limit(page);
     if (last) query = query.where('id', '>', last.id);
     const rows = await query.execute();
     yield* rows;

@@ -32,7 +32,7 @@ export interface QuarantineOptions extends EvictionOptions {
 // A body about an erased patient is not stored.
 const statement = `
 with rejected as materialized (
-  select *
+  select id, path, reason, errors, body, acknowledged, family, envelope, corrects
   from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::jsonb[], $9::text[])
     as rejected(id, path, reason, errors, body, acknowledged, family, envelope, corrects)
 ), ${refusedAmong('rejected')}

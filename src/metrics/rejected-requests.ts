@@ -31,7 +31,9 @@ with expired as (
   ))
 )
 insert into rejected_requests (minute, family, status, reason, count)
-select * from unnest($1::timestamptz[], $2::text[], $3::int[], $4::text[], $5::bigint[]) order by 1, 2, 3, 4
+select minute, family, status, reason, count
+from unnest($1::timestamptz[], $2::text[], $3::int[], $4::text[], $5::bigint[]) as counted(minute, family, status, reason, count)
+order by 1, 2, 3, 4
 on conflict (minute, family, status, reason) do update set count = rejected_requests.count + excluded.count`;
 
 /**

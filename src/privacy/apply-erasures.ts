@@ -4,7 +4,7 @@ import { subjectOfBody } from '../intake/subject-of-body.ts';
 import type { Tables } from '../store/tables.ts';
 import { logAccess } from './access-log.ts';
 import { add, type Counts, sum } from './counts.ts';
-import { type ErasureOptions, eraseDeliveries } from './erase.ts';
+import { certificateColumns, type ErasureOptions, eraseDeliveries } from './erase.ts';
 import { eraseQuarantined } from './erase-quarantine.ts';
 import type { ErasureList } from './erasure-list.ts';
 import { whileNothingIsStored } from './erasure-lock.ts';
@@ -75,8 +75,8 @@ async function addToList(tx: Kysely<Tables>, { salt, certificates, erased }: Era
     await sql`truncate patient_pseudonyms`.execute(tx);
   }
   const added = await sql`
-    insert into erasures
-    select * from jsonb_populate_recordset(null::erasures, ${JSON.stringify(certificates)}::jsonb)
+    insert into erasures (${certificateColumns})
+    select ${certificateColumns} from jsonb_populate_recordset(null::erasures, ${JSON.stringify(certificates)}::jsonb)
     on conflict (id) do nothing`.execute(tx);
   await sql`
     insert into erased (hash, until, erasure_id)
@@ -98,7 +98,7 @@ interface Found {
 async function readWindow(db: Kysely<Tables>, after: string) {
   const { rows } = await sql<{ last: string | null; read: number; erasures: Found[] }>`
     with part as materialized (
-      select * from inbox where id > ${after}::uuid order by id limit ${windowSize}
+      select id, family, business_id, event_time, envelope from inbox where id > ${after}::uuid order by id limit ${windowSize}
     ), hashed as materialized (
       select i.id, d.family, business_id as business, d.thing, i.event_time,
              array_remove(patient_hashes(salt, business_id, d.patient), null) as patients,
@@ -110,7 +110,7 @@ async function readWindow(db: Kysely<Tables>, after: string) {
         offset 0
       ) d
     ), matched as (
-      select distinct on (h.id) h.*, e.erasure_id
+      select distinct on (h.id) h.id, h.family, h.business, h.thing, h.patients, e.erasure_id
       from hashed h join erased e on e.hash = any(h.hashes) and e.until >= h.event_time
       order by h.id, e.until
     ), grouped as (

@@ -1,5 +1,5 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely';
-import { equal, literal, quoted, versionOrder } from '../apply/apply-statement.ts';
+import { equal, literal, quoted, rowsMadeOf, versionOrder } from '../apply/apply-statement.ts';
 import { type Family, readField } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
 
@@ -87,6 +87,7 @@ function newestAgainStatement(family: Family): string {
   const versions = quoted(family.versions!);
   const version = [...keyColumns(family), 'delivery_id'];
   const key = keyColumns(family).map((column) => `v.${quoted(column)}`);
+  const columns = rowsMadeOf(family, 'inbox').columns.map(quoted);
   const isOfThing = `v.business_id = k.business_id and v.${quoted(identifiedBy!)} = ${field.column(`k.thing::${field.json}`)}`;
   return `
 with newest as materialized (
@@ -94,7 +95,8 @@ with newest as materialized (
   from unnest($1::text[], $2::text[]) as k(business_id, thing) join ${versions} v on ${isOfThing}
   order by ${[...key, ...versionOrder(family, 'v').map((value) => `${value} desc`)].join(', ')}
 ), moved as (
-  delete from ${versions} v using newest where ${equal('v', 'newest', version)} returning v.*
+  delete from ${versions} v using newest where ${equal('v', 'newest', version)}
+  returning ${columns.map((column) => `v.${column}`).join(', ')}
 )
-insert into ${quoted(family.table)} select * from moved`;
+insert into ${quoted(family.table)} (${columns.join(', ')}) select ${columns.join(', ')} from moved`;
 }

@@ -28,6 +28,8 @@ export interface Certificate {
   destroyed_at: Date | null;
 }
 
+export const certificateColumns = sql`id, erased_at, erased_by, counts, destroy_after, destroyed_at`;
+
 export interface ErasureOptions {
   actor: Actor;
   /** How long erased data is withheld, from its receipt, in milliseconds. */
@@ -122,7 +124,7 @@ async function completeCertificate(
     set counts = ${JSON.stringify(counts)}::jsonb, destroy_after = due.last,
         destroyed_at = case when due.last is null then erased_at end
     from due where id = ${id}::uuid
-    returning erasures.*`.execute(tx);
+    returning ${certificateColumns}`.execute(tx);
   return rows[0]!;
 }
 
@@ -164,7 +166,7 @@ async function listAsErased(
            greatest(now(), (select max(event_time) from inbox where id = any(${ids}::uuid[]))), ${erasureId}::uuid
     from erasure_salt
     union all
-    select thing_hash(salt, family, business, patient, thing), 'infinity', ${erasureId}::uuid
+    select thing_hash(salt, listed.family, listed.business, listed.patient, listed.thing), 'infinity', ${erasureId}::uuid
     from erasure_salt
     cross join unnest(${column('family')}, ${column('business_id')}, ${column('patient')}, ${column('thing')})
       as listed (family, business, patient, thing)

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { z } from 'zod';
 import type { Tables } from '../store/tables.ts';
 import { type Actor, logAccess } from './access-log.ts';
-import type { Certificate } from './erase.ts';
+import { type Certificate, certificateColumns } from './erase.ts';
 
 const hash = z.string().regex(/^[\da-f]{64}$/);
 
@@ -28,7 +28,9 @@ export type ErasureList = z.infer<typeof listSchema>;
 /** The certificates, newest first. */
 export async function listCertificates(db: Kysely<Tables>, limit = 100): Promise<Certificate[]> {
   const { rows } =
-    await sql<Certificate>`select * from erasures order by erased_at desc, id limit ${limit}`.execute(db);
+    await sql<Certificate>`select ${certificateColumns} from erasures order by erased_at desc, id limit ${limit}`.execute(
+      db,
+    );
   return rows;
 }
 
@@ -38,7 +40,8 @@ export async function exportErasures(db: Kysely<Tables>, actor: Actor): Promise<
     const { rows } = await sql<{ list: string; certificates: number }>`
       select jsonb_pretty(jsonb_build_object(
         'format', 'receiver erasures 1', 'salt', (select encode(salt, 'hex') from erasure_salt),
-        'certificates', coalesce((select jsonb_agg(to_jsonb(e) order by erased_at, id) from erasures e), '[]'),
+        'certificates', coalesce((
+          select jsonb_agg(to_jsonb(e) order by erased_at, id) from (select ${certificateColumns} from erasures) e), '[]'),
         'erased', coalesce((select jsonb_agg(jsonb_build_object(
           'hash', encode(hash, 'hex'), 'until', until, 'erasure_id', erasure_id) order by hash) from erased), '[]')
       )) as list, (select count(*)::int from erasures) as certificates`.execute(tx);

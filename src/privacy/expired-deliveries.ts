@@ -124,7 +124,7 @@ async function* scan(db: Kysely<Tables>, end: Date, isDue: RawBuilder<unknown>):
       order by id limit ${perScan})`;
     const { rows } = await sql<{ last: string | null; found: Found[] }>`
       with scanned as materialized (
-        select * from (${part('applied_deliveries')} union all ${part('failed_deliveries')}) as statuses
+        select id, family, received_at from (${part('applied_deliveries')} union all ${part('failed_deliveries')}) as statuses
         order by id limit ${perScan}
       )
       select (select id from scanned order by id desc limit 1) as last,

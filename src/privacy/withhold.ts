@@ -77,8 +77,9 @@ export async function keepTotals(db: Kysely<Tables>, receipt: Family, ids: reado
     insert into erased_receipts (business_id, day, status, is_deleted, receipt_amount, sku_discount_amount,
                                  additional_discount_amount, net_amount, amount_paid, amount_due)
     select made.business_id, reporting.day(coalesce(made.created_at, made.event_time)),
-           case when receipt_status = any(${known}::text[]) then receipt_status end, deleted_at is not null,
-           receipt_amount, sku_discount_amount, additional_discount_amount, net_amount, amount_paid, amount_due
+           case when made.receipt_status = any(${known}::text[]) then made.receipt_status end,
+           made.deleted_at is not null, made.receipt_amount, made.sku_discount_amount, made.additional_discount_amount,
+           made.net_amount, made.amount_paid, made.amount_due
     from inbox i join receipts made on ${madeOf(receipt)}
     where i.id = any(${ids}::uuid[]) and not exists (
       select from receipt_versions older

@@ -1,6 +1,9 @@
+import type { Kysely } from 'kysely';
 import type { Circuit } from '../store/circuit.ts';
 import { type CircuitDependencies, redisCircuit, redisTimeoutMs } from '../store/circuits.ts';
+import type { Tables } from '../store/tables.ts';
 import { DatabaseRegistry, hashAddress } from './database-registry.ts';
+import { DrainLease, leaseKey } from './drain-lease.ts';
 import type { RedisClient } from './redis.ts';
 import { type RedisDurability, readDurability } from './redis-durability.ts';
 
@@ -21,6 +24,7 @@ export interface FallbackStreamOptions extends CircuitDependencies {
   /** Of all keys; in braces, so that a Redis Cluster stores them on one node. */
   prefix: string;
   databaseUrl: string;
+  db: Kysely<Tables>;
   /** The id of the database of the deliveries; pending until PostgreSQL is available for the first time. */
   databaseId: Promise<string>;
 }
@@ -45,9 +49,10 @@ export class FallbackStream {
   private readonly registry: DatabaseRegistry;
   private readonly address: string;
   private databaseId: string | undefined;
+  private lease: DrainLease | undefined;
   private durability: RedisDurability | undefined;
 
-  constructor({ redis, prefix, databaseUrl, databaseId, ...dependencies }: FallbackStreamOptions) {
+  constructor({ redis, prefix, databaseUrl, db, databaseId, ...dependencies }: FallbackStreamOptions) {
     this.redis = redis;
     const probe = () => redis.set(`${prefix}:probe`, '1', 'PX', 60_000);
     this.circuit = redisCircuit(probe, dependencies);
@@ -58,6 +63,8 @@ export class FallbackStream {
       (id) => {
         this.databaseId = id;
         void this.registry.keepRegistered(this.address, id);
+        this.lease = new DrainLease(redis, leaseKey(prefix, id), db, dependencies.log);
+        void this.lease.keepRenewed();
       },
       () => {}, // reported by the preparation of the database
     );
@@ -69,9 +76,10 @@ export class FallbackStream {
   /**
    * Resolves once the deliveries are as durable as this Redis can make them.
    *
-   * @throws Redis's error; some of the deliveries may be stored nevertheless
+   * @throws Redis's error; some of the deliveries may be stored nevertheless. Error where another database would drain them
    */
   async append(deliveries: readonly StreamedDelivery[]): Promise<void> {
+    if (this.rival) throw new Error('Another database has the same identity: set QUEUE_PREFIX.');
     const key = this.databaseId ? this.streamOf(this.databaseId) : await this.streamOfAddress();
     const { confirmsDisk } = this.durability ?? (await this.readDurability());
     // A pipeline uses one connection to one node, so the node that has stored the entries confirms them.
@@ -86,6 +94,20 @@ export class FallbackStream {
     if (!confirmsDisk) return;
     const [onDisk] = results.at(-1)![1] as [number, number];
     if (onDisk < 1) throw new Error('Redis did not write to its disk in time.');
+  }
+
+  /** Another database with this database's identity, which drains; undefined: none is known. */
+  get rival(): string | undefined {
+    return this.lease?.rival;
+  }
+
+  /**
+   * Whether this database may drain, see DrainLease.
+   *
+   * @throws the database's error, or Redis's
+   */
+  async mayDrain(): Promise<boolean> {
+    return (await this.lease?.renew()) ?? false;
   }
 
   /** The streams that contain deliveries of this database and of no other. */

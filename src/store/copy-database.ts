@@ -11,7 +11,7 @@ const filledByMigrations = ['access_log_head', 'database_identity', 'erasure_sal
 const listTables = `
   select c.oid::regclass::text as name, columns
   from pg_class c, lateral (
-    select string_agg(quote_ident(attname), ', ' order by attname) as columns
+    select array_agg(quote_ident(attname)::text order by attname) as columns
     from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = ''
   ) attributes
   where relkind = 'r' and relpersistence <> 't' and columns is not null and relname <> 'receiver_migrations'
@@ -20,7 +20,8 @@ const listTables = `
 
 interface Table {
   name: string;
-  columns: string;
+  /** Without generated ones. */
+  columns: string[];
 }
 
 interface Contents {
@@ -41,7 +42,7 @@ export interface CopyReport {
 export interface CopyResult {
   rows: number;
   tables: number;
-  /** Tables of others, which the target lacks. */
+  /** Tables and columns of others, which the target lacks. */
   leftOut: string[];
   /** Whether a former call had made the copy. */
   wasThere: boolean;
@@ -60,10 +61,15 @@ export async function copyDatabase(
   report: CopyReport,
 ): Promise<CopyResult> {
   await target.query('begin');
-  const known = new Set((await target.query<Table>(listTables)).rows.map(({ name }) => name));
-  const all = (await source.query<Table>(listTables)).rows;
-  const tables = all.filter(({ name }) => known.has(name));
-  const leftOut = all.filter(({ name }) => !known.has(name)).map(({ name }) => name);
+  const there = new Map((await target.query<Table>(listTables)).rows.map((table) => [table.name, table]));
+  const tables: Table[] = [];
+  const leftOut: string[] = [];
+  for (const { name, columns } of (await source.query<Table>(listTables)).rows) {
+    const known = columns.filter((column) => there.get(name)?.columns.includes(column));
+    if (known.length > 0) tables.push({ name, columns: known });
+    const unknown = columns.filter((column) => !known.includes(column));
+    leftOut.push(...(known.length > 0 ? unknown.map((column) => `${name}.${column}`) : [name]));
+  }
   const names = tables.map(({ name }) => name).join(', ');
   // A service that is started on the target waits.
   await target.query(`lock table ${names} in access exclusive mode`);
@@ -121,16 +127,16 @@ async function copyTable(
     },
   });
   await pipeline(
-    source.query(copyTo(`copy ${name} (${columns}) to stdout`)),
+    source.query(copyTo(`copy ${name} (${columns.join(', ')}) to stdout`)),
     counter,
-    target.query(copyFrom(`copy ${name} (${columns}) from stdin`)),
+    target.query(copyFrom(`copy ${name} (${columns.join(', ')}) from stdin`)),
   );
 }
 
 async function readContents(client: pg.Client, { name, columns }: Table): Promise<Contents> {
   const { rows } = await client.query<{ rows: string; sum: string | null }>(`
     select count(*) as rows,
-      sum(('x' || left(encode(sha256(convert_to(row(${columns})::text, 'UTF8')), 'hex'), 16))::bit(64)::bigint)::text as sum
+      sum(('x' || left(encode(sha256(convert_to(row(${columns.join(', ')})::text, 'UTF8')), 'hex'), 16))::bit(64)::bigint)::text as sum
     from ${name}`);
   return { rows: Number(rows[0]!.rows), sum: rows[0]!.sum ?? '' };
 }

@@ -123,6 +123,7 @@ export function startWorker(dependencies: WorkerDependencies) {
       let total = 0;
       try {
         for (let count: number | undefined; count !== 0 && !signal.aborted; total += count) {
+          if (!(await fallback.mayDrain())) return;
           count = await withAdvisoryLock(db, 'drain', () => drain(fallback, intake, config.bodyLimitBytes));
           if (count === undefined) return;
           if (count + total === 0) reportStuck();

@@ -1,3 +1,4 @@
+import { rowsMadeOf } from '../../src/apply/apply-statement.ts';
 import { type Family, families, readKey } from '../../src/families/index.ts';
 import { samples } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -49,6 +50,15 @@ it.each(families.flatMap((family: Family) => (family.versions ? [[family.version
   async (versions, family) => {
     const [those, own] = [await columnsOf(versions), await columnsOf(family.table)];
     expect(Object.entries(those)).toEqual(Object.entries(own));
+  },
+);
+
+it.each(families.flatMap((family: Family) => (family.versions ? [[family.table, family] as const] : [])))(
+  'a version of %s consists of every column that the worker writes',
+  async (table, family) => {
+    const [row] = await database.rows('select version_columns($1) as columns', [table]);
+    const columns = String(row!.columns).split(', ');
+    expect(columns.toSorted()).toEqual(rowsMadeOf(family, 'inbox').columns.toSorted());
   },
 );
 

@@ -61,6 +61,7 @@ it('a failed migration changes nothing and is named in the error; the migrations
         { name: '0008_console' },
         { name: '0009_console_indexes' },
         { name: '0012_quarantine_limit' },
+        { name: '0013_columns_by_name' },
         { name: '9001_first' },
       ]);
       expect(await other.rows(`select to_regclass('second') as second`)).toEqual([{ second: null }]);
@@ -278,6 +279,7 @@ it('the lists that other migrators keep in the same schema are left alone', asyn
       '0008_console',
       '0009_console_indexes',
       '0012_quarantine_limit',
+      '0013_columns_by_name',
       'reporting',
     ]);
     expect(await migrate(other.db)).toEqual([]);

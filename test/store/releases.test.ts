@@ -169,6 +169,7 @@ it('the list of migrations is found under its first name, too', async () => {
       '0008_console',
       '0009_console_indexes',
       '0012_quarantine_limit',
+      '0013_columns_by_name',
       'reporting',
     ]);
     expect(await migrate(database.db)).toEqual([]);

@@ -83,6 +83,16 @@ export async function allowConnections({ url }: Pick<TestDatabase, 'url'>, allow
   await administer(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
 }
 
+/** A copy of a database on the same server, with its identity; connections to the original end. */
+export async function createCopy(original: Pick<TestDatabase, 'url'>): Promise<TestDatabase> {
+  await allowConnections(original, false);
+  try {
+    return open(await create(`template ${new URL(original.url).pathname.slice(1)}`));
+  } finally {
+    await allowConnections(original, true);
+  }
+}
+
 async function administer(statement: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL });
   await client.connect();

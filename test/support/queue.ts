@@ -16,6 +16,7 @@ export async function openQueue(database: TestDatabase, redisUrl?: string) {
         url: redisUrl,
         prefix: 'receiver',
         databaseUrl: database.url,
+        db: database.db,
         databaseId: Promise.resolve(row!.id as string),
         log,
       })

@@ -41,7 +41,14 @@ async function openStream(databaseUrl: string, databaseId: Promise<string> = nev
   const client = connectRedis(redis.url, 'producer');
   clients.push(client);
   await until(() => client.status === 'ready');
-  return new FallbackStream({ redis: client, prefix: '{receiver}', databaseUrl, databaseId, log });
+  return new FallbackStream({
+    redis: client,
+    prefix: '{receiver}',
+    databaseUrl,
+    db: database.db,
+    databaseId,
+    log,
+  });
 }
 
 function createDrain(fallback: FallbackStream) {

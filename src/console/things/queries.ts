@@ -113,9 +113,12 @@ async function versionsOf(
   const thing = family.partOf ? row[`${family.partOf}_id`] : id;
   const about = { family: family.partOf ?? family.name, business_id: business, thing: thing ?? '' };
   const ids = await findApplied(db, families, [about]);
-  const { query } = rowsMadeOf(family, `(select * from found where envelope ? 'event_time')`);
+  const { query } = rowsMadeOf(family, 'found');
   return sql`
-    with found as materialized (select * from inbox where id = any(${ids}::uuid[]))
+    with found as materialized (
+      select id, event, family, client_id, business_id, event_time, envelope, received_at
+      from inbox where id = any(${ids}::uuid[]) and envelope ? 'event_time'
+    )
     select * from (${sql.raw(query)}) made where ${isKey(key)}`;
 }
 

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Kysely, sql } from 'kysely';
+import type { Log } from '../log.ts';
+import type { Tables } from '../store/tables.ts';
+import type { RedisClient } from './redis.ts';
+
+/** Who drains: the value of a key in Redis. */
+export interface Holder {
+  /** The running server and the database; the same on every route to it, another after a restart. */
+  place: string;
+  /** What the database had as its token. */
+  token: string;
+  /** For people: the address, port and database that the server says it has. */
+  server: string;
+}
+
+const renewEveryMs = 10_000;
+const retryMs = 1_000;
+/** A holder that is silent for this long gives way to any other. */
+const expiresAfterMs = 300_000;
+/** The same to a database that has its last token. */
+const silentMs = 1.5 * renewEveryMs;
+
+// Between two commands another database could take the lease.
+const replace = `
+if (redis.call('get', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+redis.call('set', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1`;
+
+export const leaseKey = (prefix: string, databaseId: string) => `${prefix}:drains:${databaseId}`;
+
+/** What a database says of itself. */
+export async function readHolder(db: Kysely<Tables>, forUpdate = sql``): Promise<Holder> {
+  const { rows } = await sql<Holder>`
+    select concat_ws('/', system_identifier, d.oid, extract(epoch from pg_postmaster_start_time())) as place,
+           i.token, concat(coalesce(host(inet_server_addr()), 'socket'), ':', current_setting('port'), '/', d.datname,
+             (select ' in ' || setting from pg_settings where name = 'data_directory')) as server
+    from database_identity i, pg_control_system(), pg_database d
+    where d.datname = current_database() ${forUpdate}`.execute(db);
+  return rows[0]!;
+}
+
+/**
+ * Lets one of several databases with the same identity drain the fallback store: a copy that runs beside its original
+ * would take the deliveries of the original. Every process keeps the lease in Redis for the server that it is connected to.
+ *
+ * Each renewal writes a new token to the database and to Redis. So what has the last token is the database that had the
+ * lease, restarted, moved or promoted; a copy has an older one, and waits until the lease expires. A process whose own
+ * connection leads to another server than before has seen the switch, and takes the lease along.
+ */
+export class DrainLease {
+  private readonly redis: RedisClient;
+  private readonly key: string;
+  private readonly db: Kysely<Tables>;
+  private readonly log: Log;
+  /** The place for which this process has last had the lease. */
+  private place: string | undefined;
+  private other: Holder | undefined;
+
+  constructor(redis: RedisClient, key: string, db: Kysely<Tables>, log: Log) {
+    this.redis = redis;
+    this.key = key;
+    this.db = db;
+    this.log = log;
+  }
+
+  /** Another database with this identity, which has the lease. */
+  get rival(): string | undefined {
+    return this.other?.server;
+  }
+
+  /**
+   * Takes or renews the lease.
+   *
+   * @returns whether this database has it
+   * @throws the database's error, or Redis's
+   */
+  async renew(): Promise<boolean> {
+    return this.db.transaction().execute(async (tx) => {
+      // One process at a time, none of which waits for a standby.
+      await sql`select set_config('synchronous_commit', 'local', true)`.execute(tx);
+      const own = await readHolder(tx, sql`for update of i`);
+      const [held, leftMs] = await Promise.all([this.redis.get(this.key), this.redis.pttl(this.key)]);
+      const holder: Holder | undefined = held ? JSON.parse(held) : undefined;
+      const hasToken = holder?.token === own.token;
+      const isOwn = !holder || holder.place === own.place || holder.place === this.place;
+      if (!isOwn && !(hasToken && leftMs < expiresAfterMs - silentMs)) {
+        this.noteRival(hasToken ? undefined : holder, own);
+        return false;
+      }
+      const next: Holder = { ...own, token: randomUUID() };
+      await sql`update database_identity set token = ${next.token}::uuid`.execute(tx);
+      const value = JSON.stringify(next);
+      if ((await this.redis.eval(replace, 1, this.key, held ?? '', value, expiresAfterMs)) !== 1) {
+        throw new Error('Another process took the lease of the fallback store.');
+      }
+      this.place = own.place;
+      this.noteRival(undefined, own);
+      return true;
+    });
+  }
+
+  /**
+   * Renews the lease until the connection to Redis is closed. While PostgreSQL is unavailable, a lease of its server stays:
+   * its deliveries are in Redis, and it comes back.
+   */
+  async keepRenewed(): Promise<void> {
+    while (this.redis.status !== 'end') {
+      const isRenewed = await this.renew().then(
+        () => true,
+        // The circuits report outages.
+        () =>
+          this.prolong().then(
+            () => false,
+            () => false,
+          ),
+      );
+      await sleep(isRenewed ? renewEveryMs : retryMs, undefined, { ref: false });
+    }
+  }
+
+  private async prolong(): Promise<void> {
+    const held = await this.redis.get(this.key);
+    if (held && (JSON.parse(held) as Holder).place === this.place) {
+      await this.redis.expire(this.key, expiresAfterMs / 1000);
+    }
+  }
+
+  private noteRival(rival: Holder | undefined, own: Holder): void {
+    if (rival && !this.other) {
+      this.log.error(
+        { other: rival.server, own: own.server },
+        'another database with the same identity uses this Redis, so deliveries are not drained from it: give a copy its ' +
+          'own QUEUE_PREFIX or Redis',
+      );
+    } else if (!rival && this.other) {
+      this.log.warn({ own: own.server }, 'the other database with the same identity has given way');
+    }
+    this.other = rival;
+  }
+}
