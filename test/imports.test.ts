@@ -12,6 +12,7 @@ const common = [
     'durations.ts',
     'environment-schema.ts',
     'http-statuses.ts',
+    'limited-lines.ts',
     'log.ts',
   ],
   ...[

@@ -66,7 +66,10 @@ export class Inbox {
     } catch (error) {
       if (error instanceof pg.DatabaseError) throw new DataRefused(describeRefusal(error));
       if (!(error instanceof Overloaded || error instanceof StoreUnavailable)) {
-        this.options.log.error({ err: error, delivery: delivery.id }, 'a delivery could not be stored');
+        const { name, code } = error as Error & { code?: string };
+        const kind = { family: delivery.family, reason: code ?? name };
+        const details = { err: error, delivery: delivery.id };
+        this.options.log.limited('error', kind, 'a delivery could not be stored', details);
       }
       throw new Unavailable(error, delivery.id);
     }

@@ -129,12 +129,15 @@ export class Quarantine {
     try {
       const { rowCount } = await pool.query(eviction, [limits.rows, limits.bytes]);
       if (rowCount)
-        log.warn(
-          { count: rowCount, limits },
+        log.limited(
+          'warn',
+          {},
           'quarantine full; bodies dropped: replayed ones first, then the oldest',
+          { count: rowCount, limits },
+          rowCount,
         );
     } catch (error) {
-      log.warn({ err: error }, 'eviction from the quarantine failed; retrying');
+      log.limited('warn', {}, 'eviction from the quarantine failed; retrying', { err: error });
     }
   }
 }
