@@ -61,7 +61,7 @@ it('one or two edits of a name with eight letters are an error, wherever they ar
       fc.pre(misspelt.length >= 8 && !ours.includes(misspelt) && !isForeign(misspelt));
       expect(judge(misspelt).errors).toEqual([[misspelt, expect.any(String)]]);
     }),
-    { numRuns: 1_000 },
+    { numRuns: 150 },
   );
 });
 
@@ -148,14 +148,13 @@ it('a misspelt variable is one of all errors of the configuration', () => {
 afterEach(killProcesses);
 
 it('each command that reads the environment ends with 78 on a misspelt variable, and writes a line of a doubt', async () => {
-  const commands =
-    'start; migrate; replay; quarantine list; sql x; audit list; retention; alerts test; aliases export; backup --to x; ' +
-    'move --to postgresql://x; patient show 1; send; sandbox; search x; register; subscriptions list';
+  // One of each way in which commands read it.
+  const commands = 'start; sql x; alerts test; move --to postgresql://x; send; search x';
   const ends = await Promise.all(
     commands.split('; ').map(async (command) => {
       const env = { SIGNING_KEY: 'SECRET', signing_keys: 'SECRET', SIGNING_X: 'SECRET' };
-      const process = spawnReceiver(command.split(' '), env);
-      return [command, await process.end(), process.output()];
+      const { end, output } = spawnReceiver(command.split(' '), env);
+      return [command, await end(), output()];
     }),
   );
   const output = [
