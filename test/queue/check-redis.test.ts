@@ -132,7 +132,7 @@ describe('an unavailable Redis is no error:', () => {
     redis.process.kill('SIGSTOP');
     const message = await check(redis.url);
     redis.process.kill('SIGCONT');
-    expect(message).toContain('Redis is unavailable');
+    expect(message).toContain('of REDIS_URL is unavailable');
   });
 
   it('it accepts no writes', async () => {
