@@ -1,10 +1,13 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
 
+// Otherwise SIGUSR1 opens Node's inspector, which runs any code, to every local user.
+process.on('SIGUSR1', () => {});
+
 // Process 1 of a container ignores signals without a handler. Until `start` has added its own, exit at once.
 // The handler stays: removing the last one would lose a pending signal.
 if (process.argv[2] === 'start') {
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2']) {
     process.on(signal, () => process.listenerCount(signal) > 1 || process.exit(0));
   }
 }

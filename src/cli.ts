@@ -4,8 +4,9 @@ import { Command } from 'commander';
 import { addClientCommands } from './client/commands/index.ts';
 import { addServiceCommands } from './commands/index.ts';
 import { printable } from './commands/printable.ts';
-import { InvalidConfiguration } from './config.ts';
+import { InvalidConfiguration, misspeltIn, requireSpelling } from './config.ts';
 import { addDoctorCommand } from './doctor/index.ts';
+import { families } from './families/index.ts';
 import { addSandboxCommands } from './sandbox/commands.ts';
 
 const EX_CONFIG = 78;
@@ -25,8 +26,19 @@ addServiceCommands(program, process.env, async () => ({
   },
 }));
 addDoctorCommand(program, process.env);
+// The commands above parse the configuration, and report all its errors at once.
+const parsing = program.commands.length;
 addClientCommands(program, process.env);
 addSandboxCommands(program, process.env);
+for (const command of program.commands.slice(parsing)) {
+  command.hook('preAction', () => requireSpelling(process.env, families));
+}
+program.hook('preAction', (_program, command) => {
+  if (command.name() === 'doctor') return; // it reports them itself
+  for (const { name, reason } of misspeltIn(process.env, families).doubts) {
+    process.stderr.write(`receiver: ${printable(name)} ${reason}\n`);
+  }
+});
 
 try {
   await program.parseAsync();

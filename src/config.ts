@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { environmentSchema, type FamilyPaths } from './environment-schema.ts';
+import { clientVariables, findMisspelt } from './misspelt-variables.ts';
 import { isUnguessable } from './unguessable.ts';
 
 /** Environment variables by their names. */
@@ -37,6 +38,17 @@ function isKnownByPathsAlone({ production, role, authentication }: Config): bool
   return production && role !== 'worker' && isOpen && !allowUnauthenticated;
 }
 
+/** The variables that are none of ours, but may be meant as one. */
+export const misspeltIn = (env: Environment, families: readonly FamilyPaths[]) =>
+  findMisspelt(env, [...Object.keys(environmentSchema(families).shape), ...clientVariables]);
+
+/** @throws InvalidConfiguration where a variable is misspelt without doubt */
+export function requireSpelling(env: Environment, families: readonly FamilyPaths[]): void {
+  const { errors } = misspeltIn(env, families);
+  if (errors.length > 0)
+    throw new InvalidConfiguration(errors.map(({ name, reason }) => `${name} ${reason}`));
+}
+
 /**
  * Parses the environment into a Config.
  *
@@ -50,6 +62,7 @@ export function parseConfig(env: Environment, families: readonly FamilyPaths[]):
   const problems = parsed.success
     ? []
     : parsed.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`);
+  problems.push(...misspeltIn(given, families).errors.map(({ name, reason }) => `${name} ${reason}`));
   const oidc = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'];
   const missing = oidc.filter((name) => !given[name]);
   if (missing.length > 0 && missing.length < oidc.length) {

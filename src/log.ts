@@ -1,8 +1,9 @@
 import { type EventEmitter, once } from 'node:events';
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { type LimitedLines, limitedLines } from './limited-lines.ts';
 import { withTimeout } from './with-timeout.ts';
 
-export type Log = Logger;
+export type Log = Logger & LimitedLines;
 
 /**
  * A structured log with one JSON object per line.
@@ -12,11 +13,12 @@ export type Log = Logger;
  */
 export function createLog(level: string, destination?: DestinationStream): Log {
   const options = { level, base: { pid: process.pid }, serializers: { err: describeError } };
-  return destination ? pino(options, destination) : pino(options);
+  // Its children inherit them, and count together.
+  return Object.assign(destination ? pino(options, destination) : pino(options), limitedLines());
 }
 
 /** Lines on the output of a log that begin with these fields in place of a level, and are written at every LOG_LEVEL. */
-export function withoutLevels(log: Log, fields: Record<string, string>): Log {
+export function withoutLevels(log: Log, fields: Record<string, string>): Logger {
   return pino({ base: null, formatters: { level: () => fields } }, streamOf(log));
 }
 
@@ -25,6 +27,7 @@ export function withoutLevels(log: Log, fields: Record<string, string>): Log {
  * wait for ever where nobody reads the output.
  */
 export async function endLog(log: Log): Promise<void> {
+  log.writeCounts();
   const stream = streamOf(log);
   const ended = Promise.race([once(stream, 'close'), once(stream, 'error')]);
   stream.end();

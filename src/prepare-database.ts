@@ -7,6 +7,7 @@ import { checkTimezone } from './reporting/check-timezone.ts';
 import { applyReportPaths } from './reporting/paths.ts';
 import { applyReportTimezone } from './reporting/timezone.ts';
 import { openDatabase } from './store/database.ts';
+import { withVariable } from './store/explain-connection.ts';
 import { isReadOnly, isUnavailable } from './store/faults.ts';
 import { migrate } from './store/migrate.ts';
 import type { Tables } from './store/tables.ts';
@@ -98,7 +99,9 @@ export async function prepareTables(
     if (config.directDatabaseUrl) await requireSameDatabase(config.databaseUrl!, databaseId, options, log);
     return { databaseId, migrations };
   } catch (error) {
-    if (!isReadOnly(error)) throw error;
+    const { databaseUrl, directDatabaseUrl } = config;
+    const variable = url === directDatabaseUrl ? 'DIRECT_DATABASE_URL' : 'DATABASE_URL';
+    if (!isReadOnly(error)) throw databaseUrl ? withVariable(error, variable, url) : error;
     throw new Error('The server of DATABASE_URL takes no writes: it is a standby, or set read-only', {
       cause: error,
     });
@@ -123,6 +126,8 @@ export async function requireSameDatabase(
   const pooled = openDatabase(url, log, { connections: 1, ...options });
   try {
     if ((await readId(pooled.db)) === id) return;
+  } catch (error) {
+    throw withVariable(error, 'DATABASE_URL', url);
   } finally {
     await pooled.close();
   }

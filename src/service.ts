@@ -68,6 +68,7 @@ export async function startService(
     while (closers.length > 0) await closers.pop()!().catch((error) => errors.push(error));
     if (errors.length > 0) throw new AggregateError(errors, 'The service did not stop cleanly.');
   };
+  closers.push(async () => log.writeCounts());
   const { signal } = options;
   const onStop: OnStop = (close) => {
     closers.push(close);

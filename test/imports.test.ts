@@ -12,10 +12,12 @@ const common = [
     'durations.ts',
     'environment-schema.ts',
     'http-statuses.ts',
+    'limited-lines.ts',
     'log.ts',
   ],
   ...[
     'message-groups.ts',
+    'misspelt-variables.ts',
     'rate-limit.ts',
     'readiness.ts',
     'secret.ts',
@@ -92,7 +94,16 @@ const allowed: Record<string, string[]> = {
     'store',
     '../package.json',
   ],
-  'cli.ts': ['client', 'commands', 'doctor', 'openapi', 'sandbox', 'service.ts', '../package.json'],
+  'cli.ts': [
+    'client',
+    'commands',
+    'doctor',
+    'families',
+    'openapi',
+    'sandbox',
+    'service.ts',
+    '../package.json',
+  ],
 };
 
 /** Files of src, each with what it imports; paths are relative to src. */

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,12 +17,41 @@ beforeAll(async () => {
 afterEach(killProcesses);
 afterAll(() => database.close());
 
-it.each(['SIGTERM', 'SIGINT'] as const)('%s stops every role, with exit code 0', async (signal) => {
-  const services = await Promise.all(
-    ['all', 'receiver', 'worker'].map((ROLE) => spawnService({ ROLE, DATABASE_URL: database.url })),
-  );
-  expect(services.map(({ url }) => url !== '')).toEqual([true, true, false]);
-  expect(await Promise.all(services.map((service) => service.end(signal)))).toEqual([0, 0, 0]);
+it.each(['SIGTERM', 'SIGINT', 'SIGUSR2'] as const)(
+  '%s stops every role, with exit code 0',
+  async (signal) => {
+    const services = await Promise.all(
+      ['all', 'receiver', 'worker'].map((ROLE) => spawnService({ ROLE, DATABASE_URL: database.url })),
+    );
+    expect(services.map(({ url }) => url !== '')).toEqual([true, true, false]);
+    expect(await Promise.all(services.map((service) => service.end(signal)))).toEqual([0, 0, 0]);
+  },
+);
+
+it.each([
+  ['bin/receiver.js', [process.execPath, 'bin/receiver.js', 'start']],
+  ['bin/start.sh, as npm start, the image and the unit do,', ['sh', 'bin/start.sh']],
+])('a service that is started by %s opens no inspector on SIGUSR1', async (_way, [program, ...args]) => {
+  // A free port instead of the inspector's usual one, which another process may have.
+  const env = { ...process.env, PORT: '0', DATABASE_URL: database.url, NODE_OPTIONS: '--inspect-port=0' };
+  const child = spawn(program!, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  try {
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+      });
+    await until(() => output.includes('"msg":"ready"'), 40_000);
+    child.kill('SIGUSR1');
+    const { url } = JSON.parse(output.split('\n').find((line) => line.includes('"msg":"ready"'))!);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    const exited = once(child, 'exit');
+    child.kill('SIGUSR2');
+    expect(await exited).toEqual([0, null]);
+    expect(output).not.toMatch(/debugger|inspector/i);
+  } finally {
+    child.kill('SIGKILL');
+  }
 });
 
 it('a bad configuration ends with exit code 78 and a line for each error', async () => {

@@ -61,7 +61,7 @@ async function readText(file: string): Promise<string> {
 function parse(text: string): { changes: AliasChange[]; faults: string[] } {
   const [head, ...rows] = parseCsv(text);
   const names = head?.cells.map((name) => name.trim().toLowerCase());
-  if (!names || columns.some((name) => !names.includes(name))) {
+  if (!names || columns.some((name) => names.filter((one) => one === name).length !== 1)) {
     return { changes: [], faults: [`line ${head?.line ?? 1}: the header must be ${columns.join(',')}`] };
   }
   const lines = new Map<string, number>();

@@ -21,24 +21,40 @@ export function addSqlCommand(program: Command, env: Environment): void {
     .command('sql')
     .description('run a statement on the service’s database and print its rows')
     .argument('<statement>', 'for example: select count(*) from receipts')
-    .option('--json', 'print one JSON object per line instead of a table')
+    .option('--json', 'print one JSON object per line instead of a table; a second column a becomes a_2')
     .option('--write', 'allow changes of data')
     .action((statement: string, { json, write }: { json?: true; write?: true }) =>
       withDatabase(env, async ({ database }) => {
         const { rows, fields } = await runLogged(database, statement, write);
+        const names = fields.map(({ name }) => name);
         if (json) {
-          // JSON.stringify writes no white space: all control characters are within strings.
-          for (const row of rows) process.stdout.write(`${printable(JSON.stringify(row))}\n`);
+          const keys = distinct(names);
+          for (const row of rows) {
+            const record = Object.fromEntries(keys.map((key, at) => [key, row[at]]));
+            // JSON.stringify writes no white space: all control characters are within strings.
+            process.stdout.write(`${printable(JSON.stringify(record))}\n`);
+          }
         } else {
-          const names = fields.map(({ name }) => name);
           const table = tableOf(
             names,
-            rows.map((row) => names.map((name) => row[name] ?? '')),
+            rows.map((row) => row.map((value) => value ?? '')),
           );
           process.stdout.write(`${table}\n${rows.length} ${rows.length === 1 ? 'row' : 'rows'}\n`);
         }
       }),
     );
+}
+
+/** Keys for columns, of which several may have the same name: the second `a` is `a_2`, or the next that no column has. */
+function distinct(names: readonly string[]): string[] {
+  const taken = new Set(names);
+  return names.map((name, at) => {
+    if (names.indexOf(name) === at) return name;
+    let count = 2;
+    while (taken.has(`${name}_${count}`)) count += 1;
+    taken.add(`${name}_${count}`);
+    return `${name}_${count}`;
+  });
 }
 
 /** The log holds no statements: they may contain personal data. */
@@ -64,9 +80,9 @@ async function run(pool: pg.Pool, text: string, write = false) {
   try {
     // After the first query, `set transaction read write` is an error.
     if (!write) await client.query('begin read only; select 1');
-    // The extended protocol accepts one statement only.
-    const query = { text, types: asText, queryMode: 'extended' } as pg.QueryConfig;
-    return await client.query<Record<string, string>>(query);
+    // The extended protocol accepts one statement only. Arrays: columns may have the same name.
+    const query = { text, types: asText, queryMode: 'extended', rowMode: 'array' } as pg.QueryArrayConfig;
+    return await client.query<(string | null)[]>(query);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== readOnly) throw error;
     throw new Error(`${error.message}; use --write to allow changes of data`, { cause: error.cause });

@@ -25,7 +25,7 @@ export interface ServiceModule {
 
 const timeoutMs = 20_000;
 
-/** `receiver start`: runs the service until SIGTERM, SIGINT or SIGHUP. */
+/** `receiver start`: runs the service until SIGTERM, SIGINT, SIGHUP or SIGUSR2. */
 export function addStartCommand(
   program: Command,
   env: Environment,
@@ -86,7 +86,7 @@ async function exit(log: Log, code: number): Promise<never> {
   process.exit(code);
 }
 
-/** Aborted at the first SIGTERM, SIGINT or SIGHUP. */
+/** Aborted at the first SIGTERM, SIGINT, SIGHUP or SIGUSR2. */
 function abortOnSignal(log: Log): AbortSignal {
   const stopping = new AbortController();
   const stop = (signal: string) => {
@@ -99,6 +99,6 @@ function abortOnSignal(log: Log): AbortSignal {
     }, timeoutMs).unref();
     stopping.abort();
   };
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, stop);
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2']) process.on(signal, stop);
   return stopping.signal;
 }

@@ -5,6 +5,7 @@ import { createLog, type Log } from '../log.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { startEmbeddedPostgres } from '../store/embedded/index.ts';
 import { hasDatabase } from '../store/embedded/place.ts';
+import { withVariable } from '../store/explain-connection.ts';
 
 /**
  * Runs a command on the service's database: that of DATABASE_URL, or the embedded one, which is started for the command
@@ -34,6 +35,8 @@ export async function withDatabase<T>(
   });
   try {
     return await run({ config, database, log });
+  } catch (error) {
+    throw config.databaseUrl ? withVariable(error, 'DATABASE_URL', config.databaseUrl) : error;
   } finally {
     await database.close();
     await embedded?.stop();

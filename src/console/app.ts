@@ -69,7 +69,8 @@ export function openConsole(dependencies: ConsoleDependencies) {
     throw new NotFound('There is no such page.');
   });
   const onError: ErrorRequestHandler = (error, _req, res, _next) => {
-    if (sendError(res, error) === 500) log.error({ err: error }, 'a console page failed');
+    if (sendError(res, error) !== 500) return;
+    log.limited('error', { reason: error?.name, code: error?.code }, 'a console page failed', { err: error });
   };
   app.use(onError);
   return { app, close };

@@ -27,7 +27,7 @@ export function createRecordAccess(db: Kysely<Tables>, log: Log): RecordAccess {
     try {
       await (on ? write(on, access) : db.transaction().execute((own) => write(own, access)));
     } catch (error) {
-      log.error({ err: error, action: access.action }, 'the access log cannot be written');
+      log.limited('error', { action: access.action }, 'the access log cannot be written', { err: error });
       throw new LogUnavailable();
     }
   };

@@ -1,4 +1,4 @@
-import { type Environment, InvalidConfiguration, parseConfig } from '../config.ts';
+import { type Environment, InvalidConfiguration, misspeltIn, parseConfig } from '../config.ts';
 import { environmentSchema } from '../environment-schema.ts';
 import { families } from '../families/index.ts';
 import type { Check, Subject } from './finding.ts';
@@ -10,9 +10,10 @@ const known = Object.keys(environmentSchema(families).shape);
  * the other variables lead to.
  */
 export function readConfiguration(env: Environment): Pick<Subject, 'config' | 'problems' | 'invalid'> {
-  const problems: string[] = [];
-  const invalid = new Set<string>();
-  let rest = env;
+  const { errors } = misspeltIn(env, families);
+  const problems = errors.map(({ name, reason }) => `${name} ${reason}`);
+  const invalid = new Set(errors.map(({ meant }) => meant));
+  let rest: Environment = { ...env, ...Object.fromEntries(errors.map(({ name }) => [name, undefined])) };
   for (;;) {
     try {
       return { config: parseConfig(rest, families), problems, invalid };
@@ -39,8 +40,8 @@ const wordsOf = (text: string) => new Set(text.split(/\W+/));
 
 export const checkConfiguration: Check = ({ env, config, problems, invalid }, report) => {
   for (const problem of problems) report('fail', 'configuration', problem);
-  for (const [name, meant] of findMisspelt(env)) {
-    report('warn', 'configuration', `${name} is no variable of the service. Rename it if ${meant} is meant`);
+  for (const { name, reason } of misspeltIn(env, families).doubts) {
+    report('warn', 'configuration', `${name} ${reason}`);
   }
   const mode = config.production ? 'NODE_ENV is production' : 'NODE_ENV is not production';
   if (problems.length === 0)
@@ -50,27 +51,3 @@ export const checkConfiguration: Check = ({ env, config, problems, invalid }, re
     report('warn', 'console', 'neither the console nor /metrics is served. Set ADMIN_TOKEN to a random text');
   }
 };
-
-/** The variables that are none of ours, each with the one of ours that is spelt nearly like it. */
-export function findMisspelt(env: Environment): [name: string, meant: string][] {
-  const others = Object.keys(env).filter((name) => !known.includes(name));
-  return others.flatMap((name) => {
-    // Variables of other programs are as near to short names such as PORT.
-    const isNear = (own: string) => own.length > 6 && !env[own] && differingLetters(name, own) < 3;
-    return known
-      .filter(isNear)
-      .slice(0, 1)
-      .map((meant): [string, string] => [name, meant]);
-  });
-}
-
-/** How many letters are missing, additional or others, in whatever order. */
-function differingLetters(a: string, b: string): number {
-  const rest = [...b];
-  const additional = [...a].filter((letter) => {
-    const at = rest.indexOf(letter);
-    if (at >= 0) rest.splice(at, 1);
-    return at < 0;
-  });
-  return Math.max(additional.length, rest.length);
-}

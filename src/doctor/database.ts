@@ -11,10 +11,10 @@ import { installed } from '../store/embedded/binaries.ts';
 import { refuseMoved } from '../store/embedded/moved.ts';
 import { findHome } from '../store/embedded/place.ts';
 import { isPostgres, readLockFile } from '../store/embedded/server-process.ts';
+import { explainConnection } from '../store/explain-connection.ts';
 import { requireUtf8 } from '../store/migrate.ts';
 import type { Tables } from '../store/tables.ts';
 import { checkClock } from './clock.ts';
-import { explainConnection } from './connection.ts';
 import { judgeServer, readServer } from './database-server.ts';
 import { type Check, type Report, runEach, type Subject } from './finding.ts';
 import {

@@ -3,8 +3,8 @@ import { checkKey, serversOf, withServer } from '../queue/check-redis.ts';
 import { parseRedisUrl, type RedisAddress } from '../queue/redis.ts';
 import { readDurability } from '../queue/redis-durability.ts';
 import { checkPermissions, RedisUnusable } from '../queue/redis-permissions.ts';
+import { explainConnection } from '../store/explain-connection.ts';
 import { checkClock } from './clock.ts';
-import { explainConnection } from './connection.ts';
 import { type Check, type Report, runEach, type Subject } from './finding.ts';
 
 /** Each server of REDIS_URL: whether it can be used, what it keeps, its memory, its clock. */

@@ -12,6 +12,7 @@ import { keyPrefix } from '../queue/redis-backend.ts';
 import type { Database } from '../store/database.ts';
 import { isReadOnly } from '../store/faults.ts';
 import { findPending } from '../store/migrate.ts';
+import { requireNoneOfOthers } from '../store/migration-list.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Report, Subject } from './finding.ts';
 
@@ -30,6 +31,7 @@ export async function hasTables(db: Kysely<Tables>, schema: string): Promise<boo
 
 /** An empty database: whether the first start can create the tables. */
 export const checkEmpty: DatabaseCheck = async ({ db }, report, { config }) => {
+  await requireNoneOfOthers(db);
   const { rows } = await sql<{ may: boolean; role: string }>`
     select has_database_privilege(current_database(), 'create')
         and coalesce(has_schema_privilege(to_regnamespace(${config.databaseSchema}), 'create'), true) as may,

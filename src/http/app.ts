@@ -57,7 +57,7 @@ export function createApp({ callbacks, health, admin, console, observe, log }: A
   const onError: ErrorRequestHandler = (error, req, res, _next) => {
     const status = sendProblem(res, error);
     observe?.unrouted?.(req, status, error.name);
-    if (status === 500) log.error({ err: error }, 'request failed');
+    if (status === 500) log.limited('error', { reason: error?.name }, 'request failed', { err: error });
   };
   app.use(onError);
   return app;

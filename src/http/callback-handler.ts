@@ -93,12 +93,12 @@ export function createCallbackHandler(route: Route, dependencies: CallbackDepend
       status = sendProblem(res, error);
       const delivery = raised instanceof Unavailable ? raised.delivery : undefined;
       outcome = { delivery, reason: (error as Error).name };
-      if (status === 500) log.error({ err: error, family: family.name }, 'callback failed');
-      else {
-        // The circuit logs an outage once, and a metric counts the responses.
-        const level = status === 503 ? 'debug' : 'info';
-        log[level]({ status, ...outcome, family: family.name }, 'callback rejected');
-      }
+      const { reason } = outcome;
+      const kind = { status, family: family.name, reason };
+      if (status === 500) log.limited('error', kind, 'callback failed', { err: error });
+      // The circuit logs an outage once, and a metric counts the responses.
+      else if (status === 503) log.debug({ ...kind, delivery }, 'callback rejected');
+      else log.limited('info', kind, 'callback rejected', { delivery });
     } finally {
       const seconds = (performance.now() - started) / 1000;
       observe?.responded?.({ req, path: route.path, family: family.name, status, seconds, ...outcome });

@@ -105,7 +105,7 @@ export class Drift {
     try {
       await this.pool.query(statement, [JSON.stringify([...notes.values()])]);
     } catch (error) {
-      this.log.warn({ err: error }, 'schema drift not written; retrying');
+      this.log.limited('warn', {}, 'schema drift not written; retrying', { err: error });
       for (const note of notes.values()) this.add(note);
     }
   }

@@ -67,7 +67,10 @@ export class Inbox {
       if (error instanceof Overloaded || error instanceof StoreUnavailable)
         throw new Unavailable(error, delivery.id);
       if (isRefusal(error)) throw new DataRefused(describeRefusal(error));
-      this.options.log.error({ err: error, delivery: delivery.id }, 'a delivery could not be stored');
+      const { name, code } = error as Error & { code?: string };
+      const kind = { family: delivery.family, reason: code ?? name };
+      const details = { err: error, delivery: delivery.id };
+      this.options.log.limited('error', kind, 'a delivery could not be stored', details);
       throw new NotStorable(error, delivery.id);
     }
   }

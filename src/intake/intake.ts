@@ -152,9 +152,11 @@ export class Intake {
       const known = families.find(({ name }) => name === family);
       await this.recordRejection(error, { body, family: known, path, acknowledged: true });
       if (!(error instanceof Rejection)) throw error;
-      this.options.log.error(
-        { delivery: id, reason: error.message },
+      this.options.log.limited(
+        'error',
+        { family, reason: error.name },
         'PostgreSQL rejected an acknowledged delivery; it is in the quarantine',
+        { delivery: id, error: error.message },
       );
     }
   }

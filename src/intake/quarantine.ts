@@ -88,7 +88,7 @@ export class Quarantine {
       await this.commits.append(rejected);
     } catch (error) {
       if (!(error instanceof Overloaded || error instanceof StoreUnavailable))
-        this.options.log.error({ err: error }, 'a rejected body could not be stored');
+        this.options.log.limited('error', {}, 'a rejected body could not be stored', { err: error });
       throw new Unavailable(error);
     }
   }

@@ -29,6 +29,11 @@ export interface HistoryOptions {
   readonly seed: number;
   /** Start of the history, milliseconds since 1970. Default: defaultStart. */
   readonly start?: number;
+  /**
+   * The present, milliseconds since 1970: once the history has reached it, each event happens in the present, a
+   * millisecond or more after the last one. Default: the history goes on into the future.
+   */
+  readonly present?: (() => number) | undefined;
   /** Default: generated from the seed. */
   readonly clientId?: string;
   /** One clinic per business. Default: five, generated from the seed. */
@@ -59,6 +64,7 @@ const day = 24 * 3_600_000;
  * Other seeds give other businesses.
  */
 export function* history(options: HistoryOptions): Generator<Callback, never> {
+  const { present = () => Number.POSITIVE_INFINITY } = options;
   const random = seededRandom(options.seed);
   const spell = spellerOf(options);
   const scenarios = scenariosOf(options.families);
@@ -70,7 +76,8 @@ export function* history(options: HistoryOptions): Generator<Callback, never> {
 
   for (let number = 0; ; ) {
     // At least a millisecond: updated_at must differ between two versions of a receipt.
-    now = toOpeningHours(now + random.between(1, random.chance(0.4) ? 400 : 12_000));
+    const next = toOpeningHours(now + random.between(1, random.chance(0.4) ? 400 : 12_000));
+    now = Math.min(next, Math.max(now + 1, present()));
     const begins = open.length === 0 || (open.length < maxConcurrent && random.chance(0.5));
     if (begins) {
       const begin = random.pick(scenarios);
@@ -122,6 +129,10 @@ function timesOf(family: Family, now: number, random: Random) {
   const seconds = Math.floor(now / 1000);
   return { event_time: seconds, timestamp: seconds + random.between(0, 3) };
 }
+
+/** When the event happened, milliseconds since 1970. */
+export const eventTimeMs = ({ event_time: time }: Pick<Envelope, 'event_time'>): number =>
+  time > 1e11 ? time : time * 1000;
 
 // Clinics are open from 09:00 to 20:00 in India.
 function toOpeningHours(now: number): number {

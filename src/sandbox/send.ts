@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
+import { type Callback, eventTimeMs } from './history.ts';
 import { openLedger } from './ledger.ts';
+import { sleep } from './pace.ts';
 import { outcomesOf, startProgress } from './progress.ts';
 import type { Env, SendFlags } from './send-options.ts';
 import { sendCallbacks } from './sender.ts';
@@ -30,7 +32,10 @@ export async function send(
   const ledger = flags.ledger === undefined ? undefined : await openLedger(flags.ledger).catch(cannotWrite);
   const progress = startProgress(process.stderr, count);
   try {
-    const summary = await sendCallbacks(callbacks({ ...flags, seed, start, count }), {
+    // A start in the future is a wish.
+    const present = start < Date.now() ? Date.now : undefined;
+    const sequence = callbacks({ ...flags, seed, start, count, present });
+    const summary = await sendCallbacks(present ? afterTheirEvents(sequence, signal) : sequence, {
       ...flags,
       urlOf: flags.to === 'events' ? eventsUrl(base, env) : registeredUrls(base, env),
       signingKey: flags.sign ?? (env.SIGNING_KEYS?.split(',')[0]?.trim() || undefined),
@@ -47,6 +52,14 @@ export async function send(
     return summary;
   } finally {
     await ledger?.close();
+  }
+}
+
+/** Waits with each callback until its event has happened: the clock of a history is ahead by some of its milliseconds. */
+async function* afterTheirEvents(sequence: Iterable<Callback>, signal: AbortSignal) {
+  for (const callback of sequence) {
+    await sleep(eventTimeMs(callback.envelope) - Date.now(), signal);
+    yield callback;
   }
 }
 

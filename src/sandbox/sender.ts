@@ -31,7 +31,10 @@ const maxRetryAfterMs = 60_000;
  * a connection is free, so that an endless sequence needs no more memory than a short one. Raises only what `onAttempt`
  * or the sequence raises.
  */
-export async function sendCallbacks(callbacks: Iterable<Callback>, options: SendOptions): Promise<Summary> {
+export async function sendCallbacks(
+  callbacks: Iterable<Callback> | AsyncIterable<Callback>,
+  options: SendOptions,
+): Promise<Summary> {
   const { connections = 10, socketPath = null, timeoutMs = 10_000, signal } = options;
   const agent = new Agent({
     connections,
@@ -42,7 +45,8 @@ export async function sendCallbacks(callbacks: Iterable<Callback>, options: Send
   });
   const tally = startTally();
   const turn = paced(options.rate);
-  const sequence = callbacks[Symbol.iterator]();
+  const sequence =
+    Symbol.asyncIterator in callbacks ? callbacks[Symbol.asyncIterator]() : callbacks[Symbol.iterator]();
   let ended = false;
 
   async function work(): Promise<void> {
@@ -50,7 +54,7 @@ export async function sendCallbacks(callbacks: Iterable<Callback>, options: Send
       while (!ended && !signal?.aborted) {
         await turn(signal);
         if (signal?.aborted) return;
-        const next = sequence.next();
+        const next = await sequence.next();
         if (next.done) return;
         tally.finished(await deliver(next.value));
       }
@@ -76,7 +80,7 @@ export async function sendCallbacks(callbacks: Iterable<Callback>, options: Send
     await Promise.all(Array.from({ length: connections }, work));
     return tally.summary();
   } finally {
-    sequence.return?.();
+    await sequence.return?.();
     await agent.close();
   }
 }

@@ -76,14 +76,7 @@ export async function createList(trx: Transaction<Tables>, migrations: readonly 
   if (list && list !== 'receiver_migrations') {
     await sql.raw(`alter table ${list} rename to receiver_migrations`).execute(trx);
   } else if (!list) {
-    const { rows: found } = await sql<{ foreign: boolean }>`
-      select to_regclass('deliveries') is not null as foreign`.execute(trx);
-    if (found[0]!.foreign) {
-      throw new Error(
-        'a version before 1.0.0, or another program, made the table deliveries of this database; ' +
-          'set DATABASE_URL to an empty database, or DATA_DIR to a new folder',
-      );
-    }
+    await requireNoneOfOthers(trx);
     const create = `
       create table receiver_migrations (
         name     text        primary key,
@@ -99,6 +92,18 @@ export async function createList(trx: Transaction<Tables>, migrations: readonly 
       update receiver_migrations set checksum = ${checksumOf([file])}
       where name = ${file.name} and checksum is null`.execute(trx);
   }
+}
+
+/** @throws Error where there are tables that this version did not make */
+export async function requireNoneOfOthers(db: Kysely<Tables>): Promise<void> {
+  if (await findList(db)) return;
+  const { rows } = await sql<{ foreign: boolean }>`
+    select to_regclass('deliveries') is not null as foreign`.execute(db);
+  if (!rows[0]!.foreign) return;
+  throw new Error(
+    'a version before 1.0.0, or another program, made the table deliveries of this database; ' +
+      'set DATABASE_URL to an empty database, or DATA_DIR to a new folder',
+  );
 }
 
 /** What tells a restored copy from its original: it lacks roles and grants, so the files of db/reporting run in it again. */

@@ -55,7 +55,7 @@ export function openTracing(
   return {
     ...createSpans(provider.getTracer('webhook-receiver'), ids, { ratio, events, queue }),
     /** Its lines about a delivery have the id of its trace. */
-    log: log.child({}, { formatters: { log: addTraceId } }),
+    log: log.child({}, { formatters: { log: addTraceId } }) as Log,
     stop: async () => {
       await withTimeout(stopTimeoutMs, provider.shutdown()).catch((err) => {
         log.warn({ err }, 'the last traces were not exported');

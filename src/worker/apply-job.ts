@@ -69,7 +69,9 @@ export function createApplyJob(
         const { applied, failed } = result;
         observe?.applied?.({ job, ids, ...result, seconds: (performance.now() - started) / 1000 });
         for (const { id, error } of failed) {
-          log.error({ job, delivery: id, reason: error }, 'a delivery failed');
+          // Its SQLSTATE: the rest may differ from delivery to delivery.
+          const kind = { code: error.split(' ', 1)[0] };
+          log.limited('error', kind, 'a delivery failed', { job, delivery: id, reason: error });
         }
         log.debug({ job, applied, failed: failed.length }, 'deliveries applied');
       }

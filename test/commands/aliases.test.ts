@@ -73,6 +73,10 @@ it('one wrong line: each is named, and nothing is imported', async () => {
     'receiver: Nothing was imported:\nline 1: the header must be kind,id,alias\n',
     1,
   ]);
+  expect(await importCsv('kind,id,alias,Alias\nbusiness,b-2,South,North')).toEqual([
+    'receiver: Nothing was imported:\nline 1: the header must be kind,id,alias\n',
+    1,
+  ]);
   expect(await importCsv(Buffer.from('kind,id,alias\nclinic,c-5,Caf\xe9', 'latin1'))).toEqual([
     expect.stringContaining('is not UTF-8. Save it as “CSV UTF-8”'),
     1,

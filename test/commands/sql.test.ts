@@ -51,6 +51,20 @@ it('sql --write changes data, one statement at a time', async () => {
   expect(await reminders()).toEqual(['kept', 'new']);
 });
 
+it('columns of one name are all printed, in a table and as JSON', async () => {
+  const statement = 'select 41 as a, 42 as a, 43 as a_2, null as a, 44 as __proto__, 45 as __proto__';
+  const table = (await run(['sql', statement])).output.split('\n').map((line) => line.match(/\w+/g));
+  expect(table).toContainEqual(['a', 'a', 'a_2', 'a', '__proto__', '__proto__']);
+  expect(table).toContainEqual(['41', '42', '43', '44', '45']);
+  const { output } = await run(['sql', '--json', statement]);
+  expect(output).toBe('{"a":"41","a_3":"42","a_2":"43","a_4":null,"__proto__":"44","__proto___2":"45"}\n');
+  const counts = await run([
+    'sql',
+    'select (select count(*) from reminders), count(*) from generate_series(1, 7)',
+  ]);
+  expect(counts.output).toMatch(/│ 1 +│ 7 +│/);
+});
+
 /** Whether a text contains a control character other than a new line, or a bidirectional control. */
 const controlsTerminal = (text: string) =>
   Array.from(text, (character) => character.codePointAt(0)!).some(

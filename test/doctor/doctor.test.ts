@@ -124,11 +124,11 @@ it('faults in the configuration hide neither each other nor a store that is away
     ...{ ADMIN_TOKEN: 'short', RETENTON: '1y', REDIS_URL: `redis://:${secret('y')}@127.0.0.1:${port}` },
   });
   expect(found).toEqual([
+    expect.stringMatching(/^fail configuration: RETENTON is no variable .* did you mean RETENTION\?/),
     expect.stringMatching(/^fail configuration: ROLE must be/),
     expect.stringMatching(/^fail configuration: ADMIN_TOKEN must/),
     expect.stringMatching(/^fail configuration: EVENTS_PATH must/),
     expect.stringMatching(/^fail configuration: RECEIPTS_PATH, CONSENT_FORMS_PATH must differ/),
-    expect.stringMatching(/^warn configuration: RETENTON is no variable .* RETENTION is meant/),
     expect.stringMatching(/^fail database: nothing listens at 127.0.0.1:\d+\. .* DATABASE_URL/),
     expect.stringMatching(/^fail redis: nothing listens at 127.0.0.1:\d+\. .* REDIS_URL/),
   ]);

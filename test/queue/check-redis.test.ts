@@ -125,14 +125,16 @@ describe('an unavailable Redis is no error:', () => {
     ['no sentinel responds', async () => `redis+sentinel://127.0.0.1:${await freePort()}/mymaster`],
     ['no node of a cluster responds', async () => `redis+cluster://127.0.0.1:${await freePort()}`],
   ])('%s', async (_, url) => {
-    expect(await check(await url())).toMatch(/^Redis is unavailable; the service starts and retries/);
+    expect(await check(await url())).toMatch(
+      /^the Redis of REDIS_URL is unavailable; the service starts and retries/,
+    );
   });
 
   it('it hangs', async () => {
     redis.process.kill('SIGSTOP');
     const message = await check(redis.url);
     redis.process.kill('SIGCONT');
-    expect(message).toContain('Redis is unavailable');
+    expect(message).toContain('of REDIS_URL is unavailable');
   });
 
   it('it accepts no writes', async () => {

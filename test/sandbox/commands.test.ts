@@ -195,3 +195,24 @@ it.each([
 ])('finds the receiver of %j at %s', (env, address) => {
   expect(receiverAddress(env)).toBe(address);
 });
+
+it('an endless run sends no event before it has happened, and goes on in the present', async () => {
+  const stopping = new AbortController();
+  const began = Date.now();
+  const late: number[] = [];
+  const early: unknown[] = [];
+  await receiver.close();
+  receiver = await startReceiver((got, response, count) => {
+    const { event_time } = JSON.parse(String(got.body)) as { event_time: number };
+    const time = event_time > 1e11 ? event_time : event_time * 1000;
+    if (time > Date.now()) early.push(event_time);
+    if (time >= began) late.push(time);
+    if (late.length > 100) stopping.abort();
+    accept(got, response, count);
+  });
+  const start = new Date(began - 60_000).toISOString();
+  const flags = ['--url', receiver.url, '--count', '0', '--start', start, '--spelling', 'contract'];
+  await runUntil((work) => work(stopping.signal), {}, ['send', ...flags]);
+  expect(early).toEqual([]);
+  expect(late.length).toBeGreaterThan(100);
+});

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { type Callback, defaultStart, history } from '../../src/sandbox/history.ts';
+import { type Callback, defaultStart, eventTimeMs, history } from '../../src/sandbox/history.ts';
 import { callbacks } from '../../src/sandbox/variations.ts';
 
 const take = (count: number, options: Parameters<typeof callbacks>[0]): Callback[] => [
@@ -173,6 +173,22 @@ describe('every callback of a clinic', () => {
     expect(receipts.some((c) => !Number.isInteger(c.envelope.data.net_amount))).toBe(true);
     expect(receipts.some((c) => 'invoice_series' in c.envelope.data)).toBe(true);
   });
+});
+
+it('goes on in the present once it has reached it, in order, with a time of its own for each version', () => {
+  const start = Date.UTC(2025, 5, 1, 6);
+  let present = start + 60_000;
+  const receipts: number[] = [];
+  const times = take(2_000, { seed: 3, start, present: () => (present += 4) }).map(({ envelope, family }) => {
+    const { updated_at } = envelope.data as { updated_at?: number };
+    if (family === 'receipt' && updated_at) receipts.push(updated_at);
+    const time = eventTimeMs(envelope);
+    expect(time).toBeLessThanOrEqual(present);
+    return time - (time % 1000);
+  });
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
+  expect(times.at(-1)).toBeGreaterThan(present - 2_000);
+  expect(new Set(receipts).size).toBe(receipts.length);
 });
 
 it('starts at a fixed time by default', () => {

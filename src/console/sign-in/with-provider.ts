@@ -56,7 +56,8 @@ export function addProviderSignIn(
 
   const warn = (error: unknown) => {
     const { message, code, cause } = error as Error & { code?: string; cause?: { code?: string } };
-    log.warn({ error: message, code: cause?.code ?? code }, 'a sign-in with the identity provider failed');
+    const kind = { code: cause?.code ?? code };
+    log.limited('warn', kind, 'a sign-in with the identity provider failed', { error: message });
   };
 
   routes.get('/sign-in/start', async (req, res) => {

@@ -31,7 +31,7 @@ export function addTokenSignIn(routes: Routes, dependencies: SignInDependencies)
       const fault = `Too many wrong tokens. Try again in ${error.retryAfterS} seconds.`;
       return sendSignIn(dependencies, req, res, 429, fault);
     }
-    log.warn('a sign-in to the console failed');
+    log.limited('warn', {}, 'a sign-in to the console failed');
     sendSignIn(dependencies, req, res, 401, 'Wrong token.');
   });
 }

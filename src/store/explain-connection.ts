@@ -1,3 +1,5 @@
+import { DatabaseClient } from './client.ts';
+
 export interface Target {
   /** The variable of its URL. */
   variable: string;
@@ -6,6 +8,27 @@ export interface Target {
   port: number;
   user?: string | undefined;
   database?: string | undefined;
+}
+
+/** PostgreSQL cannot be reached; the message names the variable, and nothing else of its value than host, port and names. */
+export class DatabaseUnreachable extends Error {}
+
+/**
+ * DatabaseUnreachable where an error, or a cause of it, is that of a connection; other errors as they are.
+ *
+ * @param variable that has the URL
+ */
+export function withVariable(error: unknown, variable: string, url: string): unknown {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof DatabaseUnreachable) return error;
+    // A statement that took too long says nothing of the address.
+    const { code } = cause as { code?: string };
+    if (code === '57014' || cause.message === 'Query read timeout') return error;
+    const { host, port, user, database } = new DatabaseClient({ connectionString: url });
+    const text = explainConnection(cause, { variable, store: 'PostgreSQL', host, port, user, database });
+    if (text) return new DatabaseUnreachable(`${variable}: ${text}`, { cause });
+  }
+  return error;
 }
 
 /** Why a store cannot be reached, and what to change; undefined where the error is about something else. */
