@@ -22,6 +22,7 @@ import {
   checkEmpty,
   checkIndexes,
   checkMigrations,
+  checkProcessing,
   checkRights,
   checkWriting,
   hasTables,
@@ -38,7 +39,7 @@ export const checkDatabase: Check = async (subject, report) => {
     const { db } = database;
     judgeServer(await readServer(database), config, report);
     const forTables = (await hasTables(db, config.databaseSchema))
-      ? [checkRights, checkMigrations, checkWriting, checkIndexes, checkDeliveries]
+      ? [checkRights, checkMigrations, checkWriting, checkIndexes, checkDeliveries, checkProcessing]
       : [checkEmpty];
     return [
       () => checkClock('PostgreSQL', () => readTime(db), subject, report),

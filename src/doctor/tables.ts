@@ -1,5 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type pg from 'pg';
+import { lateS } from '../health/processing.ts';
+import { readProblems } from '../health/read-problems.ts';
 import { readTables } from '../metrics/read-tables.ts';
 import { writeProbe } from '../store/circuits.ts';
 import type { Database } from '../store/database.ts';
@@ -83,10 +85,7 @@ export const checkWriting: DatabaseCheck = async ({ pool }, report) => {
     const causes: [is: boolean, text: string][] = [
       [isReadOnly(error), 'the database is read-only'],
       [code === '42501', 'a right is missing'],
-      [
-        code === '57014' || /timeout/.test(message),
-        `inbox is locked. To see who does: select * from pg_locks where relation = 'inbox'::regclass`,
-      ],
+      [code === '57014' || /timeout/.test(message), 'inbox is locked: see processing'],
     ];
     const cause = causes.find(([is]) => is)?.[1];
     if (!cause) throw error;
@@ -106,16 +105,21 @@ export const checkIndexes: DatabaseCheck = async ({ db }, report) => {
   }
 };
 
-const longS = 300;
-
 /** What waits, failed or was rejected. */
 export const checkDeliveries: DatabaseCheck = async ({ pool }, report) => {
   const { received, failed, oldestPendingS, quarantine } = await readTables(pool);
   const rejected = [...quarantine.values()].reduce((sum, rows) => sum + rows, 0);
   const oldest = received > 0 ? `, the oldest for ${Math.round(oldestPendingS)} s` : '';
   const counts = `${received} wait${oldest}; ${failed} failed; ${rejected} rejected bodies`;
-  if (oldestPendingS > longS) {
-    report('warn', 'deliveries', `${counts}. Start a worker (ROLE=all or worker), or read its log`);
-  } else if (failed > 0) report('warn', 'deliveries', `${counts}. To see why: receiver replay --dry-run`);
+  if (oldestPendingS > lateS) report('fail', 'deliveries', counts);
+  else if (failed > 0) report('warn', 'deliveries', `${counts}. To see why: receiver replay --dry-run`);
   else report('ok', 'deliveries', counts);
+};
+
+/** What is wrong with processing. */
+export const checkProcessing: DatabaseCheck = async ({ pool }, report) => {
+  const problems = await readProblems(pool);
+  for (const { status, title, detail } of problems) report(status, 'processing', `${title}. ${detail}`);
+  if (problems.length === 0)
+    report('ok', 'processing', 'no delivery waits for more than a minute, and nothing blocks');
 };

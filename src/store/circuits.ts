@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Log } from '../log.ts';
 import { Circuit, stableAfterMs } from './circuit.ts';
 import { isOutage } from './faults.ts';
+import { isLockTimeout, type LockHolder, tryFindLockHolders } from './lock-holders.ts';
 
 export interface CircuitDependencies {
   log: Log;
@@ -24,7 +25,7 @@ export function databaseCircuit(pool: pg.Pool, dependencies: CircuitDependencies
     timeoutMs: databaseTimeoutMs,
     probe: () => pool.query({ text: writeProbe, query_timeout: databaseTimeoutMs } as pg.QueryConfig),
     isOutage,
-    onChange: reportOutage('PostgreSQL', dependencies),
+    onChange: reportOutage('PostgreSQL', dependencies, () => tryFindLockHolders(pool)),
   });
 }
 
@@ -43,7 +44,11 @@ export function redisCircuit(probe: () => Promise<unknown>, dependencies: Circui
  * Logs two lines per outage, however many calls it fails. Outages within seconds of each other, as on an unstable
  * link, are logged as one.
  */
-function reportOutage(store: string, { log, observe }: CircuitDependencies) {
+function reportOutage(
+  store: string,
+  { log, observe }: CircuitDependencies,
+  findHolders?: () => Promise<LockHolder[] | undefined>,
+) {
   let since = 0;
   let ending: NodeJS.Timeout | undefined;
   observe?.(store, false);
@@ -60,7 +65,10 @@ function reportOutage(store: string, { log, observe }: CircuitDependencies) {
       ending = undefined;
     } else {
       since = performance.now();
-      log.error({ err: cause, store }, 'store unavailable');
+      const report = (lockedBy?: LockHolder[]) =>
+        log.error({ err: cause, store, lockedBy }, 'store unavailable');
+      if (findHolders && isLockTimeout(cause)) void findHolders().then(report);
+      else report();
     }
   };
 }
