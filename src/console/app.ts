@@ -74,7 +74,7 @@ export function openConsole(dependencies: ConsoleDependencies) {
     throw new NotFound('There is no such page.');
   });
   const onError: ErrorRequestHandler = async (error, _req, res, _next) => {
-    const isAway = dependencies.circuit.isOpen || isUnavailable(error) || isUnavailable(error?.cause);
+    const isAway = dependencies.circuit.isOpen || isUnavailable(error);
     const more = isAway && isKnown(res) ? await describeOutage(dependencies) : undefined;
     if (sendError(res, error, more) === 500) log.error({ err: error }, 'a console page failed');
   };

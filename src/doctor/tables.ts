@@ -6,6 +6,7 @@ import { readTables } from '../metrics/read-tables.ts';
 import { writeProbe } from '../store/circuits.ts';
 import type { Database } from '../store/database.ts';
 import { isReadOnly } from '../store/faults.ts';
+import { describeSession, tryFindLockHolders } from '../store/lock-holders.ts';
 import { findPending } from '../store/migrate.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Report, Subject } from './finding.ts';
@@ -82,10 +83,15 @@ export const checkWriting: DatabaseCheck = async ({ pool }, report) => {
     report('ok', 'writing', 'deliveries can be inserted');
   } catch (error) {
     const { code, message } = error as pg.DatabaseError;
+    const holders = (await tryFindLockHolders(pool)) ?? [];
+    const by = holders.filter(({ table }) => table === 'inbox').map(describeSession);
     const causes: [is: boolean, text: string][] = [
       [isReadOnly(error), 'the database is read-only'],
       [code === '42501', 'a right is missing'],
-      [code === '57014' || /timeout/.test(message), 'inbox is locked: see processing'],
+      [
+        code === '57014' || /timeout/.test(message),
+        `inbox is locked${by.length > 0 ? `, by ${by.join(', ')}` : ''}`,
+      ],
     ];
     const cause = causes.find(([is]) => is)?.[1];
     if (!cause) throw error;

@@ -35,12 +35,11 @@ with lock as (
   select "table", unnest(pg_blocking_pids(pid)) from lock where not granted
   union
   select coalesce((
-      select l.relation::regclass::text from pg_locks l join pg_class c on c.oid = l.relation
-      where l.pid = a.pid and l.locktype in ('tuple', 'relation') and c.relkind in ('r', 'p')
-      order by l.locktype desc, l.mode <> 'RowExclusiveLock' limit 1
-    ), '?'), unnest(pg_blocking_pids(a.pid))
+      select l.relation::regclass::text from pg_locks l where l.pid = a.pid and l.locktype = 'tuple' limit 1
+    ), 'unknown'), unnest(pg_blocking_pids(a.pid))
   from pg_stat_activity a
-  where a.datname = current_database() and a.usename = current_user and a.wait_event_type = 'Lock' and a.wait_event <> 'advisory'
+  where a.datname = current_database() and a.usename = current_user and a.wait_event_type = 'Lock'
+    and a.wait_event in ('transactionid', 'tuple')
 )
 select distinct on ("table", pid) "table", nullif(pid, 0) as pid, application_name as application, usename as role,
   xact_start as since
