@@ -24,11 +24,11 @@ set local enable_seqscan = off;
 with late as materialized (
   select family, received_at from pending_deliveries where received_at < now() - interval '${lateS} s'
   order by received_at limit ${mostCounted}
+), recent as materialized (
+  select distinct family from applied_deliveries where applied_at > now() - interval '1 minute'
 )
 select family, count(*)::int as waiting, extract(epoch from now() - min(received_at))::float8 as "oldestS",
-  exists (
-    select from applied_deliveries a where a.family = late.family and a.applied_at > now() - interval '1 minute'
-  ) as applies,
+  family in (select family from recent) as applies,
   exists (
     select from workers where late.family = any(families) and seen_at > now() - interval '1 minute'
   ) as "hasWorker"
