@@ -60,6 +60,7 @@ it('a failed migration changes nothing and is named in the error; the migrations
         { name: '0007_schema' },
         { name: '0008_console' },
         { name: '0009_console_indexes' },
+        { name: '0014_health' },
         { name: '9001_first' },
       ]);
       expect(await other.rows(`select to_regclass('second') as second`)).toEqual([{ second: null }]);
@@ -276,6 +277,7 @@ it('the lists that other migrators keep in the same schema are left alone', asyn
       '0007_schema',
       '0008_console',
       '0009_console_indexes',
+      '0014_health',
       'reporting',
     ]);
     expect(await migrate(other.db)).toEqual([]);

@@ -168,6 +168,7 @@ it('the list of migrations is found under its first name, too', async () => {
       '0007_schema',
       '0008_console',
       '0009_console_indexes',
+      '0014_health',
       'reporting',
     ]);
     expect(await migrate(database.db)).toEqual([]);
