@@ -2,11 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Log } from '../log.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
+import { withTimeout } from '../with-timeout.ts';
 import type { Problem } from './problem.ts';
 import { readProblems } from './read-problems.ts';
 
 const keepMs = 5_000;
 const everyMs = 30_000;
+/** Of a server that hangs. */
+const timeoutMs = 8_000;
 
 const keyOf = ({ kind, subject }: Problem) => `${kind} ${subject}`;
 
@@ -27,7 +30,7 @@ export function watchProblems(pool: pg.Pool, circuit: Pick<Circuit, 'isOpen' | '
     if (circuit.isOpen) throw new StoreUnavailable('PostgreSQL');
     if (!reading || performance.now() - readAt > keepMs) {
       readAt = performance.now();
-      reading = readProblems(pool);
+      reading = withTimeout(timeoutMs, readProblems(pool));
     }
     return reading;
   };
@@ -35,6 +38,7 @@ export function watchProblems(pool: pg.Pool, circuit: Pick<Circuit, 'isOpen' | '
   let known = new Map<string, Problem>();
   const logChanges = async () => {
     const current = new Map((await read()).map((problem) => [keyOf(problem), problem]));
+    if (signal.aborted) return;
     for (const [key, { kind, subject, title, detail, status }] of current) {
       if (!known.has(key))
         log[status === 'fail' ? 'error' : 'warn']({ problem: kind, subject, detail }, title);
@@ -44,18 +48,16 @@ export function watchProblems(pool: pg.Pool, circuit: Pick<Circuit, 'isOpen' | '
     }
     known = current;
   };
-  const watching = (async () => {
+  void (async () => {
     while (!signal.aborted) {
-      await logChanges().catch((error) => circuit.probeAfter(error));
+      await logChanges().catch((error) => signal.aborted || circuit.probeAfter(error));
       await sleep(everyMs, undefined, { signal, ref: false }).catch(() => {});
     }
   })();
 
   return {
     read,
-    stop: async () => {
-      stopping.abort();
-      await watching;
-    },
+    /** Does not wait for a server that hangs. */
+    stop: async () => stopping.abort(),
   };
 }
