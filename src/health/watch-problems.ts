@@ -31,6 +31,9 @@ export function watchProblems(pool: pg.Pool, circuit: Pick<Circuit, 'isOpen' | '
     if (!reading || performance.now() - readAt > keepMs) {
       readAt = performance.now();
       reading = withTimeout(timeoutMs, readProblems(pool));
+      reading.catch(() => {
+        reading = undefined;
+      });
     }
     return reading;
   };
