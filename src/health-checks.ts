@@ -1,7 +1,8 @@
+import type { Problem } from './health/problem.ts';
 import type { AccessChecks } from './http/access/access-checks.ts';
 import type { QueueBackend } from './queue/backend.ts';
 import type { DeliveryQueue } from './queue/delivery-queue.ts';
-import type { HealthCheck } from './readiness.ts';
+import { CheckFailed, type HealthCheck } from './readiness.ts';
 import type { Circuit } from './store/circuit.ts';
 import type { RunningWorker } from './worker/worker.ts';
 
@@ -12,11 +13,13 @@ export interface HealthSources {
   queue: DeliveryQueue;
   worker: Pick<RunningWorker, 'takesJobs'> | undefined;
   access: Pick<AccessChecks, 'describe'>;
+  /** What is wrong with processing. */
+  problems: () => Promise<readonly Problem[]>;
 }
 
 /** The checks of /readyz. The process is ready while one store accepts deliveries; the other checks are information. */
 export function healthChecks(sources: HealthSources): HealthCheck[] {
-  const { circuit, backend, queue, worker, access } = sources;
+  const { circuit, backend, queue, worker, access, problems } = sources;
   const { fallback } = backend;
   const available = async (store: Circuit, detail: string) => {
     if (!(await store.check())) throw new Error('The store is unavailable.');
@@ -41,8 +44,21 @@ export function healthChecks(sources: HealthSources): HealthCheck[] {
     worker && {
       name: 'worker',
       check: async () => {
-        if (!worker.takesJobs()) throw new Error('It takes no jobs.');
+        if (!worker.takesJobs()) throw new CheckFailed('takes no jobs');
         return 'takes jobs';
+      },
+    },
+    {
+      name: 'processing',
+      check: async () => {
+        const found = await problems().catch(() => {
+          throw new CheckFailed('could not be read');
+        });
+        const failing = found.filter(({ status }) => status === 'fail');
+        const texts = (some: typeof found) =>
+          some.map(({ title, detail }) => `${title}. ${detail}`).join('; ');
+        if (failing.length > 0) throw new CheckFailed(texts(failing));
+        return texts(found) || 'no delivery waits for more than a minute';
       },
     },
     fallback && {

@@ -9,6 +9,9 @@ export interface HealthCheck {
   check: () => Promise<string>;
 }
 
+/** Raised by a check that found something wrong; its message is the state. */
+export class CheckFailed extends Error {}
+
 export interface Readiness {
   ready: boolean;
   parts: Record<string, { ok: boolean; detail: string }>;
@@ -31,7 +34,7 @@ export function withoutDetails(parts: Readiness['parts']): Record<string, { ok: 
 async function run({ check }: HealthCheck): Promise<{ ok: boolean; detail: string }> {
   try {
     return { ok: true, detail: await withTimeout(timeoutMs, check()) };
-  } catch {
-    return { ok: false, detail: 'does not respond' };
+  } catch (error) {
+    return { ok: false, detail: error instanceof CheckFailed ? error.message : 'does not respond' };
   }
 }

@@ -4,6 +4,8 @@ import { startAlerts } from './alerts/start-alerts.ts';
 import type { Config } from './config.ts';
 import { createConsole } from './console/index.ts';
 import { type Family, takesEveryEvent } from './families/index.ts';
+import type { Problem } from './health/problem.ts';
+import { watchProblems } from './health/watch-problems.ts';
 import { healthChecks } from './health-checks.ts';
 import { configuredChecks, createAccessChecks } from './http/access/access-checks.ts';
 import { createAdminAccess } from './http/admin.ts';
@@ -122,7 +124,9 @@ async function start(
   const intake = new Intake({ ...common, pool, inboxPool, enqueue, fallback, observe: observeIntake });
   onStop(() => intake.close());
 
-  const alerts = role === 'receiver' ? undefined : openAlerts(config, stores, log, onStop);
+  const problems = watchProblems(pool, circuit, log);
+  onStop(problems.stop);
+  const alerts = openAlerts(config, stores, problems.read, log, onStop);
   const worker =
     role === 'receiver'
       ? undefined
@@ -141,7 +145,7 @@ async function start(
 
   const limits = openLimits(config, onStop);
   const access = createAccessChecks({ config, limits, log });
-  const health = healthChecks({ circuit, backend, queue, worker, access });
+  const health = healthChecks({ circuit, backend, queue, worker, access, problems: problems.read });
   const adminAccess = adminToken ? createAdminAccess(adminToken, limits.signIns, trustProxy) : undefined;
   const scrape = metrics && createScrape(metrics, { pool, queue, backend, log }, config.metrics.cacheMs);
   const admin = adminAccess && scrape && { access: adminAccess, scrape, openapi };
@@ -190,6 +194,9 @@ async function start(
       pageTimeoutMs: config.pageTimeoutMs,
       downloads: config.downloads,
       readiness: () => readiness(health),
+      problems: problems.read,
+      circuit,
+      fallback,
       receiver: {
         checks: configuredChecks(config),
         paths: Object.fromEntries(
@@ -225,7 +232,13 @@ async function startTracing({ tracing, redisUrl }: Config, families: Families, l
 }
 
 /** Alerts, where a channel is configured. */
-function openAlerts(config: Config, { database, circuit, backend }: Stores, log: Log, onStop: OnStop) {
+function openAlerts(
+  config: Config,
+  { database, circuit, backend }: Stores,
+  problems: () => Promise<readonly Problem[]>,
+  log: Log,
+  onStop: OnStop,
+) {
   if (!config.alerts.webhookUrl && !config.alerts.email) return undefined;
   const redis = config.redisUrl ? connectRedis(config.redisUrl, 'producer') : undefined;
   redis?.on('error', () => {}); // its circuit logs outages
@@ -235,6 +248,8 @@ function openAlerts(config: Config, { database, circuit, backend }: Stores, log:
   const alerts = startAlerts({
     config,
     db: database.db,
+    isWorker: config.role !== 'receiver',
+    problems,
     circuit,
     queueCircuit,
     rival: () => backend.fallback?.rival,

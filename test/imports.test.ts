@@ -45,13 +45,14 @@ const allowed: Record<string, string[]> = {
   queue: ['store'],
   reporting: ['store'],
   metrics: ['queue', 'store'],
+  health: ['store'],
   tracing: [],
 
   // Middle: what the service does.
   intake: ['families', 'store'],
   apply: ['families', 'intake', 'store'],
   privacy: ['apply', 'families', 'intake', 'store'],
-  alerts: ['metrics', 'store'],
+  alerts: ['health', 'metrics', 'store'],
 
   // Edges.
   client: [],
@@ -59,11 +60,11 @@ const allowed: Record<string, string[]> = {
   openapi: ['families'],
   http: ['intake'],
   worker: ['apply', 'families', 'intake', 'privacy', 'queue', 'store'],
-  console: ['apply', 'families', 'intake', 'privacy', 'queue', 'store', '../assets'],
+  console: ['apply', 'families', 'health', 'intake', 'privacy', 'queue', 'store', '../assets'],
   commands: ['alerts', 'apply', 'families', 'intake', 'privacy', 'store'],
 
   // Composition.
-  'health-checks.ts': ['http', 'queue', 'store', 'worker'],
+  'health-checks.ts': ['health', 'http', 'queue', 'store', 'worker'],
   'prepare-database.ts': ['queue', 'reporting', 'store'],
   'open-stores.ts': ['prepare-database.ts', 'apply', 'intake', 'queue', 'store'],
   'service.ts': [
@@ -71,6 +72,7 @@ const allowed: Record<string, string[]> = {
       'alerts',
       'console',
       'families',
+      'health',
       'health-checks.ts',
       'http',
       'intake',
@@ -85,6 +87,7 @@ const allowed: Record<string, string[]> = {
   doctor: [
     'commands',
     'families',
+    'health',
     'http',
     'intake',
     'metrics',

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import type { Problem } from '../health/problem.ts';
 import { maxCounted } from '../metrics/definitions.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Tables } from '../store/tables.ts';
@@ -15,6 +16,8 @@ export interface Sources {
   rival: () => string | undefined;
   /** More rejected requests than these are an alert. */
   rejectionsPerMinute: number;
+  /** What is wrong with processing. */
+  problems: () => Promise<readonly Problem[]>;
   /** Milliseconds since this worker's last complete pass of the retention; undefined: RETENTION is not set. */
   sinceRetentionMs: () => number | undefined;
 }
@@ -24,8 +27,10 @@ export interface Definition {
   name: string;
   /** Of a store: nothing is sent where it is short. */
   isOutage?: true;
-  /** Checked in every tenth pass of a worker only. */
+  /** Checked in every tenth pass of a process only. */
   isSlow?: true;
+  /** Only a worker knows. */
+  ofWorker?: true;
   /** @throws the database's error */
   find: (sources: Sources) => Promise<Omit<Finding, 'name'>[]> | Omit<Finding, 'name'>[];
   /** What is wrong: the message of the end has no more. */
@@ -74,6 +79,16 @@ export const definitions: readonly Definition[] = [
     explain: ({ detail: { server } }) =>
       `The other one, ${server}, drains the callbacks that are stored in Redis; this one acknowledges none there. ` +
       'Give the copy another QUEUE_PREFIX or another Redis',
+  },
+  {
+    name: 'processing',
+    find: async ({ problems }) =>
+      (await problems()).map(({ kind, subject, title, detail }) => ({
+        subject: `${kind} ${subject}`,
+        detail: { title, detail },
+      })),
+    title: ({ detail }) => `${detail.title}`,
+    explain: ({ detail }) => `${detail.detail}`,
   },
   {
     name: 'rejections',
@@ -168,6 +183,7 @@ export const definitions: readonly Definition[] = [
   },
   {
     name: 'retention',
+    ofWorker: true,
     find: ({ sinceRetentionMs }) => {
       const ms = sinceRetentionMs() ?? 0;
       return ms > overdueDays * dayMs ? [{ subject: '', detail: { days: Math.floor(ms / dayMs) } }] : [];

@@ -9,8 +9,8 @@ const lockMs = 60_000;
 const unlock = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end`;
 
 /**
- * The alerts of an outage of PostgreSQL: in Redis, so that workers send one message; without Redis in the memory of this
- * process, so that each worker sends its own.
+ * The alerts of an outage of PostgreSQL: in Redis, so that processes send one message; without Redis in the memory of this
+ * process, so that each sends its own.
  *
  * @param key of Redis, with its prefix
  */
@@ -24,7 +24,7 @@ export function outageStore(redis: Redis | Cluster | undefined, key: string): Al
     exclusively: async (run) => {
       const id = randomUUID();
       const locked = await redis?.set(lock, id, 'PX', lockMs, 'NX').catch(() => undefined);
-      if (locked === null) return; // another worker has it
+      if (locked === null) return; // another process has it
       try {
         const text = locked && (await redis!.get(key).catch(() => undefined));
         if (text && !isAhead) known = JSON.parse(text);

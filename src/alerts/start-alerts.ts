@@ -8,7 +8,7 @@ import type { Tables } from '../store/tables.ts';
 import { afterSending, type Delays, isDue, updateAlerts } from './alert.ts';
 import { type AlertStore, tableStore } from './alert-store.ts';
 import { openChannels } from './channels.ts';
-import { definitions, outage } from './definitions.ts';
+import { definitions, outage, type Sources } from './definitions.ts';
 import { createFind, type Findings } from './find.ts';
 import { compose } from './message.ts';
 import { outageStore } from './outage-store.ts';
@@ -17,6 +17,10 @@ import { createSender, type Sender } from './sender.ts';
 export interface AlertDependencies {
   config: Pick<Config, 'alerts' | 'retention'>;
   db: Kysely<Tables>;
+  /** Whether this process applies deliveries. */
+  isWorker: boolean;
+  /** What is wrong with processing. */
+  problems: Sources['problems'];
   /** PostgreSQL's. */
   circuit: Circuit;
   /** Of the queue's store. */
@@ -31,11 +35,12 @@ export interface AlertDependencies {
 }
 
 /**
- * Sends alerts while the process runs. One worker at a time looks what is wrong, tells the channels, and records that
+ * Sends alerts while the process runs. One process at a time looks what is wrong, tells the channels, and records that
  * they were told: a crash between the two repeats a message and loses none.
  */
 export function startAlerts(dependencies: AlertDependencies) {
-  const { config, db, circuit, queueCircuit, rival, redis, keyPrefix, log } = dependencies;
+  const { config, db, isWorker, problems, circuit, queueCircuit, rival, redis, keyPrefix, log } =
+    dependencies;
   const { everyMs, outageMs, settledMs, rejectionsPerMinute } = config.alerts;
   const channels = openChannels(config.alerts);
   const stopping = new AbortController();
@@ -47,14 +52,18 @@ export function startAlerts(dependencies: AlertDependencies) {
   let lastRetention = performance.now();
   const isKept = Object.keys(config.retention).length > 0;
   const sinceRetentionMs = () => (isKept ? performance.now() - lastRetention : undefined);
-  const sources = { db, circuit, queueCircuit, rival, rejectionsPerMinute, sinceRetentionMs };
+  const sources = { db, problems, circuit, queueCircuit, rival, rejectionsPerMinute, sinceRetentionMs };
 
   const reportError = throttled((more, err) => log.warn({ err, ...more }, 'alerts could not be checked'));
   const onError = async (error: unknown) => {
     if (!signal.aborted && !(await circuit.probeAfter(error))) reportError(error);
   };
   const findOutage = createFind([outage], sources, onError);
-  const findOthers = createFind(definitions, sources, onError);
+  const findOthers = createFind(
+    definitions.filter(({ ofWorker }) => isWorker || !ofWorker),
+    sources,
+    onError,
+  );
   const outageState = outageStore(redis, `${keyPrefix}:alerts`);
   const state = tableStore(db);
 

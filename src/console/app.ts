@@ -1,4 +1,5 @@
-import express, { type ErrorRequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type Response } from 'express';
+import { isUnavailable } from '../store/faults.ts';
 import { addAccessLog } from './access-log/routes.tsx';
 import { addAliases } from './aliases/routes.tsx';
 import { serveAsset } from './assets.ts';
@@ -9,6 +10,7 @@ import { addFailed } from './failed/routes.tsx';
 import { loadFrame } from './frame.ts';
 import { guardRoutes, requireFormToken, requireSameSite } from './guard.ts';
 import { addNotes } from './notes/routes.ts';
+import { describeOutage } from './outage.ts';
 import { addOverview } from './overview/routes.tsx';
 import { addPatients } from './patients/routes.tsx';
 import { addQuarantine } from './quarantine/routes.tsx';
@@ -33,6 +35,9 @@ const pages = [
   ...[addOverview, addDeliveries, addFailed, addQuarantine, addReports, addQueue],
   ...[addPatients, addAliases, addAccessLog, addNotes, addRejections, addSearch, addThings],
 ];
+
+/** Whether somebody has signed in, or could but for the outage. */
+const isKnown = (res: Response) => Boolean(res.locals.visit ?? res.locals.entering);
 
 /** All pages below /console. */
 export function openConsole(dependencies: ConsoleDependencies) {
@@ -68,8 +73,10 @@ export function openConsole(dependencies: ConsoleDependencies) {
   app.use(() => {
     throw new NotFound('There is no such page.');
   });
-  const onError: ErrorRequestHandler = (error, _req, res, _next) => {
-    if (sendError(res, error) !== 500) return;
+  const onError: ErrorRequestHandler = async (error, _req, res, _next) => {
+    const isAway = dependencies.circuit.isOpen || isUnavailable(error);
+    const more = isAway && isKnown(res) ? await describeOutage(dependencies) : undefined;
+    if (sendError(res, error, more) !== 500) return;
     log.limited('error', { reason: error?.name, code: error?.code }, 'a console page failed', { err: error });
   };
   app.use(onError);

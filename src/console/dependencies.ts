@@ -1,9 +1,12 @@
 import type { Config } from '../config.ts';
 import type { Family } from '../families/index.ts';
+import type { Problem } from '../health/problem.ts';
 import type { Intake } from '../intake/intake.ts';
+import type { QueueBackend } from '../queue/backend.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import type { Readiness } from '../readiness.ts';
+import type { Circuit } from '../store/circuit.ts';
 import type { RecordAccess } from './record-access.ts';
 import type { DownloadLimits } from './reports/download.ts';
 import type { ConsoleStore, StoreOptions } from './store.ts';
@@ -36,6 +39,12 @@ export interface ConsoleDependencies extends StoreOptions {
   erasure: Config['erasure'];
   downloads: DownloadLimits;
   readiness: () => Promise<Readiness>;
+  /** What is wrong with processing. */
+  problems: () => Promise<readonly Problem[]>;
+  /** PostgreSQL's. */
+  circuit: Pick<Circuit, 'isOpen'>;
+  /** Where callbacks are stored while PostgreSQL is unavailable. */
+  fallback: Pick<NonNullable<QueueBackend['fallback']>, 'count' | 'oldest'> | undefined;
   receiver: Receiver;
   intake: Pick<Intake, 'replay' | 'quarantineBody'>;
   queue: Pick<DeliveryQueue, 'bullmq' | 'store'>;

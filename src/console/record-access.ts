@@ -28,7 +28,7 @@ export function createRecordAccess(db: Kysely<Tables>, log: Log): RecordAccess {
       await (on ? write(on, access) : db.transaction().execute((own) => write(own, access)));
     } catch (error) {
       log.limited('error', { action: access.action }, 'the access log cannot be written', { err: error });
-      throw new LogUnavailable();
+      throw new LogUnavailable(undefined, { cause: error });
     }
   };
 }

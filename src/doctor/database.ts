@@ -23,6 +23,7 @@ import {
   checkIndexes,
   checkLease,
   checkMigrations,
+  checkProcessing,
   checkQuarantine,
   checkRights,
   checkWriting,
@@ -46,6 +47,7 @@ export const checkDatabase: Check = async (subject, report) => {
           checkWriting,
           checkIndexes,
           checkDeliveries,
+          checkProcessing,
           checkQuarantine,
           checkLease,
         ]

@@ -1,6 +1,8 @@
 import bytes from 'bytes';
 import { type Kysely, sql } from 'kysely';
 import type pg from 'pg';
+import { lateS } from '../health/processing.ts';
+import { readProblems } from '../health/read-problems.ts';
 import { quarantineLimit } from '../intake/eviction.ts';
 import { probeInbox } from '../intake/probe-inbox.ts';
 import { readDropped } from '../intake/quarantine-rows.ts';
@@ -11,6 +13,7 @@ import { type Holder, leaseKey, readHolder } from '../queue/drain-lease.ts';
 import { keyPrefix } from '../queue/redis-backend.ts';
 import type { Database } from '../store/database.ts';
 import { isReadOnly } from '../store/faults.ts';
+import { describeSession, tryFindLockHolders } from '../store/lock-holders.ts';
 import { findPending } from '../store/migrate.ts';
 import { requireNoneOfOthers } from '../store/migration-list.ts';
 import type { Tables } from '../store/tables.ts';
@@ -89,12 +92,14 @@ export const checkWriting: DatabaseCheck = async ({ pool }, report) => {
     report('ok', 'writing', 'deliveries can be inserted');
   } catch (error) {
     const { code, message } = error as pg.DatabaseError;
+    const holders = (await tryFindLockHolders(pool)) ?? [];
+    const by = holders.filter(({ table }) => table === 'inbox').map(describeSession);
     const causes: [is: boolean, text: string][] = [
       [isReadOnly(error), 'the database is read-only'],
       [code === '42501', 'a right is missing'],
       [
         code === '57014' || /timeout/.test(message),
-        `inbox is locked. To see who does: select * from pg_locks where relation = 'inbox'::regclass`,
+        `inbox is locked${by.length > 0 ? `, by ${by.join(', ')}` : ''}`,
       ],
     ];
     const cause = causes.find(([is]) => is)?.[1];
@@ -156,16 +161,21 @@ export const checkLease: DatabaseCheck = async ({ db }, report, { config }) => {
   }
 };
 
-const longS = 300;
-
 /** What waits, failed or was rejected. */
 export const checkDeliveries: DatabaseCheck = async ({ pool }, report) => {
   const { received, failed, oldestPendingS, quarantine } = await readTables(pool);
   const rejected = [...quarantine.values()].reduce((sum, rows) => sum + rows, 0);
   const oldest = received > 0 ? `, the oldest for ${Math.round(oldestPendingS)} s` : '';
   const counts = `${received} wait${oldest}; ${failed} failed; ${rejected} rejected bodies`;
-  if (oldestPendingS > longS) {
-    report('warn', 'deliveries', `${counts}. Start a worker (ROLE=all or worker), or read its log`);
-  } else if (failed > 0) report('warn', 'deliveries', `${counts}. To see why: receiver replay --dry-run`);
+  if (oldestPendingS > lateS) report('fail', 'deliveries', counts);
+  else if (failed > 0) report('warn', 'deliveries', `${counts}. To see why: receiver replay --dry-run`);
   else report('ok', 'deliveries', counts);
+};
+
+/** What is wrong with processing. */
+export const checkProcessing: DatabaseCheck = async ({ pool }, report) => {
+  const problems = await readProblems(pool);
+  for (const { status, title, detail } of problems) report(status, 'processing', `${title}. ${detail}`);
+  if (problems.length === 0)
+    report('ok', 'processing', 'no delivery waits for more than a minute, and nothing blocks');
 };

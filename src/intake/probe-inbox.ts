@@ -4,6 +4,7 @@ import { type Family, families, knownGood } from '../families/index.ts';
 import { Circuit } from '../store/circuit.ts';
 import { type CircuitDependencies, databaseTimeoutMs, reportOutage } from '../store/circuits.ts';
 import { isOutage } from '../store/faults.ts';
+import { tryFindLockHolders } from '../store/lock-holders.ts';
 import { rolledBack } from '../store/rolled-back.ts';
 import type { Delivery } from './delivery.ts';
 import { identify } from './identity.ts';
@@ -17,7 +18,7 @@ export function databaseCircuit(pool: pg.Pool, dependencies: CircuitDependencies
     probe: () => probeInbox(pool),
     check: () => pool.query({ text: emptyInsert, query_timeout: databaseTimeoutMs } as pg.QueryConfig),
     isOutage,
-    onChange: reportOutage('PostgreSQL', dependencies),
+    onChange: reportOutage('PostgreSQL', dependencies, () => tryFindLockHolders(pool)),
   });
 }
 

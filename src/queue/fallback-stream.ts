@@ -136,14 +136,26 @@ export class FallbackStream {
 
   /** The number of stored deliveries, including those that cannot be drained yet. */
   async count(): Promise<number> {
+    const counts = await Promise.all((await this.allStreams()).map((stream) => this.redis.xlen(stream)));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** When the oldest of them was stored, by Redis's clock; undefined: there is none. */
+  async oldest(): Promise<Date | undefined> {
+    const streams = await this.allStreams();
+    const first = await Promise.all(streams.map((stream) => this.read(stream, 1)));
+    const times = first.flat().map(({ entryId }) => Number.parseInt(entryId, 10));
+    return times.length > 0 ? new Date(Math.min(...times)) : undefined;
+  }
+
+  private async allStreams(): Promise<string[]> {
     const names = new Set([this.address]);
     if (this.databaseId) {
       names.add(this.databaseId);
       for (const [address, ids] of await this.registry.read())
         if (ids.has(this.databaseId)) names.add(address);
     }
-    const counts = await Promise.all([...names].map((name) => this.redis.xlen(this.streamOf(name))));
-    return counts.reduce((sum, count) => sum + count, 0);
+    return [...names].map((name) => this.streamOf(name));
   }
 
   /** Reads how durable a delivery is on the node of the streams. */

@@ -1,5 +1,6 @@
 import type { Log } from '../log.ts';
 import { Circuit, stableAfterMs } from './circuit.ts';
+import { isLockTimeout, type LockHolder } from './lock-holders.ts';
 
 export interface CircuitDependencies {
   log: Log;
@@ -27,7 +28,11 @@ export function redisCircuit(probe: () => Promise<unknown>, dependencies: Circui
  * A listener for a circuit that logs two lines per outage, however many calls it fails. Outages within seconds of each other, as on an unstable
  * link, are logged as one.
  */
-export function reportOutage(store: string, { log, observe }: CircuitDependencies) {
+export function reportOutage(
+  store: string,
+  { log, observe }: CircuitDependencies,
+  findHolders?: () => Promise<LockHolder[] | undefined>,
+) {
   let since = 0;
   let ending: NodeJS.Timeout | undefined;
   observe?.(store, false);
@@ -44,7 +49,10 @@ export function reportOutage(store: string, { log, observe }: CircuitDependencie
       ending = undefined;
     } else {
       since = performance.now();
-      log.error({ err: cause, store }, 'store unavailable');
+      const report = (lockedBy?: LockHolder[]) =>
+        log.error({ err: cause, store, lockedBy }, 'store unavailable');
+      if (findHolders && isLockTimeout(cause)) void findHolders().then(report);
+      else report();
     }
   };
 }

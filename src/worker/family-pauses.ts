@@ -1,6 +1,7 @@
 import type { Applied } from '../apply/apply.ts';
 import type { Family } from '../families/index.ts';
 import type { Log } from '../log.ts';
+import { isLockTimeout, type LockHolder } from '../store/lock-holders.ts';
 
 const shortestMs = 1_000;
 const longestMs = 30_000;
@@ -15,12 +16,15 @@ const maxCombinations = 16;
 export class FamilyPauses {
   private readonly families: readonly Family[];
   private readonly log: Log;
+  private readonly findHolders: (() => Promise<LockHolder[] | undefined>) | undefined;
   private readonly pauses = new Map<string, { until: number; ms: number }>();
   private readonly combinations = new Set<string>();
 
-  constructor(families: readonly Family[], log: Log) {
+  /** @param findHolders of the locks that a family's table waits for */
+  constructor(families: readonly Family[], log: Log, findHolders?: () => Promise<LockHolder[] | undefined>) {
     this.families = families;
     this.log = log;
+    this.findHolders = findHolders;
   }
 
   /**
@@ -60,13 +64,18 @@ export class FamilyPauses {
       .filter((name) => (this.pauses.get(name)?.until ?? now) <= now);
   }
 
+  private async report(family: string, err: unknown): Promise<void> {
+    const lockedBy = isLockTimeout(err) ? await this.findHolders?.() : undefined;
+    this.log.error({ err, family, lockedBy }, 'family table not writable');
+  }
+
   /** Updates the pauses after a group was applied. */
   update(group: readonly Family[], { applied, broken }: Pick<Applied, 'applied' | 'broken'>): void {
     for (const { family, error } of broken) {
       const pause = this.pauses.get(family);
       const ms = pause ? Math.min(pause.ms * 2, longestMs) : shortestMs;
       this.pauses.set(family, { ms, until: performance.now() + ms });
-      if (!pause) this.log.error({ err: error, family }, 'family table not writable');
+      if (!pause) void this.report(family, error);
     }
     const [first] = group;
     if (broken.length === 0 && applied > 0 && this.pauses.delete(first!.name)) {

@@ -4,36 +4,56 @@ import type { Tables } from '../store/tables.ts';
 
 const idsPerSweep = 20_000;
 const mostWaitingJobs = 40;
+/** No insert takes longer, but one whose commit waits for a standby: a complete scan finds that. */
+const marginS = 10;
+const completeEveryMs = 60_000;
 
 /**
- * Enqueues deliveries that are still `received` some time after their arrival: their job was lost, or was never added.
+ * Creates a function that enqueues deliveries that are still `received` some time after their arrival: their job was lost, or was never added.
  * It does so only while the queue is short, because in a long queue their jobs may still wait. A second job for a
  * delivery is harmless: it skips deliveries that are applied.
  *
- * @param families names of the families that can be applied; other deliveries wait for a newer version, or for their
- *   table
+ * It begins at the oldest delivery that was still pending at the last call: while an old snapshot keeps PostgreSQL from
+ * removing deleted rows, a scan from the beginning would read all of them again. Once a minute it does so nevertheless,
+ * because a transaction may commit a delivery later than the margin after its arrival.
+ *
+ * The function takes the  names of the families that can be applied now; other deliveries wait for a newer version, or for
+ * their table. It returns the number of enqueued deliveries.
+ *
  * @param olderThanMs how long ago a delivery was received, by the database's clock. A time in the future, from before
  *   that clock was set back, counts as old
- * @returns the number of enqueued deliveries
  */
-export async function sweep(
+export function createSweep(
   db: Kysely<Tables>,
   queue: Pick<DeliveryQueue, 'countWaiting' | 'enqueueOverdue'>,
-  families: readonly string[],
   olderThanMs: number,
-): Promise<number> {
-  if (families.length === 0) return 0;
-  if ((await queue.countWaiting()) > mostWaitingJobs) return 0;
-  const overdue = await db
-    .selectFrom('pending_deliveries')
-    .select(['id', 'family'])
-    .where('family', 'in', families)
-    .where(
-      sql<boolean>`(received_at < now() - ${olderThanMs} * interval '1 millisecond' or received_at > now())`,
-    )
-    .orderBy('received_at')
-    .limit(idsPerSweep)
-    .execute();
-  await queue.enqueueOverdue(overdue);
-  return overdue.length;
+) {
+  let pendingSince = '-infinity';
+  let completeAt = Number.NEGATIVE_INFINITY;
+  return async (families: readonly string[]): Promise<number> => {
+    if (families.length === 0) return 0;
+    if ((await queue.countWaiting()) > mostWaitingJobs) return 0;
+    if (performance.now() - completeAt >= completeEveryMs) {
+      completeAt = performance.now();
+      pendingSince = '-infinity';
+    }
+    // Of all families: those that cannot be applied now are to be found later.
+    const { rows } = await sql<{ since: string }>`
+      select least(min(received_at), now() - ${marginS} * interval '1 second')::text as since
+      from pending_deliveries where received_at >= ${pendingSince}::timestamptz`.execute(db);
+    pendingSince = rows[0]!.since;
+    const overdue = await db
+      .selectFrom('pending_deliveries')
+      .select(['id', 'family'])
+      .where('family', 'in', families)
+      .where(sql<boolean>`received_at >= ${pendingSince}::timestamptz`)
+      .where(
+        sql<boolean>`(received_at < now() - ${olderThanMs} * interval '1 millisecond' or received_at > now())`,
+      )
+      .orderBy('received_at')
+      .limit(idsPerSweep)
+      .execute();
+    await queue.enqueueOverdue(overdue);
+    return overdue.length;
+  };
 }

@@ -7,12 +7,14 @@ import { throttled } from '../log.ts';
 import type { JobWorker, QueueBackend } from '../queue/backend.ts';
 import { type DeliveryQueue, QueueUnavailable } from '../queue/delivery-queue.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
+import { tryFindLockHolders } from '../store/lock-holders.ts';
 import type { Tables } from '../store/tables.ts';
 import { type ApplyJobDependencies, createApplyJob } from './apply-job.ts';
 import { drain } from './drain.ts';
 import { FamilyPauses } from './family-pauses.ts';
+import { keepHeartbeat } from './heartbeat.ts';
 import { createRetention, type RetentionObserver } from './retention.ts';
-import { sweep } from './sweep.ts';
+import { createSweep } from './sweep.ts';
 
 export interface WorkerDependencies extends ApplyJobDependencies {
   db: Kysely<Tables>;
@@ -42,7 +44,7 @@ export function startWorker(dependencies: WorkerDependencies) {
   const { config, families, db, circuit, backend, queue, intake, concurrency, log } = dependencies;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const pauses = new FamilyPauses(families, log);
+  const pauses = new FamilyPauses(families, log, () => tryFindLockHolders(dependencies.applying.pool));
   const report = (message: string) => throttled((more, err) => log.warn({ err, ...more }, message));
 
   /**
@@ -98,11 +100,16 @@ export function startWorker(dependencies: WorkerDependencies) {
     }
   };
 
+  const heartbeat = keepHeartbeat(
+    db,
+    families.map(({ name }) => name),
+  );
+  const beating = repeat('the heartbeat', heartbeat.everyMs, heartbeat.beat);
+
+  const sweep = createSweep(db, queue, config.sweep.olderThanMs);
   const sweeping = repeat('the sweep', config.sweep.everyMs, async () => {
     if (backend.circuit.isOpen) return;
-    const found = await withAdvisoryLock(db, 'sweep', () =>
-      sweep(db, queue, pauses.due(), config.sweep.olderThanMs),
-    );
+    const found = await withAdvisoryLock(db, 'sweep', () => sweep(pauses.due()));
     if (found) log.debug({ count: found }, 'deliveries without a job were enqueued');
   });
 
@@ -139,7 +146,8 @@ export function startWorker(dependencies: WorkerDependencies) {
     /** Finishes the running jobs and takes no more. */
     stop: async () => {
       stopping.abort();
-      await Promise.all([working, sweeping, draining, retaining]);
+      await Promise.all([working, sweeping, draining, retaining, beating]);
+      if (!circuit.isOpen) await heartbeat.end().catch(circuit.probeAfter.bind(circuit));
       // Force: a worker would wait for a queue that is unavailable.
       await worker?.close(backend.circuit.isOpen);
     },

@@ -257,10 +257,13 @@ describe('PostgreSQL:', () => {
       await client.query('begin; lock table inbox in share mode');
       expect(await faults(env)).toEqual([
         expect.stringMatching(/^fail database: a newer version of the service has run 9999_later/),
-        expect.stringMatching(/^fail writing: .* inbox is locked/),
-        expect.stringMatching(/^warn indexes: twice_a is invalid.* reindex index concurrently twice_a$/),
         expect.stringMatching(
-          /^warn deliveries: 1 wait, the oldest for 36\d\d s; 1 failed; .* Start a worker/,
+          /^fail writing: .* inbox is locked, by session \d+ \(application .*, role .*, since 20/,
+        ),
+        expect.stringMatching(/^warn indexes: twice_a is invalid.* reindex index concurrently twice_a$/),
+        expect.stringMatching(/^fail deliveries: 1 wait, the oldest for 36\d\d s; 1 failed; /),
+        expect.stringMatching(
+          /^fail processing: No worker of the family receipt runs\. 1 wait .* Start a worker/,
         ),
         expect.stringMatching(
           /^warn quarantine: 0B of 1GB; dropped in 7 days .*: invalid: 7\. Replay or drop/,

@@ -17,6 +17,7 @@ const frozen: Record<string, string> = {
   '0009_console_indexes.sql': '70e38501efab276b',
   '0012_quarantine_limit.sql': '9d9f4ef919514c11',
   '0013_columns_by_name.sql': '3606b08bafd5d248',
+  '0014_health.sql': '9a662b5b50eebbe8',
 };
 
 it('no migration is edited once it is released', () => {

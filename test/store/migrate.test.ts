@@ -62,6 +62,7 @@ it('a failed migration changes nothing and is named in the error; the migrations
         { name: '0009_console_indexes' },
         { name: '0012_quarantine_limit' },
         { name: '0013_columns_by_name' },
+        { name: '0014_health' },
         { name: '9001_first' },
       ]);
       expect(await other.rows(`select to_regclass('second') as second`)).toEqual([{ second: null }]);
@@ -280,6 +281,7 @@ it('the lists that other migrators keep in the same schema are left alone', asyn
       '0009_console_indexes',
       '0012_quarantine_limit',
       '0013_columns_by_name',
+      '0014_health',
       'reporting',
     ]);
     expect(await migrate(other.db)).toEqual([]);

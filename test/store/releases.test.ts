@@ -170,6 +170,7 @@ it('the list of migrations is found under its first name, too', async () => {
       '0009_console_indexes',
       '0012_quarantine_limit',
       '0013_columns_by_name',
+      '0014_health',
       'reporting',
     ]);
     expect(await migrate(database.db)).toEqual([]);

@@ -14,6 +14,8 @@ import type { CachedResult } from './cached.ts';
 import type { Arrivals, Backlog, Day, Latency, Silent } from './queries.ts';
 
 export interface OverviewProps {
+  /** What is wrong with processing. */
+  problems: VNode;
   readiness: Readiness;
   /** Undefined where the query timed out. */
   backlog: Backlog | undefined;
@@ -38,6 +40,7 @@ export function Overview(props: OverviewProps) {
   const { readiness, arrivals, days, silences, rejected, since, open, setup } = props;
   return (
     <>
+      {props.problems}
       <section class="tiles" aria-label="Summary">
         {tilesOf(props, useContext(VisitContext).problems).map(([name, state, text, href]) => (
           <div key={name} class={`tile tile-${state}`}>

@@ -9,6 +9,7 @@ import { beginPage, sendPage } from '../ui/page.tsx';
 import { cached } from './cached.ts';
 import { Fresh, TestResult } from './fresh.tsx';
 import { Overview } from './pages.tsx';
+import { Problems } from './problems.tsx';
 import {
   arrivalsQuery,
   backlogQuery,
@@ -22,7 +23,10 @@ import { sendTest } from './send-test.ts';
 const hourMs = 3_600_000;
 
 /** The first page: last callbacks, backlog, failures, health. */
-export function addOverview(routes: Routes, { readiness, receiver, db, record }: RouteDependencies): void {
+export function addOverview(
+  routes: Routes,
+  { readiness, problems, receiver, db, record }: RouteDependencies,
+): void {
   const readSilent = cached(() => read(db, silencesQuery));
   const tryRead = <Row,>(query: RawBuilder<Row>) => unlessTimeout(read(db, query));
   routes.get('/', async (req, res) => {
@@ -30,8 +34,9 @@ export function addOverview(routes: Routes, { readiness, receiver, db, record }:
     const page = { title: 'Overview', section: 'overview', charts: !state!.fresh } as const;
     beginPage(res, page);
     const since = new Date(Date.now() - hourMs);
-    const [checks, backlog, arrivals, days, silences, latency, rejected] = await Promise.all([
+    const [checks, found, backlog, arrivals, days, silences, latency, rejected] = await Promise.all([
       readiness(),
+      problems().catch(() => undefined),
       tryRead(backlogQuery),
       tryRead(arrivalsQuery),
       tryRead(daysQuery),
@@ -40,7 +45,15 @@ export function addOverview(routes: Routes, { readiness, receiver, db, record }:
       tryRead(rejectedByReason({ from: since })),
     ]);
     const figures = {
-      ...{ readiness: checks, backlog: backlog?.[0], arrivals, days, silences, latency: latency?.[0] },
+      ...{
+        readiness: checks,
+        problems: <Problems problems={found} />,
+        backlog: backlog?.[0],
+        arrivals,
+        days,
+        silences,
+        latency: latency?.[0],
+      },
       ...{ rejected, since, open: receiver.checks.length === 0 },
       setup: state!.fresh && <Fresh receiver={receiver} origin={`${req.protocol}://${req.host}`} />,
     };

@@ -21,6 +21,7 @@ export async function enter(
   way: Way,
   until?: number,
 ): Promise<void> {
+  res.locals.entering = true;
   const { role, ...actor } = user;
   const filter = { with: way, role };
   await record({ actor: { ...actor, address: addressOf(req) }, action: 'sign-in', filter });

@@ -50,11 +50,11 @@ const kinds: Kind[] = [
 ];
 
 /**
- * Sends an error page. An unknown error's message is not shown: it may contain data.
+ * Sends an error page, with what else is to be said. An unknown error's message is not shown: it may contain data.
  *
  * @returns the status
  */
-export function sendError(res: Response, error: unknown): number {
+export function sendError(res: Response, error: unknown, more?: string): number {
   if (res.headersSent && !isBegun(res)) {
     res.destroy();
     return 500;
@@ -65,6 +65,7 @@ export function sendError(res: Response, error: unknown): number {
     <>
       {isBegun(res) && <h2>{title}</h2>}
       <p>{text}</p>
+      {more && <p>{more}</p>}
     </>
   );
   if (res.locals.visit) sendPage(res, { title, status }, content);

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Log } from '../log.ts';
+import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
+import { withTimeout } from '../with-timeout.ts';
+import type { Problem } from './problem.ts';
+import { readProblems } from './read-problems.ts';
+
+const keepMs = 5_000;
+const everyMs = 30_000;
+/** Of a server that hangs. */
+const timeoutMs = 8_000;
+
+const keyOf = ({ kind, subject }: Problem) => `${kind} ${subject}`;
+
+/**
+ * Reads what is wrong with processing for all parts of a process, every few seconds at most, and logs what begins and
+ * ends.
+ *
+ * @param circuit of PostgreSQL, whose outages it logs itself
+ */
+export function watchProblems(pool: pg.Pool, circuit: Pick<Circuit, 'isOpen' | 'probeAfter'>, log: Log) {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let readAt = Number.NEGATIVE_INFINITY;
+  let reading: Promise<readonly Problem[]> | undefined;
+
+  /** @throws StoreUnavailable, or the driver's error: then nothing is known */
+  const read = async (): Promise<readonly Problem[]> => {
+    if (circuit.isOpen) throw new StoreUnavailable('PostgreSQL');
+    if (!reading || performance.now() - readAt > keepMs) {
+      readAt = performance.now();
+      reading = withTimeout(timeoutMs, readProblems(pool));
+      reading.catch(() => {
+        reading = undefined;
+      });
+    }
+    return reading;
+  };
+
+  let known = new Map<string, Problem>();
+  const logChanges = async () => {
+    const current = new Map((await read()).map((problem) => [keyOf(problem), problem]));
+    if (signal.aborted) return;
+    for (const [key, { kind, subject, title, detail, status }] of current) {
+      if (!known.has(key))
+        log[status === 'fail' ? 'error' : 'warn']({ problem: kind, subject, detail }, title);
+    }
+    for (const [key, { kind, subject, title }] of known) {
+      if (!current.has(key)) log.info({ problem: kind, subject }, `ended: ${title}`);
+    }
+    known = current;
+  };
+  void (async () => {
+    while (!signal.aborted) {
+      await logChanges().catch((error) => signal.aborted || circuit.probeAfter(error));
+      await sleep(everyMs, undefined, { signal, ref: false }).catch(() => {});
+    }
+  })();
+
+  return {
+    read,
+    /** Does not wait for a server that hangs. */
+    stop: async () => stopping.abort(),
+  };
+}

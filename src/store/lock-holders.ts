@@ -1,0 +1,78 @@
+import type pg from 'pg';
+import { withTimeout } from '../with-timeout.ts';
+
+/** A session of PostgreSQL. What it runs is never read: a query may contain personal data. */
+export interface Session {
+  /** Null: a prepared transaction. */
+  pid: number | null;
+  application: string | null;
+  role: string | null;
+  /** When its transaction began; null: not visible to this role. */
+  since: Date | null;
+}
+
+export interface LockHolder extends Session {
+  table: string;
+}
+
+const timeoutMs = 1_000;
+
+/**
+ * Locks with which nobody can write, and what blocks those that are asked for: writers queue behind them. Row locks of a
+ * session that forgot its transaction are found while one of this role's sessions waits for them.
+ */
+const query = `
+set local statement_timeout = ${timeoutMs};
+with lock as (
+  select l.pid, l.granted, l.relation::regclass::text as "table" from pg_locks l join pg_class c on c.oid = l.relation
+  where l.locktype = 'relation' and l.pid is distinct from pg_backend_pid()
+    and l.database = (select oid from pg_database where datname = current_database())
+    and l.mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+    and c.relkind in ('r', 'p') and c.relnamespace in (to_regnamespace(current_schema()), to_regnamespace('bullmq'))
+), held as (
+  select "table", pid from lock where granted
+  union
+  select "table", unnest(pg_blocking_pids(pid)) from lock where not granted
+  union
+  select coalesce((
+      select l.relation::regclass::text from pg_locks l where l.pid = a.pid and l.locktype = 'tuple' limit 1
+    ), 'unknown'), unnest(pg_blocking_pids(a.pid))
+  from pg_stat_activity a
+  where a.datname = current_database() and a.usename = current_user and a.wait_event_type = 'Lock'
+    and a.wait_event in ('transactionid', 'tuple')
+)
+select distinct on ("table", pid) "table", nullif(pid, 0) as pid, application_name as application, usename as role,
+  xact_start as since
+from held left join pg_stat_activity using (pid)
+order by "table", pid`;
+
+/**
+ * The sessions whose locks keep the receiver from writing to its tables.
+ *
+ * @throws the database's error
+ */
+export async function findLockHolders(pool: pg.Pool): Promise<LockHolder[]> {
+  const results = (await pool.query(query)) as unknown as pg.QueryResult<LockHolder>[];
+  return results.at(-1)!.rows;
+}
+
+/** For a line of the log: undefined where nobody holds a lock, or it cannot be read within a second. */
+export async function tryFindLockHolders(pool: pg.Pool): Promise<LockHolder[] | undefined> {
+  const holders = await withTimeout(timeoutMs, findLockHolders(pool)).catch(() => []);
+  return holders.length > 0 ? holders : undefined;
+}
+
+const lockNotAvailable = '55P03';
+
+/** Whether a statement waited for a lock for too long. */
+export function isLockTimeout(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: string; cause?: unknown };
+  return code === lockNotAvailable || (cause !== undefined && isLockTimeout(cause));
+}
+
+/** A session in words. */
+export function describeSession({ pid, application, role, since }: Session): string {
+  if (pid === null) return 'a prepared transaction: select * from pg_prepared_xacts';
+  const begun = since ? `since ${since.toISOString()}` : 'since when could not be read';
+  return `session ${pid} (application ${application || 'unknown'}, role ${role ?? 'unknown'}, ${begun})`;
+}

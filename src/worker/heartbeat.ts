@@ -1,0 +1,24 @@
+import { randomUUID } from 'node:crypto';
+import { type Kysely, sql } from 'kysely';
+import type { Tables } from '../store/tables.ts';
+
+const everyMs = 15_000;
+
+/** The row of this process in the table `workers`: others see which families have a worker. */
+export function keepHeartbeat(db: Kysely<Tables>, families: readonly string[]) {
+  const id = randomUUID();
+  return {
+    everyMs,
+    /** Removes the rows of workers that were killed, too. @throws the database's error */
+    beat: async () => {
+      await sql`
+        with gone as (delete from workers where seen_at < now() - interval '1 hour')
+        insert into workers (id, families, seen_at) values (${id}::uuid, ${families}, now())
+        on conflict (id) do update set seen_at = excluded.seen_at`.execute(db);
+    },
+    /** @throws the database's error */
+    end: async () => {
+      await sql`delete from workers where id = ${id}::uuid`.execute(db);
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import { families } from '../../src/families/index.ts';
+import { createLog } from '../../src/log.ts';
+import { startService } from '../../src/service.ts';
+import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
+import { adminToken, postForm, signInTo } from '../console/visitor.ts';
+import { alertsTo, startWebhook } from '../support/alert-channels.ts';
+import { paths, receiptCallback } from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { post, testConfig } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+let database: TestDatabase;
+let redis: TestRedis;
+let link: TcpProxy;
+let webhook: Awaited<ReturnType<typeof startWebhook>>;
+let service: Awaited<ReturnType<typeof startService>> & { url: string };
+let lines: Record<string, unknown>[];
+
+beforeEach(async () => {
+  [database, redis, webhook] = await Promise.all([createDatabase(), startRedis(), startWebhook()]);
+  link = await startTcpProxy(Number(new URL(database.url).port));
+  lines = [];
+});
+afterEach(async () => {
+  await service.stop();
+  await link.stop();
+  await Promise.all([database.close(), redis.stop(), webhook.stop()]);
+});
+
+async function start(role: 'all' | 'receiver', redisUrl?: string) {
+  const databaseUrl = Object.assign(new URL(database.url), { port: String(link.port) }).href;
+  const config = testConfig({
+    ...{ databaseUrl, redisUrl, role, adminToken, pageTimeoutMs: 500, alerts: alertsTo(webhook.url) },
+    sweep: { everyMs: 100, olderThanMs: 100 },
+  });
+  const log = createLog('info', { write: (line: string) => lines.push(JSON.parse(line)) });
+  service = (await startService(config, families, log)) as typeof service;
+}
+const line = (message: string) => until(() => lines.find(({ msg }) => msg === message));
+const readiness = async () => {
+  const response = await fetch(`${service.url}/readyz`, {
+    headers: { authorization: `Bearer ${adminToken}` },
+  });
+  const { parts } = (await response.json()) as { parts: Record<string, object> };
+  return { status: response.status, parts };
+};
+
+it('a receiver alone says by /readyz, console, alert and log that a family has no worker', async () => {
+  await database.rows(`insert into pending_deliveries values ($1, 'receipt', now() - interval '112 s')`, [
+    randomUUID(),
+  ]);
+  await start('receiver', redis.url);
+  const title = 'No worker of the family receipt runs';
+  const { status, parts } = await readiness();
+  expect(status).toBe(200);
+  expect(parts.processing).toEqual({
+    ok: false,
+    detail: expect.stringMatching(
+      `^${title}. 1 wait for more than 60 s, the oldest for 11\\d s. Start a worker`,
+    ),
+  });
+  expect(await line(title)).toMatchObject({ level: 50, problem: 'no worker', subject: 'receipt' });
+  await until(() => webhook.messages.some((text) => text.includes(title)));
+  const visitor = await signInTo(service.url);
+  expect(await visitor.read('')).toContain(title);
+});
+
+it('a worker has a heartbeat while it runs', async () => {
+  await start('all', redis.url);
+  const rows = await until(async () => {
+    const found = await database.rows('select families from workers');
+    return found.length > 0 && found;
+  });
+  expect(rows).toEqual([{ families: families.map(({ name }) => name) }]);
+  await service.stop();
+  expect(await database.rows('select 1 from workers')).toEqual([]);
+});
+
+it('the log names the session that locks the table of a family, and the inbox', async () => {
+  await start('all', redis.url);
+  const send = (id: number) =>
+    post(`${service.url}${paths.receipt}`, receiptCallback({ data: { receipt_id: id } }));
+  const owner = await database.pool.connect();
+  const { rows } = await owner.query('select pg_backend_pid() as pid');
+  const lockedBy = (table: string) => [
+    expect.objectContaining({ table, pid: rows[0].pid, application: 'test', since: expect.any(String) }),
+  ];
+  try {
+    await owner.query('begin; lock table receipts');
+    expect((await send(1)).status).toBe(200);
+    expect(await line('family table not writable')).toMatchObject({ lockedBy: lockedBy('receipts') });
+    await owner.query('rollback; begin; lock table inbox');
+    expect((await send(2)).status).toBe(200);
+    expect(await line('store unavailable')).toMatchObject({ lockedBy: lockedBy('inbox') });
+  } finally {
+    owner.release(true);
+  }
+});
+
+it.each([true, false])(
+  'while PostgreSQL is away the console says where callbacks are (Redis: %s)',
+  async (has) => {
+    await start('receiver', has ? redis.url : undefined);
+    const visitor = await signInTo(service.url);
+    link.cut();
+    await until(async () => {
+      const { status } = await post(`${service.url}${paths.receipt}`, receiptCallback());
+      return status === (has ? 200 : 503);
+    });
+    const expected = has ? /Callbacks are safe in Redis until then: \d+ since \d{4}-/ : /callbacks get a 503/;
+    expect(await visitor.read('/deliveries')).toMatch(expected);
+    const signIn = (token: string) => postForm(`${service.url}/console/sign-in`, { token });
+    expect(await (await signIn(adminToken)).text()).toMatch(expected);
+    expect(await (await signIn('wrong')).text()).not.toMatch(expected);
+    expect((await readiness()).parts.processing).toEqual({ ok: false, detail: 'could not be read' });
+    await link.restore();
+  },
+);
