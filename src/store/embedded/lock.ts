@@ -118,8 +118,8 @@ function isHeld(path: string): Promise<boolean> {
       resolve(true);
     });
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      // A queue of connections that nobody accepts is full, as that of a server whose service was killed.
-      if (error.code === 'EAGAIN') resolve(true);
+      // Connections that nobody accepts fill the queue, as that of a server whose service was killed; or it is being closed.
+      if (error.code === 'EAGAIN' || error.code === 'ECONNRESET') resolve(true);
       else if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false);
       else reject(new Error(`Whether DATA_DIR is in use could not be found out: ${error.message}`));
     });
