@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -51,7 +52,18 @@ async function start(folder: string) {
 const lockFile = (folder: string) => join(folder, 'database/postmaster.pid');
 const pidOf = (folder: string) => Number(readFileSync(lockFile(folder), 'utf8').split('\n')[0]);
 
-/** A folder whose lock and postmaster.pid a killed start has left behind. */
+/** Takes the lock of a folder; after its release it looks like that of a start that was killed. */
+async function takeAndLeave(home: string): Promise<Lock> {
+  const lock = await until(async () => {
+    const taken = await takeLock({ home, user: undefined });
+    return typeof taken === 'object' ? taken : undefined;
+  });
+  const name = readdirSync(home).find((file) => file.startsWith('lock.'))!;
+  linkSync(join(home, name), join(home, name.replace(/[^.]+$/, 'abcdef')));
+  return lock;
+}
+
+/** A folder whose service and server were killed. */
 async function killed(): Promise<string> {
   const folder = dataDir();
   const first = spawnReceiver(['start'], { DATA_DIR: folder, PORT: '0' });
@@ -69,15 +81,9 @@ it('a stale postmaster.pid with the process id of another server, or of a progra
   const tail = spawn('tail', ['-f', '/dev/null', 'postgresql'], { cwd: join(folder, 'database') });
   children.push(tail);
   for (const pid of [pidOf(other), tail.pid!, process.pid]) {
-    const copy = await until(async () => {
-      const lock = await takeLock({ home: folder, user: undefined });
-      return typeof lock === 'object' ? lock : undefined;
-    });
-    await copy.release();
     const lines = [pid, join(folder, 'database'), 1, 20_000, '', '127.0.0.1', ''];
     writeFileSync(lockFile(folder), lines.join('\n'));
-    // As the record of the start that was killed.
-    writeFileSync(join(folder, 'lock.0123456789ab.0123456789ab'), '');
+    await (await takeAndLeave(folder)).release();
     const server = await start(folder);
     expect(server.isOwn).toBe(true);
     expect(isAlive(pid)).toBe(true);
@@ -108,11 +114,15 @@ it('of many that take the lock of a folder at once, never two have it; it is fre
     expect(taken.length).toBeLessThanOrEqual(1);
     for (const lock of taken) await lock.release();
   }
-  const lock = (await take()) as Lock;
+  const lock = await takeAndLeave(home);
   const program = spawn('sleep', ['60'], { stdio: ['ignore', 'ignore', 'ignore', lock.fd!] });
   children.push(program);
-  await lock.release().catch(() => {});
-  expect(readdirSync(home)).toEqual([]);
+  await lock.release();
+  expect(await take()).toBe('here');
+  program.kill('SIGKILL');
+  const next = await until(async () => [await take()].find(isLock));
+  expect(next.hasFormer).toBe(true);
+  await next.release();
 });
 
 const damages: Record<string, (file: string) => void> = {

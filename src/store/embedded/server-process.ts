@@ -28,7 +28,7 @@ export interface ServerProcess {
   exited: Promise<void>;
   /** Fast shutdown: ends every session, then the server. */
   stop: () => Promise<void>;
-  /** Why it has ended: its last log lines, or its exit code. */
+  /** Why it has ended: its exit code, and its last log lines. */
   reason: () => string;
 }
 
@@ -79,7 +79,7 @@ export function spawnServer(
       child.kill('SIGINT');
       await exited;
     },
-    reason: () => explainLimit(lastLines(log) || failure),
+    reason: () => explainLimit([failure, lastLines(log)].filter(Boolean).join('\n')),
   };
 }
 
