@@ -14,7 +14,14 @@ if (process.argv[2] === 'start') {
 
 const cli = new URL('../dist/cli.js', import.meta.url);
 if (existsSync(cli)) {
-  await import(cli);
+  await import(cli).catch((error) => {
+    // With too few files, Node also says that a module does not exist.
+    if (!['EMFILE', 'ENFILE', 'ERR_MODULE_NOT_FOUND'].includes(error.code)) throw error;
+    process.stderr.write(
+      `receiver: ${error.message}\nThe limit of open files may be too low. Run: ulimit -n 4096 (LimitNOFILE of a unit)\n`,
+    );
+    process.exit(1);
+  });
 } else {
   process.stderr.write('receiver: not built (npm ran without scripts?). Run: npm run build\n');
   process.exitCode = 1;

@@ -25,7 +25,7 @@ const common = [
     'unguessable.ts',
     'uuid.ts',
     'with-timeout.ts',
-    'write-once.ts',
+    'durable-files.ts',
     'xlsx.ts',
   ],
 ];

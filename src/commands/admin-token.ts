@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Config } from '../config.ts';
-import { writeOnce } from '../write-once.ts';
+import { readOrCreate, syncFolder } from '../durable-files.ts';
 
 export type AdminToken = NonNullable<ReturnType<typeof provideAdminToken>>;
 
@@ -16,10 +16,9 @@ export type AdminToken = NonNullable<ReturnType<typeof provideAdminToken>>;
 export function provideAdminToken(config: Pick<Config, 'adminToken' | 'databaseUrl' | 'dataDir' | 'role'>) {
   if (config.adminToken || config.databaseUrl || config.role === 'worker') return undefined;
   const file = join(config.dataDir, 'admin-token');
-  mkdirSync(config.dataDir, { recursive: true });
-  const isNew = writeOnce(file, `${randomBytes(18).toString('base64url')}\n`);
-  const token = readFileSync(file, 'utf8').trim();
-  if (token.length < 16)
+  if (mkdirSync(config.dataDir, { recursive: true })) syncFolder(dirname(config.dataDir));
+  const { content, isNew } = readOrCreate(file, () => `${randomBytes(18).toString('base64url')}\n`);
+  if (content.length < 16)
     throw new Error(`${file} contains no valid token. Delete it: the next start generates a new one.`);
-  return { token, file, isNew };
+  return { token: content, file, isNew };
 }

@@ -27,7 +27,7 @@ export function addBackupCommand(program: Command, env: Environment): void {
         const beside = [join(home, 'password'), join(config.dataDir, 'admin-token')].filter(existsSync);
         let progress: ReturnType<typeof startProgress> | undefined;
         let copied = 0;
-        await backUp(database.url, join(home, 'database'), beside, resolve(to), {
+        const checked = await backUp(database.url, join(home, 'database'), beside, resolve(to), {
           onTotal: (bytes) => {
             progress = startProgress(Math.round(bytes / 1e6), 'MB copied');
           },
@@ -38,6 +38,12 @@ export function addBackupCommand(program: Command, env: Environment): void {
           },
         }).finally(() => progress?.stop());
         process.stdout.write(`${printable(to)} written: ${Math.round(copied / 1e6)} MB\n`);
+        if (!checked) {
+          process.stdout.write(
+            'This database was made without checksums of its pages: damage by a disk is neither noticed nor excluded. ' +
+              'To have them, move it: see docs/backup.md\n',
+          );
+        }
       });
     });
 }

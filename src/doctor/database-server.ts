@@ -15,6 +15,8 @@ export interface ServerFacts {
   fsync: string;
   full_page_writes: string;
   autovacuum: string;
+  /** Pages that the server has found damaged; null without checksums. */
+  damaged: number | null;
   /** Connections that this role can have, and those of all that are in use. */
   slots: number;
   used: number;
@@ -31,6 +33,7 @@ export async function readServer({ pool }: Database): Promise<ServerFacts> {
         quote_ident(current_user) as role, quote_ident(current_database()) as database, current_setting('is_superuser')::bool as superuser,
         current_setting('fsync') as fsync, current_setting('full_page_writes') as full_page_writes,
         current_setting('autovacuum') as autovacuum,
+        (select sum(checksum_failures)::int from pg_stat_database) as damaged,
         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
           - coalesce(current_setting('reserved_connections', true)::int, 0) as slots,
         (select sum(numbackends)::int from pg_stat_database) as used, pg_backend_pid() as pid`);
@@ -67,6 +70,11 @@ export function judgeServer(facts: ServerFacts, config: Configured, report: Repo
       facts.full_page_writes !== 'on',
       'fail',
       `full_page_writes is off: a crash may damage data. ${switchOn('full_page_writes')}`,
+    ],
+    [
+      (facts.damaged ?? 0) > 0,
+      'fail',
+      `pages with a wrong checksum were read ${facts.damaged} times: a disk or memory damages data. Read the server's log, keep former backups, and move to other hardware`,
     ],
     [
       facts.autovacuum !== 'on',

@@ -10,7 +10,7 @@ import { type Database, openDatabase } from '../store/database.ts';
 import { installed } from '../store/embedded/binaries.ts';
 import { refuseMoved } from '../store/embedded/moved.ts';
 import { findHome } from '../store/embedded/place.ts';
-import { isPostgres, readLockFile } from '../store/embedded/server-process.ts';
+import { tryConnection } from '../store/embedded/server-process.ts';
 import { explainConnection } from '../store/explain-connection.ts';
 import { requireUtf8 } from '../store/migrate.ts';
 import type { Tables } from '../store/tables.ts';
@@ -103,9 +103,11 @@ async function withDatabase(
 async function findDatabase({ config, invalid }: Subject, report: Report): Promise<string | undefined> {
   if (config.databaseUrl || invalid.has('DATABASE_URL')) return config.databaseUrl;
   const home = findHome(config.dataDir);
-  const server = home && readLockFile(join(home, 'database'));
-  if (server && isPostgres(server.pid) && existsSync(join(home, 'connection-url'))) {
-    return readFileSync(join(home, 'connection-url'), 'utf8').trim();
+  const file = home && join(home, 'connection-url');
+  if (file && existsSync(file) && existsSync(join(home, 'database/postmaster.pid'))) {
+    const url = readFileSync(file, 'utf8').trim();
+    // What another error is about, the checks tell.
+    if (url && (await tryConnection(url))?.code !== 'ECONNREFUSED') return url;
   }
   if (home) refuseMoved(home);
   await installed(); // or else its error says what to do

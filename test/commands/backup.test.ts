@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { paths, receiptCallback } from '../support/callbacks.ts';
@@ -89,6 +100,23 @@ it('a backup that is killed leaves no folder of its name, and the next one is co
   await until(async () => (await run('backup', '--to', to)).code === 0);
   expect(existsSync(`${to}.partial`)).toBe(false);
   expect(existsSync(join(to, 'database/backup_label'))).toBe(true);
+});
+
+it('a backup with a damaged page fails with its file and block; there is none of its name', async () => {
+  const url = urlOf(DATA_DIR);
+  await rowsOf(url, 'create table damaged as select generate_series(1, 5000) as n');
+  await rowsOf(url, 'checkpoint');
+  const [row] = await rowsOf(url, `select pg_relation_filepath('damaged') as path`);
+  const file = openSync(join(DATA_DIR, 'database', row!.path as string), 'r+');
+  writeSync(file, Buffer.from('damaged'), 0, 7, 3 * 8192 + 5000);
+  closeSync(file);
+  const to = join(folder, 'damaged');
+  expect(await run('backup', '--to', to)).toMatchObject({
+    code: 1,
+    output: expect.stringContaining(`${row!.path}: block 3 is damaged`),
+  });
+  expect(existsSync(to)).toBe(false);
+  await rowsOf(url, 'drop table damaged');
 });
 
 it('an existing folder, and a server of one’s own, are refused with what to do', async () => {

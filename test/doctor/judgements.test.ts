@@ -63,7 +63,7 @@ const good = {
     database: 'a',
     superuser: false,
   },
-  ...{ fsync: 'on', full_page_writes: 'on', autovacuum: 'on', slots: 97, used: 9, pooled: false },
+  ...{ fsync: 'on', full_page_writes: 'on', autovacuum: 'on', slots: 97, used: 9, pooled: false, damaged: 0 },
 };
 
 it.each([
@@ -76,6 +76,8 @@ it.each([
     { full_page_writes: 'off', autovacuum: 'off' },
     [/^fail .*full_page_writes = on/, /^warn .*autovacuum = on/],
   ],
+  [{ damaged: null }, []],
+  [{ damaged: 2 }, [/^fail database: pages with a wrong checksum were read 2 times/]],
   [{ superuser: true }, [/^warn .* alter role app nosuperuser$/]],
   [{ pooled: true }, [/^warn database: .* Set DIRECT_DATABASE_URL/]],
   [{ used: 90 }, [/^warn connections: 90 of 97 .* raise max_connections/]],

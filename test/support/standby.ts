@@ -115,7 +115,7 @@ async function startServer(
       ended = true;
     });
     await until(async () => {
-      if (ended) throw new Error(`The server did not start: ${server.lastLogLines()}`);
+      if (ended) throw new Error(`The server did not start: ${server.reason()}`);
       return acceptsConnections(urlOf(cluster, port, 'postgres'));
     });
   };

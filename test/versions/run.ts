@@ -61,7 +61,7 @@ async function startServer(place: Place, version: string) {
   try {
     await until(() => acceptsConnections(url));
   } catch (error) {
-    throw new Error(server.lastLogLines(), { cause: error });
+    throw new Error(server.reason(), { cause: error });
   }
   process.stdout.write(`PostgreSQL ${version}\n`);
   return { url, stop: server.stop };

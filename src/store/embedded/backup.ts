@@ -1,6 +1,19 @@
-import { copyFile, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  copyFile,
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { syncFolder } from '../../durable-files.ts';
 import { withClient } from '../pool.ts';
+import { hasPages, isIntact, pageBytes, pagesPerFile } from './page-checksum.ts';
 
 /** Folders whose content is of the running server; of pg_wal the backup gets what it needs. */
 const emptied = new Set([
@@ -27,7 +40,8 @@ export interface BackupProgress {
  * folder has another name until it is complete and on the disk.
  *
  * @param files to copy beside the database
- * @throws Error where the folder exists, or another backup is running
+ * @returns whether the pages have checksums, which were verified
+ * @throws Error where the folder exists, another backup is running, or a page is damaged
  */
 export async function backUp(
   url: string,
@@ -35,10 +49,10 @@ export async function backUp(
   files: readonly string[],
   to: string,
   { onTotal, onCopied }: BackupProgress,
-): Promise<void> {
+): Promise<boolean> {
   if (await exists(to)) throw new Error(`${to} exists. Name a new folder`);
   const draft = `${to}.partial`;
-  await withClient(url, async (client) => {
+  return withClient(url, async (client) => {
     // Keeps the WAL until this session ends, and other backups out.
     await client
       .query(`select pg_create_physical_replication_slot('receiver_backup', true, true)`)
@@ -49,22 +63,27 @@ export async function backUp(
     await rm(draft, { recursive: true, force: true });
     await mkdir(draft, { mode: 0o700 });
     const target = join(draft, 'database');
-    const start = await client.query<{ first: string }>(
-      `select pg_walfile_name(pg_backup_start('receiver backup', true)) as first`,
+    const start = await client.query<{ first: string; checked: boolean }>(
+      `select pg_walfile_name(pg_backup_start('receiver backup', true)) as first,
+         current_setting('data_checksums')::bool as checked`,
     );
+    const [{ first, checked }] = start.rows as [{ first: string; checked: boolean }];
     const found = await listFiles(database);
     onTotal(found.reduce((sum, { size }) => sum + size, 0));
     await mkdir(target, { mode: 0o700 });
     for (const { path, size, isFolder } of found) {
       if (isFolder) await mkdir(join(target, path), { mode: 0o700 });
       // A table that was dropped meanwhile: the WAL says so.
-      else await copyDurably(join(database, path), join(target, path)).catch(unlessMissing);
+      else {
+        const copy = checked && hasPages.test(path) ? copyPages : copyDurably;
+        await copy(join(database, path), join(target, path), path).catch(unlessMissing);
+      }
       onCopied(size);
     }
     const stop = await client.query<{ last: string; label: string }>(
       `select pg_walfile_name(lsn) as last, labelfile as label from pg_backup_stop(wait_for_archive => false)`,
     );
-    const [{ first }, { last, label }] = [start.rows[0]!, stop.rows[0]!];
+    const { last, label } = stop.rows[0]!;
     await writeFile(join(target, 'backup_label'), label, { mode: 0o600, flush: true });
     const wal = await readdir(join(database, 'pg_wal'));
     for (const name of wal.filter((file) => /^[0-9A-F]{24}$/.test(file) && file >= first && file <= last)) {
@@ -72,9 +91,10 @@ export async function backUp(
     }
     for (const file of files) await copyDurably(file, join(draft, basename(file)));
     const folders = found.filter(({ isFolder }) => isFolder).map(({ path }) => join(target, path));
-    for (const folder of [...folders, target, draft]) await flush(folder);
+    for (const folder of [...folders, target, draft]) syncFolder(folder);
     await rename(draft, to);
-    await flush(dirname(to));
+    syncFolder(dirname(to));
+    return checked;
   });
 }
 
@@ -108,17 +128,54 @@ async function copyDurably(from: string, to: string): Promise<void> {
   await file.sync().finally(() => file.close());
 }
 
-// What systems answer that have no such operation for folders.
-const unsupported = new Set(['EBADF', 'EINVAL', 'EISDIR', 'EPERM']);
+const pagesAtOnce = 128;
+const readings = 5;
 
-/** Makes the names in a folder durable. */
-async function flush(folder: string): Promise<void> {
+/**
+ * Copies a file of a relation, and verifies each page.
+ *
+ * @param path its name in the data directory
+ * @throws Error with the file and the block that is damaged
+ */
+async function copyPages(from: string, to: string, path: string): Promise<void> {
+  const firstBlock = Number(hasPages.exec(path)![1] ?? 0) * pagesPerFile;
+  const source = await open(from);
   try {
-    const handle = await open(folder);
-    await handle.sync().finally(() => handle.close());
-  } catch (error) {
-    if (!unsupported.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    const copy = await open(to, 'wx', 0o600);
+    try {
+      const buffer = Buffer.alloc(pagesAtOnce * pageBytes);
+      for (let at = 0; ; ) {
+        const { bytesRead } = await source.read(buffer, 0, buffer.length, at);
+        for (let offset = 0; offset + pageBytes <= bytesRead; offset += pageBytes) {
+          const page = buffer.subarray(offset, offset + pageBytes);
+          const block = firstBlock + (at + offset) / pageBytes;
+          if (await isReadable(source, page, at + offset, block)) continue;
+          throw new Error(
+            `${path}: block ${block} is damaged, its checksum is wrong. Keep former backups, and see docs/backup.md`,
+          );
+        }
+        await copy.write(buffer, 0, bytesRead, at);
+        at += bytesRead;
+        // What is added meanwhile is in the WAL.
+        if (bytesRead < buffer.length) break;
+      }
+      await copy.sync();
+    } finally {
+      await copy.close();
+    }
+  } finally {
+    await source.close();
   }
+}
+
+/** Whether a page is intact, if need be after it was read again: the server may have been writing it. */
+async function isReadable(source: FileHandle, page: Buffer, at: number, block: number): Promise<boolean> {
+  for (let reading = 1; !isIntact(page, block); reading += 1) {
+    if (reading === readings) return false;
+    await sleep(20);
+    await source.read(page, 0, pageBytes, at);
+  }
+  return true;
 }
 
 function unlessMissing(error: NodeJS.ErrnoException): undefined {

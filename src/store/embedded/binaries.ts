@@ -3,6 +3,7 @@ import { chmod, cp, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { syncFolder, syncTree } from '../../durable-files.ts';
 import type { Log } from '../../log.ts';
 
 /** Raised where the optional package with PostgreSQL's binaries for this machine is not installed. */
@@ -88,10 +89,20 @@ export async function provideBinaries(home: string, log?: Pick<Log, 'warn'>): Pr
       const at = join(draft, link.replace(/^native\//, ''));
       if (!existsSync(at)) await symlink(basename(source), at);
     }
-    // Where two starts race, one rename wins and the other copy is removed.
-    await rename(draft, target).catch(() => rm(draft, { recursive: true, force: true }));
+    syncTree(draft);
+    await rename(draft, target);
+    syncFolder(home);
   }
   return join(target, 'bin');
+}
+
+const drafts = /^(database|password|port|owner|connection-url|postgresql-\d+\.\d+\.\d+(-[a-z]+\.\d+)?)\.\d+$/;
+
+/** Removes what starts were making when they were killed. The caller has the folder's lock: nobody is making it any more. */
+export async function removeDrafts(home: string): Promise<void> {
+  for (const name of readdirSync(home).filter((file) => drafts.test(file))) {
+    await rm(join(home, name), { recursive: true, force: true });
+  }
 }
 
 /** The major version of PostgreSQL that made the data; undefined where there is none. */

@@ -1,11 +1,12 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { writeOnce } from '../../write-once.ts';
+import { readOrCreate, replaceFile, syncFolder } from '../../durable-files.ts';
 import { withClient } from '../pool.ts';
+import type { Lock } from './lock.ts';
 import type { Place, ServerUser } from './place.ts';
+import { runProgram } from './run-program.ts';
 
 /** A database cluster. */
 export interface Cluster {
@@ -17,46 +18,58 @@ export interface Cluster {
 
 /**
  * Creates the data directory unless it exists. initdb writes to a temporary folder that is then renamed, so that an
- * interrupted start leaves no partial database, and of two starts at once one wins.
+ * interrupted start leaves no partial database.
  *
+ * @param lock that of the folder
  * @param signal ends initdb; this returns after its exit
  * @throws the signal's reason, or initdb's error
  */
 export async function provideCluster(
-  { home, user }: Place,
+  place: Place,
   bin: string,
+  lock?: Lock,
   signal?: AbortSignal,
 ): Promise<Cluster> {
+  const { home, user } = place;
   const database = join(home, 'database');
-  const passwordFile = join(home, 'password');
-  writeOnce(passwordFile, randomBytes(24).toString('hex'));
-  if (user) chownSync(passwordFile, user.uid, user.gid);
+  const file = passwordFile(home);
+  const { content: password } = readOrCreate(file, newPassword);
+  if (user) chownSync(file, user.uid, user.gid);
   if (existsSync(database)) {
     claim(database, user);
   } else {
     const draft = `${database}.${process.pid}`;
     rmSync(draft, { recursive: true, force: true });
-    const options = ['--username=receiver', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
+    const options = [`--pgdata=${draft}`, '--username=receiver', `--pwfile=${file}`];
+    const checks = ['--auth=scram-sha-256', '--data-checksums'];
     const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
-    signal?.throwIfAborted();
-    const running = promisify(execFile)(join(bin, 'initdb'), [`--pgdata=${draft}`, ...options, ...locale], {
-      ...user,
-      cwd: home,
-    });
-    const end = () => running.child.kill();
-    signal?.addEventListener('abort', end);
     try {
-      await running;
+      await runProgram([join(bin, 'initdb'), ...options, ...checks, ...locale], place, lock, { signal });
       renameSync(draft, database);
+      syncFolder(home);
     } catch (error) {
       rmSync(draft, { recursive: true, force: true });
-      signal?.throwIfAborted();
-      if (!existsSync(database)) throw error;
-    } finally {
-      signal?.removeEventListener('abort', end);
+      throw error;
     }
   }
-  return { database, password: readFileSync(passwordFile, 'utf8').trim() };
+  return { database, password };
+}
+
+const passwordFile = (home: string) => join(home, 'password');
+const newPassword = () => randomBytes(24).toString('hex');
+
+/**
+ * Gives the role `receiver` a new password where that of the file is wrong, as after a power cut or in a copy without the
+ * file. The server is stopped; PostgreSQL's single-user mode asks for no password, and listens nowhere.
+ */
+export async function resetPassword(place: Place, bin: string, cluster: Cluster, lock: Lock): Promise<void> {
+  cluster.password = newPassword();
+  replaceFile(passwordFile(place.home), cluster.password);
+  if (place.user) chownSync(passwordFile(place.home), place.user.uid, place.user.gid);
+  const input = `alter role receiver password '${cluster.password}'\n`;
+  await runProgram([join(bin, 'postgres'), '--single', '-D', cluster.database, 'postgres'], place, lock, {
+    input,
+  });
 }
 
 /** Gives a restored copy, which may have come over another machine or disk, the owner and the mode that PostgreSQL requires. */

@@ -17,7 +17,8 @@ export async function freePort(): Promise<number> {
 /** The port in a file if it is free, so that saved connections stay valid, or another free one. */
 export async function previousOrFreePort(file: string): Promise<number> {
   const previous = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
-  return previous > 0 && (await isFree(previous)) ? previous : freePort();
+  // A power cut may have cut the number.
+  return previous >= 1024 && previous < 65_536 && (await isFree(previous)) ? previous : freePort();
 }
 
 /** Whether a server could listen on a port of 127.0.0.1. */

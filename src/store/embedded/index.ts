@@ -1,25 +1,28 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { replaceFile } from '../../durable-files.ts';
 import type { Log } from '../../log.ts';
-import { provideBinaries } from './binaries.ts';
-import { type Cluster, createDatabase, provideCluster, urlOf } from './cluster.ts';
+import { provideBinaries, removeDrafts } from './binaries.ts';
+import { createDatabase, provideCluster, resetPassword, urlOf } from './cluster.ts';
+import { findServer } from './find-server.ts';
 import { previousOrFreePort } from './free-port.ts';
+import { type Lock, takeLock } from './lock.ts';
 import { refuseMoved } from './moved.ts';
 import { findPlace, type Place } from './place.ts';
 import { preallocateWal } from './preallocate-wal.ts';
 import {
   acceptsConnections,
   isAlive,
-  isPostgres,
-  readLockFile,
   type ServerProcess,
   spawnServer,
+  tryConnection,
 } from './server-process.ts';
+import { supervise } from './supervise.ts';
 
 const startTimeoutMs = 60_000;
 const stopTimeoutMs = 5_000;
-const restartAfterMs = 500;
+const wrongPassword = '28P01';
 
 /**
  * Connects to the PostgreSQL server on the data of DATA_DIR, and starts it unless it runs.
@@ -57,72 +60,91 @@ export async function startToMove(dataDir: string, log: Log) {
 }
 
 async function startOn(place: Place, log: Log, settings: readonly string[], signal?: AbortSignal) {
-  const bin = await provideBinaries(place.home, log);
-  const cluster = await provideCluster(place, bin, signal);
-  const start = (port: number) =>
-    untilReady(
-      spawnServer(place, bin, cluster.database, port, settings),
-      urlOf(cluster, port, 'postgres'),
-      signal,
-    );
+  const { home } = place;
+  const database = join(home, 'database');
   const began = performance.now();
 
   for (;;) {
     signal?.throwIfAborted();
     const elapsedMs = performance.now() - began;
-    const server = findServer(cluster.database);
-    if (!server) {
-      const started = await startOwn(place.home, cluster, start, log, signal);
-      if (started) return started;
-    } else if (!hasOwner(place.home)) {
-      if (elapsedMs > stopTimeoutMs) process.kill(server.pid, 'SIGINT');
-    } else {
-      const url = urlOf(cluster, server.port);
-      if (await acceptsConnections(url)) return { url, isOwn: false, stop: async () => {} };
+    const taken = await takeLock(place);
+    const lock = typeof taken === 'object' ? taken : undefined;
+    let pid: number | undefined;
+    try {
+      pid = findServer(place, lock);
+      if (lock && !pid) return await startOwn(place, lock, settings, log, signal);
+    } catch (error) {
+      await lock?.release();
+      throw error;
+    }
+    await lock?.release();
+    const url = readUrl(home);
+    if (pid && !hasOwner(home)) {
+      if (elapsedMs > stopTimeoutMs) process.kill(pid, 'SIGINT');
+    } else if (url && (await acceptsConnections(url))) return { url, isOwn: false, stop: async () => {} };
+    if (taken === 'elsewhere' && elapsedMs > stopTimeoutMs) {
+      throw new Error(`Another container uses ${home}. Stop it first`);
     }
     if (elapsedMs > startTimeoutMs) {
-      throw new Error(`The PostgreSQL server on ${cluster.database} neither accepts connections nor stops.`);
+      throw new Error(`The PostgreSQL server on ${database} neither accepts connections nor stops.`);
     }
-    await sleep(50);
+    // Of two that take the lock at once, one is to be faster the next time.
+    await sleep(50 + Math.random() * 50);
   }
 }
 
-/** Starts a server that this process owns; undefined where another process was faster. */
+/** Starts a server that this process owns, with the folder's lock, which is released after its exit. */
 async function startOwn(
-  home: string,
-  cluster: Cluster,
-  startOn: (port: number) => Promise<ServerProcess>,
+  place: Place,
+  lock: Lock,
+  settings: readonly string[],
   log: Log,
   signal?: AbortSignal,
 ) {
-  const port = await previousOrFreePort(join(home, 'port'));
-  const start = () => startOn(port);
-  const server = await start().catch((error) => {
-    signal?.throwIfAborted();
-    if (!readLockFile(cluster.database)) throw error;
-    return undefined;
-  });
-  if (!server) return undefined;
-  await createDatabase(cluster, port);
-  const url = urlOf(cluster, port);
-  writeFileSync(join(home, 'port'), String(port));
-  writeFileSync(join(home, 'connection-url'), `${url}\n`, { mode: 0o600 });
-  writeFileSync(ownerFile(home), String(process.pid));
-  log.info({ home }, 'embedded PostgreSQL started');
-  const stop = supervise(server, start, log);
-  const stopPreallocation = preallocateWal(url, cluster.database, log);
-  return {
-    url,
-    isOwn: true,
-    stop: async () => {
-      await stopPreallocation();
-      await stop();
-      rmSync(ownerFile(home), { force: true });
-    },
+  const { home } = place;
+  await removeDrafts(home);
+  const bin = await provideBinaries(home, log);
+  const cluster = await provideCluster(place, bin, lock, signal);
+  replaceFile(ownerFile(home), String(process.pid));
+  const port = await previousOrFreePort(portFile(home));
+  const start = async () => {
+    findServer(place, { hasFormer: true, forgetFormer: () => {} });
+    const server = spawnServer(place, bin, cluster.database, port, settings, lock.fd);
+    return untilReady(server, urlOf(cluster, port, 'postgres'), signal);
   };
+  const server = await start().catch(async (error) => {
+    if (error.code !== wrongPassword) throw error;
+    await resetPassword(place, bin, cluster, lock);
+    log.warn({ home }, 'the password of the embedded PostgreSQL was wrong, and is a new one');
+    return start();
+  });
+  try {
+    await createDatabase(cluster, port);
+    const url = urlOf(cluster, port);
+    replaceFile(portFile(home), String(port));
+    replaceFile(urlFile(home), `${url}\n`);
+    log.info({ home }, 'embedded PostgreSQL started');
+    const stop = supervise(server, start, log);
+    const stopPreallocation = preallocateWal(url, cluster.database, log);
+    return {
+      url,
+      isOwn: true,
+      stop: async () => {
+        await stopPreallocation();
+        await stop();
+        rmSync(ownerFile(home), { force: true });
+        await lock.release();
+      },
+    };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
 }
 
 const ownerFile = (home: string) => join(home, 'owner');
+const portFile = (home: string) => join(home, 'port');
+const urlFile = (home: string) => join(home, 'connection-url');
 
 /** Whether the process that started the server is alive; this one would know of its server. */
 function hasOwner(home: string): boolean {
@@ -131,14 +153,9 @@ function hasOwner(home: string): boolean {
   return pid !== process.pid && isAlive(pid);
 }
 
-/** The server that runs on a data directory. */
-function findServer(database: string) {
-  const server = readLockFile(database);
-  if (!server || isPostgres(server.pid)) return server;
-  // PostgreSQL would mistake the process that has this pid now for the server.
-  rmSync(join(database, 'postmaster.pid'), { force: true });
-  return undefined;
-}
+/** The address that the owner of a server wrote; undefined where there was none yet. */
+const readUrl = (home: string): string | undefined =>
+  existsSync(urlFile(home)) ? readFileSync(urlFile(home), 'utf8').trim() || undefined : undefined;
 
 async function untilReady(server: ServerProcess, url: string, signal?: AbortSignal): Promise<ServerProcess> {
   let ended = false;
@@ -147,45 +164,18 @@ async function untilReady(server: ServerProcess, url: string, signal?: AbortSign
   });
   const deadline = performance.now() + startTimeoutMs;
   try {
-    while (!(await acceptsConnections(url))) {
+    for (;;) {
+      const error = await tryConnection(url);
+      if (!error) return server;
       signal?.throwIfAborted();
-      if (ended) throw new Error(`The embedded PostgreSQL did not start: ${server.lastLogLines()}`);
+      if (ended) throw new Error(`The embedded PostgreSQL did not start: ${server.reason()}`);
+      if (error.code === wrongPassword) throw error;
       if (performance.now() > deadline)
-        throw new Error('The embedded PostgreSQL started but accepts no connections.');
+        throw new Error('The embedded PostgreSQL started but accepts no connections.', { cause: error });
       await sleep(25);
     }
-    return server;
   } catch (error) {
     await server.stop();
     throw error;
   }
-}
-
-/**
- * Restarts a server whenever it ends.
- *
- * @returns a function that stops it for good
- */
-function supervise(first: ServerProcess, start: () => Promise<ServerProcess>, log: Log): () => Promise<void> {
-  let server = first;
-  let isStopping = false;
-  const done = (async () => {
-    while (!isStopping) {
-      await server.exited;
-      if (isStopping) return;
-      log.error('embedded PostgreSQL ended; restarting it');
-      await sleep(restartAfterMs);
-      if (isStopping) return;
-      server = await start().catch((error) => {
-        log.error({ err: error }, 'embedded PostgreSQL could not be restarted');
-        return server;
-      });
-    }
-    await server.stop();
-  })();
-  return async () => {
-    isStopping = true;
-    await server.stop();
-    await done;
-  };
 }

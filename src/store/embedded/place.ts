@@ -12,6 +12,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { syncFolder } from '../../durable-files.ts';
 
 export interface ServerUser {
   uid: number;
@@ -35,7 +36,7 @@ const elsewhere = '/var/lib/webhook-receiver';
  */
 export function findPlace(dataDir: string): Place {
   const folder = resolve(dataDir);
-  mkdirSync(folder, { recursive: true });
+  if (mkdirSync(folder, { recursive: true })) syncFolder(dirname(folder));
   if (process.getuid?.() !== 0) return { home: folder, user: undefined };
 
   const { uid, gid } = statSync(folder);
@@ -45,7 +46,7 @@ export function findPlace(dataDir: string): Place {
     return { home: folder, user };
   }
   const home = provideLink(join(folder, 'elsewhere'));
-  mkdirSync(home, { recursive: true });
+  if (mkdirSync(home, { recursive: true })) syncFolder(dirname(home));
   chownSync(home, user.uid, user.gid);
   bringBackup(folder, home);
   return { home, user };
@@ -79,6 +80,7 @@ function provideLink(link: string): string {
   const name = `${basename(dirname(dirname(link)))}-${randomBytes(4).toString('hex')}`;
   try {
     symlinkSync(join(elsewhere, name), link);
+    syncFolder(dirname(link));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
