@@ -15,6 +15,7 @@ const frozen: Record<string, string> = {
   '0007_schema.sql': '63173edfc6bdc6c9',
   '0008_console.sql': '24f256f9d9fef687',
   '0009_console_indexes.sql': '70e38501efab276b',
+  '0010_erasure_steps.sql': 'cb16c86aa8adec11',
 };
 
 it('no migration is edited once it is released', () => {
