@@ -200,6 +200,13 @@ async function beginErasure(tx: Kysely<Tables>, patient: Patient, actor: Actor):
     from erasure_salt
     on conflict (hash) do update
       set until = greatest(erased.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
+  await logAccess(tx, {
+    actor,
+    action: 'erase',
+    patients: [id],
+    anonymous: true,
+    filter: { begun: erasureId, ...(businessId && { business: businessId }) },
+  });
   return erasureId;
 }
 
