@@ -49,6 +49,7 @@ export interface ErasureOptions extends ErasureSettings {
 }
 
 const perPart = 1_000;
+const pauseMs = 500;
 
 /**
  * Erases a patient: deliveries that name the patient in any of the spellings, deliveries about the same things that name
@@ -137,16 +138,16 @@ async function continueErasure(
   id: string,
   settings: ErasureSettings & Pick<ErasureOptions, 'onProgress'>,
 ): Promise<Certificate> {
-  const [running] = (await sql<Running>`select * from running_erasures where erasure_id = ${id}`.execute(db))
-    .rows;
-  if (running) {
+  for (;;) {
+    const running = await readRunning(db, id);
+    if (!running) break;
     const patient = { id: running.patient_id, businessId: running.business_id ?? undefined };
     if (!running.is_found) await find(db, families, patient, id);
     // Statements that began before the deliveries were listed may be applying them.
     await afterStatementsInProgress(db);
     const inQuarantine = await findInQuarantine(db, families, patient, id);
-    const complete = (tx: Kysely<Tables>) => eraseListed(tx, families, id, inQuarantine, settings);
-    while (!(await inStep(db, complete))) await sleep(500);
+    if (await inStep(db, (tx) => eraseListed(tx, families, id, inQuarantine, settings))) break;
+    await sleep(pauseMs);
   }
   const { rows } = await sql<Certificate>`select * from erasures where id = ${id}`.execute(db);
   return rows[0]!;
@@ -175,24 +176,29 @@ async function find(db: Kysely<Tables>, families: readonly Family[], patient: Pa
   });
 }
 
-/** Undefined: another process has completed it. */
-async function lockRunning(tx: Kysely<Tables>, id: string): Promise<Running | undefined> {
-  return (await sql<Running>`select * from running_erasures where erasure_id = ${id} for update`.execute(tx))
-    .rows[0];
+/** Undefined: it is complete. */
+async function readRunning(db: Kysely<Tables>, id: string, lock = sql``): Promise<Running | undefined> {
+  const { rows } =
+    await sql<Running>`select * from running_erasures where erasure_id = ${id} ${lock}`.execute(db);
+  return rows[0];
 }
 
-/** Commits what refuses the patient: up to now, or to the last event that is there already. */
+const lockRunning = (tx: Kysely<Tables>, id: string) => readRunning(tx, id, sql`for update`);
+
+/**
+ * Commits what refuses the patient: up to now, or to the last event that is there already. An interrupted erasure of the same
+ * patient begins anew.
+ */
 async function beginErasure(tx: Kysely<Tables>, patient: Patient, actor: Actor): Promise<string> {
   const { id, businessId } = patient;
   // Before the table of hashes is locked.
   const { rows: last } = await sql<{ time: string | null }>`
     select max(event_time)::text as time from inbox i where ${names(patient)}`.execute(tx);
-  const { rows } = await sql<{ id: string }>`
-    insert into erasures (erased_by, counts) values (${actor.id}, '{}') returning id`.execute(tx);
-  const erasureId = rows[0]!.id;
-  await sql`
-    insert into running_erasures (erasure_id, actor, patient_id, business_id)
-    values (${erasureId}, ${JSON.stringify(actor)}, ${id}, ${businessId ?? null})`.execute(tx);
+  const { rows: again } = await sql<{ id: string }>`
+    update running_erasures set is_found = false
+    where patient_id = ${id} and business_id is not distinct from ${businessId ?? null}
+    returning erasure_id as id`.execute(tx);
+  const erasureId = again[0]?.id ?? (await insertRunning(tx, patient, actor));
   await sql`
     insert into erased (hash, until, erasure_id)
     select patient_hash(salt, ${businessId ?? ''}, ${id}), greatest(clock_timestamp(), ${last[0]!.time}::timestamptz),
@@ -208,6 +214,15 @@ async function beginErasure(tx: Kysely<Tables>, patient: Patient, actor: Actor):
     filter: { begun: erasureId, ...(businessId && { business: businessId }) },
   });
   return erasureId;
+}
+
+async function insertRunning(tx: Kysely<Tables>, { id, businessId }: Patient, actor: Actor): Promise<string> {
+  const { rows } = await sql<{ id: string }>`
+    with certificate as (insert into erasures (erased_by, counts) values (${actor.id}, '{}') returning id)
+    insert into running_erasures (erasure_id, actor, patient_id, business_id)
+    select id, ${JSON.stringify(actor)}::jsonb, ${id}, ${businessId ?? null} from certificate
+    returning erasure_id as id`.execute(tx);
+  return rows[0]!.id;
 }
 
 /** The patient's things do not come back with the patient, nor with nobody where they are the patient's alone. */
@@ -229,7 +244,7 @@ async function listThingsAsErased(tx: Kysely<Tables>, { id }: Patient, erasureId
 /**
  * Withholds and deletes what is listed, and completes the certificate.
  *
- * @returns false where another erasure is doing so
+ * @returns false where another erasure is doing so, or this one was begun anew meanwhile
  */
 async function eraseListed(
   tx: Kysely<Tables>,
@@ -243,6 +258,7 @@ async function eraseListed(
   if (!locks[0]!.locked) return false;
   const running = await lockRunning(tx, erasureId);
   if (!running) return true;
+  if (!running.is_found) return false;
   const { patients, actor, patient_id, business_id } = running;
   const withholding = { erasureId, patients, keepMs };
   const isErased = (id: RawBuilder<unknown>) =>

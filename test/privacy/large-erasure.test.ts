@@ -24,12 +24,13 @@ afterAll(async () => {
 });
 
 const patient = { id: '361467756044204' };
-const many = 20_000;
+let many = 0;
 const settings = { keepMs: 365 * 86_400_000, keepsTotals: true };
 const erase = () => erasePatient(database.db, families, patient, { ...settings, actor: { id: 'tester' } });
 const count = async (from: string) => Number((await database.rows(`select count(*) from ${from}`))[0]!.count);
 
-beforeEach(async () => {
+async function fill(deliveries: number): Promise<void> {
+  many = deliveries;
   await clear(database);
   await database.pool.query(
     'truncate erasures, erased, withheld.records, erased_receipts, running_erasures, erasing',
@@ -53,7 +54,7 @@ beforeEach(async () => {
      select 'big', n, $1, 'c', 'receipt.created', event_time, '{}', id, now(), now() from made`,
     [patient.id],
   );
-});
+}
 afterEach(() => holder.query('rollback'));
 
 /** Stops an erasure where it needs this lock. */
@@ -86,6 +87,7 @@ async function visible(): Promise<number[]> {
 it.each(steps)(
   'while an erasure %s, callbacks are acknowledged and applied at once, a resend is erased, and everybody sees the whole patient',
   async (_, hold, isAtIt) => {
+    await fill(2_500);
     await holder.query(`begin; ${hold}`);
     // The entry about the beginning is in the log already.
     const erasing = hold.includes('access_log') ? beginThenErase(hold) : erase();
@@ -124,6 +126,7 @@ async function beginThenErase(hold: string) {
 it.each(steps)(
   'a killed erasure that %s is continued by any process, and nothing is left but what is withheld',
   async (_, hold, isAtIt) => {
+    await fill(2_500);
     await holder.query('begin; lock table erasing in share mode');
     const doomed = spawnReceiver(['patient', 'erase', patient.id, '--yes'], { DATABASE_URL: database.url });
     await reach(steps[0]![2]);
@@ -143,6 +146,7 @@ it.each(steps)(
 );
 
 it('two erasures of one patient, and a reader in a loop who sees all or nothing, end with everything erased once', async () => {
+  await fill(20_000);
   const seen: number[][] = [];
   let isRunning = true;
   const reading = (async () => {
@@ -151,7 +155,9 @@ it('two erasures of one patient, and a reader in a loop who sees all or nothing,
   const certificates = await Promise.all([erase(), erase()]);
   isRunning = false;
   await reading;
-  expect(certificates.map(({ counts }) => counts.deliveries).toSorted()).toEqual([0, many]);
+  // They may be one.
+  expect(Math.max(...certificates.map(({ counts }) => counts.deliveries!))).toBe(many);
+  expect((await listCertificates(database.db)).filter((one) => one.is_running)).toEqual([]);
   expect(await count('withheld.records')).toBe(many);
   for (const [deliveries, receipts] of seen)
     expect([
@@ -161,6 +167,7 @@ it('two erasures of one patient, and a reader in a loop who sees all or nothing,
 });
 
 it('an export is written in parts that do not grow with the number of deliveries', async () => {
+  await fill(20_000);
   const parts = await withPatient(database.db, families, patient, async (held) => {
     expect(held.counts).toMatchObject({ deliveries: many, receipts: many });
     const sizes: number[] = [];
