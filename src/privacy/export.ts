@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { Zip, ZipDeflate } from 'fflate';
 import { type Kysely, sql } from 'kysely';
+import { setPlanForAnySize } from '../apply/apply.ts';
 import { csvWriter } from '../csv.ts';
 import type { Family } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
@@ -46,6 +47,7 @@ export async function withPatient<T>(
   const tx = await db.startTransaction().setIsolationLevel('repeatable read').execute();
   try {
     await sql`set local statement_timeout = 0`.execute(tx);
+    await setPlanForAnySize(tx);
     const listId = randomUUID();
     await findDeliveries(tx, families, patient, listId);
     const quarantined = await findInQuarantine(tx, families, patient, listId);
