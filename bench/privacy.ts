@@ -9,7 +9,7 @@ import { identify } from '../src/intake/identity.ts';
 import { insertDeliveries } from '../src/intake/insert-deliveries.ts';
 import { createLog } from '../src/log.ts';
 import { erasePatient } from '../src/privacy/erase.ts';
-import { readPatient, zipPatient } from '../src/privacy/export.ts';
+import { withPatient, zipPatient } from '../src/privacy/export.ts';
 import { type Database, openDatabase } from '../src/store/database.ts';
 import { startEmbeddedPostgres } from '../src/store/embedded/index.ts';
 import { migrate } from '../src/store/migrate.ts';
@@ -113,7 +113,11 @@ try {
   );
   const measured: { erase: number; export: number }[] = [];
   for (const id of [...rows.map((row) => row.id), heavy]) {
-    const exporting = await timed(async () => zipPatient(await readPatient(database.db, families, { id })));
+    const exporting = await timed(() =>
+      withPatient(database.db, families, { id }, async (held) => {
+        for await (const _ of zipPatient(held)) continue;
+      }),
+    );
     const options = { actor, keepMs: 1e12, keepsTotals: true };
     const erasing = await timed(() => erasePatient(database.db, families, { id }, options));
     if (!(erasing.result.counts.deliveries! >= (id === heavy ? 1_000 : 1)))

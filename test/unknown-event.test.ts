@@ -11,13 +11,14 @@ import { databaseCircuit } from '../src/intake/probe-inbox.ts';
 import { replayQuarantine } from '../src/intake/replay-quarantine.ts';
 import { createLog } from '../src/log.ts';
 import { erasePatient } from '../src/privacy/erase.ts';
-import { countRows, readPatient } from '../src/privacy/export.ts';
+import { countRows } from '../src/privacy/export.ts';
 import { runRetention } from '../src/privacy/retention.ts';
 import type { Service } from '../src/service.ts';
 import { adminToken, signInTo } from './console/visitor.ts';
 import { paths, samples } from './support/callbacks.ts';
 import { createDatabase, type TestDatabase } from './support/database.ts';
 import { clear } from './support/deliveries.ts';
+import { readPatient } from './support/held.ts';
 import { post, startTestService, testConfig } from './support/service.ts';
 import { until } from './support/until.ts';
 
@@ -331,8 +332,8 @@ describe('a patient who is named in unknown events only', () => {
 
   it('is exported with them', async () => {
     await receive(families, [...mine, ofAnother]);
-    const data = await readPatient(database.db, families, { id: patient });
-    expect([data.deliveries!.length, data.other_events!.length, countRows(data)]).toEqual([4, 4, 8]);
+    const { counts, data } = await readPatient(database, families, { id: patient });
+    expect([data.deliveries!.length, data.other_events!.length, countRows(counts)]).toEqual([4, 4, 8]);
     expect(JSON.stringify(data)).not.toContain('161467756044205');
   });
 

@@ -10,18 +10,22 @@ export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
 const isWhole = (table: string) =>
   `exists (select from inbox i where i.id = ${table}.id and i.envelope ? 'event_time')`;
 
+/** A running erasure deletes what it has found, in a long transaction: whoever waited for its rows would wait for all of it. */
+const isErasing = (table: string) => `exists (select from erasing e where e.id = ${table}.id)`;
+
 /** Takes the deliveries that have this status, the ids $1 and one of these families; others are skipped. */
 const taken: Record<DeliveryStatus, (families: string) => string> = {
   received: (families) => `
   delete from pending_deliveries where id = any($1::uuid[]) and family in (${families})
+    and not ${isErasing('pending_deliveries')}
   returning id, null::timestamptz as applied_at`,
   failed: (families) => `
   delete from failed_deliveries where id = any($1::uuid[]) and family in (${families})
-    and ${isWhole('failed_deliveries')}
+    and ${isWhole('failed_deliveries')} and not ${isErasing('failed_deliveries')}
   returning id, applied_at`,
   applied: (families) => `
   select id, applied_at from applied_deliveries where id = any($1::uuid[]) and family in (${families})
-    and ${isWhole('applied_deliveries')}
+    and ${isWhole('applied_deliveries')} and not ${isErasing('applied_deliveries')}
   order by id for update`,
 };
 

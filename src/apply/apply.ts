@@ -172,10 +172,7 @@ export async function withPlanForAnySize<T>(
 ): Promise<T> {
   const tx = await db.startTransaction().execute();
   try {
-    const settings = Object.entries(planForAnySize).map(
-      ([name, value]) => sql`set_config(${name}, ${value}, true)`,
-    );
-    await sql`select ${sql.join(settings)}`.execute(tx);
+    await setPlanForAnySize(tx);
     const result = await run(tx);
     await (dryRun ? tx.rollback() : tx.commit()).execute();
     return result;
@@ -183,6 +180,14 @@ export async function withPlanForAnySize<T>(
     await tx.rollback().execute();
     throw error;
   }
+}
+
+/** Sets `planForAnySize` in a transaction. */
+export async function setPlanForAnySize(tx: Kysely<Tables>): Promise<void> {
+  const settings = Object.entries(planForAnySize).map(
+    ([name, value]) => sql`set_config(${name}, ${value}, true)`,
+  );
+  await sql`select ${sql.join(settings)}`.execute(tx);
 }
 
 /**

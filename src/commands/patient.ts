@@ -1,13 +1,15 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { readFile, unlink, writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
+import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { sql } from 'kysely';
 import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
 import { applyErasures } from '../privacy/apply-erasures.ts';
-import { type Certificate, type ErasureOptions, erasePatient } from '../privacy/erase.ts';
-import { exportErasures, listCertificates, parseErasures } from '../privacy/erasure-list.ts';
-import { accessTo, readPatient, zipPatient } from '../privacy/export.ts';
+import { type Certificate, type ErasureOptions, erasePatient, previewErasure } from '../privacy/erase.ts';
+import { exportErasures, isBeingErased, listCertificates, parseErasures } from '../privacy/erasure-list.ts';
+import { accessTo, withPatient, zipPatient } from '../privacy/export.ts';
 import type { Patient } from '../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../privacy/hold.ts';
 import { commandActor, logCommand } from './log-command.ts';
@@ -79,6 +81,7 @@ export function addPatientCommand(program: Command, env: Environment): void {
     .action(({ output }: { output: string }) =>
       withDatabase(env, async ({ database }) => {
         await createFile(output, await exportErasures(database.db, commandActor()));
+        process.stdout.write(`${printable(output)} written\n`);
       }),
     );
   erasures
@@ -89,26 +92,41 @@ export function addPatientCommand(program: Command, env: Environment): void {
 }
 
 function show(env: Environment, patient: Patient): Promise<void> {
-  return withDatabase(env, async ({ database: { db } }) => {
-    const data = await readPatient(db, families, patient);
-    await logCommand(db, accessTo(patient, data, 'reveal'));
-    const counts = Object.entries(data).flatMap(([table, { length }]) =>
-      length > 0 ? [[table, String(length)]] : [],
-    );
-    process.stdout.write(`${tableOf(['table', 'rows'], counts)}\n`);
-    const names = ['id', 'event', 'business_id', 'event_time', 'received_at', 'status'];
-    const deliveries = data.deliveries!.map(({ columns }) => names.map((name) => columns[name] ?? ''));
-    if (deliveries.length > 0) process.stdout.write(`${tableOf(names, deliveries)}\n`);
-    process.stdout.write((await isHeld(db, patient)) ? 'There is a hold.\n' : 'There is no hold.\n');
-  });
+  return withDatabase(env, ({ database: { db } }) =>
+    withPatient(db, families, patient, async (held) => {
+      await logCommand(db, accessTo(patient, held, 'reveal'));
+      const counts = Object.entries(held.counts).flatMap(([table, rows]) =>
+        rows > 0 ? [[table, String(rows)]] : [],
+      );
+      process.stdout.write(`${tableOf(['table', 'rows'], counts)}\n`);
+      const names = ['id', 'event', 'business_id', 'event_time', 'received_at', 'status'];
+      for await (const rows of held.read('deliveries')) {
+        const deliveries = rows.map(({ columns }) => names.map((name) => columns[name] ?? ''));
+        process.stdout.write(`${tableOf(names, deliveries)}\n`);
+      }
+      process.stdout.write((await isHeld(db, patient)) ? 'There is a hold.\n' : 'There is no hold.\n');
+      if (await isBeingErased(db, patient)) process.stdout.write(`${running}\n`);
+    }),
+  );
 }
 
+const running =
+  'An erasure is running: it has not erased anything yet. A worker continues it if it was interrupted.';
+
 function exportZip(env: Environment, patient: Patient, output: string): Promise<void> {
-  return withDatabase(env, async ({ database: { db } }) => {
-    const data = await readPatient(db, families, patient);
-    await logCommand(db, accessTo(patient, data, 'export'));
-    await createFile(output, await zipPatient(data));
-  });
+  return withDatabase(env, ({ database: { db } }) =>
+    withPatient(db, families, patient, async (held) => {
+      await logCommand(db, accessTo(patient, held, 'export'));
+      await createFile(output, '');
+      try {
+        await pipeline(zipPatient(held), createWriteStream(output, { flags: 'r+' }));
+      } catch (error) {
+        await unlink(output);
+        throw error;
+      }
+      process.stdout.write(`${printable(output)} written\n`);
+    }),
+  );
 }
 
 async function erase(
@@ -117,13 +135,29 @@ async function erase(
   { dryRun = false, yes = false }: { dryRun?: boolean | undefined; yes?: boolean | undefined },
 ): Promise<void> {
   if (!dryRun && !yes) await confirm(`Erase everything that is held about this patient?`);
-  return withDatabase(env, async ({ config, database }) => {
-    const options = { ...config.erasure, actor: commandActor(), dryRun };
-    const certificate = await erasePatient(database.db, families, patient, options);
-    const counts = Object.entries(certificate.counts).map(([table, count]) => [table, String(count)]);
-    process.stdout.write(`${tableOf(['table', 'rows'], counts)}\n`);
-    if (dryRun) process.stdout.write('dry run: nothing was changed\n');
-    else process.stdout.write(describeCertificate(certificate));
+  return withDatabase(env, async ({ config, database: { db } }) => {
+    const print = (counts: Record<string, number>) =>
+      process.stdout.write(
+        `${tableOf(
+          ['table', 'rows'],
+          Object.entries(counts).map(([table, count]) => [table, String(count)]),
+        )}\n`,
+      );
+    if (dryRun) {
+      print(await previewErasure(db, families, patient, config.erasure));
+      process.stdout.write('dry run: nothing was changed\n');
+      return;
+    }
+    const { advance, stop } = startProgress(undefined, 'deliveries erased');
+    try {
+      const options = { ...config.erasure, actor: commandActor(), onProgress: advance };
+      const certificate = await erasePatient(db, families, patient, options);
+      stop();
+      print(certificate.counts);
+      process.stdout.write(describeCertificate(certificate));
+    } finally {
+      stop();
+    }
   });
 }
 
@@ -138,7 +172,7 @@ function printCertificates(env: Environment, limit: number): Promise<void> {
   return withDatabase(env, async ({ database }) => {
     const rows = (await listCertificates(database.db, limit)).map((certificate) => [
       certificate.id,
-      certificate.erased_at.toISOString(),
+      certificate.is_running ? 'running' : certificate.erased_at.toISOString(),
       certificate.erased_by,
       Object.entries(certificate.counts)
         .filter(([, count]) => count > 0)
@@ -169,9 +203,8 @@ function applyList(env: Environment, file: string): Promise<void> {
 }
 
 /** Creates a file that only its owner can read. @throws Error where it exists */
-async function createFile(file: string, content: string | Buffer): Promise<void> {
+async function createFile(file: string, content: string): Promise<void> {
   await writeFile(file, content, { mode: 0o600, flag: 'wx' });
-  process.stdout.write(`${printable(file)} written\n`);
 }
 
 /** @throws Error unless the answer is yes */

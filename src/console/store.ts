@@ -9,6 +9,8 @@ export interface ConsoleStore {
   db: Database['db'];
   /** For downloads, which may take minutes. */
   downloadPool: Database['pool'];
+  /** The same, for what is done to a patient's data. */
+  downloadDb: Database['db'];
   close: () => Promise<void>;
 }
 
@@ -50,6 +52,7 @@ export function openStore(options: StoreOptions): ConsoleStore {
   return {
     db: pages.db,
     downloadPool: downloads.pool,
+    downloadDb: downloads.db,
     close: async () => {
       await Promise.all([pages.close(), downloads.close()]);
     },

@@ -1,14 +1,21 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Family } from '../families/index.ts';
 import { subjectOfBody } from '../intake/subject-of-body.ts';
 import type { Tables } from '../store/tables.ts';
 import { logAccess } from './access-log.ts';
 import { add, type Counts, sum } from './counts.ts';
-import { certificateColumns, type ErasureOptions, eraseDeliveries } from './erase.ts';
+import {
+  certificateColumns,
+  continueErasures,
+  type ErasureOptions,
+  eraseDeliveries,
+  forgetDrift,
+} from './erase.ts';
 import { eraseQuarantined } from './erase-quarantine.ts';
 import type { ErasureList } from './erasure-list.ts';
-import { whileNothingIsStored } from './erasure-lock.ts';
-import { isAbout, type Thing } from './find-deliveries.ts';
+import { afterStatementsInProgress, inStep } from './erasure-lock.ts';
+import { isAbout } from './find-deliveries.ts';
+import { keepTotals, type Withholding } from './withhold.ts';
 
 export interface AppliedErasures {
   /** Erasures that this database did not know. */
@@ -33,20 +40,22 @@ export async function applyErasures(
   { actor, keepMs, keepsTotals }: ErasureOptions,
   onProgress: (count: number) => void = () => {},
 ): Promise<AppliedErasures> {
-  const erasures = await whileNothingIsStored(db, false, (tx) => addToList(tx, list));
+  const erasures = await inStep(db, (tx) => addToList(tx, list));
+  await afterStatementsInProgress(db);
+  await continueErasures(db, families, { keepMs, keepsTotals });
+  const receipt = families.find(({ table }) => table === 'receipts');
+  const eraseAgain = async (tx: Kysely<Tables>, ids: string[], withholding: Withholding) => {
+    const isErased = (id: RawBuilder<unknown>) => sql`${id} = any(${ids}::uuid[])`;
+    if (keepsTotals && receipt) await keepTotals(tx, receipt, isErased);
+    await forgetDrift(tx, isErased);
+    return eraseDeliveries(tx, families, ids, withholding);
+  };
   const counts: Counts = {};
   for (let last: string | undefined = '00000000-0000-0000-0000-000000000000'; last; ) {
     const window = await readWindow(db, last);
     last = window.last;
-    for (const found of window.erasures) {
-      const { erasure_id: erasureId, ids, patients, things } = found;
-      const withholding = { erasureId, patients, keepMs };
-      add(
-        counts,
-        await whileNothingIsStored(db, false, (tx) =>
-          eraseDeliveries(tx, families, { ids, things }, withholding, keepsTotals),
-        ),
-      );
+    for (const { erasure_id: erasureId, ids, patients } of window.erasures) {
+      add(counts, await inStep(db, (tx) => eraseAgain(tx, ids, { erasureId, patients, keepMs })));
     }
     onProgress(window.read);
   }
@@ -91,7 +100,6 @@ interface Found {
   erasure_id: string;
   ids: string[];
   patients: Buffer[];
-  things: Thing[];
 }
 
 /** The next deliveries in the order of their ids, and those of them that were erased. */
@@ -116,9 +124,7 @@ async function readWindow(db: Kysely<Tables>, after: string) {
     ), grouped as (
       select erasure_id, array_agg(id) as ids,
              (select array_agg(distinct hash) from matched m cross join unnest(m.patients) as hash
-              where m.erasure_id = matched.erasure_id) as patients,
-             coalesce(jsonb_agg(distinct jsonb_build_object('family', family, 'business_id', business, 'thing', thing))
-               filter (where thing is not null), '[]') as things
+              where m.erasure_id = matched.erasure_id) as patients
       from matched group by erasure_id
     )
     select (select max(id::text)::uuid from part) as last, (select count(*)::int from part) as read,
@@ -140,7 +146,7 @@ async function eraseQuarantine(
   families: readonly Family[],
   keepMs: number,
 ): Promise<{ quarantine: number }> {
-  return whileNothingIsStored(db, false, async (tx) => {
+  return inStep(db, async (tx) => {
     const { rows: bodies } = await sql<{ id: string; family: string | null; body: Buffer }>`
       select q.id, p.family, q.body from quarantine q left join callback_paths p using (path)`.execute(tx);
     const named = bodies.map(({ id, family, body }) => {

@@ -41,6 +41,7 @@ export async function* destroyErased({
       const { rows } = await sql<{ id: string }>`
         update erasures e set destroyed_at = now()
         where destroyed_at is null and not exists (select from withheld.records r where r.erasure_id = e.id)
+          and not exists (select from running_erasures running where running.erasure_id = e.id)
         returning id`.execute(tx);
       const erasures = rows.map(({ id }) => id);
       if (destroyed === 0 && erasures.length === 0) return;

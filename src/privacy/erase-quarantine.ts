@@ -8,32 +8,73 @@ import { type Withholding, withhold } from './withhold.ts';
 /** A shorter id could be any other number of a body. */
 const distinctiveLength = 10;
 
-/** The ids of the bodies in the quarantine that name a patient, or that name nobody and are about the patient's things. */
+/** With more things than this, looking for each in the bytes takes longer than reading every body. */
+const fewThings = 100;
+const perPage = 500;
+
+interface Body {
+  id: string;
+  family: string | null;
+  body: Buffer;
+}
+
+/**
+ * The ids of the bodies in the quarantine that name a patient, or that name nobody and are about the patient's things.
+ *
+ * @param listId of the patient's deliveries in the table `erasing`
+ */
 export async function findInQuarantine(
   db: Kysely<Tables>,
   families: readonly Family[],
   { id, businessId }: Patient,
-  own: readonly Thing[],
+  listId: string,
 ): Promise<string[]> {
-  const sought = [id, ...own.map(({ thing }) => thing), '\\u'];
-  const { rows } = await sql<{ id: string; family: string | null; body: Buffer }>`
-    select q.id, p.family, q.body from quarantine q left join callback_paths p using (path)
-    where exists (
-      select from unnest(${sought}::text[]) as sought where position(convert_to(sought, 'UTF8') in q.body) > 0
-    )`.execute(db);
+  const own = sql`from erasing where erasure_id = ${listId}::uuid and not is_shared and thing is not null`;
+  const few = await sql<{ thing: string }>`
+    select distinct thing ${own} limit ${fewThings + 1}`.execute(db);
+  const things = few.rows.length > fewThings ? [''] : few.rows.map(({ thing }) => thing);
+  const sought = [id, ...things, '\\u'];
   const isWord = new RegExp(`(?<![\\w-])${id.replace(/[^\w]/g, '\\$&')}(?![\\w-])`);
-  const found = rows.filter(({ family, body }) => {
-    const sentTo = families.find(({ name }) => name === family);
-    const subject = subjectOfBody(body, families, sentTo);
-    const { business, patient } = subject;
-    if (businessId && business !== businessId) return false;
-    if (patient === id || patientsNamedIn(body).includes(id)) return true;
-    const isOfThing = (one: Thing) =>
-      one.family === subject.family && one.business_id === business && one.thing === subject.thing;
-    if (patient === null && own.some(isOfThing)) return true;
-    return id.length >= distinctiveLength && isWord.test(body.toString());
-  });
-  return found.map((row) => row.id);
+  const ids: string[] = [];
+  for (let last = '00000000-0000-0000-0000-000000000000'; ; ) {
+    const { rows } = await sql<Body>`
+      select q.id, p.family, q.body from quarantine q left join callback_paths p using (path)
+      where q.id > ${last}::uuid and exists (
+        select from unnest(${sought}::text[]) as sought where position(convert_to(sought, 'UTF8') in q.body) > 0
+      )
+      order by q.id limit ${perPage}`.execute(db);
+    if (rows.length === 0) return ids;
+    last = rows.at(-1)!.id;
+    const read = rows.map(({ id: bodyId, family, body }) => {
+      const sentTo = families.find(({ name }) => name === family);
+      return { bodyId, body, subject: subjectOfBody(body, families, sentTo) };
+    });
+    const nameless = read.flatMap(({ subject: { patient, thing } }) =>
+      patient === null && thing !== null ? [thing] : [],
+    );
+    const found =
+      nameless.length === 0
+        ? []
+        : (
+            await sql<Thing>`
+              select distinct thing_family as family, business_id, thing ${own}
+                and hashtextextended(thing, 0) = any(
+                  select hashtextextended(sought, 0) from unnest(${nameless}::text[]) as sought)
+                and thing = any(${nameless}::text[])`.execute(db)
+          ).rows;
+    for (const { bodyId, body, subject } of read) {
+      const { business, patient } = subject;
+      if (businessId && business !== businessId) continue;
+      const isOfThing = (one: Thing) =>
+        one.family === subject.family && one.business_id === business && one.thing === subject.thing;
+      const isFound =
+        patient === id ||
+        patientsNamedIn(body).includes(id) ||
+        (patient === null && found.some(isOfThing)) ||
+        (id.length >= distinctiveLength && isWord.test(body.toString()));
+      if (isFound) ids.push(bodyId);
+    }
+  }
 }
 
 /** @returns the number of bodies */

@@ -1,17 +1,24 @@
-import { type Kysely, sql } from 'kysely';
-import { applyAgain } from '../apply/apply.ts';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { applyAgain, withPlanForAnySize } from '../apply/apply.ts';
 import type { Family } from '../families/index.ts';
+import { lockKey } from '../store/advisory-lock.ts';
 import type { Tables } from '../store/tables.ts';
 import { type Actor, logAccess } from './access-log.ts';
+import { countHeld } from './count-held.ts';
+import { add, type Counts } from './counts.ts';
 import { deleteDeliveries } from './delete-deliveries.ts';
 import { eraseQuarantined, findInQuarantine } from './erase-quarantine.ts';
-import { whileNothingIsStored } from './erasure-lock.ts';
+import { afterStatementsInProgress, inStep } from './erasure-lock.ts';
 import {
   findApplied,
   findDeliveries,
+  findMoreAbout,
   isAbout,
+  listedIds,
+  names,
   type Patient,
-  type PatientDeliveries,
   type Thing,
 } from './find-deliveries.ts';
 import { keepTotals, type Withholding, withhold, withholdDeliveries } from './withhold.ts';
@@ -22,7 +29,7 @@ export interface Certificate {
   erased_at: Date;
   erased_by: string;
   /** Rows that were erased, by table; `withheld`: rows that wait for their destruction. */
-  counts: Record<string, number>;
+  counts: Counts;
   /** When the last of what is withheld is due; null: nothing is withheld. */
   destroy_after: Date | null;
   destroyed_at: Date | null;
@@ -30,22 +37,32 @@ export interface Certificate {
 
 export const certificateColumns = sql`id, erased_at, erased_by, counts, destroy_after, destroyed_at`;
 
-export interface ErasureOptions {
-  actor: Actor;
+export interface ErasureSettings {
   /** How long erased data is withheld, from its receipt, in milliseconds. */
   keepMs: number;
   /** Whether the amounts of erased receipts stay in the totals of past days. */
   keepsTotals: boolean;
-  /** Everything is rolled back. */
-  dryRun?: boolean;
 }
 
+export interface ErasureOptions extends ErasureSettings {
+  actor: Actor;
+  /** Called when deliveries were deleted, with their number: before that is committed. */
+  onProgress?: (count: number) => void;
+}
+
+const perPart = 1_000;
+const pauseMs = 500;
+
 /**
- * Erases a patient, in one transaction: deliveries that name the patient in any of the three spellings, deliveries about
- * the same things that name nobody, the rows made of them, and bodies in the quarantine. What names another patient
- * stays. None of it comes back: a resend, a replay, or what lies in the fallback store is recognised by its hashes.
+ * Erases a patient: deliveries that name the patient in any of the spellings, deliveries about the same things that name
+ * nobody, the rows made of them, and bodies in the quarantine. What names another patient stays. None of it comes back: a
+ * resend, a replay, or what lies in the fallback store is recognised by its hashes.
  *
- * @throws ErasureDelayed where the deliveries in progress do not end in time
+ * Callbacks are accepted meanwhile. The hashes are committed first; then what they refuse is found and listed, in committed
+ * steps; what is listed is withheld and deleted in one transaction, so that everybody sees all of it or nothing. A process
+ * that ends meanwhile leaves a running erasure, see `continueErasures`.
+ *
+ * @throws ErasureDelayed where the statements in progress do not end in time
  */
 export async function erasePatient(
   db: Kysely<Tables>,
@@ -53,31 +70,229 @@ export async function erasePatient(
   patient: Patient,
   options: ErasureOptions,
 ): Promise<Certificate> {
-  const { actor, dryRun = false } = options;
-  return whileNothingIsStored(db, dryRun, async (tx) => {
-    const found = await findDeliveries(tx, families, patient);
-    const erasureId = await beginCertificate(tx, actor);
-    const patients = await readHashes(tx, patient, found.things);
-    await listAsErased(tx, patient, found, erasureId);
-    const withholding = { erasureId, patients, keepMs: options.keepMs };
-    const counts = await eraseDeliveries(tx, families, found, withholding, options.keepsTotals);
-    const inQuarantine = await findInQuarantine(tx, families, patient, found.own);
-    counts.quarantine = await eraseQuarantined(tx, inQuarantine, withholding);
-    await erasePseudonym(tx, patient, withholding);
-    const certificate = await completeCertificate(tx, erasureId, counts);
-    const business = patient.businessId && { business: patient.businessId };
-    if (!dryRun) {
-      await logAccess(tx, {
-        actor,
-        action: 'erase',
-        patients: [patient.id],
-        anonymous: true,
-        filter: { erasure: erasureId, ...business },
-        rows: found.ids.length + inQuarantine.length,
-      });
-    }
-    return certificate;
+  const id = await inStep(db, (tx) => beginErasure(tx, patient, options.actor));
+  return continueErasure(db, families, id, options);
+}
+
+/** Counts what an erasure would erase, by table. Nothing changes, and nobody waits. */
+export async function previewErasure(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  patient: Patient,
+  { keepMs }: Pick<ErasureSettings, 'keepMs'>,
+): Promise<Counts> {
+  const erasureId = randomUUID();
+  return withPlanForAnySize(
+    db,
+    async (tx) => {
+      await sql`set local statement_timeout = 0`.execute(tx);
+      await findDeliveries(tx, families, patient, erasureId);
+      const counts = await countHeld(tx, families, erasureId);
+      const found = Object.entries(counts).filter(([table, rows]) => rows > 0 || table === 'deliveries');
+      await sql`insert into erasures (id, erased_by, counts) values (${erasureId}, '', '{}')`.execute(tx);
+      const withholding = { erasureId, patients: await readHashes(tx, patient, erasureId), keepMs };
+      let withheld = 0;
+      for await (const ids of listedIds(tx, erasureId, perPart))
+        withheld += await withholdDeliveries(tx, families, ids, withholding);
+      const quarantine = (await findInQuarantine(tx, families, patient, erasureId)).length;
+      return { ...Object.fromEntries(found), withheld, quarantine };
+    },
+    true,
+  );
+}
+
+/** An erasure that has begun and is not complete. */
+interface Running {
+  erasure_id: string;
+  actor: Actor;
+  patient_id: string;
+  business_id: string | null;
+  patients: Buffer[];
+  is_found: boolean;
+}
+
+/**
+ * Continues the erasures that are not complete: after the end of the process that began them, or beside it.
+ *
+ * @param olderThanS only those that began so many seconds ago
+ * @throws ErasureDelayed
+ */
+export async function continueErasures(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  settings: ErasureSettings & Pick<ErasureOptions, 'onProgress'>,
+  olderThanS = 0,
+): Promise<Certificate[]> {
+  const { rows } = await sql<Running>`
+    select r.* from running_erasures r join erasures e on e.id = erasure_id
+    where e.erased_at <= now() - ${olderThanS} * interval '1 second'
+    order by e.erased_at, e.id`.execute(db);
+  const certificates: Certificate[] = [];
+  for (const { erasure_id } of rows)
+    certificates.push(await continueErasure(db, families, erasure_id, settings));
+  return certificates;
+}
+
+/** Each step can be repeated, also by two processes at the same time. */
+async function continueErasure(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  id: string,
+  settings: ErasureSettings & Pick<ErasureOptions, 'onProgress'>,
+): Promise<Certificate> {
+  for (;;) {
+    const running = await readRunning(db, id);
+    if (!running) break;
+    const patient = { id: running.patient_id, businessId: running.business_id ?? undefined };
+    if (!running.is_found) await find(db, families, patient, id);
+    // Statements that began before the deliveries were listed may be applying them.
+    await afterStatementsInProgress(db);
+    const inQuarantine = await findInQuarantine(db, families, patient, id);
+    if (await inStep(db, (tx) => eraseListed(tx, families, id, inQuarantine, settings))) break;
+    await sleep(pauseMs);
+  }
+  const { rows } =
+    await sql<Certificate>`select ${certificateColumns} from erasures where id = ${id}`.execute(db);
+  return rows[0]!;
+}
+
+/** Lists the patient's deliveries and what must not come back. Twice: what came before that was committed is found, too. */
+async function find(db: Kysely<Tables>, families: readonly Family[], patient: Patient, id: string) {
+  // From now on nothing that names the patient is stored, up to the moment of the erasure.
+  await afterStatementsInProgress(db);
+  const until = sql`i.event_time <= (select until from erased cross join erasure_salt
+    where hash = patient_hash(salt, ${patient.businessId ?? ''}, ${patient.id}))`;
+  await inStep(db, async (tx) => {
+    if ((await lockRunning(tx, id))?.is_found !== false) return;
+    await findDeliveries(tx, families, patient, id, until);
+    await listThingsAsErased(tx, patient, id);
   });
+  await afterStatementsInProgress(db);
+  await inStep(db, async (tx) => {
+    if ((await lockRunning(tx, id))?.is_found !== false) return;
+    await findMoreAbout(tx, families, patient, id);
+    const patients = await readHashes(tx, patient, id);
+    await sql`
+      update running_erasures set is_found = true, patients = ${patients}::bytea[] where erasure_id = ${id}`.execute(
+      tx,
+    );
+  });
+}
+
+/** Undefined: it is complete. */
+async function readRunning(db: Kysely<Tables>, id: string, lock = sql``): Promise<Running | undefined> {
+  const { rows } = await sql<Running>`
+      select erasure_id, actor, patient_id, business_id, patients, is_found
+      from running_erasures where erasure_id = ${id} ${lock}`.execute(db);
+  return rows[0];
+}
+
+const lockRunning = (tx: Kysely<Tables>, id: string) => readRunning(tx, id, sql`for update`);
+
+/**
+ * Commits what refuses the patient: up to now, or to the last event that is there already. An interrupted erasure of the same
+ * patient begins anew.
+ */
+async function beginErasure(tx: Kysely<Tables>, patient: Patient, actor: Actor): Promise<string> {
+  const { id, businessId } = patient;
+  // Before the table of hashes is locked.
+  const { rows: last } = await sql<{ time: string | null }>`
+    select max(event_time)::text as time from inbox i where ${names(patient)}`.execute(tx);
+  const { rows: again } = await sql<{ id: string }>`
+    update running_erasures set is_found = false
+    where patient_id = ${id} and business_id is not distinct from ${businessId ?? null}
+    returning erasure_id as id`.execute(tx);
+  const erasureId = again[0]?.id ?? (await insertRunning(tx, patient, actor));
+  await sql`
+    insert into erased (hash, until, erasure_id)
+    select patient_hash(salt, ${businessId ?? ''}, ${id}), greatest(clock_timestamp(), ${last[0]!.time}::timestamptz),
+           ${erasureId}::uuid
+    from erasure_salt
+    on conflict (hash) do update
+      set until = greatest(erased.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
+  await logAccess(tx, {
+    actor,
+    action: 'erase',
+    patients: [id],
+    anonymous: true,
+    filter: { begun: erasureId, ...(businessId && { business: businessId }) },
+  });
+  return erasureId;
+}
+
+async function insertRunning(tx: Kysely<Tables>, { id, businessId }: Patient, actor: Actor): Promise<string> {
+  const { rows } = await sql<{ id: string }>`
+    with certificate as (insert into erasures (erased_by, counts) values (${actor.id}, '{}') returning id)
+    insert into running_erasures (erasure_id, actor, patient_id, business_id)
+    select id, ${JSON.stringify(actor)}::jsonb, ${id}, ${businessId ?? null} from certificate
+    returning erasure_id as id`.execute(tx);
+  return rows[0]!.id;
+}
+
+/** The patient's things do not come back with the patient, nor with nobody where they are the patient's alone. */
+async function listThingsAsErased(tx: Kysely<Tables>, { id }: Patient, erasureId: string): Promise<void> {
+  await sql`
+    insert into erased (hash, until, erasure_id)
+    select distinct thing_hash(salt, thing_family, business_id, patient, thing), timestamptz 'infinity', ${erasureId}::uuid
+    from (
+      select thing_family, business_id, thing, bool_or(is_shared) as is_shared from erasing
+      where erasure_id = ${erasureId}::uuid and thing is not null group by thing_family, business_id, thing
+    ) things
+    cross join erasure_salt
+    cross join lateral (select ${id} as patient union all select '' where not is_shared) named
+    order by 1
+    on conflict (hash) do update
+      set until = greatest(erased.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
+}
+
+/**
+ * Withholds and deletes what is listed, and completes the certificate.
+ *
+ * @returns false where another erasure is doing so, or this one was begun anew meanwhile
+ */
+async function eraseListed(
+  tx: Kysely<Tables>,
+  families: readonly Family[],
+  erasureId: string,
+  inQuarantine: readonly string[],
+  { keepMs, keepsTotals, onProgress }: ErasureSettings & Pick<ErasureOptions, 'onProgress'>,
+): Promise<boolean> {
+  const { rows: locks } = await sql<{ locked: boolean }>`
+    select pg_try_advisory_xact_lock(${lockKey('erasure')}) as locked`.execute(tx);
+  if (!locks[0]!.locked) return false;
+  const running = await lockRunning(tx, erasureId);
+  if (!running) return true;
+  if (!running.is_found) return false;
+  const { patients, actor, patient_id, business_id } = running;
+  const withholding = { erasureId, patients, keepMs };
+  const isErased = (id: RawBuilder<unknown>) =>
+    sql`exists (select from erasing e where e.id = ${id} and e.erasure_id = ${erasureId}::uuid)`;
+  const receipt = families.find(({ table }) => table === 'receipts');
+  if (keepsTotals && receipt) await keepTotals(tx, receipt, isErased);
+  const counts: Counts = {};
+  // A worker may wait for the rows of shared things: they are locked last.
+  for (const condition of [sql`not is_shared`, sql`is_shared`]) {
+    for await (const ids of listedIds(tx, erasureId, perPart, condition)) {
+      add(counts, await eraseDeliveries(tx, families, ids, withholding));
+      onProgress?.(ids.length);
+    }
+  }
+  // Receivers write these rows, too.
+  await forgetDrift(tx, isErased);
+  counts.quarantine = await eraseQuarantined(tx, inQuarantine, withholding);
+  await erasePseudonym(tx, patient_id, withholding);
+  await completeCertificate(tx, erasureId, { deliveries: 0, withheld: 0, ...counts });
+  await sql`delete from erasing where erasure_id = ${erasureId}::uuid`.execute(tx);
+  await sql`delete from running_erasures where erasure_id = ${erasureId}::uuid`.execute(tx);
+  await logAccess(tx, {
+    actor,
+    action: 'erase',
+    patients: [patient_id],
+    anonymous: true,
+    filter: { erasure: erasureId, ...(business_id && { business: business_id }) },
+    rows: (counts.deliveries ?? 0) + counts.quarantine,
+  });
+  return true;
 }
 
 /**
@@ -89,93 +304,60 @@ export async function erasePatient(
 export async function eraseDeliveries(
   tx: Kysely<Tables>,
   families: readonly Family[],
-  { ids, things }: Pick<PatientDeliveries, 'ids' | 'things'>,
+  ids: readonly string[],
   withholding: Withholding,
-  keepsTotals: boolean,
-): Promise<Record<string, number>> {
-  const withheld = await withholdDeliveries(tx, families, ids, withholding);
-  const receipt = families.find(({ table }) => table === 'receipts');
-  if (keepsTotals && receipt) await keepTotals(tx, receipt, ids);
-  const counts = await deleteDeliveries(tx, families, ids);
-  // Their values may be the patient's.
-  await sql`delete from schema_drift where kind in ('unknown', 'value') and example_delivery = any(${ids}::uuid[])`.execute(
-    tx,
-  );
+): Promise<Counts> {
+  const { rows: present } = await sql<{ family: string }>`
+    select distinct family from inbox where id = any(${ids}::uuid[])`.execute(tx);
+  const { rows: things } = await sql<Thing>`
+    select distinct thing_family(family) as family, business_id, thing_of(family, envelope) as thing
+    from inbox where id = any(${ids}::uuid[]) and thing_of(family, envelope) is not null`.execute(tx);
+  const own = families.filter(({ name }) => present.some(({ family }) => family === name));
+  const withheld = await withholdDeliveries(tx, own, ids, withholding);
+  const counts = await deleteDeliveries(tx, own, ids);
   // Where there are versions, the newest of those that remain is the row already.
   const others = families.filter(({ versions }) => !versions);
   await applyAgain(tx, others, await findApplied(tx, others, things));
   return { ...counts, withheld };
 }
 
-async function beginCertificate(tx: Kysely<Tables>, { id }: Actor): Promise<string> {
-  const { rows } = await sql<{ id: string }>`
-    insert into erasures (erased_by, counts) values (${id}, '{}') returning id`.execute(tx);
-  return rows[0]!.id;
+/** Deletes differences whose values may be those of erased deliveries. */
+export async function forgetDrift(
+  tx: Kysely<Tables>,
+  isErased: (id: RawBuilder<unknown>) => RawBuilder<unknown>,
+): Promise<void> {
+  await sql`delete from schema_drift where kind in ('unknown', 'value') and ${isErased(sql`example_delivery`)}`.execute(
+    tx,
+  );
 }
 
-async function completeCertificate(
-  tx: Kysely<Tables>,
-  id: string,
-  counts: Record<string, number>,
-): Promise<Certificate> {
-  const { rows } = await sql<Certificate>`
+async function completeCertificate(tx: Kysely<Tables>, id: string, counts: Counts): Promise<void> {
+  await sql`
     with due as (select max(destroy_at) as last from withheld.records where erasure_id = ${id}::uuid)
     update erasures
     set counts = ${JSON.stringify(counts)}::jsonb, destroy_after = due.last,
         destroyed_at = case when due.last is null then erased_at end
-    from due where id = ${id}::uuid
-    returning ${certificateColumns}`.execute(tx);
-  return rows[0]!;
+    from due where id = ${id}::uuid`.execute(tx);
 }
 
-/** The hashes of a patient, of every business and of those of the things. */
+/** The hashes of a patient, of every business and of those of the listed deliveries. */
 async function readHashes(
   tx: Kysely<Tables>,
   { id, businessId }: Patient,
-  things: readonly Thing[],
+  listId: string,
 ): Promise<Buffer[]> {
-  const businesses = new Set([
-    '',
-    ...things.map(({ business_id }) => business_id),
-    ...(businessId ? [businessId] : []),
-  ]);
   const { rows } = await sql<{ hash: Buffer }>`
     select patient_hash(salt, business, ${id}) as hash
-    from erasure_salt cross join unnest(${[...businesses]}::text[]) as business`.execute(tx);
+    from erasure_salt cross join (
+      select '' as business
+      union select ${businessId ?? ''}
+      union select distinct business_id from erasing where erasure_id = ${listId}::uuid
+    ) businesses`.execute(tx);
   return rows.map(({ hash }) => hash);
 }
 
-/**
- * Lists what must not come back: the patient, up to now; and forever the patient's things, with the patient, and with
- * nobody where they are the patient's alone.
- */
-async function listAsErased(
-  tx: Kysely<Tables>,
-  { id, businessId = '' }: Patient,
-  { ids, things, own }: PatientDeliveries,
-  erasureId: string,
-): Promise<void> {
-  const listed = [
-    ...things.map((thing) => ({ ...thing, patient: id })),
-    ...own.map((thing) => ({ ...thing, patient: '' })),
-  ];
-  const column = (name: keyof Thing | 'patient') => sql`${listed.map((thing) => thing[name])}::text[]`;
-  await sql`
-    insert into erased (hash, until, erasure_id)
-    select patient_hash(salt, ${businessId}, ${id}),
-           greatest(now(), (select max(event_time) from inbox where id = any(${ids}::uuid[]))), ${erasureId}::uuid
-    from erasure_salt
-    union all
-    select thing_hash(salt, listed.family, listed.business, listed.patient, listed.thing), 'infinity', ${erasureId}::uuid
-    from erasure_salt
-    cross join unnest(${column('family')}, ${column('business_id')}, ${column('patient')}, ${column('thing')})
-      as listed (family, business, patient, thing)
-    on conflict (hash) do update
-      set until = greatest(erased.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
-}
-
 /** The access log names the patient no more, unless data of another business remains. */
-async function erasePseudonym(tx: Kysely<Tables>, { id }: Patient, withholding: Withholding): Promise<void> {
+async function erasePseudonym(tx: Kysely<Tables>, id: string, withholding: Withholding): Promise<void> {
   const pseudonym = sql`patient_pseudonyms p where p.patient_id = ${id} and p.pseudonym = any(${withholding.patients}::bytea[])
     and not exists (select from inbox i where ${isAbout(sql`${id}::text`)})`;
   await withhold(tx, 'patient_pseudonyms', sql`to_jsonb(p)`, sql`now()`, pseudonym, withholding);

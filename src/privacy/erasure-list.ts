@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Tables } from '../store/tables.ts';
 import { type Actor, logAccess } from './access-log.ts';
 import { type Certificate, certificateColumns } from './erase.ts';
+import type { Patient } from './find-deliveries.ts';
 
 const hash = z.string().regex(/^[\da-f]{64}$/);
 
@@ -25,13 +26,27 @@ const listSchema = z.object({
 
 export type ErasureList = z.infer<typeof listSchema>;
 
+export type ListedCertificate = Certificate & {
+  /** Whether the erasure is still running, so that the certificate is not valid yet. */
+  is_running: boolean;
+};
+
 /** The certificates, newest first. */
-export async function listCertificates(db: Kysely<Tables>, limit = 100): Promise<Certificate[]> {
-  const { rows } =
-    await sql<Certificate>`select ${certificateColumns} from erasures order by erased_at desc, id limit ${limit}`.execute(
-      db,
-    );
+export async function listCertificates(db: Kysely<Tables>, limit = 100): Promise<ListedCertificate[]> {
+  const { rows } = await sql<ListedCertificate>`
+    select ${certificateColumns}, exists (select from running_erasures r where r.erasure_id = e.id) as is_running
+    from erasures e order by erased_at desc, id limit ${limit}`.execute(db);
   return rows;
+}
+
+/** Whether an erasure of the patient is running, in this business or in every one. */
+export async function isBeingErased(db: Kysely<Tables>, { id, businessId }: Patient): Promise<boolean> {
+  const { rows } = await sql<{ running: boolean }>`
+    select exists (
+      select from running_erasures
+      where patient_id = ${id} and (business_id is null or business_id = ${businessId ?? null} or ${!businessId})
+    ) as running`.execute(db);
+  return rows[0]!.running;
 }
 
 /** @returns the list as JSON */

@@ -3,10 +3,13 @@ import { type Kysely, sql } from 'kysely';
 import { withPlanForAnySize } from '../apply/apply.ts';
 import type { Tables } from '../store/tables.ts';
 
-/** Raised where the statements in progress do not end in time. Nothing was changed. */
+/** Raised where the statements in progress do not end in time. What is written stays, so that it can be continued. */
 export class ErasureDelayed extends Error {
-  constructor(cause: unknown) {
-    super('Other transactions hold locks on the deliveries. Nothing was erased; try again later.', { cause });
+  constructor(cause?: unknown) {
+    super(
+      'Other transactions hold locks on the deliveries. Nothing was erased yet; a worker continues the erasure, or try again later.',
+      { cause },
+    );
     this.name = 'ErasureDelayed';
   }
 }
@@ -19,20 +22,39 @@ const attempts = 50;
 const taken = new Set(['55P03', '40P01']);
 
 /**
- * Runs a step in a transaction while no statement stores or applies deliveries: those in progress have ended, and new ones
- * wait until the transaction ends.
+ * Waits until the statements that store or apply deliveries, and steps of the retention, have ended as far as they began
+ * before: those that begin later see what is committed now. The lock is released at once, and nothing is done under it;
+ * so a callback waits for the lock's timeout at most.
  *
- * @param isDryRun rolls the transaction back, and keeps no statement waiting
+ * @throws ErasureDelayed
+ */
+export async function afterStatementsInProgress(db: Kysely<Tables>): Promise<void> {
+  await retried(() =>
+    db.transaction().execute(async (tx) => {
+      await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(tx);
+      // Conflicts with the share lock of the statements that store and apply, and not with pg_dump or a vacuum of inbox.
+      await sql`lock table erased in exclusive mode`.execute(tx);
+    }),
+  );
+}
+
+/**
+ * Runs a step of an erasure in a transaction, without a limit of time, and again where it was the victim of a deadlock.
+ *
  * @throws ErasureDelayed; the error of the step
  */
-export async function whileNothingIsStored<T>(
-  db: Kysely<Tables>,
-  isDryRun: boolean,
-  step: (tx: Kysely<Tables>) => Promise<T>,
-): Promise<T> {
+export const inStep = <T>(db: Kysely<Tables>, step: (tx: Kysely<Tables>) => Promise<T>): Promise<T> =>
+  retried(() =>
+    withPlanForAnySize(db, async (tx) => {
+      await sql`set local statement_timeout = 0`.execute(tx);
+      return step(tx);
+    }),
+  );
+
+async function retried<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await withPlanForAnySize(db, lockedBefore(step, isDryRun), isDryRun);
+      return await run();
     } catch (error) {
       if (!taken.has((error as { code?: string }).code ?? '')) throw error;
       if (attempt === attempts) throw new ErasureDelayed(error);
@@ -40,12 +62,3 @@ export async function whileNothingIsStored<T>(
     await sleep(pauseMs);
   }
 }
-
-const lockedBefore =
-  <T>(step: (tx: Kysely<Tables>) => Promise<T>, isDryRun: boolean) =>
-  async (tx: Kysely<Tables>) => {
-    await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(tx);
-    // Conflicts with the share lock of the statements that store and apply, and not with pg_dump or a vacuum of inbox.
-    if (!isDryRun) await sql`lock table erased in exclusive mode`.execute(tx);
-    return step(tx);
-  };

@@ -30,11 +30,14 @@ export async function* deleteExpired({ db, families, cutoffs, inTransaction }: P
 async function deleteSome(tx: Kysely<Tables>, family: Family, ids: readonly string[], cutoff: Date) {
   await lockHolds(tx);
   // Receivers count resends in the order of ids, too.
-  await sql`select from resends where id = any(${ids}::uuid[]) order by id for update`.execute(tx);
+  await sql`
+    select from resends r where id = any(${ids}::uuid[]) and ${isNotErasing(sql`r.id`)}
+    order by id for update`.execute(tx);
   const due = async (table: string) => {
     const { rows } = await sql<{ id: string }>`
       select s.id from ${sql.table(table)} s join inbox i using (id)
       where s.id = any(${ids}::uuid[]) and i.event_time < ${cutoff} and not ${isOfHeld}
+        and ${isNotErasing(sql`s.id`)}
       order by s.id
       for update of s skip locked`.execute(tx);
     return rows.map(({ id }) => id);
@@ -65,7 +68,8 @@ export async function* reduceBodies({ db, families, cutoffs, inTransaction }: Pa
         await lockHolds(tx);
         const { numAffectedRows } = await sql`
           with taken as materialized (
-            select id from applied_deliveries where id = any(${ids}::uuid[]) order by id for update skip locked
+            select id from applied_deliveries a where id = any(${ids}::uuid[]) and ${isNotErasing(sql`a.id`)}
+            order by id for update skip locked
           )
           update inbox i set envelope = jsonb_strip_nulls(jsonb_build_object(
             'transaction_id', i.envelope->'transaction_id',
@@ -100,6 +104,9 @@ const keptFields = ({ name, fields, identifiedBy }: Family) => {
   const id = identifiedBy ? namesInData({ [identifiedBy]: fields[identifiedBy]! }) : [];
   return sql`when ${name} then ${[...patientFields, ...id]}::text[]`;
 };
+
+/** What a running erasure has found is its own to delete. */
+const isNotErasing = (id: RawBuilder<unknown>) => sql`not exists (select from erasing e where e.id = ${id})`;
 
 const isOfHeld = namesHeld(sql`i.business_id`, sql`patient_about(i.family, i.business_id, i.envelope)`);
 

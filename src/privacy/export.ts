@@ -1,12 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
-import { zipSync } from 'fflate';
+import { Zip, ZipDeflate } from 'fflate';
 import { type Kysely, sql } from 'kysely';
+import { setPlanForAnySize } from '../apply/apply.ts';
 import { csvWriter } from '../csv.ts';
 import type { Family } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Access } from './access-log.ts';
+import { countHeld, tablesOf } from './count-held.ts';
+import { type Counts, sum } from './counts.ts';
 import { findInQuarantine } from './erase-quarantine.ts';
-import { findDeliveries, type Patient } from './find-deliveries.ts';
+import { findDeliveries, listedIds, type Patient } from './find-deliveries.ts';
 import { madeOf } from './withhold.ts';
 
 export interface ExportedRow {
@@ -16,84 +20,158 @@ export interface ExportedRow {
   columns: Record<string, string | null>;
 }
 
-/** What is held about a patient: rows by table. */
-export type PatientData = Record<string, ExportedRow[]>;
+/** What is held about a patient. */
+export interface HeldData {
+  /** The number of rows by table. */
+  counts: Counts;
+  /** The rows of a table, in parts, in the order of their event times; those of the quarantine in that of their ids. */
+  read: (table: string) => AsyncGenerator<ExportedRow[]>;
+  /** The latest rows of a table, newest first. */
+  readLatest: (table: string, limit: number) => Promise<ExportedRow[]>;
+}
+
+const perPart = 500;
 
 /**
- * Reads everything that is held about a patient, in one snapshot: deliveries with their bodies and when they came, the rows
- * made of them, bodies in the quarantine, and who looked at it.
+ * Reads what is held about a patient, in one snapshot and in parts: deliveries with their bodies and when they came, the
+ * rows made of them, bodies in the quarantine, and who looked at it.
+ *
+ * @param use what is done with it, while the transaction is open
  */
-export async function readPatient(
+export async function withPatient<T>(
   db: Kysely<Tables>,
   families: readonly Family[],
   patient: Patient,
-): Promise<PatientData> {
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute(async (tx) => {
-      const { ids, own } = await findDeliveries(tx, families, patient);
-      const read = async (query: ReturnType<typeof sql>) => {
-        const { rows } = await sql<ExportedRow>`
+  use: (held: HeldData) => Promise<T>,
+): Promise<T> {
+  const tx = await db.startTransaction().setIsolationLevel('repeatable read').execute();
+  try {
+    await sql`set local statement_timeout = 0`.execute(tx);
+    await setPlanForAnySize(tx);
+    const listId = randomUUID();
+    await findDeliveries(tx, families, patient, listId);
+    const quarantined = await findInQuarantine(tx, families, patient, listId);
+    const log = sql`access_log where patients @> array[(select patient_hash(salt, '', ${patient.id}) from erasure_salt)]`;
+    const { rows } = await sql<{ rows: number }>`select count(*)::int as rows from ${log}`.execute(tx);
+    const counts = {
+      ...(await countHeld(tx, families, listId)),
+      quarantine: quarantined.length,
+      access_log: rows[0]!.rows,
+    };
+    const exported = async (query: ReturnType<typeof sql>) =>
+      (
+        await sql<ExportedRow>`
           select to_json(found)::text as json,
                  (select json_object_agg(key, value) from json_each_text(to_json(found))) as columns
-          from (${query}) found`.execute(tx);
-        return rows;
-      };
-      const data: PatientData = {
-        deliveries: await read(sql`
-          select * from deliveries where id = any(${ids}::uuid[]) order by received_at, id`),
-      };
-      for (const family of families) {
-        for (const table of [family.table, ...(family.versions ? [family.versions] : [])]) {
-          data[table] = await read(sql`
-            select made.*, i.received_at as delivery_received_at
-            from inbox i join ${sql.table(table)} made on ${madeOf(family)}
-            where i.id = any(${ids}::uuid[]) order by made.event_time, made.delivery_id`);
+          from (${query}) found`.execute(tx)
+      ).rows;
+    const ofDeliveries = (ids: readonly string[]) =>
+      exported(sql`select * from deliveries where id = any(${ids}::uuid[]) order by id`);
+    const made = (family: Family, table: string, ids: readonly string[]) =>
+      exported(sql`
+        select made.*, i.received_at as delivery_received_at
+        from inbox i join ${sql.table(table)} made on ${madeOf(family)}
+        where i.id = any(${ids}::uuid[]) and i.family = ${family.name} order by made.event_time, made.delivery_id`);
+    const familyOf = (table: string) => families.find((family) => tablesOf(family).includes(table))!;
+    const read: HeldData['read'] = async function* (table) {
+      if (!counts[table as keyof typeof counts]) return;
+      if (table === 'access_log')
+        yield exported(sql`
+        select entry, at, actor, actor_name, action, filter, rows from ${log} order by entry`);
+      else if (table === 'quarantine') {
+        for (let at = 0; at < quarantined.length; at += perPart) {
+          yield exported(sql`
+            select id, reason, errors, received_at, last_received_at, count, replayed_at, encode(body, 'escape') as body
+            from quarantine where id = any(${quarantined.slice(at, at + perPart)}::uuid[]) order by id`);
         }
+      } else if (table === 'deliveries') {
+        for await (const ids of listedIds(tx, listId, perPart)) yield ofDeliveries(ids);
+      } else {
+        const family = familyOf(table);
+        for await (const ids of listedIds(tx, listId, perPart, sql`family = ${family.name}`))
+          yield made(family, table, ids);
       }
-      const quarantined = await findInQuarantine(tx, families, patient, own);
-      data.quarantine = await read(sql`
-        select id, reason, errors, received_at, last_received_at, count, replayed_at, encode(body, 'escape') as body
-        from quarantine where id = any(${quarantined}::uuid[]) order by received_at, id`);
-      data.access_log = await read(sql`
-        select entry, at, actor, actor_name, action, filter, rows
-        from access_log
-        where patients @> array[(select patient_hash(salt, '', ${patient.id}) from erasure_salt)]
-        order by entry`);
-      return data;
-    });
+    };
+    const readLatest: HeldData['readLatest'] = async (table, limit) => {
+      const family = table === 'deliveries' ? undefined : familyOf(table);
+      const { rows: latest } = await sql<{ id: string }>`
+        select id from erasing e where erasure_id = ${listId}::uuid and ${
+          family
+            ? sql`family = ${family.name} and exists (
+                select from inbox i join ${sql.table(table)} made on ${madeOf(family)} where i.id = e.id)`
+            : sql`true`
+        } order by id desc limit ${limit}`.execute(tx);
+      const ids = latest.map(({ id }) => id);
+      return (await (family ? made(family, table, ids) : ofDeliveries(ids))).reverse();
+    };
+    return await use({ counts, read, readLatest });
+  } finally {
+    await tx.rollback().execute();
+  }
 }
 
 /** The number of rows that are held about a patient; the access log is not about the patient alone. */
-export const countRows = ({ access_log: _, ...held }: PatientData) =>
-  Object.values(held).reduce((sum, rows) => sum + rows.length, 0);
+export const countRows = ({ access_log: _, ...held }: Counts) => sum(held);
 
 /** The entry of the access log about reading a patient's data. No id is kept where nothing is held. */
 export function accessTo(
   patient: Patient,
-  data: PatientData,
+  { counts }: Pick<HeldData, 'counts'>,
   action: 'reveal' | 'export',
 ): Omit<Access, 'actor'> {
-  const rows = countRows(data);
+  const rows = countRows(counts);
   const filter = patient.businessId ? { business: patient.businessId } : {};
   return { action, patients: [patient.id], anonymous: rows === 0, filter, rows };
 }
 
-/** A zip with `patient.json`, which contains every table, and a CSV (RFC 4180) for each table that has rows. */
-export async function zipPatient(data: PatientData): Promise<Buffer> {
-  const encode = (content: string) => new TextEncoder().encode(content);
-  const tables = Object.entries(data).map(
-    ([table, rows]) => `${JSON.stringify(table)}:[\n${rows.map(({ json }) => json).join(',\n')}]`,
-  );
-  const files: Record<string, Uint8Array> = { 'patient.json': encode(`{${tables.join(',\n')}}\n`) };
-  for (const [table, rows] of Object.entries(data)) {
+/** A zip with `patient.json`, which contains every table, and a CSV (RFC 4180) for each table that has rows; in parts. */
+export async function* zipPatient({ counts, read }: HeldData): AsyncGenerator<Uint8Array> {
+  let parts: Uint8Array[] = [];
+  const zip = new Zip((error, part) => {
+    if (error) throw error;
+    parts.push(part);
+  });
+  const add = async function* (name: string, contents: AsyncIterable<string>) {
+    const file = new ZipDeflate(name);
+    zip.add(file);
+    for await (const content of contents) {
+      file.push(new TextEncoder().encode(content));
+      yield* parts;
+      parts = [];
+    }
+    file.push(new Uint8Array(0), true);
+  };
+  const tables = Object.keys(counts);
+  yield* add('patient.json', jsonOf(tables, read));
+  for (const table of tables) if (counts[table]! > 0) yield* add(`${table}.csv`, csvOf(read(table)));
+  zip.end();
+  yield* parts;
+}
+
+async function* jsonOf(tables: readonly string[], read: HeldData['read']): AsyncGenerator<string> {
+  for (const [index, table] of tables.entries()) {
+    yield `${index === 0 ? '{' : ',\n'}${JSON.stringify(table)}:[\n`;
+    let separator = '';
+    for await (const rows of read(table)) {
+      if (rows.length === 0) continue;
+      yield separator + rows.map(({ json }) => json).join(',\n');
+      separator = ',\n';
+    }
+    yield '\n]';
+  }
+  yield '}\n';
+}
+
+async function* csvOf(pages: AsyncIterable<ExportedRow[]>): AsyncGenerator<string> {
+  let isFirst = true;
+  for await (const rows of pages) {
     if (rows.length === 0) continue;
     const csv = csvWriter(Object.keys(rows[0]!.columns));
     for (const { columns } of rows) csv.write(columns);
     csv.end();
-    files[`${table}.csv`] = encode(await text(csv));
+    const content = await text(csv);
+    // No name of a column has a new line.
+    yield isFirst ? content : content.slice(content.indexOf('\r\n') + 2);
+    isFirst = false;
   }
-  return Buffer.from(zipSync(files));
 }

@@ -17,22 +17,13 @@ export interface Thing {
   thing: string;
 }
 
-export interface PatientDeliveries {
-  ids: string[];
-  /** What the deliveries are about. */
-  things: Thing[];
-  /** Those of them about which no delivery names another patient. */
-  own: Thing[];
-}
-
-interface Row extends Thing {
-  id: string;
-  patient: string | null;
-}
-
 /** Whether a row of inbox, `i`, names a patient; found by its index. */
 export const isAbout = (patient: RawBuilder<unknown>) =>
   sql`patient_key(patient_of(i.envelope)) = patient_key(${patient}) and patient_of(i.envelope) = ${patient}`;
+
+/** Whether a row of inbox, `i`, names this patient in the patient's business. */
+export const names = ({ id, businessId }: Patient) =>
+  sql`${isAbout(sql`${id}::text`)} ${businessId ? sql`and i.business_id = ${businessId}` : sql``}`;
 
 /** The patients that the data of a callback, or a row of a family's table, names. */
 export function patientsIn(values: object): string[] {
@@ -41,25 +32,79 @@ export function patientsIn(values: object): string[] {
 }
 
 /**
- * Finds a patient's deliveries: those that name the patient, and those that name nobody and are about a thing of the
- * patient, unless another delivery about it names somebody else.
+ * Finds a patient's deliveries and lists them in the table `erasing`: those that name the patient, and those that name
+ * nobody and are about a thing of the patient, unless another delivery about it names somebody else.
+ *
+ * @param tx a transaction, with the settings `planForAnySize` where the tables may be large
+ * @param listId under which they are listed: the id of an erasure, or another that nobody uses
+ * @param until a condition on those that name the patient
  */
 export async function findDeliveries(
-  db: Kysely<Tables>,
+  tx: Kysely<Tables>,
   families: readonly Family[],
-  { id, businessId }: Patient,
-): Promise<PatientDeliveries> {
-  const business = businessId ? sql`and i.business_id = ${businessId}` : sql``;
-  const { rows: named } = await sql<Row>`
-    select ${columns} from inbox i where ${isAbout(sql`${id}::text`)} ${business}`.execute(db);
-  const things = distinctThings(named);
-  const about: Row[] = [];
-  for (const family of families) about.push(...(await readAbout(db, family, things)));
-  const others = about.filter(({ patient }) => patient !== null && patient !== id);
-  const shared = new Set(others.map(keyOf));
-  const own = things.filter((thing) => !shared.has(keyOf(thing)));
-  const nameless = about.filter((row) => row.patient === null && !shared.has(keyOf(row)));
-  return { ids: [...new Set([...named, ...nameless].map((row) => row.id))], things, own };
+  patient: Patient,
+  listId: string,
+  until: RawBuilder<unknown> = sql`true`,
+): Promise<void> {
+  await sql`
+    insert into erasing (id, erasure_id, family, thing_family, business_id, thing)
+    select ${listed(listId)} from (select ${columns} from inbox i where ${names(patient)} and ${until}) found
+    on conflict do nothing`.execute(tx);
+  await findMoreAbout(tx, families, patient, listId);
+}
+
+/** Lists the other deliveries about the things of listed ones, and marks the things that are not the patient's alone. */
+export async function findMoreAbout(
+  tx: Kysely<Tables>,
+  families: readonly Family[],
+  { id }: Patient,
+  listId: string,
+): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    select distinct thing_family as name from erasing
+    where erasure_id = ${listId}::uuid and thing is not null`.execute(tx);
+  const listedFamilies = new Set(rows.map(({ name }) => name));
+  for (const family of families.filter(({ name }) => listedFamilies.has(name))) {
+    const wanted = sql`(
+      select distinct business_id, thing from erasing
+      where erasure_id = ${listId}::uuid and thing_family = ${family.name} and thing is not null
+    ) as wanted (business, thing)`;
+    const about = deliveriesAbout(family, wanted, (business, thing) =>
+      isListed(listId, family, business, thing),
+    );
+    if (!about) continue;
+    const isOfThing = isListed(listId, family, sql`a.business_id`, sql`a.thing`, sql`and e.is_shared`);
+    await sql`
+      with about as materialized (${about}), shared as materialized (
+        select distinct business_id, thing from about where patient <> ${id}
+      ), marked as (
+        update erasing e set is_shared = true from shared s
+        where e.erasure_id = ${listId}::uuid and e.thing_family = ${family.name} and e.business_id = s.business_id
+          and e.thing = s.thing and hashtextextended(e.thing, 0) = hashtextextended(s.thing, 0)
+      )
+      insert into erasing (id, erasure_id, family, thing_family, business_id, thing)
+      select ${listed(listId)} from about a
+      where patient = ${id}
+         or patient is null and not ${isOfThing} and (business_id, thing) not in (select business_id, thing from shared)
+      on conflict do nothing`.execute(tx);
+  }
+}
+
+/** The ids of the listed deliveries in the order of their ids, which is that of their event times, in parts. */
+export async function* listedIds(
+  tx: Kysely<Tables>,
+  listId: string,
+  size: number,
+  condition: RawBuilder<unknown> = sql`true`,
+): AsyncGenerator<string[]> {
+  for (let last = '00000000-0000-0000-0000-000000000000'; ; ) {
+    const { rows } = await sql<{ id: string }>`
+      select id from erasing where id > ${last}::uuid and erasure_id = ${listId}::uuid and ${condition}
+      order by id limit ${size}`.execute(tx);
+    if (rows.length === 0) return;
+    last = rows.at(-1)!.id;
+    yield rows.map(({ id }) => id);
+  }
 }
 
 /** The ids of the applied deliveries about things. */
@@ -68,34 +113,49 @@ export async function findApplied(
   families: readonly Family[],
   things: readonly Thing[],
 ): Promise<string[]> {
-  const ids: string[] = [];
+  const ids = new Set<string>();
   for (const family of families) {
-    const about = deliveriesAbout(family, things);
+    const wanted = things.filter((thing) => thing.family === family.name);
+    if (wanted.length === 0) continue;
+    const list = sql`unnest(${wanted.map(({ business_id }) => business_id)}::text[],
+      ${wanted.map(({ thing }) => thing)}::text[]) as wanted (business, thing)`;
+    const about = deliveriesAbout(
+      family,
+      list,
+      (business, thing) => sql`(${business}, ${thing}) in (select business, thing from ${list})`,
+    );
     if (!about) continue;
-    const { rows } =
-      await sql<Row>`select id from (${about}) about join applied_deliveries using (id)`.execute(db);
-    ids.push(...rows.map(({ id }) => id));
+    const { rows } = await sql<{ id: string }>`
+      select id from (${about}) about join applied_deliveries using (id)`.execute(db);
+    for (const { id } of rows) ids.add(id);
   }
-  return [...new Set(ids)];
+  return [...ids];
 }
 
-async function readAbout(db: Kysely<Tables>, family: Family, things: readonly Thing[]): Promise<Row[]> {
-  const about = deliveriesAbout(family, things);
-  return about ? (await sql<Row>`${about}`.execute(db)).rows : [];
-}
+const isListed = (
+  listId: string,
+  { name }: Family,
+  business: RawBuilder<unknown>,
+  thing: RawBuilder<unknown>,
+  more = sql``,
+) => sql`exists (
+  select from erasing e where e.erasure_id = ${listId}::uuid and e.thing_family = ${name}
+    and hashtextextended(e.thing, 0) = hashtextextended(${thing}, 0)
+    and e.business_id = ${business} and e.thing = ${thing} ${more})`;
 
 /**
  * The query for the deliveries about things of one family, and about parts of these. Those of a family with versions are
  * found by its tables, where they are applied; the others by the index on the thing.
+ *
+ * @param list the things, as `wanted (business, thing)`
+ * @param isWanted whether a thing is in the list
  */
 function deliveriesAbout(
   { name, table, versions, identifiedBy, fields }: Family,
-  things: readonly Thing[],
+  list: RawBuilder<unknown>,
+  isWanted: (business: RawBuilder<unknown>, thing: RawBuilder<unknown>) => RawBuilder<unknown>,
 ): RawBuilder<unknown> | undefined {
-  const wanted = things.filter((thing) => thing.family === name);
-  if (!identifiedBy || wanted.length === 0) return undefined;
-  const list = sql`unnest(${wanted.map(({ business_id }) => business_id)}::text[],
-    ${wanted.map(({ thing }) => thing)}::text[]) as wanted (business, thing)`;
+  if (!identifiedBy) return undefined;
   if (!versions) {
     return sql`select ${columns} from ${list}
       join inbox i on ${isIndexed} and i.business_id = business and thing_of(i.family, i.envelope) = thing
@@ -105,8 +165,7 @@ function deliveriesAbout(
   const key = sql`business_id = business and ${sql.ref(identifiedBy)} = thing::${type}`;
   const unapplied = ['pending_deliveries', 'failed_deliveries'].map(
     (status) => sql`select ${columns} from ${sql.table(status)} s join inbox i using (id)
-      where s.family = ${name}
-        and (i.business_id, thing_of(i.family, i.envelope)) in (select business, thing from ${list})`,
+      where s.family = ${name} and ${isWanted(sql`i.business_id`, sql`thing_of(i.family, i.envelope)`)}`,
   );
   return sql`
     select ${columns} from ${list}
@@ -124,13 +183,7 @@ function deliveriesAbout(
 const isIndexed = sql`i.family not in (
   'receipt', 'appointment', 'review_request', 'payment_request', 'practice_change', 'notice', 'other')`;
 
-/** Those of Row. */
-const columns = sql`i.id, thing_family(i.family) as family, i.business_id,
+const columns = sql`i.id, i.family, thing_family(i.family) as thing_family, i.business_id,
   thing_of(i.family, i.envelope) as thing, patient_of(i.envelope) as patient`;
 
-const keyOf = ({ family, business_id, thing }: Thing) => JSON.stringify([family, business_id, thing]);
-
-function distinctThings(rows: readonly Row[]): Thing[] {
-  const things = rows.filter(({ thing }) => thing !== null);
-  return [...new Map(things.map((row) => [keyOf(row), row])).values()];
-}
+const listed = (listId: string) => sql`id, ${listId}::uuid, family, thing_family, business_id, thing`;

@@ -70,8 +70,16 @@ export async function withhold(
   return Number(numAffectedRows);
 }
 
-/** Keeps the amounts of erased receipts, without anything that leads to a patient. */
-export async function keepTotals(db: Kysely<Tables>, receipt: Family, ids: readonly string[]): Promise<void> {
+/**
+ * Keeps the amounts of erased receipts, without anything that leads to a patient.
+ *
+ * @param isErased a condition on the id of a delivery
+ */
+export async function keepTotals(
+  db: Kysely<Tables>,
+  receipt: Family,
+  isErased: (id: RawBuilder<unknown>) => RawBuilder<unknown>,
+): Promise<void> {
   const known = receipt.fields.receipt_status?.knownValues ?? [];
   await sql`
     insert into erased_receipts (business_id, day, status, is_deleted, receipt_amount, sku_discount_amount,
@@ -81,10 +89,10 @@ export async function keepTotals(db: Kysely<Tables>, receipt: Family, ids: reado
            made.deleted_at is not null, made.receipt_amount, made.sku_discount_amount, made.additional_discount_amount,
            made.net_amount, made.amount_paid, made.amount_due
     from inbox i join receipts made on ${madeOf(receipt)}
-    where i.id = any(${ids}::uuid[]) and not exists (
+    where i.family = ${receipt.name} and ${isErased(sql`i.id`)} and not exists (
       select from receipt_versions older
       where older.receipt_id = made.receipt_id and older.business_id = made.business_id
-        and older.delivery_id <> all(${ids}::uuid[])
+        and not ${isErased(sql`older.delivery_id`)}
     )
     -- In no order that tells which is which.
     order by 1, 2, random()`.execute(db);

@@ -11,6 +11,7 @@ import { tryFindLockHolders } from '../store/lock-holders.ts';
 import type { Tables } from '../store/tables.ts';
 import { type ApplyJobDependencies, createApplyJob } from './apply-job.ts';
 import { drain } from './drain.ts';
+import { createErasures } from './erasures.ts';
 import { FamilyPauses } from './family-pauses.ts';
 import { keepHeartbeat } from './heartbeat.ts';
 import { createRetention, type RetentionObserver } from './retention.ts';
@@ -18,7 +19,7 @@ import { createSweep } from './sweep.ts';
 
 export interface WorkerDependencies extends ApplyJobDependencies {
   db: Kysely<Tables>;
-  config: Pick<Config, 'sweep' | 'bodyLimitBytes' | 'retention'>;
+  config: Pick<Config, 'sweep' | 'bodyLimitBytes' | 'retention' | 'erasure'>;
   families: readonly Family[];
   backend: QueueBackend;
   queue: DeliveryQueue;
@@ -117,6 +118,8 @@ export function startWorker(dependencies: WorkerDependencies) {
   const observe = dependencies.observeRetention;
   const runDueRetention = createRetention({ db, families, retention, observe, log }, signal);
   const retaining = repeat('the retention', retentionCheckMs, runDueRetention);
+  const runErasures = createErasures({ db, families, erasure: config.erasure, log }, signal);
+  const erasing = repeat('an erasure', retentionCheckMs, runErasures);
 
   const { fallback } = backend;
   const reportStuck = report(
@@ -146,7 +149,7 @@ export function startWorker(dependencies: WorkerDependencies) {
     /** Finishes the running jobs and takes no more. */
     stop: async () => {
       stopping.abort();
-      await Promise.all([working, sweeping, draining, retaining, beating]);
+      await Promise.all([working, sweeping, draining, retaining, erasing, beating]);
       if (!circuit.isOpen) await heartbeat.end().catch(circuit.probeAfter.bind(circuit));
       // Force: a worker would wait for a queue that is unavailable.
       await worker?.close(backend.circuit.isOpen);

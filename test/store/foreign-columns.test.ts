@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { replayDeliveries } from '../../src/apply/replay.ts';
 import { families } from '../../src/families/index.ts';
 import { exportErasures, listCertificates } from '../../src/privacy/erasure-list.ts';
-import { readPatient } from '../../src/privacy/export.ts';
 import { runRetention } from '../../src/privacy/retention.ts';
 import { verifyLog } from '../../src/privacy/verify-log.ts';
 import { copyDatabase } from '../../src/store/copy-database.ts';
@@ -13,6 +12,7 @@ import { adminToken, signInTo } from '../console/visitor.ts';
 import { appointmentCallback, paths, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { erase, fill, readEverything, send, sendAgain } from '../support/everything.ts';
+import { readPatient } from '../support/held.ts';
 import { withSchema } from '../support/schema.ts';
 import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -83,8 +83,8 @@ async function live(database: TestDatabase, between: () => Promise<unknown>) {
       select id, family, received_at, applied_at, 'broken' from moved`);
     seen.replayed = await replayDeliveries(db, families, {}, { dryRun: false });
     seen.again = await replayDeliveries(db, families, { status: 'applied' }, { dryRun: false });
-    const exported = await readPatient(db, families, { id: 'erased-2' });
-    seen.exported = Object.entries(exported).map(([name, found]) => [name, found.length]);
+    const exported = await readPatient(database, families, { id: 'erased-2' });
+    seen.exported = Object.entries(exported.data).map(([name, found]) => [name, found.length]);
     await erase(url, 'erased-2');
     // The newest version of a receipt goes, and an older one is its row again.
     await rows(

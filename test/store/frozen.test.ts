@@ -15,9 +15,10 @@ const frozen: Record<string, string> = {
   '0007_schema.sql': '63173edfc6bdc6c9',
   '0008_console.sql': '24f256f9d9fef687',
   '0009_console_indexes.sql': '70e38501efab276b',
-  '0012_quarantine_limit.sql': '9d9f4ef919514c11',
-  '0013_columns_by_name.sql': '3606b08bafd5d248',
-  '0014_health.sql': '9a662b5b50eebbe8',
+  '0010_erasure_steps.sql': 'cb16c86aa8adec11',
+  '0011_quarantine_limit.sql': '9d9f4ef919514c11',
+  '0012_columns_by_name.sql': '3606b08bafd5d248',
+  '0013_health.sql': '9a662b5b50eebbe8',
 };
 
 it('no migration is edited once it is released', () => {

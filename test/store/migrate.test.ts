@@ -60,9 +60,10 @@ it('a failed migration changes nothing and is named in the error; the migrations
         { name: '0007_schema' },
         { name: '0008_console' },
         { name: '0009_console_indexes' },
-        { name: '0012_quarantine_limit' },
-        { name: '0013_columns_by_name' },
-        { name: '0014_health' },
+        { name: '0010_erasure_steps' },
+        { name: '0011_quarantine_limit' },
+        { name: '0012_columns_by_name' },
+        { name: '0013_health' },
         { name: '9001_first' },
       ]);
       expect(await other.rows(`select to_regclass('second') as second`)).toEqual([{ second: null }]);
@@ -279,9 +280,10 @@ it('the lists that other migrators keep in the same schema are left alone', asyn
       '0007_schema',
       '0008_console',
       '0009_console_indexes',
-      '0012_quarantine_limit',
-      '0013_columns_by_name',
-      '0014_health',
+      '0010_erasure_steps',
+      '0011_quarantine_limit',
+      '0012_columns_by_name',
+      '0013_health',
       'reporting',
     ]);
     expect(await migrate(other.db)).toEqual([]);

@@ -168,9 +168,10 @@ it('the list of migrations is found under its first name, too', async () => {
       '0007_schema',
       '0008_console',
       '0009_console_indexes',
-      '0012_quarantine_limit',
-      '0013_columns_by_name',
-      '0014_health',
+      '0010_erasure_steps',
+      '0011_quarantine_limit',
+      '0012_columns_by_name',
+      '0013_health',
       'reporting',
     ]);
     expect(await migrate(database.db)).toEqual([]);

@@ -1,6 +1,8 @@
 import type { Family } from '../../families/index.ts';
+import type { Counts } from '../../privacy/counts.ts';
 import type { Certificate } from '../../privacy/erase.ts';
-import { countRows, type PatientData } from '../../privacy/export.ts';
+import type { ListedCertificate } from '../../privacy/erasure-list.ts';
+import { countRows, type ExportedRow, type HeldData } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { EntryForm, PostButton } from '../ui/forms.tsx';
 import { Outcome } from '../ui/outcome.tsx';
@@ -11,7 +13,7 @@ import { Facts, Figures, formatCount, IdLink, Moment, Named, Status, ThingLink }
 const valuesOf = ({ id, businessId }: Patient) => ({ patient: id, business: businessId });
 
 /** A form for a patient's id, and the certificates of erasures. */
-export function PatientSearch({ certificates }: { certificates: readonly Certificate[] }) {
+export function PatientSearch({ certificates }: { certificates: readonly ListedCertificate[] }) {
   return (
     <>
       <p>
@@ -32,7 +34,10 @@ export function PatientSearch({ certificates }: { certificates: readonly Certifi
         empty="Nobody was erased yet."
         columns={[
           { head: 'Certificate', cell: ({ id }) => <span class="id">{id}</span> },
-          { head: 'Erased', cell: ({ erased_at }) => <Moment at={erased_at} /> },
+          {
+            head: 'Erased',
+            cell: ({ erased_at, is_running }) => (is_running ? 'running' : <Moment at={erased_at} />),
+          },
           { head: 'By', cell: ({ erased_by }) => erased_by },
           { head: 'Deliveries', cell: ({ counts }) => formatCount(counts.deliveries ?? 0), numeric: true },
           { head: 'Destroyed after', cell: ({ destroy_after }) => <Moment at={destroy_after} /> },
@@ -43,23 +48,30 @@ export function PatientSearch({ certificates }: { certificates: readonly Certifi
   );
 }
 
-/** The newest version of each record that names the patient. */
-const thingsIn = (data: PatientData, families: readonly Family[]) =>
-  families.flatMap(({ name, table, identifiedBy = 'delivery_id' }) =>
-    (data[table] ?? []).map(({ columns: row }) => ({ family: name, id: row[identifiedBy]!, row })),
-  );
+/** Of each table. The export has all of them. */
+const mostShown = 200;
 
-interface PatientProps {
-  patient: Patient;
-  data: PatientData;
-  families: readonly Family[];
-  held: boolean;
+/** What the page of a patient shows: the number of rows of each table, and the latest records and deliveries. */
+export async function readShown({ counts, readLatest }: HeldData, families: readonly Family[]) {
+  const things: { family: string; id: string; row: ExportedRow['columns'] }[] = [];
+  for (const { name, table, identifiedBy = 'delivery_id' } of families) {
+    if (!counts[table]) continue;
+    for (const { columns: row } of await readLatest(table, mostShown))
+      things.push({ family: name, id: row[identifiedBy]!, row });
+  }
+  return { counts, things, deliveries: await readLatest('deliveries', mostShown) };
 }
 
+type PatientProps = Awaited<ReturnType<typeof readShown>> & {
+  patient: Patient;
+  held: boolean;
+  /** Whether an erasure of the patient is running. */
+  isRunning: boolean;
+};
+
 /** What is held about a patient, and what can be done with it. */
-export function PatientPage({ patient, data, families, held }: PatientProps) {
+export function PatientPage({ patient, counts, things, deliveries, held, isRunning }: PatientProps) {
   const values = valuesOf(patient);
-  const counts = Object.fromEntries(Object.entries(data).map(([table, rows]) => [table, rows.length]));
   return (
     <>
       <Facts
@@ -67,10 +79,11 @@ export function PatientPage({ patient, data, families, held }: PatientProps) {
           Patient: <span class="id">{patient.id}</span>,
           Business: patient.businessId ? <Named kind="business" id={patient.businessId} /> : 'all',
           Hold: held ? 'yes: neither retention nor destruction touches this patient’s data' : 'none',
+          ...(isRunning && { Erasure: 'running: it has not erased anything yet' }),
         }}
       />
       <div class="actions">
-        {countRows(data) > 0 && (
+        {countRows(counts) > 0 && (
           <PostButton action="/console/patients/export" values={values}>
             Export
           </PostButton>
@@ -82,12 +95,16 @@ export function PatientPage({ patient, data, families, held }: PatientProps) {
           Erase …
         </PostButton>
       </div>
-      <p class="note">This page shows personal data; showing it was logged.</p>
+      <p class="note">
+        This page shows personal data; showing it was logged.
+        {Object.values(counts).some((rows) => rows > mostShown) &&
+          ` Of each table it has the latest ${formatCount(mostShown)}; the export has all.`}
+      </p>
       <h2>Records</h2>
       <Table
         label="Records of the patient"
         cards
-        rows={thingsIn(data, families)}
+        rows={things}
         empty="No records."
         columns={[
           {
@@ -103,7 +120,7 @@ export function PatientPage({ patient, data, families, held }: PatientProps) {
       <Table
         label="Deliveries of the patient, newest first"
         cards
-        rows={data.deliveries!.toReversed()}
+        rows={deliveries}
         empty="No deliveries."
         columns={[
           { head: 'Delivery', cell: ({ columns }) => <IdLink to="deliveries" id={columns.id!} /> },
@@ -122,7 +139,7 @@ export function PatientPage({ patient, data, families, held }: PatientProps) {
 
 interface ConfirmProps {
   patient: Patient;
-  counts: Record<string, number>;
+  counts: Counts;
   keepMs: number;
 }
 
@@ -139,6 +156,16 @@ export function ConfirmErasure({ patient, counts, keepMs }: ConfirmProps) {
       intro={`All of this is erased for good, and does not come back with a resend or a replay. ${destroyed} Nothing was changed yet.`}
       figures={counts}
       next={{ action: '/console/patients/erase', values: valuesOf(patient), kind: 'danger', text: 'Erase' }}
+    />
+  );
+}
+
+/** The erasure goes on after the answer. */
+export function ErasureRunning() {
+  return (
+    <Outcome
+      section="patients"
+      intro="The erasure is running, and goes on without this page. Until it is complete, everything is still there; then the list of erasures says when."
     />
   );
 }

@@ -1,7 +1,9 @@
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, RequestHandler, Response } from 'express';
-import { erasePatient } from '../../privacy/erase.ts';
-import { listCertificates } from '../../privacy/erasure-list.ts';
-import { accessTo, readPatient, zipPatient } from '../../privacy/export.ts';
+import { erasePatient, previewErasure } from '../../privacy/erase.ts';
+import { isBeingErased, listCertificates } from '../../privacy/erasure-list.ts';
+import { accessTo, type HeldData, withPatient, zipPatient } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../../privacy/hold.ts';
 import type { RouteDependencies } from '../dependencies.ts';
@@ -11,31 +13,47 @@ import { readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { findPatient } from '../things/queries.ts';
 import { sendPage } from '../ui/page.tsx';
-import { ConfirmErasure, ErasureDone, PatientPage, PatientSearch } from './pages.tsx';
+import {
+  ConfirmErasure,
+  ErasureDone,
+  ErasureRunning,
+  PatientPage,
+  PatientSearch,
+  readShown,
+} from './pages.tsx';
 
 const section = 'patients';
 const back = true;
+// A browser, or a proxy, waits for a minute or so.
+const answerAfterMs = 10_000;
 const thingFields = { family: text, thing: text, business: text };
 
 /** What is held about a patient: access, erasure and holds. Ids are posted, so that they are in no address. */
-export function addPatients(routes: Routes, { families, erasure, db, record }: RouteDependencies): void {
+export function addPatients(routes: Routes, dependencies: RouteDependencies): void {
+  const { families, erasure, db, downloadDb, record, log } = dependencies;
+
   routes.get('/patients', async (_req, res) => {
     const certificates = await listCertificates(db);
     sendPage(res, { title: 'Patients', section }, <PatientSearch certificates={certificates} />);
   });
 
   /** Reads what is held, once the entry in the access log is written. */
-  const read = async (res: Response, patient: Patient, action: 'reveal' | 'export') => {
-    const data = await readPatient(db, families, patient);
-    await record({ actor: actorOf(res), ...accessTo(patient, data, action) });
-    return data;
-  };
+  const read = <T,>(
+    res: Response,
+    patient: Patient,
+    action: 'reveal' | 'export',
+    use: (held: HeldData) => Promise<T>,
+  ) =>
+    withPatient(downloadDb, families, patient, async (held) => {
+      await record({ actor: actorOf(res), ...accessTo(patient, held, action) });
+      return use(held);
+    });
 
   const show = async (res: Response, patient: Patient) => {
-    const data = await read(res, patient, 'reveal');
-    const held = await isHeld(db, patient);
+    const shown = await read(res, patient, 'reveal', (held) => readShown(held, families));
+    const [held, isRunning] = [await isHeld(db, patient), await isBeingErased(db, patient)];
     const page = { title: 'Patient', section, back } as const;
-    sendPage(res, page, <PatientPage {...{ patient, data, families, held }} />);
+    sendPage(res, page, <PatientPage {...{ patient, ...shown, held, isRunning }} />);
   };
   routes.post('/patients', async (req, res) => {
     const { family, thing, business } = readForm(req.body, thingFields).data;
@@ -47,9 +65,11 @@ export function addPatients(routes: Routes, { families, erasure, db, record }: R
   });
 
   routes.post('/patients/export', async (req, res) => {
-    const zip = await zipPatient(await read(res, readPatientForm(req), 'export'));
-    res.setHeader('Content-Disposition', 'attachment; filename="patient.zip"');
-    res.type('zip').send(zip);
+    await read(res, readPatientForm(req), 'export', async (held) => {
+      res.setHeader('Content-Disposition', 'attachment; filename="patient.zip"');
+      res.type('zip');
+      await pipeline(zipPatient(held), res);
+    });
   });
 
   const change =
@@ -64,15 +84,24 @@ export function addPatients(routes: Routes, { families, erasure, db, record }: R
 
   routes.post('/patients/erase/preview', async (req, res) => {
     const patient = readPatientForm(req);
-    const options = { ...erasure, actor: actorOf(res), dryRun: true };
-    const { counts } = await erasePatient(db, families, patient, options);
+    const counts = await previewErasure(downloadDb, families, patient, erasure);
     const page = { title: 'Preview erasure', section, back } as const;
     sendPage(res, page, <ConfirmErasure {...{ patient, counts }} keepMs={erasure.keepMs} />);
   });
   routes.post('/patients/erase', async (req, res) => {
     const patient = readPatientForm(req);
-    const certificate = await erasePatient(db, families, patient, { ...erasure, actor: actorOf(res) });
-    sendPage(res, { title: 'Erased', section, back }, <ErasureDone certificate={certificate} />);
+    const options = { ...erasure, actor: actorOf(res) };
+    const erasing = erasePatient(downloadDb, families, patient, options);
+    const late = new AbortController();
+    const certificate = await Promise.race([
+      erasing,
+      sleep(answerAfterMs, undefined, { signal: late.signal }),
+    ]).finally(() => late.abort());
+    if (certificate)
+      return sendPage(res, { title: 'Erased', section, back }, <ErasureDone certificate={certificate} />);
+    // It goes on; a worker continues it if this process ends.
+    erasing.catch((error) => log.error({ err: error }, 'an erasure was interrupted; a worker continues it'));
+    sendPage(res, { title: 'Erasure is running', section, back }, <ErasureRunning />);
   });
 }
 
