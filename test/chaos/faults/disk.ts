@@ -8,28 +8,29 @@ import { both, longMs } from './outages.ts';
 /** The disk has a fault for files of PostgreSQL, which writes all kinds of them meanwhile. */
 const ofDatabase =
   (fault: DiskFault, pattern: string): Fault['inject'] =>
-  async ({ disk, rows }) => {
+  async (deployment) => {
+    const { disk, rows } = deployment;
     disk!.set(fault, pattern);
     try {
-      const until = Date.now() + longMs;
-      while (Date.now() < until) {
-        await Promise.race([rows('checkpoint').catch(() => {}), pause(until - Date.now())]);
+      for (const end = Date.now() + longMs; Date.now() < end; ) {
+        await Promise.race([rows('checkpoint').catch(() => {}), pause(end - Date.now())]);
         await pause(100);
       }
     } finally {
       disk!.set('none');
     }
-    await untilAvailable({ rows });
+    await untilAvailable(deployment);
   };
 
-/** A server that has ended is started again. */
-const untilAvailable = ({ rows }: Pick<Deployment, 'rows'>) =>
-  until(() =>
-    rows('select 1').then(
-      () => true,
-      () => false,
-    ),
-  );
+/**
+ * Resolves once PostgreSQL accepts connections: a server that has ended is started again. One whose recovery has failed may
+ * stay in recovery for ever (PostgreSQL 18, with its I/O workers), and is killed, as an operator would.
+ */
+async function untilAvailable({ rows, signalDatabase }: Deployment): Promise<void> {
+  const isAvailable = () => rows('select 1').then(Boolean, () => false);
+  await until(isAvailable, 5_000).catch(() => signalDatabase('KILL'));
+  await until(isAvailable);
+}
 
 /** The disk has a fault for files of Redis, while PostgreSQL is unavailable. A Redis that ends is started again. */
 const ofRedis =
