@@ -14,11 +14,11 @@ const backends = (process.env.CHAOS_BACKEND ?? 'redis,postgresql').split(',') as
 /** The faults of a run that is short, or long. */
 function choose(backend: Backend): Fault[] {
   const ofBackend = (faults: Fault[]) => faults.filter(({ backends }) => backends.includes(backend));
-  const random = seededRandom(seed, 11);
+  const random = seededRandom(seed, backend.length);
   const usable = Object.entries(classes).filter(([name]) => name !== 'disk' || !whyNoFaultyDisk());
   const always = usable.filter(([name]) => minutes > 0 || !drawn.has(name));
-  const sometimes = usable.filter((one) => !always.includes(one)).map(([, faults]) => ofBackend(faults));
-  const few = minutes > 0 ? [] : [0, 1].map(() => random.pick(random.pick(sometimes)));
+  const sometimes = usable.filter((one) => !always.includes(one)).flatMap(([, faults]) => ofBackend(faults));
+  const few = minutes > 0 ? [] : [random.pick(sometimes), random.pick(sometimes)];
   return [...new Set([...ofBackend(always.flatMap(([, faults]) => faults)), ...few])];
 }
 
