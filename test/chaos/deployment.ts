@@ -10,6 +10,7 @@ import { copyCluster } from '../support/cluster.ts';
 import { spawnService, type TestProcess } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { setSynchronous, startPrimary, startStandby, type TestServer } from '../support/standby.ts';
+import { type FaultyDisk, useDisk } from './faulty-disk.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 export type Backend = 'redis' | 'postgresql';
@@ -20,7 +21,7 @@ export type Role = 'receiver' | 'worker';
 export interface Deployment {
   /** Of the first receiver. */
   url: string;
-  /** Of each receiver. */
+  /** Of each receiver, through the sender's links. */
   urls: string[];
   readonly databaseUrl: string;
   /** The folder of the database's files. */
@@ -30,6 +31,10 @@ export interface Deployment {
   link: TcpProxy;
   /** To the deployment's own Redis. */
   redisLink: TcpProxy | undefined;
+  /** From the sender to each receiver. */
+  senderLinks: TcpProxy[];
+  /** Of both stores, if it was given. */
+  disk: FaultyDisk | undefined;
   /** Starts a process again after its end. */
   start: (role: Role, index?: number) => Promise<void>;
   processOf: (role: Role, index?: number) => TestProcess;
@@ -57,6 +62,8 @@ export interface DeploymentOptions {
   redisUrl?: string;
   /** For the database's files. */
   folder?: string;
+  /** For both stores. */
+  disk?: FaultyDisk | undefined;
   /** Gives PostgreSQL a synchronous standby. */
   standby?: boolean;
   /** Names both servers in DATABASE_URL, with `target_session_attrs=read-write`, instead of moving the address. */
@@ -76,10 +83,13 @@ export async function startDeployment(
   options: DeploymentOptions = {},
 ): Promise<Deployment> {
   const { each = 1, folder = mkdtempSync(join(tmpdir(), 'receiver-chaos-')) } = options;
-  const database = await startDatabase(folder, options.standby ?? false);
+  const database = await startDatabase(folder, options);
   const redis =
     backend === 'redis' && !options.redisUrl
-      ? await startRedis(['--appendonly', 'yes', '--appendfsync', 'always'])
+      ? await startRedis(['--appendonly', 'yes', '--appendfsync', 'always'], {
+          address: '127.0.0.1',
+          on: options.disk ? ['env', ...assignments(options.disk.variables)] : [],
+        })
       : undefined;
   const redisLink = redis && (await startTcpProxy(redis.port));
   const redisUrl = options.redisUrl ?? (redisLink && `redis://127.0.0.1:${redisLink.port}`);
@@ -129,11 +139,12 @@ export async function startDeployment(
       }
     }
   };
-  const urls = ports.map((port) => `http://127.0.0.1:${port}`);
+  const url = `http://127.0.0.1:${ports[0]}`;
+  const senderLinks = await Promise.all(ports.map((port) => startTcpProxy(port)));
 
   return {
-    url: urls[0]!,
-    urls,
+    url,
+    urls: senderLinks.map(({ port }) => `http://127.0.0.1:${port}`),
     get databaseUrl() {
       return databaseUrl;
     },
@@ -141,12 +152,14 @@ export async function startDeployment(
     redis,
     link,
     redisLink,
+    senderLinks,
+    disk: options.disk,
     start,
     processOf: (role, index = 0) => processes.get(`${role} ${index}`)!,
     signalDatabase,
     readiness: async () => {
       const headers = { Authorization: `Bearer ${adminToken}` };
-      const response = await fetch(`${urls[0]}/readyz`, { headers });
+      const response = await fetch(`${url}/readyz`, { headers });
       return ((await response.json()) as { parts: Record<string, { detail: string }> }).parts;
     },
     rows: async (query) => (await pool.query(query)).rows,
@@ -167,12 +180,12 @@ export async function startDeployment(
     logLines: () =>
       [...ended, ...processes.values()].flatMap((one) => one.output().split('\n').filter(Boolean)),
     stop: async () => {
+      options.disk?.set('none');
       redis?.process.kill('SIGCONT');
       if (!options.standby) signalDatabase('CONT');
       await Promise.all([...processes.values()].map((service) => service.end('SIGTERM')));
       await pool.end();
-      await link.stop();
-      await redisLink?.stop();
+      for (const one of [link, redisLink, ...senderLinks]) await one?.stop();
       await redis?.stop();
       await database.stop();
       await rm(folder, { recursive: true, force: true });
@@ -191,9 +204,16 @@ interface DeploymentDatabase {
   stop: () => Promise<void>;
 }
 
-async function startDatabase(folder: string, withStandby: boolean): Promise<DeploymentDatabase> {
+const assignments = (variables: Record<string, string>): string[] =>
+  Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+
+async function startDatabase(
+  folder: string,
+  { standby: withStandby, disk }: DeploymentOptions,
+): Promise<DeploymentDatabase> {
   if (!withStandby) {
     copyCluster(folder);
+    if (disk) await useDisk(folder, disk);
     return { ...(await startEmbeddedPostgres(folder, createLog('silent'), settings)), home: folder };
   }
   const primary = await startPrimary(settings);

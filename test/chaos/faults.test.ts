@@ -1,13 +1,26 @@
 import { appendFileSync } from 'node:fs';
+import { seededRandom } from '../../src/sandbox/random.ts';
 import { type Backend, type Deployment, startDeployment } from './deployment.ts';
-import { type Fault, failover, faults, fullDisk } from './faults.ts';
+import { classes, drawn, type Fault, failover, fullDisk, notDrawn } from './faults.ts';
+import { makeFaultyDisk, whyNoFaultyDisk } from './faulty-disk.ts';
 import { type Outcome, runFault } from './run-fault.ts';
 import { mayMount, mountSmallDisk } from './small-disk.ts';
 
-// `npm run chaos` sets the minutes; without them each fault is injected once, briefly.
+// `npm run chaos` sets the minutes. Without them each fault is injected once, briefly; of some classes, a few.
 const minutes = Number(process.env.CHAOS_MINUTES ?? 0);
 const seed = Number(process.env.CHAOS_SEED ?? Date.now() % 100_000);
 const backends = (process.env.CHAOS_BACKEND ?? 'redis,postgresql').split(',') as Backend[];
+
+/** The faults of a run that is short, or long. */
+function choose(backend: Backend): Fault[] {
+  const ofBackend = (faults: Fault[]) => faults.filter(({ backends }) => backends.includes(backend));
+  const random = seededRandom(seed, backend.length);
+  const usable = Object.entries(classes).filter(([name]) => name !== 'disk' || !whyNoFaultyDisk());
+  const always = usable.filter(([name]) => minutes > 0 || !drawn.has(name));
+  const sometimes = usable.filter((one) => !always.includes(one)).flatMap(([, faults]) => ofBackend(faults));
+  const few = minutes > 0 ? [] : [random.pick(sometimes), random.pick(sometimes)];
+  return [...new Set([...ofBackend(always.flatMap(([, faults]) => faults)), ...few])];
+}
 
 // Producers stop at about 1,000: each counts once a second.
 const mostJobs = 1_200;
@@ -16,7 +29,8 @@ const mostLogLines = 1_000;
 jest.setTimeout(120_000 + minutes * 60_000);
 
 describe.each(backends)(`on %s (seed ${seed})`, (backend) => {
-  const applicable = faults.filter((fault) => fault.backends.includes(backend));
+  const applicable = choose(backend);
+  const disk = whyNoFaultyDisk() ? undefined : makeFaultyDisk();
   const seconds = minutes > 0 ? (minutes * 60) / (applicable.length + 2) : 2;
   const options = {
     seconds,
@@ -26,20 +40,29 @@ describe.each(backends)(`on %s (seed ${seed})`, (backend) => {
   const outcomes: Outcome[] = [];
   let deployment: Deployment;
   beforeAll(async () => {
-    deployment = await startDeployment(backend);
+    deployment = await startDeployment(backend, { disk });
   });
   afterAll(async () => {
     if (minutes > 0) report(backend, outcomes);
     await deployment.stop();
+    disk?.remove();
   });
 
   const promise =
-    'no acknowledged delivery is lost, none is invented, and each row is the newest version of its record';
+    'no acknowledged delivery is lost or applied twice, none is invented, each row is the newest version of its record, and no good callback is blamed';
   const expectNoLoss = async (fault: Fault, target: Deployment, injections = options.injections) => {
     const outcome = await runFault(target, fault, { ...options, injections, seed: seed + outcomes.length });
     outcomes.push(outcome);
     if (minutes > 0 || process.env.CHAOS_TRACE) process.stderr.write(`${JSON.stringify(outcome)}\n`);
-    expect(outcome).toMatchObject({ lost: 0, wrong: 0, invented: 0, waiting: 0, failed: 0 });
+    expect(outcome).toMatchObject({
+      lost: 0,
+      wrong: 0,
+      repeated: 0,
+      invented: 0,
+      waiting: 0,
+      failed: 0,
+      blamed: 0,
+    });
     expect(outcome.acknowledged).toBeGreaterThan(seconds * 10);
     expect(outcome.jobs).toBeLessThan(mostJobs);
     expect(outcome.logLines).toBeLessThan(100 * options.injections);
@@ -66,17 +89,36 @@ describe.each(backends)(`on %s (seed ${seed})`, (backend) => {
   });
 });
 
+const classOf = (name: string) =>
+  Object.entries(classes).find(([, faults]) => faults.some((fault) => fault.name === name))?.[0] ??
+  'deployments of their own';
+
 function report(backend: Backend, outcomes: readonly Outcome[]): void {
-  const sum = (name: 'acknowledged' | 'logLines') =>
-    outcomes.reduce((all, outcome) => all + outcome[name], 0);
-  const totals = `${sum('acknowledged')} acknowledged, ${sum('logLines')} log lines`;
+  const sum = (name: keyof Outcome, of = outcomes) =>
+    of.reduce((all, outcome) => all + (outcome[name] as number), 0);
+  const counted = ['callbacks', 'acknowledged', 'lost', 'wrong', 'repeated', 'invented', 'blamed'] as const;
+  const rowOf = (name: string, of: readonly Outcome[]) =>
+    `| ${name} | ${sum('injections', of)} | ${counted.map((one) => sum(one, of)).join(' | ')} |`;
+  const names = [...new Set(outcomes.map(({ fault }) => classOf(fault)))];
   const lines = [
-    `\n## ${backend}, ${minutes} minutes, seed ${seed}: ${totals}\n`,
-    '| fault | acknowledged | rejected | slowest response, ms | lost | wrong or repeated | invented | jobs | log lines | s until caught up |',
-    '|---|---:|---|---:|---:|---:|---:|---:|---:|---:|',
+    `\n## ${backend}, ${minutes} minutes, seed ${seed}\n`,
+    '| class of faults | injected | callbacks | acknowledged | lost | wrong | applied twice | invented | good ones answered with 4xx |',
+    '|---|---:|---:|---:|---:|---:|---:|---:|---:|',
+    ...names.map((name) =>
+      rowOf(
+        name,
+        outcomes.filter(({ fault }) => classOf(fault) === name),
+      ),
+    ),
+    rowOf('all', outcomes),
+    '',
+    ...notDrawn().map((what) => `Not drawn here: ${what}.`),
+    '',
+    '| fault | acknowledged | rejected | slowest response, ms | lost | wrong | applied twice | invented | 4xx | jobs | log lines | s until caught up |',
+    '|---|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|',
     ...outcomes.map(
       (o) =>
-        `| ${o.fault} | ${o.acknowledged} | ${o.rejections || '–'} | ${o.slowestMs} | ${o.lost} | ${o.wrong} | ${o.invented} | ${o.jobs} | ${o.logLines} | ${o.secondsUntilCaughtUp.toFixed(1)} |`,
+        `| ${o.fault} | ${o.acknowledged} | ${o.rejections || '–'} | ${o.slowestMs} | ${o.lost} | ${o.wrong} | ${o.repeated} | ${o.invented} | ${o.blamed} | ${o.jobs} | ${o.logLines} | ${o.secondsUntilCaughtUp.toFixed(1)} |`,
     ),
   ];
   process.stderr.write(`${lines.join('\n')}\n`);

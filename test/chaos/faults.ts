@@ -1,12 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Random } from '../../src/sandbox/random.ts';
 import type { Backend, Deployment } from './deployment.ts';
-import { clockFaults } from './faults/clock.ts';
+import { clockFaults, clockJumps } from './faults/clock.ts';
+import { diskFaults } from './faults/disk.ts';
+import { networkFaults } from './faults/network.ts';
 import { longMs, outageFaults } from './faults/outages.ts';
 import { queueFaults } from './faults/queue.ts';
 import { rejectedWriteFaults } from './faults/rejected-writes.ts';
+import { storeErrorFaults } from './faults/store-errors.ts';
 import { tableFaults } from './faults/tables.ts';
-import { fillDisk } from './small-disk.ts';
+import { whyNoFaultyDisk } from './faulty-disk.ts';
+import { fillDisk, mayMount } from './small-disk.ts';
 
 export interface Fault<Target = Deployment> {
   name: string;
@@ -15,14 +19,33 @@ export interface Fault<Target = Deployment> {
   inject: (deployment: Target, random: Random) => Promise<void>;
 }
 
-/** Failures of servers, processes and links, at random moments. */
-export const faults: Fault[] = [
-  ...outageFaults,
-  ...rejectedWriteFaults,
-  ...tableFaults,
-  ...queueFaults,
-  ...clockFaults,
-];
+/** Every fault, by its class. A short run injects some of those that `drawn` names. */
+export const classes: Record<string, Fault[]> = {
+  'processes, servers and links': outageFaults,
+  'Redis rejects writes': rejectedWriteFaults,
+  tables: tableFaults,
+  queue: queueFaults,
+  clock: clockFaults,
+  'clock jumps': [clockJumps],
+  network: networkFaults,
+  'errors of the store': storeErrorFaults,
+  disk: diskFaults,
+};
+
+export const drawn = new Set(['clock jumps', 'network', 'errors of the store', 'disk']);
+
+/** What is not injected here, each with the reason. */
+export function notDrawn(): string[] {
+  const noDisk = whyNoFaultyDisk();
+  return [
+    ...(noDisk ? [`slow and failing disks, because ${noDisk}`] : []),
+    ...(mayMount() ? [] : [`"${fullDisk.name}", because this user may not mount a disk`]),
+    'lost, repeated and reordered packets, because links are TCP proxies; npm run chaos:hosts loses packets',
+    'a mounted disk that becomes read-only, because Linux refuses that while files are open to write; the writes of the servers fail instead',
+    'the limit of transaction ids, because the embedded PostgreSQL has no pg_resetwal',
+    'revoked permissions, because the service is a superuser here; a trigger raises their error instead',
+  ];
+}
 
 /** For a deployment whose database is on a small disk. */
 export const fullDisk: Fault = {

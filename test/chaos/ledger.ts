@@ -13,6 +13,8 @@ export class Ledger {
   rejected = 0;
   /** Responses and errors in place of an acknowledgement, with their counts. */
   readonly rejections = new Map<string, number>();
+  /** Responses that put the blame on the callback, 4xx: all callbacks of a run are good. */
+  blamed = 0;
   /** The longest response time. */
   slowestMs = 0;
   /** In which a callback got 503, since 1970. */
@@ -23,6 +25,7 @@ export class Ledger {
 
   record({ callback, acknowledged, id, outcome, status, latencyMs }: Attempt): void {
     const now = Date.now();
+    if (status !== undefined && status >= 400 && status < 500) this.blamed += 1;
     if (status === 503) this.secondsOf503.add(Math.floor(now / 1000));
     if (acknowledged) {
       this.acknowledged += 1;

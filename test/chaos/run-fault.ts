@@ -12,16 +12,20 @@ import type { Deployment } from './deployment.ts';
 import type { Fault } from './faults.ts';
 import { Ledger } from './ledger.ts';
 import { newestVersions, versionsInTables } from './model.ts';
+import { countRepeatedWrites, noteWrites } from './repeated-writes.ts';
 
 /** The part of a deployment that a run uses. */
 export type Target = Pick<Deployment, 'urls' | 'redis' | 'rows' | 'logLines'>;
 
 export interface Outcome {
   fault: string;
+  injections: number;
   /** Sent at least once, duplicates of the history not counted. */
   callbacks: number;
   acknowledged: number;
   rejected: number;
+  /** Good callbacks that were answered with a 4xx. */
+  blamed: number;
   /** Statuses and errors of those, with their counts. */
   rejections: string;
   /** The longest response time. */
@@ -34,6 +38,8 @@ export interface Outcome {
   lost: number;
   /** Rows that are not the newest version of their record. */
   wrong: number;
+  /** Writes of rows, without the first of each delivery. */
+  repeated: number;
   /** In `deliveries`, but never sent. */
   invented: number;
   /** Still `received`, or still in Redis, after all acknowledged deliveries are applied. */
@@ -67,7 +73,9 @@ export async function runFault<T extends Target>(
   const ledger = new Ledger();
   const aborting = new AbortController();
   setMaxListeners(0, aborting.signal);
+  await noteWrites(deployment.rows);
   const before = await countDeliveries(deployment);
+  const repeatedBefore = await countRepeatedWrites(deployment.rows);
   const linesBefore = deployment.logLines().length;
   const random = seededRandom(seed, 7);
   let injected = false;
@@ -108,15 +116,18 @@ export async function runFault<T extends Target>(
   const secondsUntilCaughtUp = (Date.now() - repairedAt) / 1000;
   return {
     fault: fault.name,
+    injections,
     callbacks: ledger.sent.size,
     acknowledged: ledger.acknowledged,
     rejected: ledger.rejected,
+    blamed: ledger.blamed,
     rejections: [...ledger.rejections].map(([outcome, count]) => `${count} × ${outcome}`).join(', '),
     slowestMs: Math.round(ledger.slowestMs),
     secondsOf503: ledger.secondsOf503.size,
     longestPauseMs: Math.round(ledger.longestPauseMs),
     lost,
     ...(await compare(deployment, ledger, before)),
+    repeated: (await countRepeatedWrites(deployment.rows)) - repeatedBefore,
     waiting,
     failed: await countDeliveries(deployment, 'failed'),
     jobs,

@@ -15,3 +15,19 @@ export const clockFaults: Fault[] = [600, -600].map((seconds) => ({
     }
   },
 }));
+
+/** Jumps of the same clock. */
+export const clockJumps: Fault = {
+  name: 'clock jumps by hours, again and again',
+  backends: both,
+  inject: async (deployment, random) => {
+    try {
+      for (const end = Date.now() + longMs; Date.now() < end; ) {
+        deployment.setClock(random.between(-6 * 3_600, 6 * 3_600));
+        await pause(random.between(100, 600));
+      }
+    } finally {
+      deployment.setClock(0);
+    }
+  },
+};

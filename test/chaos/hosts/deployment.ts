@@ -26,13 +26,10 @@ export interface HostsDeployment extends Pick<Deployment, 'urls' | 'rows' | 'log
   crash: (host: Host) => Promise<void>;
   /** Starts a host again, with its processes. */
   boot: (host: Host) => Promise<void>;
-  /** Writes of rows of receipts and forms, without the first of each delivery. */
-  countRepeatedWrites: () => Promise<number>;
 }
 
 const port = 8080;
 const receivingHosts = ['first', 'second'] as const;
-const families = ['receipts', 'consent_forms', 'review_requests'];
 
 /** @throws Error where this process may not make network namespaces */
 export async function startHosts(backend: Backend): Promise<HostsDeployment> {
@@ -86,15 +83,6 @@ export async function startHosts(backend: Backend): Promise<HostsDeployment> {
         ),
       60_000,
     );
-  await rows('create table if not exists writes (delivery_id uuid)');
-  await rows(`create or replace function note() returns trigger language plpgsql as
-    'begin insert into writes values (new.delivery_id); return new; end'`);
-  for (const table of families) {
-    await rows(
-      `create or replace trigger note after insert or update on ${table} for each row execute function note()`,
-    );
-  }
-
   const processesOf = (host: Host) =>
     receivingHosts.some((one) => one === host)
       ? ['receiver', 'worker'].map((role) => processes.get(`${role} ${host}`)!)
@@ -119,10 +107,6 @@ export async function startHosts(backend: Backend): Promise<HostsDeployment> {
       network.boot(host);
       if (host === 'stores') await Promise.all([database.start(), redis?.restart()]);
       else await startServices(host);
-    },
-    countRepeatedWrites: async () => {
-      const [row] = await rows('select (count(*) - count(distinct delivery_id))::int as n from writes');
-      return row!.n as number;
     },
     stop: async () => {
       await Promise.all([...processes.values()].map((service) => service.end('SIGTERM')));

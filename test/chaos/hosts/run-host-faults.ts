@@ -39,7 +39,7 @@ export async function runHostFaults(backend: Backend, options: HostsRunOptions):
       });
       outcomes.push(outcome);
     }
-    return { outcomes, repeatedWrites: await deployment.countRepeatedWrites() };
+    return { outcomes, repeatedWrites: outcomes.reduce((sum, { repeated }) => sum + repeated, 0) };
   } finally {
     await deployment.stop();
   }
