@@ -124,7 +124,8 @@ export async function continueErasures(
   olderThanS = 0,
 ): Promise<Certificate[]> {
   const { rows } = await sql<Running>`
-    select r.* from running_erasures r join erasures e on e.id = erasure_id
+    select r.erasure_id, r.actor, r.patient_id, r.business_id, r.patients, r.is_found
+    from running_erasures r join erasures e on e.id = r.erasure_id
     where e.erased_at <= now() - ${olderThanS} * interval '1 second'
     order by e.erased_at, e.id`.execute(db);
   const certificates: Certificate[] = [];
@@ -160,8 +161,8 @@ async function continueErasure(
 async function find(db: Kysely<Tables>, families: readonly Family[], patient: Patient, id: string) {
   // From now on nothing that names the patient is stored, up to the moment of the erasure.
   await afterStatementsInProgress(db);
-  const until = sql`i.event_time <= (select until from erased cross join erasure_salt
-    where hash = patient_hash(salt, ${patient.businessId ?? ''}, ${patient.id}))`;
+  const until = sql`i.event_time <= (select erased.until from erased cross join erasure_salt
+    where erased.hash = patient_hash(erasure_salt.salt, ${patient.businessId ?? ''}, ${patient.id}))`;
   await inStep(db, async (tx) => {
     if ((await lockRunning(tx, id))?.is_found !== false) return;
     await findDeliveries(tx, families, patient, id, until);
@@ -233,13 +234,14 @@ async function insertRunning(tx: Kysely<Tables>, { id, businessId }: Patient, ac
 async function listThingsAsErased(tx: Kysely<Tables>, { id }: Patient, erasureId: string): Promise<void> {
   await sql`
     insert into erased (hash, until, erasure_id)
-    select distinct thing_hash(salt, thing_family, business_id, patient, thing), timestamptz 'infinity', ${erasureId}::uuid
+    select distinct thing_hash(erasure_salt.salt, things.thing_family, things.business_id, named.patient, things.thing),
+           timestamptz 'infinity', ${erasureId}::uuid
     from (
       select thing_family, business_id, thing, bool_or(is_shared) as is_shared from erasing
       where erasure_id = ${erasureId}::uuid and thing is not null group by thing_family, business_id, thing
     ) things
     cross join erasure_salt
-    cross join lateral (select ${id} as patient union all select '' where not is_shared) named
+    cross join lateral (select ${id} as patient union all select '' where not things.is_shared) named
     order by 1
     on conflict (hash) do update
       set until = greatest(erased.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
@@ -326,7 +328,7 @@ export async function forgetDrift(
   tx: Kysely<Tables>,
   isErased: (id: RawBuilder<unknown>) => RawBuilder<unknown>,
 ): Promise<void> {
-  await sql`delete from schema_drift where kind in ('unknown', 'value') and ${isErased(sql`example_delivery`)}`.execute(
+  await sql`delete from schema_drift where kind in ('unknown', 'value') and ${isErased(sql`schema_drift.example_delivery`)}`.execute(
     tx,
   );
 }
@@ -336,7 +338,7 @@ async function completeCertificate(tx: Kysely<Tables>, id: string, counts: Count
     with due as (select max(destroy_at) as last from withheld.records where erasure_id = ${id}::uuid)
     update erasures
     set counts = ${JSON.stringify(counts)}::jsonb, destroy_after = due.last,
-        destroyed_at = case when due.last is null then erased_at end
+        destroyed_at = case when due.last is null then erasures.erased_at end
     from due where id = ${id}::uuid`.execute(tx);
 }
 
@@ -347,7 +349,7 @@ async function readHashes(
   listId: string,
 ): Promise<Buffer[]> {
   const { rows } = await sql<{ hash: Buffer }>`
-    select patient_hash(salt, business, ${id}) as hash
+    select patient_hash(erasure_salt.salt, businesses.business, ${id}) as hash
     from erasure_salt cross join (
       select '' as business
       union select ${businessId ?? ''}

@@ -122,11 +122,12 @@ export async function findApplied(
     const about = deliveriesAbout(
       family,
       list,
-      (business, thing) => sql`(${business}, ${thing}) in (select business, thing from ${list})`,
+      (business, thing) =>
+        sql`(${business}, ${thing}) in (select wanted.business, wanted.thing from ${list})`,
     );
     if (!about) continue;
     const { rows } = await sql<{ id: string }>`
-      select id from (${about}) about join applied_deliveries using (id)`.execute(db);
+      select about.id from (${about}) about join applied_deliveries using (id)`.execute(db);
     for (const { id } of rows) ids.add(id);
   }
   return [...ids];
@@ -158,11 +159,11 @@ function deliveriesAbout(
   if (!identifiedBy) return undefined;
   if (!versions) {
     return sql`select ${columns} from ${list}
-      join inbox i on ${isIndexed} and i.business_id = business and thing_of(i.family, i.envelope) = thing
+      join inbox i on ${isIndexed} and i.business_id = wanted.business and thing_of(i.family, i.envelope) = wanted.thing
         and thing_family(i.family) = ${name}`;
   }
   const type = fields[identifiedBy]!.json === 'numeric' ? sql`bigint` : sql`text`;
-  const key = sql`business_id = business and ${sql.ref(identifiedBy)} = thing::${type}`;
+  const key = sql`t.business_id = wanted.business and ${sql.ref(`t.${identifiedBy}`)} = wanted.thing::${type}`;
   const unapplied = ['pending_deliveries', 'failed_deliveries'].map(
     (status) => sql`select ${columns} from ${sql.table(status)} s join inbox i using (id)
       where s.family = ${name} and ${isWanted(sql`i.business_id`, sql`thing_of(i.family, i.envelope)`)}`,
@@ -170,9 +171,9 @@ function deliveriesAbout(
   return sql`
     select ${columns} from ${list}
     cross join lateral (
-      select delivery_id from ${sql.table(table)} where ${key}
+      select t.delivery_id from ${sql.table(table)} t where ${key}
       union all
-      select delivery_id from ${sql.table(versions)} where ${key}
+      select t.delivery_id from ${sql.table(versions)} t where ${key}
     ) made
     join inbox i on i.id = made.delivery_id
     union

@@ -23,7 +23,7 @@ export const quarantineGroups = sql<QuarantineGroup>`
   select reason, ${faultsKey} as key, (array_agg(errors))[1] as faults, count(*)::int as bodies,
          sum(count)::int as times, max(last_received_at) as last
   from (
-    select * from quarantine where replayed_at is null order by last_received_at desc limit ${groupedBodies}
+    select reason, errors, count, last_received_at from quarantine where replayed_at is null order by last_received_at desc limit ${groupedBodies}
   ) newest
   group by reason, ${faultsKey}
   order by bodies desc, last desc limit 200`;
