@@ -75,32 +75,41 @@ async function applyOneByOne(
   options: ApplyOptions,
 ): Promise<Applied> {
   const total = { ...nothing };
-  let undecided: { id: string; error: pg.DatabaseError }[] = [];
+  const undecided: { id: string; error: pg.DatabaseError }[] = [];
+  // A fault of the table may have ended before something was applied: only what fails after that, too, is at fault.
   const failUndecided = async () => {
-    for (const { id, error } of undecided) {
-      const reason = describeRefusal(error);
-      const isMarked = options.dryRun || (await markFailed(db, id, options.status, reason));
-      if (isMarked) total.failed = [...total.failed, { id, error: reason }];
+    for (const { id } of undecided.splice(0)) {
+      try {
+        add(total, await applyTogether(db, [family], [id], options));
+      } catch (error) {
+        if (!(error instanceof pg.DatabaseError)) throw error;
+        if (isOutage(error)) return error;
+        const reason = describeRefusal(error);
+        const isMarked = options.dryRun || (await markFailed(db, id, options.status, reason));
+        if (isMarked) total.failed = [...total.failed, { id, error: reason }];
+      }
     }
-    undecided = [];
+    return undefined;
   };
   for (const [index, id] of ids.entries()) {
     let outage: pg.DatabaseError | undefined;
     try {
       const result = await applyTogether(db, [family], [id], options);
       add(total, result);
-      if (result.changed > 0) await failUndecided();
+      if (result.changed > 0) outage = await failUndecided();
     } catch (error) {
       if (!(error instanceof pg.DatabaseError)) throw error;
       undecided.push({ id, error });
       if (isOutage(error)) outage = error;
     }
     const isDue = undecided.length >= maxUndecided || (undecided.length > 0 && index === ids.length - 1);
-    if (isDue && !outage && (await isWritable(db, family))) await failUndecided();
-    else if (isDue || outage) {
-      const error = outage ?? undecided[0]!.error;
-      return { ...total, broken: [{ family: family.name, error }] };
+    // One that has failed before stays so, whatever the reason is.
+    const isDecided = options.status === 'failed';
+    if (isDue && !outage) {
+      if (isDecided || (await isWritable(db, family))) outage = await failUndecided();
+      else outage = undecided[0]!.error;
     }
+    if (outage) return { ...total, broken: [{ family: family.name, error: outage }] };
   }
   return total;
 }

@@ -83,8 +83,13 @@ export class Inbox {
 
   private async commit(deliveries: Delivery[]): Promise<AppendResult[]> {
     const { circuit, fallback } = this.options;
+    const store = () => circuit.run(() => this.timed('PostgreSQL', deliveries, this.store));
     try {
-      return await circuit.run(() => this.timed('PostgreSQL', deliveries, this.store));
+      // A fault of the store may have ended before the probe: a lone delivery is at fault if it fails after it, too.
+      return await store().catch((error) => {
+        if (deliveries.length > 1 || error instanceof StoreUnavailable) throw error;
+        return store();
+      });
     } catch (error) {
       if (!(error instanceof StoreUnavailable && fallback)) throw error;
       return await fallback.circuit.run(() => this.timed('Redis', deliveries, this.spill));

@@ -23,6 +23,8 @@ export interface Deployment {
   url: string;
   /** Of each receiver, through the sender's links. */
   urls: string[];
+  /** Of each receiver, without a link. */
+  directUrls: string[];
   readonly databaseUrl: string;
   /** The folder of the database's files. */
   folder: string;
@@ -139,12 +141,14 @@ export async function startDeployment(
       }
     }
   };
-  const url = `http://127.0.0.1:${ports[0]}`;
+  const directUrls = ports.map((port) => `http://127.0.0.1:${port}`);
+  const url = directUrls[0]!;
   const senderLinks = await Promise.all(ports.map((port) => startTcpProxy(port)));
 
   return {
     url,
     urls: senderLinks.map(({ port }) => `http://127.0.0.1:${port}`),
+    directUrls,
     get databaseUrl() {
       return databaseUrl;
     },

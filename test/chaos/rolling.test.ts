@@ -58,7 +58,7 @@ it.each(['redis', 'postgresql'] as const)(
     await deployment.rows(
       'create trigger note after insert or update on receipts for each row execute function note()',
     );
-    const load = startSending(deployment.urls, 8);
+    const load = startSending(deployment.directUrls, 8);
     const { acknowledged, failures } = load;
     const moreAcknowledged = () => {
       const enough = acknowledged.length + 100;

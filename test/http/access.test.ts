@@ -239,7 +239,10 @@ it('/readyz shows administrators the configured access checks', async () => {
 it('/readyz shows others only which checks pass', async () => {
   const { url } = await start({}, { adminToken });
   const ok = { ok: true };
-  const plain = { status: 'ready', parts: { store: ok, database: ok, queue: ok, worker: ok, access: ok } };
+  const plain = {
+    status: 'ready',
+    parts: { store: ok, database: ok, queue: ok, worker: ok, processing: ok, access: ok },
+  };
   await until(async () => (await readyz(url)).parts.worker!.ok);
   for (const wrong of [undefined, 'Bearer wrong', `Basic ${adminToken}`]) {
     expect(await readyz(url, wrong)).toEqual(plain);

@@ -37,7 +37,10 @@ const columnsOf = async (view: string) =>
 
 it('a column that receipts gain is a column of their versions, and of every view of receipts that shows it', async () => {
   await apply(database, [receiptCallback()]);
-  const gained = { 'migrations/9001_made_up.sql': 'alter table receipts add column made_up numeric;' };
+  const gained = {
+    'migrations/9001_made_up.sql': 'alter table receipts add column made_up numeric;',
+    ...changed('0_version_columns.sql', "payment_id, '\n", "payment_id, made_up, '\n"),
+  };
   const shown = changed('1_receipts.sql', '\n  $$;\n', ',\n    made_up as made_up_amount\n  $$;\n');
   await withSchema(gained, async (folder) => {
     expect(await migrate(database.db, undefined, folder)).toEqual(['9001_made_up', 'reporting']);
@@ -55,7 +58,10 @@ it('a column that receipts gain is a column of their versions, and of every view
 });
 
 it('a column that appointments gain is a column of their versions, and does not stop versions from being kept', async () => {
-  const gained = { 'migrations/9001_made_up.sql': 'alter table appointments add column made_up date;' };
+  const gained = {
+    'migrations/9001_made_up.sql': 'alter table appointments add column made_up date;',
+    ...changed('0_version_columns.sql', "'workflow_data, ", "'workflow_data, made_up, "),
+  };
   await withSchema(gained, async (folder) => {
     await migrate(database.db, undefined, folder);
     expect((await columnsOf('appointment_versions')).at(-1)).toBe('made_up');
@@ -129,6 +135,7 @@ it('a migration may drop a column that views read: they are re-created without i
   const files = {
     'migrations/9001_no_flavour.sql':
       'alter table receipts drop column flavour; alter table receipt_versions drop column flavour;',
+    ...changed('0_version_columns.sql', ' flavour,', ''),
     ...Object.fromEntries(
       Object.entries(changed('1_receipts.sql', '    flavour,\n', '')).map(([file, text]) => [
         file,

@@ -132,14 +132,18 @@ it('at ratio 0 only errors are exported: a failed delivery, a failed commit, a r
   const throughProxy = Object.assign(new URL(database.url), { port: String(proxy.port) }).href;
   const { url } = await start(0, { databaseUrl: throughProxy });
   await database.pool.query('alter table receipts add constraint refused check (receipt_id <> 666)');
-  await database.pool.query(`alter table inbox add constraint refused check (family <> 'review_request')`);
+  const refused = `check (envelope #>> '{data,clinic_id}' <> 'refused')`;
+  await database.pool.query(`alter table inbox add constraint refused ${refused}`);
   expect((await post(url + paths.receipt, receipt(1))).status).toBe(200);
   expect((await post(url + paths.receipt, '{')).status).toBe(400);
   const failed = await idOf(await post(url + paths.receipt, receipt(666)));
   await until(
     async () => (await database.rows(`select 1 from deliveries where status = 'failed'`)).length === 1,
   );
-  expect((await post(url + paths.review_request, reviewRequestCallback())).status).toBe(422);
+  expect(
+    (await post(url + paths.review_request, reviewRequestCallback({ data: { clinic_id: 'refused' } })))
+      .status,
+  ).toBe(422);
   proxy.cut();
   expect((await post(url + paths.consent_form, consentFormCallback())).status).toBe(503);
   await proxy.restore();
