@@ -19,11 +19,10 @@ export class DatabaseUnreachable extends Error {}
  * @param variable that has the URL
  */
 export function withVariable(error: unknown, variable: string, url: string): unknown {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  for (let cause = error as (Error & { code?: string }) | undefined; cause; cause = cause.cause as Error) {
     if (cause instanceof DatabaseUnreachable) return error;
     // A statement that took too long says nothing of the address.
-    const { code } = cause as { code?: string };
-    if (code === '57014' || cause.message === 'Query read timeout') return error;
+    if (cause.code === '57014' || cause.message === 'Query read timeout') return error;
     const { host, port, user, database } = new DatabaseClient({ connectionString: url });
     const text = explainConnection(cause, { variable, store: 'PostgreSQL', host, port, user, database });
     if (text) return new DatabaseUnreachable(`${variable}: ${text}`, { cause });
