@@ -115,7 +115,7 @@ try {
   for (const id of [...rows.map((row) => row.id), heavy]) {
     const exporting = await timed(() =>
       withPatient(database.db, families, { id }, async (held) => {
-        for await (const _ of zipPatient(held)) continue;
+        for await (const _ of zipPatient(held));
       }),
     );
     const options = { actor, keepMs: 1e12, keepsTotals: true };
