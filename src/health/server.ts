@@ -17,6 +17,8 @@ export interface DatabaseAge {
   freezeMaxAge: number;
 }
 
+const columns = { transaction: 'age(datfrozenxid)', multixact: 'mxid_age(datminmxid)' };
+
 export const agesQuery = `
 select datname as database, 'transaction' as what, age(datfrozenxid)::float8 as age,
   current_setting('autovacuum_freeze_max_age')::float8 as "freezeMaxAge" from pg_database
@@ -33,7 +35,7 @@ export function judgeAges(rows: readonly DatabaseAge[]): Problem[] {
       subject: `${database} ${what}`,
       status: age > lateAge ? 'fail' : 'warn',
       title: `Database ${database} comes close to the wraparound of ${what} ids`,
-      detail: `The oldest is ${Math.round(age / 1e6)} million old; at 2100 million PostgreSQL accepts no writes. Remove what holds old rows (sessions, prepared transactions, replication slots), then vacuum`,
+      detail: `The oldest is ${Math.round(age / 1e6)} million old, by ${columns[what]} in pg_database; at 2100 million PostgreSQL accepts no writes. Remove what holds old rows (sessions, prepared transactions, replication slots), then vacuum`,
     }));
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Log } from '../log.ts';
-import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
+import type { Circuit } from '../store/circuit.ts';
 import { withTimeout } from '../with-timeout.ts';
 import type { Problem } from './problem.ts';
 import { readProblems } from './read-problems.ts';
@@ -10,6 +10,8 @@ const keepMs = 5_000;
 const everyMs = 30_000;
 /** Of a server that hangs. */
 const timeoutMs = 8_000;
+/** While PostgreSQL is unavailable it may still tell why, as before the wraparound, but nobody waits long for it. */
+const outageTimeoutMs = 900;
 
 const keyOf = ({ kind, subject }: Problem) => `${kind} ${subject}`;
 
@@ -25,14 +27,18 @@ export function watchProblems(pool: pg.Pool, circuit: Pick<Circuit, 'isOpen' | '
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<readonly Problem[]> | undefined;
 
-  /** @throws StoreUnavailable, or the driver's error: then nothing is known */
+  let readInOutage = false;
+
+  /** @throws the driver's error, or that of the timeout: then nothing is known */
   const read = async (): Promise<readonly Problem[]> => {
-    if (circuit.isOpen) throw new StoreUnavailable('PostgreSQL');
-    if (!reading || performance.now() - readAt > keepMs) {
-      readAt = performance.now();
-      reading = withTimeout(timeoutMs, readProblems(pool));
-      reading.catch(() => {
-        reading = undefined;
+    const { isOpen } = circuit;
+    if (!reading || isOpen !== readInOutage || performance.now() - readAt > keepMs) {
+      [readAt, readInOutage] = [performance.now(), isOpen];
+      const current = withTimeout(isOpen ? outageTimeoutMs : timeoutMs, readProblems(pool));
+      reading = current;
+      current.catch(() => {
+        // In an outage a failure is kept, too: connections that hang must not pile up.
+        if (reading === current && !isOpen) reading = undefined;
       });
     }
     return reading;

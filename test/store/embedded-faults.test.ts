@@ -18,7 +18,8 @@ import { createLog } from '../../src/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
 import { explainLimit } from '../../src/store/embedded/limits.ts';
 import { type Lock, takeLock } from '../../src/store/embedded/lock.ts';
-import { isAlive, isServerOf, type ServerProcess } from '../../src/store/embedded/server-process.ts';
+import { isAlive, isServerOf } from '../../src/store/embedded/processes.ts';
+import type { ServerProcess } from '../../src/store/embedded/server-process.ts';
 import { supervise } from '../../src/store/embedded/supervise.ts';
 import { copyCluster } from '../support/cluster.ts';
 import { rowsOf } from '../support/everything.ts';
@@ -187,6 +188,7 @@ it('a server that cannot be started again is tried at growing intervals, with on
   const lines: string[] = [];
   const write = (...args: unknown[]) => void lines.push(args.at(-1) as string);
   const server = (exited: Promise<void>): ServerProcess => ({
+    pid: undefined,
     exited,
     stop: async () => {},
     reason: () => '',
@@ -197,7 +199,7 @@ it('a server that cannot be started again is tried at growing intervals, with on
     if (attempts < 3) throw new Error('spawn EAGAIN');
     return server(new Promise(() => {}));
   };
-  supervise(server(Promise.resolve()), begin, { error: write, info: write } as never);
+  supervise(server(Promise.resolve()), begin, '/nowhere', { error: write, info: write } as never);
   await until(() => lines.length === 3);
   expect(lines).toEqual([
     'embedded PostgreSQL ended; restarting it',

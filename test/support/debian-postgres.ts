@@ -26,6 +26,8 @@ export interface DebianServer {
   createDatabase: (owner: string, name: string) => Promise<string>;
   /** Runs a program of this version, such as pg_dump; returns its output. */
   program: (name: string, ...args: string[]) => string;
+  /** Stops it, calls a function with its data directory and the options of its user, and starts it again on the same port. */
+  whileStopped: (change: (database: string, bin: string, user: object) => void) => Promise<void>;
   stop: () => Promise<void>;
 }
 
@@ -52,7 +54,8 @@ export async function startDebianPostgres(): Promise<DebianServer> {
     stdio: 'pipe',
   });
   const port = await freePort();
-  const server = spawnServer(place, bin, cluster.database, port, ['fsync=off']);
+  const start = () => spawnServer(place, bin, cluster.database, port, ['fsync=off']);
+  let server = start();
   const url = urlOf(cluster, port, 'postgres');
   await until(() => acceptsConnections(url));
   const run = (statement: string) => withClient(url, async (client) => void (await client.query(statement)));
@@ -68,6 +71,12 @@ export async function startDebianPostgres(): Promise<DebianServer> {
     },
     program: (name, ...args) =>
       execFileSync(join(bin, name), args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }),
+    whileStopped: async (change) => {
+      await server.stop();
+      change(cluster.database, bin, { ...place.user, cwd: place.home, stdio: 'pipe' });
+      server = start();
+      await until(() => acceptsConnections(url));
+    },
     stop: async () => {
       await server.stop();
       await rm(place.home, { recursive: true, force: true });

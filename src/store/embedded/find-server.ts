@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isLocal, type Lock } from './lock.ts';
 import type { Place } from './place.ts';
-import { isAlive, isServerOf, readLockFile } from './server-process.ts';
+import { isAlive, isServerOf } from './processes.ts';
+import { readLockFile } from './server-process.ts';
 
 /**
  * The process id of the server that provably runs on a folder. Its `postmaster.pid` is removed where the server has provably

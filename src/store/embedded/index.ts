@@ -11,17 +11,14 @@ import { type Lock, takeLock } from './lock.ts';
 import { refuseMoved } from './moved.ts';
 import { findPlace, type Place } from './place.ts';
 import { preallocateWal } from './preallocate-wal.ts';
-import {
-  acceptsConnections,
-  isAlive,
-  type ServerProcess,
-  spawnServer,
-  tryConnection,
-} from './server-process.ts';
+import { isAlive } from './processes.ts';
+import { isRecovering } from './recovery.ts';
+import { acceptsConnections, type ServerProcess, spawnServer, tryConnection } from './server-process.ts';
 import { supervise } from './supervise.ts';
 
 const startTimeoutMs = 60_000;
 const stopTimeoutMs = 5_000;
+const fastStopTimeoutMs = 15_000;
 const wrongPassword = '28P01';
 
 /**
@@ -80,7 +77,7 @@ async function startOn(place: Place, log: Log, settings: readonly string[], sign
     await lock?.release();
     const url = readUrl(home);
     if (pid && !hasOwner(home)) {
-      if (elapsedMs > stopTimeoutMs) process.kill(pid, 'SIGINT');
+      if (elapsedMs > stopTimeoutMs) process.kill(pid, elapsedMs > fastStopTimeoutMs ? 'SIGQUIT' : 'SIGINT');
     } else if (url && (await acceptsConnections(url))) return { url, isOwn: false, stop: async () => {} };
     if (taken === 'elsewhere' && elapsedMs > stopTimeoutMs) {
       throw new Error(`Another container uses ${home}. Stop it first`);
@@ -110,7 +107,7 @@ async function startOwn(
   const start = async () => {
     findServer(place, { hasFormer: true, forgetFormer: () => {} });
     const server = spawnServer(place, bin, cluster.database, port, settings, lock.fd);
-    return untilReady(server, urlOf(cluster, port, 'postgres'), signal);
+    return untilReady(server, urlOf(cluster, port, 'postgres'), log, signal);
   };
   const server = await start().catch(async (error) => {
     if (error.code !== wrongPassword) throw error;
@@ -124,7 +121,7 @@ async function startOwn(
     replaceFile(portFile(home), String(port));
     replaceFile(urlFile(home), `${url}\n`);
     log.info({ home }, 'embedded PostgreSQL started');
-    const stop = supervise(server, start, log);
+    const stop = supervise(server, start, cluster.database, log);
     const stopPreallocation = preallocateWal(url, cluster.database, log);
     return {
       url,
@@ -137,7 +134,7 @@ async function startOwn(
       },
     };
   } catch (error) {
-    await server.stop();
+    await server.stop(log);
     throw error;
   }
 }
@@ -157,12 +154,18 @@ function hasOwner(home: string): boolean {
 const readUrl = (home: string): string | undefined =>
   existsSync(urlFile(home)) ? readFileSync(urlFile(home), 'utf8').trim() || undefined : undefined;
 
-async function untilReady(server: ServerProcess, url: string, signal?: AbortSignal): Promise<ServerProcess> {
+/** Resolves once a server accepts connections, however long its recovery takes. A start that fails ends it. */
+async function untilReady(
+  server: ServerProcess,
+  url: string,
+  log: Log,
+  signal?: AbortSignal,
+): Promise<ServerProcess> {
   let ended = false;
   void server.exited.then(() => {
     ended = true;
   });
-  const deadline = performance.now() + startTimeoutMs;
+  let deadline = performance.now() + startTimeoutMs;
   try {
     for (;;) {
       const error = await tryConnection(url);
@@ -170,12 +173,16 @@ async function untilReady(server: ServerProcess, url: string, signal?: AbortSign
       signal?.throwIfAborted();
       if (ended) throw new Error(`The embedded PostgreSQL did not start: ${server.reason()}`);
       if (error.code === wrongPassword) throw error;
-      if (performance.now() > deadline)
-        throw new Error('The embedded PostgreSQL started but accepts no connections.', { cause: error });
+      if (performance.now() > deadline) {
+        if (!isRecovering(server.pid))
+          throw new Error('The embedded PostgreSQL started but accepts no connections.', { cause: error });
+        log.warn('embedded PostgreSQL is still recovering');
+        deadline = performance.now() + startTimeoutMs;
+      }
       await sleep(25);
     }
   } catch (error) {
-    await server.stop();
+    await server.stop(log);
     throw error;
   }
 }

@@ -1,11 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join } from 'node:path';
+import type { Log } from '../../log.ts';
+import { withTimeout } from '../../with-timeout.ts';
 import { withClient } from '../pool.ts';
 import { explainLimit } from './limits.ts';
 import type { Place } from './place.ts';
+import { childrenOf, killServerProcess } from './processes.ts';
 
 // The server ends with this process, even after SIGKILL: a watcher beside the server reads from a pipe that closes with
 // this process. It is a grandchild, so that the server does not mistake it for a child of its own.
@@ -24,10 +27,24 @@ const settings = {
   min_wal_size: '256MB',
 };
 
+/** How long to wait for the server's end after each signal, in ms. */
+export type StopSignals = Partial<Record<'SIGINT' | 'SIGQUIT' | 'SIGKILL', number>>;
+
+/** Ends a server that cannot shut down: PostgreSQL recovers from it without loss. It kills its own processes after 5 s. */
+export const immediately: StopSignals = { SIGQUIT: 6_000, SIGKILL: 2_000 };
+
+/** Fast shutdown: ends every session, writes a checkpoint, then ends the server. */
+const fast: StopSignals = { SIGINT: 10_000, ...immediately };
+
 export interface ServerProcess {
+  /** Undefined where it could not be started. */
+  pid: number | undefined;
   exited: Promise<void>;
-  /** Fast shutdown: ends every session, then the server. */
-  stop: () => Promise<void>;
+  /**
+   * Stops it, with the next signal whenever it does not end after one: a fast shutdown unless others are given. It may still
+   * run after the last, while the system does not let its processes end, as on a disk that hangs.
+   */
+  stop: (log?: Pick<Log, 'warn'>, signals?: StopSignals) => Promise<void>;
   /** Why it has ended: its exit code, and its last log lines. */
   reason: () => string;
 }
@@ -73,11 +90,22 @@ export function spawnServer(
       failure = error.message;
     },
   );
+  const endsWithin = (timeoutMs: number) =>
+    withTimeout(timeoutMs, exited).then(
+      () => true,
+      () => false, // the timeout: it never rejects
+    );
   return {
+    pid: child.pid,
     exited,
-    stop: async () => {
-      child.kill('SIGINT');
-      await exited;
+    stop: async (log, signals = fast) => {
+      for (const [signal, timeoutMs] of Object.entries(signals)) {
+        const others = signal === 'SIGKILL' ? childrenOf(child.pid) : [];
+        child.kill(signal as keyof StopSignals);
+        for (const { pid } of others) killServerProcess(database, pid);
+        if (await endsWithin(timeoutMs)) return;
+        log?.warn({ signal, timeoutMs }, 'embedded PostgreSQL does not stop');
+      }
     },
     reason: () => explainLimit([failure, lastLines(log)].filter(Boolean).join('\n')),
   };
@@ -91,45 +119,16 @@ function lastLines(file: string): string {
   }
 }
 
-/** The server that uses a data directory, from its postmaster.pid; undefined where that is missing or incomplete. */
-export function readLockFile(database: string): { pid: number; port: number } | undefined {
+/**
+ * The server that uses a data directory, from its postmaster.pid; undefined where that is missing or incomplete. Its status is
+ * `stopping` from the request of a shutdown on.
+ */
+export function readLockFile(database: string): { pid: number; port: number; status: string } | undefined {
   const file = join(database, 'postmaster.pid');
   if (!existsSync(file)) return undefined;
   const lines = readFileSync(file, 'utf8').split('\n');
-  const lock = { pid: Number(lines[0]), port: Number(lines[3]) };
+  const lock = { pid: Number(lines[0]), port: Number(lines[3]), status: (lines[7] ?? '').trim() };
   return lock.pid > 0 && lock.port > 0 ? lock : undefined;
-}
-
-/** Whether a process exists, of whatever program. */
-export function isAlive(pid: number): boolean {
-  if (!(pid > 0)) return false; // 0 is this process's group
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-/**
- * Whether a process is the server on a data directory, or a session of it: a program of PostgreSQL in that directory.
- *
- * @returns undefined where that cannot be known, as without /proc
- */
-export function isServerOf(database: string, pid: number): boolean | undefined {
-  const at = `/proc/${pid}`;
-  try {
-    const data = statSync(database);
-    // PostgreSQL uses only a directory of its own user. The working directories of others' processes are unreadable.
-    if (statSync(at).uid !== data.uid) return false;
-    const { dev, ino } = statSync(`${at}/cwd`);
-    return (
-      dev === data.dev && ino === data.ino && /\/postgres( \(deleted\))?$/.test(readlinkSync(`${at}/exe`))
-    );
-  } catch (error) {
-    const hasEnded = ['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '');
-    return hasEnded && existsSync('/proc/self') ? false : undefined;
-  }
 }
 
 /** Whether a database accepts connections. */

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../../support/until.ts';
-import type { Deployment } from '../deployment.ts';
 import type { Fault } from '../faults.ts';
 import type { DiskFault } from '../faulty-disk.ts';
 import { both, longMs } from './outages.ts';
@@ -19,18 +18,8 @@ const ofDatabase =
     } finally {
       disk!.set('none');
     }
-    await untilAvailable(deployment);
+    await until(() => rows('select 1').then(Boolean, () => false), 40_000); // one that hangs is ended after 10 s
   };
-
-/**
- * Resolves once PostgreSQL accepts connections: a server that has ended is started again. One whose recovery has failed may
- * stay in recovery for ever (PostgreSQL 18, with its I/O workers), and is killed, as an operator would.
- */
-async function untilAvailable({ rows, signalDatabase }: Deployment): Promise<void> {
-  const isAvailable = () => rows('select 1').then(Boolean, () => false);
-  await until(isAvailable, 5_000).catch(() => signalDatabase('KILL'));
-  await until(isAvailable);
-}
 
 /** The disk has a fault for files of Redis, while PostgreSQL is unavailable. A Redis that ends is started again. */
 const ofRedis =

@@ -1,0 +1,85 @@
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLog } from '../../src/log.ts';
+import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
+import { childrenOf, isServerOf } from '../../src/store/embedded/processes.ts';
+import { isRecovering } from '../../src/store/embedded/recovery.ts';
+import { readLockFile, tryConnection } from '../../src/store/embedded/server-process.ts';
+import { type FaultyDisk, makeFaultyDisk, useDisk, whyNoFaultyDisk } from '../chaos/faulty-disk.ts';
+import { copyCluster } from '../support/cluster.ts';
+import { rowsOf } from '../support/everything.ts';
+import { until } from '../support/until.ts';
+
+jest.setTimeout(60_000);
+
+/** Needs Linux and a C compiler. */
+const itOnFaultyDisk = whyNoFaultyDisk() ? () => {} : it;
+
+let folder: string;
+let disk: FaultyDisk;
+let server: Awaited<ReturnType<typeof startEmbeddedPostgres>>;
+let lines: { level: number; msg: string; signal?: string }[];
+const messages = () => lines.filter(({ level }) => level > 30).map(({ msg }) => msg);
+const database = () => join(folder, 'database');
+const pid = () => readLockFile(database())!.pid;
+
+beforeEach(async () => {
+  if (whyNoFaultyDisk()) return;
+  disk = makeFaultyDisk();
+  folder = mkdtempSync(join(tmpdir(), 'receiver-hung-'));
+  chmodSync(folder, 0o755);
+  copyCluster(folder);
+  await useDisk(folder, disk);
+  lines = [];
+  const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) });
+  server = await startEmbeddedPostgres(folder, log);
+  await rowsOf(server.url, 'create table kept as select 42 as n');
+});
+
+afterEach(async () => {
+  disk?.set('none');
+  await server?.stop();
+  disk?.remove();
+  if (folder) rmSync(folder, { recursive: true, force: true });
+});
+
+/** The sync of the WAL fails, and again in the recovery: PostgreSQL 18 waits for its own processes for ever. */
+async function hang(): Promise<number> {
+  const stuck = pid();
+  disk.set('failing sync', '*/pg_wal/*');
+  await rowsOf(server.url, 'create table lost as select 1').catch(() => {});
+  await until(async () => (await tryConnection(server.url))?.code === '57P03' && !isRecovering(stuck));
+  disk.set('none');
+  return stuck;
+}
+
+itOnFaultyDisk(
+  'a server that is stuck after a failed recovery is ended and started again, with every row',
+  async () => {
+    const stuck = await hang();
+    const left = childrenOf(stuck).map((child) => child.pid);
+    expect(left.length).toBeGreaterThan(0);
+    await until(async () => !(await tryConnection(server.url)), 30_000);
+    expect(await rowsOf(server.url, 'select n from kept')).toEqual([{ n: 42 }]);
+    await until(() => ![stuck, ...left].some((each) => isServerOf(database(), each)));
+    await until(() => lines.some(({ msg }) => msg === 'embedded PostgreSQL runs again'));
+    expect(messages().filter((message) => message.startsWith('embedded'))).toEqual([
+      'embedded PostgreSQL could not recover, and was ended; restarting it',
+    ]);
+  },
+);
+
+itOnFaultyDisk(
+  'the stop of a server that is stuck, and whose shutdown hangs, ends all its processes',
+  async () => {
+    const stuck = await hang();
+    const left = childrenOf(stuck).map((child) => child.pid);
+    await server.stop();
+    await until(() => ![stuck, ...left].some((each) => isServerOf(database(), each)));
+    expect(lines.filter(({ msg }) => msg === 'embedded PostgreSQL does not stop')).toMatchObject([
+      { signal: 'SIGINT' },
+    ]);
+    expect(existsSync(join(folder, 'owner'))).toBe(false);
+  },
+);
