@@ -1,5 +1,5 @@
 // Preloaded into receivers and workers: shifts the wall clock by the seconds in a file, which is read at start and at
-// each SIGUSR2. Timers and performance.now() are unaffected, as when a clock is stepped.
+// each SIGPROF. Timers and performance.now() are unaffected, as when a clock is stepped.
 const { readFileSync } = require('node:fs');
 
 const RealDate = Date;
@@ -10,7 +10,7 @@ const read = () => {
   offsetMs = Number(readFileSync(process.env.CLOCK_FILE, 'utf8')) * 1000;
 };
 read();
-process.on('SIGUSR2', read);
+process.on('SIGPROF', read);
 
 RealDate.now = now;
 globalThis.Date = new Proxy(RealDate, {

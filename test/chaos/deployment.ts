@@ -179,7 +179,7 @@ export async function startDeployment(
     },
     setClock: (seconds) => {
       writeFileSync(clockFile, String(seconds));
-      for (const { child } of processes.values()) child.kill('SIGUSR2');
+      for (const { child } of processes.values()) child.kill('SIGPROF');
     },
     logLines: () =>
       [...ended, ...processes.values()].flatMap((one) => one.output().split('\n').filter(Boolean)),
