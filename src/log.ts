@@ -11,10 +11,26 @@ export type Log = Logger & LimitedLines;
  * @param level a level of pino
  * @param destination default: standard output
  */
-export function createLog(level: string, destination?: DestinationStream): Log {
+export function createLog(level: string, destination: DestinationStream = openOutput()): Log {
   const options = { level, base: { pid: process.pid }, serializers: { err: describeError } };
   // Its children inherit them, and count together.
-  return Object.assign(destination ? pino(options, destination) : pino(options), limitedLines());
+  return Object.assign(pino(options, destination), limitedLines());
+}
+
+const mostWaitingBytes = 16 * 1024 * 1024;
+let output: DestinationStream | undefined;
+
+/**
+ * Standard output. Callbacks are worth more than lines about them: while its disk is full, or nobody reads it, some lines wait, and
+ * the others are dropped.
+ */
+function openOutput(): DestinationStream {
+  if (output) return output;
+  const stream = pino.destination({ sync: false, maxLength: mostWaitingBytes });
+  // Without a listener it would end the process. The next line tries again.
+  stream.on('error', () => {});
+  output = stream;
+  return stream;
 }
 
 /** Lines on the output of a log that begin with these fields in place of a level, and are written at every LOG_LEVEL. */

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { openSync } from 'node:fs';
 import { createLog } from '../src/log.ts';
 
 const program = `
@@ -26,6 +27,22 @@ it('a process ends even if nothing reads its log any more', async () => {
     const exited = once(child, 'exit', { signal: AbortSignal.timeout(20_000) });
     child.stdout.destroy();
     await once(child.stdout, 'close');
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});
+
+it('a process goes on while the disk of its log is full', async () => {
+  const busy = `${program} let n = 0; setInterval(() => { log.info('line'); if (++n === 20) process.send('alive'); }, 5);`;
+  const args = ['--input-type=module', '-e', busy, `${process.cwd()}/dist/log.js`];
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', openSync('/dev/full', 'w'), 'inherit', 'ipc'],
+  });
+  try {
+    const exited = once(child, 'exit');
+    expect(await Promise.race([once(child, 'message'), exited])).toEqual(['alive', undefined]);
     child.kill('SIGTERM');
     expect(await exited).toEqual([0, null]);
   } finally {

@@ -38,6 +38,8 @@ export function addStartCommand(
       const given = parseConfig(env, families);
       const log = createLog(given.logLevel);
       consoleToLog(log);
+      // Its disk may be full; the greeting is not worth the service.
+      process.stdout.on('error', () => {});
       process.once('uncaughtException', (error) => {
         // What fails now is a consequence, and must not cut the log.
         process.on('uncaughtException', () => {});

@@ -9,7 +9,7 @@ import { readDropped } from '../intake/quarantine-rows.ts';
 import { readTables } from '../metrics/read-tables.ts';
 import { readId } from '../prepare-database.ts';
 import { serversOf, withServer } from '../queue/check-redis.ts';
-import { type Holder, leaseKey, readHolder } from '../queue/drain-lease.ts';
+import { leaseKey, parseHolder, readHolder } from '../queue/drain-lease.ts';
 import { keyPrefix } from '../queue/redis-backend.ts';
 import type { Database } from '../store/database.ts';
 import { isReadOnly } from '../store/faults.ts';
@@ -150,7 +150,7 @@ export const checkLease: DatabaseCheck = async ({ db }, report, { config }) => {
   const key = leaseKey(keyPrefix(config.queuePrefix), id);
   for (const server of serversOf(config.redisUrl)) {
     const held = await withServer(server, (client) => client.get(key)).catch(() => null); // see checkRedis
-    const holder: Holder | undefined = held ? JSON.parse(held) : undefined;
+    const holder = parseHolder(held);
     if (!holder || holder.place === own.place || holder.token === own.token) continue;
     report(
       'fail',

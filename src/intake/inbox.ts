@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Log } from '../log.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { databaseTimeoutMs } from '../store/circuits.ts';
-import { describeRefusal, isRefusal } from '../store/faults.ts';
+import { describeRefusal, isConflict, isRefusal } from '../store/faults.ts';
 import { type AppendResult, type Delivery, NotStorable, Unavailable } from './delivery.ts';
 import { GroupCommit, Overloaded } from './group-commit.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
@@ -66,7 +66,7 @@ export class Inbox {
     } catch (error) {
       if (error instanceof Overloaded || error instanceof StoreUnavailable)
         throw new Unavailable(error, delivery.id);
-      if (isRefusal(error)) throw new DataRefused(describeRefusal(error));
+      if (isRefusal(error) && !isConflict(error)) throw new DataRefused(describeRefusal(error));
       const { name, code } = error as Error & { code?: string };
       const kind = { family: delivery.family, reason: code ?? name };
       const details = { err: error, delivery: delivery.id };

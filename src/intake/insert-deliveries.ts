@@ -3,6 +3,10 @@ import { queryPrepared } from '../store/prepared.ts';
 import type { AppendResult, Delivery } from './delivery.ts';
 import { refusedAmong } from './refused.ts';
 
+/** Raises an error with the SQLSTATE 21000, which nothing else in the statement has. */
+const failure = '(select null::text from (values (1), (2)) as two_rows)';
+const failureCode = '21000';
+
 /**
  * All deliveries are one JSON array. Rows are inserted in the order of their ids, which prevents deadlocks between
  * receivers. First-time deliveries are not returned.
@@ -23,6 +27,7 @@ with incoming as materialized (
   returning id, family, received_at
 ), pending as (
   insert into pending_deliveries (id, family, received_at) select id, family, received_at from stored
+  returning id
 ), counted as (
   select id, copies, id in (select id from stored) as is_new from incoming where id not in (select id from refused)
 ), resent as (
@@ -33,7 +38,10 @@ with incoming as materialized (
 )
 select id, 'duplicate' as result from counted where not is_new
 union all
-select id, 'erased' from refused`;
+select id, 'erased' from refused
+union all
+-- The error rolls all of it back: a delivery that is in inbox alone would never be applied.
+select null, ${failure} where exists (select from stored where id not in (select id from pending))`;
 
 /**
  * Inserts deliveries in one commit; they may contain duplicates.
@@ -52,7 +60,10 @@ export async function insertDeliveries(
     pool,
     query,
     async () => (await pool.query(query)).rows,
-  );
+  ).catch((cause) => {
+    if (cause.code !== failureCode) throw cause;
+    throw new Error('A trigger of pending_deliveries drops rows.', { cause });
+  });
   const results = new Map(rows.map(({ id, result }) => [id, result]));
   const duplicates = rows.flatMap(({ id, result }) => (result === 'duplicate' ? [id] : []));
   if (duplicates.length > 0) await requireStored(pool, duplicates, timeoutMs);

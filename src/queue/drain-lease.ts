@@ -30,6 +30,15 @@ return 1`;
 
 export const leaseKey = (prefix: string, databaseId: string) => `${prefix}:drains:${databaseId}`;
 
+/** What somebody else has written to the key names no database. */
+export function parseHolder(held: string | null): Holder | undefined {
+  try {
+    return held ? (JSON.parse(held) as Holder) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** What a database says of itself. */
 export async function readHolder(db: Kysely<Tables>, forUpdate = sql``): Promise<Holder> {
   const { rows } = await sql<Holder>`
@@ -82,7 +91,7 @@ export class DrainLease {
       await sql`select set_config('synchronous_commit', 'local', true)`.execute(tx);
       const own = await readHolder(tx, sql`for update of i`);
       const [held, leftMs] = await Promise.all([this.redis.get(this.key), this.redis.pttl(this.key)]);
-      const holder: Holder | undefined = held ? JSON.parse(held) : undefined;
+      const holder = parseHolder(held);
       const hasToken = holder?.token === own.token;
       const isOwn = !holder || holder.place === own.place || holder.place === this.place;
       if (!isOwn && !(hasToken && leftMs < expiresAfterMs - silentMs)) {
@@ -122,7 +131,7 @@ export class DrainLease {
 
   private async prolong(): Promise<void> {
     const held = await this.redis.get(this.key);
-    if (held && (JSON.parse(held) as Holder).place === this.place) {
+    if (parseHolder(held)?.place === this.place) {
       await this.redis.expire(this.key, expiresAfterMs / 1000);
     }
   }

@@ -119,15 +119,21 @@ export class FallbackStream {
     return [id, ...own].map((name) => this.streamOf(name));
   }
 
-  /** The oldest entries of a stream. */
+  /** The oldest entries of a stream. One that somebody else has added may have no id, which PostgreSQL refuses: it is parked. */
   async read(stream: string, count: number): Promise<StreamEntry[]> {
     const entries = (await this.redis.xrangeBuffer(stream, '-', '+', 'COUNT', count)) as [Buffer, Buffer[]][];
-    return entries.map(([entryId, fields]) => ({
-      entryId: entryId.toString(),
-      id: fields[1]!.toString(),
-      family: fields[3]!.toString(),
-      body: fields[5]!,
-    }));
+    return entries.map(([entryId, values]) => {
+      const field = (name: string) => {
+        const at = values.findIndex((value, index) => index % 2 === 0 && value.equals(Buffer.from(name)));
+        return at < 0 ? undefined : values[at + 1];
+      };
+      return {
+        entryId: entryId.toString(),
+        id: field('id')?.toString() ?? '',
+        family: field('family')?.toString() ?? '',
+        body: field('body') ?? Buffer.from(values.join(' ')),
+      };
+    });
   }
 
   async remove(stream: string, entries: readonly StreamEntry[]): Promise<void> {

@@ -7,6 +7,9 @@ import pg from 'pg';
  */
 type Fault = 'unavailable' | 'unusable' | 'refusal';
 
+// They depend on the other rows, or on those of another table: the same data may be stored at another time.
+const ofOtherRows = new Set(['23503', '23505', '23P01']);
+
 /** By class of SQLSTATE; a class that is missing here says nothing about whose fault it is. */
 const faults: Record<string, Fault> = {
   '08': 'unavailable', // connection
@@ -75,6 +78,11 @@ export function isOutage(error: unknown): boolean {
  */
 export function isRefusal(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && classify(error) === 'refusal';
+}
+
+/** Whether the refusal depends on other rows, as with a unique index. In inbox we have no such constraint: a DBA added it. */
+export function isConflict(error: pg.DatabaseError): boolean {
+  return ofOtherRows.has(error.code ?? '');
 }
 
 /** Whether PostgreSQL accepts no writes: it is a standby, or set read-only. */

@@ -89,6 +89,12 @@ describe.each<[name: string, broken: string, mended: string]>([
   ],
   ['a trigger of pending deliveries', raise('pending_deliveries'), 'drop trigger dba on pending_deliveries'],
   [
+    'a trigger that drops every pending delivery',
+    `create function drop_row() returns trigger language plpgsql as $$ begin return null; end $$;
+     create trigger dba before insert on pending_deliveries for each row execute function drop_row()`,
+    'drop trigger dba on pending_deliveries',
+  ],
+  [
     'a table of pending deliveries that is gone',
     'alter table pending_deliveries rename to dba',
     'alter table dba rename to pending_deliveries',
@@ -133,6 +139,34 @@ it('one delivery at which a trigger raises is neither rejected nor acknowledged;
     expect(results[13]).toMatchObject({ reason: expect.any(NotStorable) });
     expect([circuit.isOpen, fallback.spilled]).toEqual([false, []]);
   }
+});
+
+it('a delivery that a trigger drops from the pending ones is not acknowledged, nor when it is sent again', async () => {
+  const { inbox, circuit } = openInbox();
+  const deliveries = numbered(20);
+  await database.pool.query(`create function drop_row() returns trigger language plpgsql as $$ begin return null; end $$;
+    create trigger dba before insert on pending_deliveries for each row
+      when (new.id = '${deliveries[13]!.id}') execute function drop_row()`);
+  for (const _ of [1, 2]) {
+    const results = await Promise.allSettled(deliveries.map((one) => inbox.append(one)));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(19);
+    expect(results[13]).toMatchObject({ reason: expect.any(NotStorable) });
+  }
+  expect(circuit.isOpen).toBe(false);
+  await database.pool.query('drop trigger dba on pending_deliveries');
+  expect(await inbox.append(deliveries[13]!)).toBe('accepted');
+  expect(await database.rows('select count(*)::int as n from pending_deliveries')).toEqual([{ n: 20 }]);
+});
+
+it('a delivery that conflicts with another in a unique index of a DBA is not rejected: it may be stored at another time', async () => {
+  const { inbox, circuit } = openInbox();
+  await database.pool.query(`create unique index dba on inbox ((envelope->'data'->>'receipt_number'))
+    where family = 'receipt' and envelope->'data'->>'receipt_number' like 'twice%'`);
+  const named = (receipt_id: number) =>
+    deliveryOf(receiptCallback({ data: { receipt_id, receipt_number: 'twice' } }));
+  expect(await inbox.append(named(1))).toBe('accepted');
+  await expect(inbox.append(named(2))).rejects.toThrow(NotStorable);
+  expect(circuit.isOpen).toBe(false);
 });
 
 it('one delivery whose data a trigger blames is rejected; its neighbours are stored', async () => {

@@ -57,6 +57,11 @@ it('of two databases with one identity, the first drains, and the second says in
   expect(lines[0]!.msg).toContain('QUEUE_PREFIX');
 });
 
+it('what somebody else has written to the key holds back nobody', async () => {
+  await client.set(key, 'junk');
+  expect(await openLease(original).renew()).toBe(true);
+});
+
 it('one that is silent for five minutes gives way, and is the second when it comes back', async () => {
   const second = openLease(await copy());
   const first = openLease(original);

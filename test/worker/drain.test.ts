@@ -124,6 +124,21 @@ it('an acknowledged delivery that PostgreSQL rejects is quarantined and never ev
   expect(quarantined).toEqual([{ body: bad.body }]);
 });
 
+it('entries that somebody else has added to the stream are quarantined; the others are stored', async () => {
+  const id = randomUUID();
+  const fallback = await openStream(database.url, Promise.resolve(id));
+  const deliveries = numbered(20);
+  const stream = `{receiver}:fallback:${id}`;
+  await redis.client().xadd(stream, '*', 'foo', 'bar');
+  await fallback.append(deliveries);
+  await redis.client().xadd(stream, '*', 'id', '"', 'family', 'receipt', 'body', '}');
+  await createDrain(fallback).step();
+  expect(await stored()).toEqual(idsOf(deliveries));
+  expect(await fallback.count()).toBe(0);
+  const parked = await database.rows('select body from quarantine where acknowledged order by body');
+  expect(parked).toEqual([{ body: Buffer.from('foo bar') }, { body: Buffer.from('}') }]);
+});
+
 it('deliveries of another database are not drained, even with the same Redis and prefix', async () => {
   const foreign = await openStream('postgresql://elsewhere/one', Promise.resolve(randomUUID()));
   await foreign.append(numbered(5));
