@@ -173,7 +173,7 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: re
     quarantine: {
       /** The most bytes of rejected bodies. */
       bytes: e.QUARANTINE_LIMIT,
-      /** Of the embedded database, of whose free disk the bodies take a tenth at most; undefined: its disk is not known. */
+      /** The folder of the embedded database, whose bodies take a tenth of the free disk at most; undefined: its disk is not known. */
       dataDir: e.DATABASE_URL ? undefined : e.DATA_DIR,
     } as { bytes: number; dataDir?: string | undefined },
     /** When a page of the console gives up a database that does not respond; an entry of the access log may take a minute. */

@@ -39,7 +39,7 @@ export interface Definition {
   explain: (finding: Finding) => string;
 }
 
-/** Of silent businesses, that have an alert of their own: a channel's state must not grow with the businesses. */
+/** How many silent businesses have an alert of their own: a channel's state must not grow with the businesses. */
 const mostNamed = 20;
 const dayMs = 24 * 60 * 60 * 1000;
 const rejectionMinutes = 5;

@@ -13,7 +13,7 @@ export interface DatabaseAge {
   database: string;
   what: 'transaction' | 'multixact';
   age: number;
-  /** Of its setting for autovacuum. */
+  /** The setting of autovacuum for this age. */
   freezeMaxAge: number;
 }
 

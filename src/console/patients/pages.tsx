@@ -48,7 +48,7 @@ export function PatientSearch({ certificates }: { certificates: readonly ListedC
   );
 }
 
-/** Of each table. The export has all of them. */
+/** How many rows of a table are shown. The export has all of them. */
 const mostShown = 200;
 
 /** What the page of a patient shows: the number of rows of each table, and the latest records and deliveries. */

@@ -60,7 +60,7 @@ interface FieldProps {
   /** The id of a list of values. */
   list?: string;
   placeholder?: string | undefined;
-  /** Of a list that is a part of all: the kind of the aliases that scripts look up while somebody types. */
+  /** The kind of the aliases that scripts look up while somebody types, where the list is only a part of all. */
   'data-aliases'?: AliasKind | undefined;
 }
 
