@@ -12,7 +12,7 @@ import { serversOf, withServer } from '../queue/check-redis.ts';
 import { leaseKey, parseHolder, readHolder } from '../queue/drain-lease.ts';
 import { keyPrefix } from '../queue/redis-backend.ts';
 import type { Database } from '../store/database.ts';
-import { isReadOnly } from '../store/faults.ts';
+import { describeRefusal, isReadOnly } from '../store/faults.ts';
 import { describeSession, tryFindLockHolders } from '../store/lock-holders.ts';
 import { findPending } from '../store/migrate.ts';
 import { requireNoneOfOthers } from '../store/migration-list.ts';
@@ -102,8 +102,7 @@ export const checkWriting: DatabaseCheck = async ({ pool }, report) => {
         `inbox is locked${by.length > 0 ? `, by ${by.join(', ')}` : ''}`,
       ],
     ];
-    const cause = causes.find(([is]) => is)?.[1];
-    if (!cause) throw error;
+    const cause = causes.find(([is]) => is)?.[1] ?? (code ? describeRefusal(error) : message);
     report('fail', 'writing', `deliveries cannot be inserted: ${cause}`);
   }
 };

@@ -189,6 +189,17 @@ describe('PostgreSQL:', () => {
     expect(await faults(env)).toEqual([]);
   });
 
+  it('a constraint that refuses every delivery, by its name', async () => {
+    const env = await healthy();
+    expect(await spawnReceiver(['migrate'], env).end()).toBe(0);
+    await withClient(env.DATABASE_URL!, (client) =>
+      client.query('alter table inbox add constraint odd check (false)'),
+    );
+    expect(await faults(env)).toEqual([
+      expect.stringMatching(/^fail writing: deliveries cannot be inserted: 23514 .*\(inbox\.odd\)$/),
+    ]);
+  });
+
   it('a role without rights, an own schema: what it says to run repairs it', async () => {
     const { REDIS_URL: _, ...env } = await healthy();
     const owners = { ...env, DATABASE_SCHEMA: 'callbacks' };
