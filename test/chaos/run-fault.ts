@@ -6,6 +6,7 @@ import { seededRandom } from '../../src/sandbox/random.ts';
 import { type SendOptions, sendCallbacks } from '../../src/sandbox/sender.ts';
 import { registeredUrls, type UrlOf } from '../../src/sandbox/urls.ts';
 import { callbacks } from '../../src/sandbox/variations.ts';
+import { spawnReceiver } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { countJobs, countWaiting } from './counts.ts';
 import type { Deployment } from './deployment.ts';
@@ -15,7 +16,8 @@ import { newestVersions, versionsInTables } from './model.ts';
 import { countRepeatedWrites, noteWrites } from './repeated-writes.ts';
 
 /** The part of a deployment that a run uses. */
-export type Target = Pick<Deployment, 'urls' | 'redis' | 'rows' | 'logLines'>;
+export type Target = Pick<Deployment, 'urls' | 'redis' | 'rows' | 'logLines'> &
+  Partial<Pick<Deployment, 'databaseUrl'>>;
 
 export interface Outcome {
   fault: string;
@@ -111,8 +113,9 @@ export async function runFault<T extends Target>(
   }
   await sending;
   const repairedAt = Date.now();
-  const lost = await countLost(deployment, ledger);
   const waiting = await countWaitingFinally(deployment);
+  await replayParked(deployment);
+  const lost = await countLost(deployment, ledger);
   const secondsUntilCaughtUp = (Date.now() - repairedAt) / 1000;
   return {
     fault: fault.name,
@@ -157,6 +160,14 @@ function* callbacksWhile(continues: () => boolean, seed: number): Generator<Call
 function moments(count: number, seed: number): number[] {
   const random = (index: number) => (Math.sin(seed * 9301 + index * 49297) + 1) / 2;
   return Array.from({ length: count }, (_, index) => ((index + random(index)) / count) * 0.8);
+}
+
+/** Replays the acknowledged deliveries that were parked, as an operator does once the cause is gone. */
+async function replayParked({ rows, databaseUrl }: Target): Promise<void> {
+  const parked = await rows('select from quarantine where acknowledged and replayed_at is null');
+  if (parked.length === 0 || !databaseUrl) return;
+  const command = spawnReceiver(['quarantine', 'replay'], { DATABASE_URL: databaseUrl });
+  if ((await command.end()) !== 0) throw new Error(`The replay failed: ${command.output()}`);
 }
 
 /** Waits until all acknowledged deliveries are applied, and returns how many are not when the time is up. */
