@@ -17,7 +17,7 @@ export const clientVariables = [
   ...['SERVICE_TIMEOUT_MS', 'SERVICE_IDENTIFIER_FIELD'],
 ];
 
-// Of Node, npm, PostgreSQL's and OpenTelemetry's libraries, the system, and platforms that run containers.
+// Variables of Node, npm, PostgreSQL's and OpenTelemetry's libraries, the system, and platforms that run containers.
 const foreign =
   /^((NODE|NPM|npm|OTEL|LC|XDG|SSH|SYSTEMD|KUBERNETES|DOCKER|COMPOSE|GITHUB|RUNNER|HEROKU|RENDER|FLY|RAILWAY|AWS|AZURE)_|PG[A-Z])/;
 

@@ -98,7 +98,7 @@ export function judgeSlots(rows: readonly Slot[]): Problem[] {
 }
 
 export interface OldSession extends Session {
-  /** Of its oldest snapshot, in transactions. */
+  /** The age of its oldest snapshot, in transactions. */
   age: number;
 }
 

@@ -49,7 +49,7 @@ const everyMs = 1_000;
 const measureEveryMs = 60_000;
 const logEveryMs = 60_000;
 const rowsPerStatement = 5_000;
-/** Of the limit: an eviction makes as much room, and as much may come before the next measurement. */
+/** The share of the limit that an eviction makes room for, and that may come before the next measurement. */
 const roomShare = 1 / 50;
 /** Counts with each body, as in the column `bytes`. */
 const rowBytes = 1024;

@@ -51,7 +51,7 @@ on conflict (id) do update set
 /** Stores rejected bodies, once per content, to be replayed after a fix. */
 export class Quarantine {
   private readonly options: QuarantineOptions;
-  /** Of this table: where it cannot be written, deliveries are stored nevertheless. */
+  /** The circuit of this table: where it cannot be written, deliveries are stored nevertheless. */
   private readonly circuit: Circuit;
   private readonly commits: GroupCommit<RejectedBody, undefined>;
   private readonly eviction: Eviction;
