@@ -8,7 +8,7 @@ import { readProblems } from './read-problems.ts';
 
 const keepMs = 5_000;
 const everyMs = 30_000;
-/** What is done about a server that hangs. */
+/** How long a reading may take, where a server hangs. */
 const timeoutMs = 8_000;
 /** While PostgreSQL is unavailable it may still tell why, as before the wraparound, but nobody waits long for it. */
 const outageTimeoutMs = 900;
