@@ -12,8 +12,14 @@ import { refuseMoved } from './moved.ts';
 import { findPlace, type Place } from './place.ts';
 import { preallocateWal } from './preallocate-wal.ts';
 import { isAlive } from './processes.ts';
-import { isRecovering } from './recovery.ts';
-import { acceptsConnections, type ServerProcess, spawnServer, tryConnection } from './server-process.ts';
+import { becomesStuck, isRecovering } from './recovery.ts';
+import {
+  acceptsConnections,
+  immediately,
+  type ServerProcess,
+  spawnServer,
+  tryConnection,
+} from './server-process.ts';
 import { supervise } from './supervise.ts';
 
 const startTimeoutMs = 60_000;
@@ -107,7 +113,7 @@ async function startOwn(
   const start = async () => {
     findServer(place, { hasFormer: true, forgetFormer: () => {} });
     const server = spawnServer(place, bin, cluster.database, port, settings, lock.fd);
-    return untilReady(server, urlOf(cluster, port, 'postgres'), log, signal);
+    return untilReady(server, cluster.database, urlOf(cluster, port, 'postgres'), log, signal);
   };
   const server = await start().catch(async (error) => {
     if (error.code !== wrongPassword) throw error;
@@ -157,13 +163,18 @@ const readUrl = (home: string): string | undefined =>
 /** Resolves once a server accepts connections, however long its recovery takes. A start that fails ends it. */
 async function untilReady(
   server: ServerProcess,
+  database: string,
   url: string,
   log: Log,
   signal?: AbortSignal,
 ): Promise<ServerProcess> {
-  let ended = false;
+  let [ended, stuck] = [false, false];
   void server.exited.then(() => {
     ended = true;
+  });
+  const watching = new AbortController();
+  void becomesStuck(server.pid, database, watching.signal).then((isStuck) => {
+    stuck = isStuck;
   });
   let deadline = performance.now() + startTimeoutMs;
   try {
@@ -173,6 +184,7 @@ async function untilReady(
       signal?.throwIfAborted();
       if (ended) throw new Error(`The embedded PostgreSQL did not start: ${server.reason()}`);
       if (error.code === wrongPassword) throw error;
+      if (stuck) throw new Error(`The embedded PostgreSQL could not recover: ${server.reason()}`);
       if (performance.now() > deadline) {
         if (!isRecovering(server.pid))
           throw new Error('The embedded PostgreSQL started but accepts no connections.', { cause: error });
@@ -182,7 +194,9 @@ async function untilReady(
       await sleep(25);
     }
   } catch (error) {
-    await server.stop(log);
+    await server.stop(log, stuck ? immediately : undefined);
     throw error;
+  } finally {
+    watching.abort();
   }
 }
