@@ -56,8 +56,8 @@ const endTimeoutMs = 10_000;
 
 /**
  * Makes a data directory ready for another server: ends what the former one has left behind, then removes its `postmaster.pid`,
- * whose process id may be another program's now. A checkpointer without its server goes on writing, for minutes on a slow disk:
- * old pages over those of the next server. Without /proc PostgreSQL judges by that file.
+ * whose process id may be another program's now. A checkpointer without its server goes on writing, for minutes on a slow disk,
+ * and PostgreSQL does not start beside it. Without /proc PostgreSQL judges by that file.
  *
  * @throws Error where a process does not end, as on a disk that hangs
  */
