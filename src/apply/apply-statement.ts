@@ -191,16 +191,19 @@ function upsertStatement(family: Family, isReplay: boolean): string {
 
 const keyOf = ({ identifiedBy }: Family) => (identifiedBy ? ['business_id', identifiedBy] : ['delivery_id']);
 
-/** The incoming versions of records that were neither changed nor had this version, or a greater one, before. */
+/**
+ * The incoming versions of records that were not changed although nothing, or a smaller version, was there before. The
+ * scalar subquery takes PostgreSQL less time to plan than an anti-join.
+ */
 function missingOf(family: Family): string {
   const [incoming, changed] = [quoted(`incoming_${family.name}`), quoted(`changed_${family.name}`)];
   const key = keyOf(family);
   const order = (row: string) => versionOrder(family, row).join(', ');
   return `
   select from ${incoming}
-  where (${qualified(incoming, key)}) not in (select ${list(key)} from ${changed})
-    and not exists (select from ${quoted(family.table)} existing where ${equal('existing', incoming, key)}
-      and (${order('existing')}) >= (${order(incoming)}))`;
+  where (${qualified(incoming, key)}) not in (select ${list(key)} from ${changed}) and (
+    select ((${order(incoming)}) > (${order('existing')})) is true
+    from ${quoted(family.table)} existing where ${equal('existing', incoming, key)}) is distinct from false`;
 }
 
 /** What orders the versions of a thing: expressions over a row of its table. */
