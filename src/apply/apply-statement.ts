@@ -1,5 +1,6 @@
 import { type Family, namesInData, readField } from '../families/index.ts';
 import { erasureGate } from '../store/erasure-gate.ts';
+import { failure } from '../store/failure.ts';
 import type { DeliveryStatus } from '../store/tables.ts';
 import type { SessionSettings } from '../store/transaction-settings.ts';
 
@@ -34,6 +35,10 @@ const taken: Record<DeliveryStatus, (families: string) => string> = {
  * it takes one round trip and needs no transaction. It returns one row: the number of deliveries `applied` and of rows
  * `changed`.
  *
+ * It fails with `failureCode`, and changes nothing, if a row was silently dropped: each delivery needs its row of
+ * `applied_deliveries`, and each record a row of this version or a greater one. One that another worker has written since the
+ * statement began is not visible to it: the next attempt sees that.
+ *
  * Deleting a delivery from the pending ones is the lock and the mark: of two workers, the second finds nothing. With
  * `planForAnySize` they are deleted in the order of their ids; the tables follow in the order of the list, each in the
  * order of its keys. This prevents deadlocks.
@@ -45,15 +50,23 @@ export function applyStatement(families: readonly Family[], status: DeliveryStat
   const applied = `, applied as (
   insert into applied_deliveries (id, family, business_id, event_time, received_at, applied_at${replayed})
   select id, family, business_id, event_time, received_at, coalesce(applied_at, now())${isReplayed} from loaded
+  returning id
 )`;
+  const numberOf = (name: string) => `(select count(*) from ${name})`;
+  const numberChanged = changed.map(numberOf).join(' + ');
+  const isDropped = [
+    ...(status === 'applied' ? [] : [`${numberOf('loaded')} <> ${numberOf('applied')}`]),
+    // Where every delivery has changed a row, nothing is looked up.
+    `${numberOf('loaded')} <> ${numberChanged} and (${families.map((family) => `exists (${missingOf(family)})`).join(' or ')})`,
+  ];
   return `
 with ${erasureGate}, taken as materialized (${taken[status](names)}
 ), loaded as materialized (
   select id, d.event, d.family, d.client_id, d.business_id, d.event_time, d.envelope, d.received_at, taken.applied_at
   from taken join inbox d using (id)
 ), ${families.map((family) => upsertOf(family, status !== 'received')).join(', ')}${status === 'applied' ? '' : applied}
-select (select count(*) from loaded)::int as applied,
-  (${changed.map((name) => `(select count(*) from ${name})`).join(' + ')})::int as changed,
+select ${numberOf('loaded')}::int as applied, (${numberChanged})::int as changed,
+  case when ${isDropped.join(' or ')} then ${failure} end as dropped,
   (select extract(epoch from now() - min(received_at))::float8 from loaded) as "waitedS"`;
 }
 
@@ -134,12 +147,11 @@ export function rowsMadeOf(family: Family, deliveries: string): { columns: strin
  * @param isReplay whether the deliveries may have been applied before
  */
 function upsertStatement(family: Family, isReplay: boolean): string {
-  const { name, identifiedBy, versions } = family;
+  const { name, versions } = family;
   const { columns: own, query } = rowsMadeOf(family, 'loaded');
-  const key = identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
+  const key = keyOf(family);
   const order = (row: string) => versionOrder(family, row);
-  const incoming = quoted(`incoming_${name}`);
-  const changed = quoted(`changed_${name}`);
+  const [incoming, changed] = [quoted(`incoming_${name}`), quoted(`changed_${name}`)];
 
   const expressions = [
     `${incoming} as materialized (${query}
@@ -154,7 +166,7 @@ function upsertStatement(family: Family, isReplay: boolean): string {
   where (${order('excluded').join(', ')})
      >= (${order('existing').join(', ')})
     and (${qualified('existing', own)}) is distinct from (${qualified('excluded', own)})
-  returning ${list(versions ? [...key, 'delivery_id'] : ['delivery_id'])}
+  returning ${list([...new Set([...key, 'delivery_id'])])}
 )`,
   ];
   if (versions) {
@@ -175,6 +187,23 @@ function upsertStatement(family: Family, isReplay: boolean): string {
     }
   }
   return expressions.join(', ');
+}
+
+const keyOf = ({ identifiedBy }: Family) => (identifiedBy ? ['business_id', identifiedBy] : ['delivery_id']);
+
+/**
+ * The incoming versions of records that were not changed although nothing, or a smaller version, was there before. The
+ * scalar subquery takes PostgreSQL less time to plan than an anti-join.
+ */
+function missingOf(family: Family): string {
+  const [incoming, changed] = [quoted(`incoming_${family.name}`), quoted(`changed_${family.name}`)];
+  const key = keyOf(family);
+  const order = (row: string) => versionOrder(family, row).join(', ');
+  return `
+  select from ${incoming}
+  where (${qualified(incoming, key)}) not in (select ${list(key)} from ${changed}) and (
+    select ((${order(incoming)}) > (${order('existing')})) is true
+    from ${quoted(family.table)} existing where ${equal('existing', incoming, key)}) is distinct from false`;
 }
 
 /** What orders the versions of a thing: expressions over a row of its table. */

@@ -1,8 +1,9 @@
-import { CompiledQuery, type Kysely, type QueryResult, type RawBuilder, sql } from 'kysely';
+import { CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely';
 import pg from 'pg';
 import type { Family } from '../families/index.ts';
 import { insertQuery } from '../intake/insert-deliveries.ts';
-import { knownGoodDelivery } from '../intake/probe-inbox.ts';
+import { knownGoodVersions } from '../intake/probe-inbox.ts';
+import { failureCode } from '../store/failure.ts';
 import { describeRefusal, isOutage, isRefusal } from '../store/faults.ts';
 import { queryPrepared } from '../store/prepared.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';
@@ -114,22 +115,27 @@ async function applyOneByOne(
   return total;
 }
 
-/** Whether a known-good delivery can be applied; it is rolled back. */
+/** Whether a known-good delivery and a later version of its record can be applied; both are rolled back. */
 async function isWritable(db: Kysely<Tables>, family: Family): Promise<boolean> {
-  const delivery = knownGoodDelivery(family);
-  const { text, values } = insertQuery([delivery], { timeoutMs: 0 });
+  const versions = knownGoodVersions(family);
+  const { text, values } = insertQuery(versions, { timeoutMs: 0 });
+  const statement = applyStatement([family]);
   try {
-    const { rows } = await withPlanForAnySize(
+    return await withPlanForAnySize(
       db,
       async (tx) => {
         await tx.executeQuery(CompiledQuery.raw(text, values));
-        const result = await tx.executeQuery(CompiledQuery.raw(applyStatement([family]), [[delivery.id]]));
+        for (const { id } of versions) {
+          const { rows } = await tx.executeQuery(
+            CompiledQuery.raw(statement, [[id]]) as CompiledQuery<Result>,
+          );
+          if (rows[0]!.changed === 0) return false;
+        }
         await sql`set constraints all immediate`.execute(tx);
-        return result as QueryResult<Result>;
+        return true;
       },
       true,
     );
-    return rows[0]!.changed > 0;
   } catch (error) {
     if (error instanceof pg.DatabaseError) return false;
     throw error;
@@ -149,11 +155,22 @@ async function applyTogether(
 ): Promise<Applied> {
   const text = applyStatement(families, status);
   const inTransaction = () => runInTransaction(db, text, ids, dryRun);
-  const rows =
+  const attempt = () =>
     preparedOn && !dryRun
-      ? await queryPrepared<Result>(preparedOn, { text, values: [ids] }, inTransaction)
-      : await inTransaction();
-  return { ...nothing, ...rows[0]! };
+      ? queryPrepared<Result>(preparedOn, { text, values: [ids] }, inTransaction)
+      : inTransaction();
+  // Another worker may have written a greater version meanwhile, which a second attempt sees.
+  const again = (error: unknown) => (isDropped(error) ? attempt() : Promise.reject(error));
+  const rows = await attempt().catch(again).catch(explained);
+  const { applied, changed, waitedS = null } = rows[0]!;
+  return { ...nothing, applied, changed, waitedS };
+}
+
+const isDropped = (error: unknown) => error instanceof pg.DatabaseError && error.code === failureCode;
+
+function explained(error: Error): never {
+  if (isDropped(error)) error.message = 'a trigger drops rows of the table, or of applied_deliveries';
+  throw error;
 }
 
 type Result = Pick<Applied, 'applied' | 'changed' | 'waitedS'>;

@@ -1,11 +1,8 @@
 import type pg from 'pg';
+import { failure, failureCode } from '../store/failure.ts';
 import { queryPrepared } from '../store/prepared.ts';
 import type { AppendResult, Delivery } from './delivery.ts';
 import { refusedAmong } from './refused.ts';
-
-/** Raises an error with the SQLSTATE 21000, which nothing else in the statement has. */
-const failure = '(select null::text from (values (1), (2)) as two_rows)';
-const failureCode = '21000';
 
 /**
  * All deliveries are one JSON array. Rows are inserted in the order of their ids, which prevents deadlocks between

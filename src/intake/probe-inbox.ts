@@ -43,7 +43,16 @@ export async function probeInbox(pool: pg.Pool): Promise<void> {
 }
 
 /** A delivery of a record that does not exist. */
-export function knownGoodDelivery(family: Family): Delivery {
-  const envelope = knownGood(family, 9e14 + randomInt(2 ** 46));
+export const knownGoodDelivery = (family: Family): Delivery => knownGoodVersions(family)[0]!;
+
+/** Two versions of a record that does not exist, in order. */
+export function knownGoodVersions(family: Family): Delivery[] {
+  const first = knownGood(family, 9e14 + randomInt(2 ** 46));
+  return [first, { ...first, event_time: first.event_time + 1 }].map((envelope) =>
+    asDelivery(family, envelope),
+  );
+}
+
+function asDelivery(family: Family, envelope: ReturnType<typeof knownGood>): Delivery {
   return { id: identify(envelope, family), family: family.name, body: Buffer.from(JSON.stringify(envelope)) };
 }

@@ -35,6 +35,14 @@ export const raising = (table: string, sqlstate: string, condition = 'true') => 
   repair: 'drop function refuse_row cascade',
 });
 
+/** A trigger that silently drops rows. */
+export const dropping = (on: string) => ({
+  damage: `
+    create function drop_row() returns trigger language plpgsql as 'begin return null; end';
+    create trigger drop_row before ${on} for each row execute function drop_row()`,
+  repair: 'drop function drop_row cascade',
+});
+
 /** Constraints and columns that no callback fits. */
 export const constraints = {
   'a CHECK that nothing fits': {
@@ -160,6 +168,10 @@ const inject: Record<string, Fault['inject']> = {
   "a family's table refuses its rows by a trigger": (deployment, random) => {
     const table = random.pick(['receipts', 'consent_forms', 'review_requests']);
     return duringDamage(deployment, raising(table, random.pick(errorsOfStore)));
+  },
+  'rows dropped by a trigger': (deployment, random) => {
+    const on = ['insert on inbox', 'insert on pending_deliveries', 'insert or update on receipts'];
+    return duringDamage(deployment, dropping(random.pick([...on, 'insert on applied_deliveries'])));
   },
   'some rows refused by a trigger': (deployment, random) =>
     duringDamage(deployment, raising('inbox', random.pick(errorsOfStore), `new.id::text ~ '[0-3]7$'`)),
