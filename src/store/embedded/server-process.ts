@@ -11,9 +11,10 @@ import type { Place } from './place.ts';
 import { killServer } from './processes.ts';
 
 // The server ends with this process, even after SIGKILL: a watcher beside the server reads from a pipe that closes with
-// this process. It is a grandchild, so that the server does not mistake it for a child of its own.
+// this process. It is a grandchild, so that the server does not mistake it for a child of its own. A line ends it without a
+// signal: once the server has ended, its process id may be another program's.
 // Descriptor 3 is the lock.
-const watched = 'exec 4<&0; ( (read -r _ <&4; kill -INT $$) & ) 2>/dev/null; exec "$@" 4<&- </dev/null';
+const watched = 'exec 4<&0; ( (read -r _ <&4 || kill -INT $$) & ) 2>/dev/null; exec "$@" 4<&- </dev/null';
 
 const settings = {
   listen_addresses: '127.0.0.1',
@@ -84,7 +85,7 @@ export function spawnServer(
   const exited = once(child, 'exit').then(
     ([code, signal]) => {
       failure = `it ended with ${signal ?? `exit code ${code}`}`;
-      child.stdin?.end();
+      child.stdin?.end('\n');
     },
     (error) => {
       failure = error.message;
