@@ -4,12 +4,14 @@ import type { RecordAccess } from '../record-access.ts';
 import type { Sessions } from '../session.ts';
 import type { SignedValues } from '../signed-values.ts';
 import type { Provider } from './provider.ts';
+import type { Recheck } from './recheck.ts';
 
 export interface SignInDependencies
   extends Pick<ConsoleDependencies, 'adminToken' | 'attempts' | 'timezone' | 'log'> {
   values: SignedValues;
   sessions: Sessions;
   provider: Provider | undefined;
+  recheck: Recheck | undefined;
   record: RecordAccess;
 }
 
