@@ -158,6 +158,12 @@ it('a wrong issuer is logged with both names', async () => {
   );
 });
 
+it('an issuer of all tenants is refused', async () => {
+  const { url, lines } = await startWith({ path: '/{tenantid}/v2.0', idToken: { roles: ['privacy'] } });
+  expect((await signInWith(url)).status).toBe(503);
+  expect(lines.join('')).toContain('{tenantid}');
+});
+
 it.each(['/.well-known/openid-configuration', '/keys', '/token', '/userinfo'])(
   'an endless response to %s is not read, and one that does not come is not waited for',
   async (path) => {

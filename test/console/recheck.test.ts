@@ -125,6 +125,16 @@ it('nobody reads the refresh token, and a session is nothing without its own', a
   }
 });
 
+it('the answer about one user is none about another', async () => {
+  const { provider, url, send, get } = await signedIn();
+  provider.become({ subject: 'leaver' });
+  const [leaver] = (await signInWith(url)).cookie.split('; ');
+  const [session, refresh] = send().split('; ');
+  provider.become({ subject: 'subject-1' });
+  expect(await get('/queue', `${session}; ${refresh}`)).toBe(200);
+  expect(await get('/queue', `${leaver}; ${refresh}`)).toBe(401);
+});
+
 it('a refresh token that no cookie can hold is not kept, and the session is like one without', async () => {
   const provider = await startFakeProvider({
     idToken: { name: 'x', roles: ['viewer'] },

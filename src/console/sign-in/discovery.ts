@@ -1,8 +1,10 @@
 import { createRemoteJWKSet, customFetch as keysFetch } from 'jose';
 import * as client from 'openid-client';
+import type { Config } from '../../config.ts';
 import { limitedFetch } from './limited-fetch.ts';
-import type { ProviderSettings } from './provider.ts';
 import { nameIssuers, ProviderFault, wrongIssuer } from './provider-fault.ts';
+
+export type ProviderSettings = NonNullable<Config['oidc']>;
 
 /** What the provider tells about itself. */
 export interface Discovered {

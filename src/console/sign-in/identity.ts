@@ -1,8 +1,7 @@
 import { compactVerify, errors, jwtVerify } from 'jose';
 import * as client from 'openid-client';
 import type { Role } from '../rights.ts';
-import type { Discovered } from './discovery.ts';
-import type { ProviderSettings } from './provider.ts';
+import type { Discovered, ProviderSettings } from './discovery.ts';
 import { type Claims, isEmail, readValues, roleOf, verifiedEmail } from './roles.ts';
 
 export interface Identity {

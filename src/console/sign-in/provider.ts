@@ -1,10 +1,7 @@
 import * as client from 'openid-client';
-import type { Config } from '../../config.ts';
-import { createDiscovery } from './discovery.ts';
+import { createDiscovery, type ProviderSettings } from './discovery.ts';
 import { type Identity, identify } from './identity.ts';
 import { nameIssuers } from './provider-fault.ts';
-
-export type ProviderSettings = NonNullable<Config['oidc']>;
 
 /** What the browser keeps between the start of a sign-in and its end. */
 export interface Attempt {

@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { ResponseBodyError } from 'openid-client';
 import { addressOf } from '../record-access.ts';
 import { readCookie, type Session, sessionCookie, sessionS, type User } from '../session.ts';
-import { type SignInDependencies, sessionOptions } from './dependencies.ts';
+import { type Recheck, type SignInDependencies, sessionOptions } from './dependencies.ts';
 import { decrypt, encrypt } from './encrypted.ts';
 import type { Provider } from './provider.ts';
 import { faultIn } from './provider-fault.ts';
@@ -21,8 +21,6 @@ interface Kept {
   due: number;
 }
 
-export type Recheck = ReturnType<typeof createRecheck>;
-
 /**
  * Asks the provider every few minutes whether a user may still be in, by the refresh token. That is in a cookie of its
  * own, which only receivers can read, so that each of them can ask.
@@ -31,7 +29,7 @@ export function createRecheck(
   { values, record, log }: Pick<SignInDependencies, 'values' | 'record' | 'log'>,
   provider: Provider,
   everyMs: number,
-) {
+): Recheck {
   /** Of one session: a token of another does not fit. */
   const keyOf = ({ csrf }: Session) => createHash('sha256').update(values.sign('refresh', csrf)).digest();
 
@@ -61,24 +59,23 @@ export function createRecheck(
   const asked = new Map<string, ReturnType<typeof ask>>();
 
   return {
-    /** Whether a cookie can hold the token; otherwise the session is like one without. */
-    canKeep: (refreshToken: string | undefined): refreshToken is string =>
+    canKeep: (refreshToken): refreshToken is string =>
       refreshToken !== undefined && Buffer.byteLength(refreshToken) <= mostTokenBytes,
 
-    begin: (req: Request, res: Response, session: Session, refreshToken: string): void =>
+    begin: (req, res, session, refreshToken) =>
       keep(req, res, session, { refreshToken, due: Date.now() + everyMs }),
 
-    /** Whether a session goes on. @throws LogUnavailable */
-    passes: async (req: Request, res: Response, session: Session): Promise<boolean> => {
+    passes: async (req, res, session) => {
       const { user } = session;
-      const value = readCookie(req.headers.cookie, refreshCookie);
+      const value = readCookie(req.headers.cookie, refreshCookie) ?? '';
       const kept = decrypt<Kept>(keyOf(session), value);
       if (kept && Date.now() < kept.due) return true;
-      if (kept && !asked.has(value!)) {
-        asked.set(value!, ask(user, kept.refreshToken));
-        setTimeout(() => asked.delete(value!), rememberedMs).unref();
+      const isFirst = kept && !asked.has(value);
+      if (isFirst) {
+        asked.set(value, ask(user, kept.refreshToken));
+        setTimeout(() => asked.delete(value), rememberedMs).unref();
       }
-      const next = await asked.get(value ?? '');
+      const next = kept && (await asked.get(value));
       if (next) {
         keep(req, res, session, next);
         return true;
@@ -86,10 +83,10 @@ export function createRecheck(
       for (const name of [sessionCookie, refreshCookie]) res.clearCookie(name, sessionOptions(req));
       const actor = { id: user.id, name: user.name, address: addressOf(req) };
       const filter = { with: 'identity provider', reason: 'no longer allowed' };
-      await record({ actor, action: 'sign-in failed', filter });
+      if (isFirst) await record({ actor, action: 'sign-in failed', filter });
       return false;
     },
 
-    end: (req: Request, res: Response): void => void res.clearCookie(refreshCookie, sessionOptions(req)),
+    end: (req, res) => void res.clearCookie(refreshCookie, sessionOptions(req)),
   };
 }
