@@ -7,14 +7,17 @@ import {
   type ProviderOptions,
   startIdentityProvider,
 } from '../support/identity-provider.ts';
-import { clientSecret, oidcSettings } from '../support/oidc-settings.ts';
+import { oidcSettings } from '../support/oidc-settings.ts';
 import { testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { openBrowser } from './browser.ts';
 import { useConsole } from './use-console.ts';
 import { adminToken, postForm, signInTo } from './visitor.ts';
 
-const settings = (issuer: string) => oidcSettings(issuer, { OIDC_ROLES_CLAIM: 'realm_access.roles' });
+// The characters have to be encoded on their way.
+const clientSecret = 'a secret of tests: +%~/&=';
+const settings = (issuer: string) =>
+  oidcSettings(issuer, { OIDC_ROLES_CLAIM: 'realm_access.roles', OIDC_CLIENT_SECRET: clientSecret });
 const clientOf = (url: string) => ({
   client_id: 'console',
   client_secret: clientSecret,

@@ -191,7 +191,8 @@ export async function startFakeProvider(initial: Shape) {
 function credentials(req: IncomingMessage, form: URLSearchParams, method: string) {
   if (method === 'client_secret_post') return [form.get('client_id'), form.get('client_secret')];
   const basic = /^Basic (.+)$/.exec(req.headers.authorization ?? '')?.[1] ?? '';
-  return Buffer.from(basic, 'base64').toString().split(':').map(decodeURIComponent);
+  // Like many, it does not decode them.
+  return Buffer.from(basic, 'base64').toString().split(':');
 }
 
 function send(res: ServerResponse, status: number, body: object): void {

@@ -63,11 +63,19 @@ export function createDiscovery(settings: ProviderSettings) {
 
 // RFC 8414: a provider that lists no methods knows the first.
 const authenticateWith =
-  (clientSecret: string): client.ClientAuth =>
+  (secret: string): client.ClientAuth =>
   (as, ...request) => {
     const methods = as.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
-    const method = methods.includes('client_secret_basic')
-      ? client.ClientSecretBasic
-      : client.ClientSecretPost;
-    return method(clientSecret)(as, ...request);
+    const method = methods.includes('client_secret_basic') ? basic : client.ClientSecretPost;
+    return method(secret)(as, ...request);
+  };
+
+// RFC 6749, 2.3.1, with the encoding of HTML's forms. The library also encodes hyphens, dots and underscores, which
+// providers that do not decode take for another secret.
+const basic =
+  (secret: string): client.ClientAuth =>
+  (_as, { client_id: id }, _body, headers) => {
+    const encode = (text: string) => new URLSearchParams([['', text]]).toString().slice(1);
+    const credentials = Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64');
+    headers.set('Authorization', `Basic ${credentials}`);
   };
