@@ -27,6 +27,8 @@ const config: Config = {
   transformIgnorePatterns: [
     '/node_modules/(?!(preact|openid-client|oauth4webapi|jose|@opentelemetry/otlp-exporter-base)/)',
   ],
+  // With programs that few machines have: npm run test:providers.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/providers/'],
   testTimeout: 60_000,
   // Most tests wait for processes of their own: one more than jest would use on two cores.
   maxWorkers: '100%',

@@ -201,6 +201,16 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: re
             clientSecret: e.OIDC_CLIENT_SECRET,
             /** The claim that contains the roles. */
             rolesClaim: e.OIDC_ROLES_CLAIM,
+            /** What is asked for, with spaces. */
+            scopes: e.OIDC_SCOPES,
+            /** The roles of the values of the claim, of e-mail addresses and of domains; undefined: values are roles. */
+            rolesMap: e.OIDC_ROLES_MAP,
+            /** How long each request to the provider may take. */
+            timeoutMs: 10_000,
+            /** How long the provider's metadata is used without asking again. */
+            discoveryMs: 10 * 60_000,
+            /** How often a session's user is checked with the provider, where it gives refresh tokens. */
+            recheckMs: 5 * 60_000,
           }
         : undefined,
     /** How long things are kept, in milliseconds: by family name, `bodies`, `quarantine`, `access_log`; absent: forever. */

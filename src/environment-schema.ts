@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defaultConnections, fewestConnections } from './connections.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { keep, partsOf, retention } from './durations.ts';
+import { roles } from './roles.ts';
 
 /** The registered paths of an event family. */
 export interface FamilyPaths {
@@ -168,6 +169,31 @@ const pairs = z.string().transform((text, context) => {
   }
 });
 
+const scopes = z
+  .string()
+  .default('openid profile email')
+  .transform((text) => text.split(/[\s,]+/).filter((scope) => scope !== ''))
+  .refine((names) => names.includes('openid'), 'must contain openid')
+  .transform((names) => names.join(' '));
+
+// What is after a role's = may contain further ones. No message contains a value: it may be somebody's address.
+const rolesMap = z.string().transform((text, context) => {
+  const entries = partsOf(text).map((part) => {
+    const [, role, value] = /^(\w+)\s*=\s*(.+)$/.exec(part) ?? [];
+    return { role: roles.find((name) => name === role), value: decode(value ?? '') };
+  });
+  if (entries.length > 0 && entries.every(({ role, value }) => role && value !== '' && value !== '@')) {
+    return entries as { role: (typeof roles)[number]; value: string }[];
+  }
+  context.addIssue({
+    code: 'custom',
+    message:
+      `must be role=value, comma-separated, with the roles ${roles.join(', ')}; a value is one of OIDC_ROLES_CLAIM, ` +
+      'an e-mail address or @domain; encode , in a value as %2C, % as %25',
+  });
+  return z.NEVER;
+});
+
 /** The environment variables, each with its default and its error messages. */
 export const environmentSchema = (families: readonly FamilyPaths[]) =>
   z.object({
@@ -213,6 +239,8 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     OIDC_CLIENT_ID: z.string().optional(),
     OIDC_CLIENT_SECRET: z.string().optional(),
     OIDC_ROLES_CLAIM: z.string().default('roles'),
+    OIDC_SCOPES: scopes,
+    OIDC_ROLES_MAP: rolesMap.optional(),
     RETENTION: retention(families.map(({ name }) => name)).optional(),
     ERASURE_KEEP: keep,
     ERASURE_KEEPS_TOTALS: flag('true'),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import type { z } from 'zod';
 import { parseSettings } from '../src/client/commands/settings.ts';
-import { type InvalidConfiguration, parseConfig } from '../src/config.ts';
+import { type Environment, type InvalidConfiguration, parseConfig } from '../src/config.ts';
 import { environmentSchema } from '../src/environment-schema.ts';
 import { type Family, families } from '../src/families/index.ts';
 
@@ -109,6 +109,35 @@ const clientSettings: Record<string, string> = {
   SERVICE_BASE_URL: 'http://service.invalid',
   SERVICE_TOKEN: 'x',
 };
+
+it('roles are given to values, addresses and domains, and scopes are separated by spaces or commas', () => {
+  const oidc = (env: Environment) => {
+    const own = {
+      OIDC_ISSUER: 'https://a.example',
+      OIDC_CLIENT_ID: 'x',
+      OIDC_CLIENT_SECRET: 'a-secret-of-tests',
+    };
+    return parseConfig({ ...own, ...env }, families).oidc;
+  };
+  const map =
+    'privacy=7d4b-2c,operator = cn=front%2Cou=x , operator=asha@clinic.example,viewer=@clinic.example';
+  expect(oidc({ OIDC_ROLES_MAP: map, OIDC_SCOPES: 'openid,groups  email' })).toMatchObject({
+    scopes: 'openid groups email',
+    rolesMap: [
+      { role: 'privacy', value: '7d4b-2c' },
+      { role: 'operator', value: 'cn=front,ou=x' },
+      { role: 'operator', value: 'asha@clinic.example' },
+      { role: 'viewer', value: '@clinic.example' },
+    ],
+  });
+  expect(oidc({})).toMatchObject({ scopes: 'openid profile email', rolesMap: undefined });
+  for (const OIDC_ROLES_MAP of ['SECRET', 'admin=SECRET', 'viewer=', 'viewer=@', 'viewer=x,SECRET', ',']) {
+    const found = problems({ OIDC_ROLES_MAP });
+    expect(found).toEqual([expect.stringMatching(/^OIDC_ROLES_MAP must be role=value/)]);
+    expect(found.join()).not.toContain('SECRET');
+  }
+  expect(problems({ OIDC_SCOPES: 'profile email' })).toEqual(['OIDC_SCOPES must contain openid']);
+});
 
 it('.env.example lists every variable, and no other', () => {
   const known = new Set(Object.keys(environmentSchema(families).shape));

@@ -20,6 +20,7 @@ const common = [
     'misspelt-variables.ts',
     'rate-limit.ts',
     'readiness.ts',
+    'roles.ts',
     'secret.ts',
     'times.ts',
     'unguessable.ts',

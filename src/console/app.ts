@@ -22,6 +22,7 @@ import { addSearch } from './search/routes.tsx';
 import { pageHeaders } from './security-headers.ts';
 import { createSessions } from './session.ts';
 import { createProvider } from './sign-in/provider.ts';
+import { createRecheck } from './sign-in/recheck.ts';
 import { requireSession } from './sign-in/require-session.ts';
 import { addSignOut } from './sign-in/sign-out.ts';
 import { addProviderSignIn } from './sign-in/with-provider.ts';
@@ -47,7 +48,8 @@ export function openConsole(dependencies: ConsoleDependencies) {
   const provider = oidc && createProvider(oidc);
   const values = createSignedValues([adminToken, oidc?.clientSecret]);
   const sessions = createSessions(values);
-  const signIn = { ...dependencies, values, sessions, provider, record };
+  const recheck = provider && createRecheck({ values, record, log }, provider, oidc.recheckMs);
+  const signIn = { ...dependencies, values, sessions, provider, recheck, record };
 
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', trustProxy);
@@ -59,7 +61,7 @@ export function openConsole(dependencies: ConsoleDependencies) {
   app.use('/sign-in', readForm);
   addTokenSignIn(routes, signIn);
 
-  app.use(requireSession(signIn));
+  app.use(requireSession(signIn, readForm));
   // A corrected body, encoded as a form.
   app.use('/quarantine', express.urlencoded({ extended: false, limit: '1mb' }));
   app.use(readForm, requireFormToken);

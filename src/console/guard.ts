@@ -1,6 +1,7 @@
 import type { RequestHandler, Router } from 'express';
 import { isSameSecret } from '../secret.ts';
 import { Forbidden, MissingRole } from './errors.ts';
+import { sendConfirmation } from './kept-form.tsx';
 import { isEnough, type Role, type Route, rights } from './rights.ts';
 import type { Visit } from './ui/context.ts';
 
@@ -22,16 +23,20 @@ export const requireSameSite: RequestHandler = (req, _res, next) => {
 };
 
 /**
- * Rejects a form without its session's token.
+ * Stops a form without its session's token: one that a page of the console sent has to be confirmed, because the session
+ * may have begun after it was typed.
  *
- * @throws Forbidden
+ * @throws Forbidden for any other
  */
 export const requireFormToken: RequestHandler = (req, res, next) => {
   if (req.method === 'GET' || req.method === 'HEAD') return next();
   const given: unknown = req.body?.csrf;
   const { csrf } = res.locals.visit as Visit;
-  if (typeof given !== 'string' || !isSameSecret(given, csrf)) throw new Forbidden();
-  next();
+  if (typeof given === 'string' && isSameSecret(given, csrf)) return next();
+  // The browser says where it is from, and `requireSameSite` has compared that.
+  const { origin, 'sec-fetch-site': site } = req.headers;
+  if (origin === undefined && site === undefined) throw new Forbidden();
+  sendConfirmation(req, res);
 };
 
 type PathOf<Method extends string, R = Route> = R extends `${Method} ${infer Path}` ? Path : never;

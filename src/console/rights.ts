@@ -1,6 +1,6 @@
-/** The roles of the console. Each may do what those before it may. */
-export const roles = ['viewer', 'operator', 'privacy'] as const;
-export type Role = (typeof roles)[number];
+import { type Role, roles } from '../roles.ts';
+
+export { type Role, roles };
 
 /** The role that each route takes; `anyone`: no session. A route that is not listed cannot be added. */
 export const rights = {

@@ -8,6 +8,8 @@ export interface User {
   /** The name that the identity provider gives. */
   name?: string | undefined;
   role: Role;
+  /** Whether the identity provider is asked again, see `createRecheck`. */
+  recheck?: true | undefined;
 }
 
 export interface Session {

@@ -6,17 +6,13 @@ import { families } from '../../src/families/index.ts';
 import { createLog } from '../../src/log.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { apply } from '../support/deliveries.ts';
+import { oidcSettings } from '../support/oidc-settings.ts';
 import { post } from '../support/service.ts';
 import { useConsole } from './use-console.ts';
 import { adminToken, postForm, signInTo, type Visitor, visitAs } from './visitor.ts';
 
-const oidc = {
-  // Nobody listens there.
-  issuer: 'http://127.0.0.1:9',
-  clientId: 'console',
-  clientSecret: 'a-client-secret',
-  rolesClaim: 'roles',
-};
+// Nobody listens there.
+const oidc = oidcSettings('http://127.0.0.1:9');
 const { database, service } = useConsole({ prepare: async () => ({ oidc }) });
 
 type Visitors = 'no session' | Role | 'admin token';

@@ -1,9 +1,9 @@
 import { type Config, parseConfig } from '../../src/config.ts';
 import { type Family, families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog, type Log } from '../../src/log.ts';
 import { type Service, startService } from '../../src/service.ts';
 
-export type ServiceOptions = Partial<Config> & { families?: readonly [Family, ...Family[]] };
+export type ServiceOptions = Partial<Config> & { families?: readonly [Family, ...Family[]]; log?: Log };
 
 /** The configuration of a test's service: a free port, and the overrides. */
 export function testConfig(
@@ -15,9 +15,9 @@ export function testConfig(
 
 /** The real service, in this process, on a free port. */
 export async function startTestService(options: ServiceOptions): Promise<Service & { url: string }> {
-  const { families: list = families, ...overrides } = options;
+  const { families: list = families, log = createLog('silent'), ...overrides } = options;
   const config = testConfig(overrides, list);
-  return (await startService(config, list, createLog('silent'))) as Service & { url: string };
+  return (await startService(config, list, log)) as Service & { url: string };
 }
 
 export function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {

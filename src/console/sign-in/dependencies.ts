@@ -1,15 +1,26 @@
-import type { CookieOptions, Request } from 'express';
+import type { CookieOptions, Request, Response } from 'express';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import type { RecordAccess } from '../record-access.ts';
-import type { Sessions } from '../session.ts';
+import type { Session, Sessions } from '../session.ts';
 import type { SignedValues } from '../signed-values.ts';
 import type { Provider } from './provider.ts';
+
+/** Asks the identity provider again whether the user of a session may still be in. */
+export interface Recheck {
+  /** Whether a cookie can hold the token; otherwise the session is like one without. */
+  canKeep: (refreshToken: string | undefined) => refreshToken is string;
+  begin: (req: Request, res: Response, session: Session, refreshToken: string) => void;
+  /** Whether a session goes on. @throws LogUnavailable */
+  passes: (req: Request, res: Response, session: Session) => Promise<boolean>;
+  end: (req: Request, res: Response) => void;
+}
 
 export interface SignInDependencies
   extends Pick<ConsoleDependencies, 'adminToken' | 'attempts' | 'timezone' | 'log'> {
   values: SignedValues;
   sessions: Sessions;
   provider: Provider | undefined;
+  recheck: Recheck | undefined;
   record: RecordAccess;
 }
 

@@ -10,23 +10,25 @@ type Way = 'admin token' | 'identity provider';
 /**
  * Begins a session, once it is in the access log.
  *
- * @param until when it ends, in milliseconds
+ * @param refreshToken of the identity provider, which is asked with it again and again
  * @throws LogUnavailable
  */
 export async function enter(
-  { sessions, record }: SignInDependencies,
+  { sessions, recheck, record }: SignInDependencies,
   req: Request,
   res: Response,
   user: User,
   way: Way,
-  until?: number,
+  refreshToken?: string,
 ): Promise<void> {
   res.locals.entering = true;
   const { role, ...actor } = user;
   const filter = { with: way, role };
   await record({ actor: { ...actor, address: addressOf(req) }, action: 'sign-in', filter });
-  const { value, maxAge } = sessions.begin(user, until);
+  const isRechecked = recheck?.canKeep(refreshToken);
+  const { value, maxAge } = sessions.begin(isRechecked ? { ...user, recheck: true } : user);
   res.cookie(sessionCookie, value, { ...sessionOptions(req), maxAge });
+  if (isRechecked) recheck!.begin(req, res, sessions.read(value)!, refreshToken!);
 }
 
 /**

@@ -1,39 +1,61 @@
 import type { Request, Response } from 'express';
+import { type Entry, KeptForm } from '../kept-form.tsx';
 import { Field, Submit } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
 import { sendBarePage } from '../ui/page.tsx';
 import type { SignInDependencies } from './dependencies.ts';
 import { ownPath } from './own-path.ts';
 
-/** Sends the ways to sign in. They lead to the requested page. */
+interface SignInOptions {
+  /** Why the token was not accepted. */
+  fault?: string;
+  /** A form that was posted without a session. */
+  kept?: { action: string; entries: readonly Entry[] };
+}
+
+/** Sends the ways to sign in. They lead to the requested page; beside a kept form, in another tab. */
 export function sendSignIn(
   { adminToken, provider }: Pick<SignInDependencies, 'adminToken' | 'provider'>,
   req: Request,
   res: Response,
   status: number,
-  fault?: string,
+  { fault, kept }: SignInOptions = {},
 ): void {
   const next = ownPath(req.method === 'GET' ? req.originalUrl : req.body?.next);
   const content = (
     <>
+      {kept && <KeptForm {...kept} />}
       {provider && (
         // A link, since the policy for forms forbids redirects to another site.
         <p class="actions">
-          <a class="button" href={hrefTo('/sign-in/start', { next })}>
+          <a class="button" href={hrefTo('/sign-in/start', { next })} target={kept && '_blank'}>
             Sign in with your account
           </a>
         </p>
       )}
-      {adminToken && <TokenForm next={next} fault={fault} second={provider !== undefined} />}
+      {adminToken && (
+        <TokenForm
+          next={next}
+          fault={fault}
+          second={(provider ?? kept) !== undefined}
+          target={kept && '_blank'}
+        />
+      )}
     </>
   );
   sendBarePage(res, status, 'Sign in', content);
 }
 
-function TokenForm(props: { next: string; fault: string | undefined; second: boolean }) {
-  const { next, fault, second } = props;
+interface TokenFormProps {
+  next: string;
+  fault: string | undefined;
+  second: boolean;
+  target: '_blank' | undefined;
+}
+
+function TokenForm({ next, fault, second, target }: TokenFormProps) {
   return (
-    <form method="post" action="/console/sign-in" class="card">
+    <form method="post" action="/console/sign-in" class="card" target={target}>
       <input type="hidden" name="next" value={next} />
       <Field
         label="Admin token"

@@ -7,9 +7,10 @@ import { originOf } from './with-provider.ts';
 import { tokenUser } from './with-token.ts';
 
 /** Ends the session, here and at the identity provider. */
-export function addSignOut(routes: Routes, { provider, record }: SignInDependencies): void {
+export function addSignOut(routes: Routes, { provider, recheck, record }: SignInDependencies): void {
   routes.post('/sign-out', async (req, res) => {
     res.clearCookie(sessionCookie, sessionOptions(req));
+    recheck?.end(req, res);
     const actor = actorOf(res);
     await record({ actor, action: 'sign-out' });
     const address =

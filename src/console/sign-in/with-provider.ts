@@ -7,9 +7,11 @@ import { roles } from '../rights.ts';
 import { readCookie } from '../session.ts';
 import type { SignInDependencies } from './dependencies.ts';
 import { enter, recordFailure } from './enter.ts';
+import type { Identity } from './identity.ts';
 import { ownPath } from './own-path.ts';
 import { sendForward, sendRefusal } from './pages.tsx';
-import type { Attempt, Identity, Provider } from './provider.ts';
+import type { Attempt, Provider } from './provider.ts';
+import { faultIn } from './provider-fault.ts';
 
 const attemptMs = 10 * 60_000;
 const attemptCookie = 'receiver_console_sign_in';
@@ -30,6 +32,11 @@ const refusals = {
     'Nobody can sign in with an account now: the identity provider does not respond as it should. Try again later.',
   ],
   'no role': [403, `Your account has none of the roles ${roles.join(', ')}. One of them is needed.`],
+  'too many groups': [
+    403,
+    'Your account is in so many groups that the identity provider does not list them. An administrator can give it an ' +
+      'app role, or let the provider list only the groups that are assigned to this application.',
+  ],
 } as const;
 
 /** The address that a request was sent to, without its path. */
@@ -57,7 +64,8 @@ export function addProviderSignIn(
   const warn = (error: unknown) => {
     const { message, code, cause } = error as Error & { code?: string; cause?: { code?: string } };
     const kind = { code: cause?.code ?? code };
-    log.limited('warn', kind, 'a sign-in with the identity provider failed', { error: message });
+    const text = faultIn(error)?.message ?? message;
+    log.limited('warn', kind, 'a sign-in with the identity provider failed', { error: text });
   };
 
   routes.get('/sign-in/start', async (req, res) => {
@@ -85,9 +93,9 @@ export function addProviderSignIn(
       warn(error);
       return refuse(req, res, error instanceof AuthorizationResponseError ? 'refused' : 'provider failed');
     }
-    const { id, name, role, expires } = identity;
-    if (!role) return refuse(req, res, 'no role', { id, name });
-    await enter(dependencies, req, res, { id, name, role }, 'identity provider', expires);
+    const { id, name, role, isCut, refreshToken } = identity;
+    if (!role) return refuse(req, res, isCut ? 'too many groups' : 'no role', { id, name });
+    await enter(dependencies, req, res, { id, name, role }, 'identity provider', refreshToken);
     // The browser would not send the new cookie along a redirect that another site began.
     sendForward(res, 'Signed in', attempt.next);
   });

@@ -29,9 +29,9 @@ export function addTokenSignIn(routes: Routes, dependencies: SignInDependencies)
       if (!(error instanceof TooManyRequests)) throw error;
       res.setHeader('Retry-After', String(error.retryAfterS));
       const fault = `Too many wrong tokens. Try again in ${error.retryAfterS} seconds.`;
-      return sendSignIn(dependencies, req, res, 429, fault);
+      return sendSignIn(dependencies, req, res, 429, { fault });
     }
     log.limited('warn', {}, 'a sign-in to the console failed');
-    sendSignIn(dependencies, req, res, 401, 'Wrong token.');
+    sendSignIn(dependencies, req, res, 401, { fault: 'Wrong token.' });
   });
 }

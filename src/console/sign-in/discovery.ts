@@ -1,0 +1,81 @@
+import { createRemoteJWKSet, customFetch as keysFetch } from 'jose';
+import * as client from 'openid-client';
+import type { Config } from '../../config.ts';
+import { limitedFetch } from './limited-fetch.ts';
+import { nameIssuers, ProviderFault, wrongIssuer } from './provider-fault.ts';
+
+export type ProviderSettings = NonNullable<Config['oidc']>;
+
+/** What the provider tells about itself. */
+export interface Discovered {
+  configuration: client.Configuration;
+  /** Its key set, fetched with the first signature that is verified. */
+  keys: ReturnType<typeof createRemoteJWKSet>;
+}
+
+/** Asks the provider for its metadata, and remembers it. */
+export function createDiscovery(settings: ProviderSettings) {
+  const server = new URL(settings.issuer);
+  const execute = server.protocol === 'http:' ? [client.allowInsecureRequests] : [];
+  const options = { execute, timeout: settings.timeoutMs / 1000, [client.customFetch]: limitedFetch };
+
+  const discover = async (): Promise<Discovered> => {
+    const { clientId, clientSecret, issuer } = settings;
+    const configuration = await client
+      .discovery(server, clientId, undefined, authenticateWith(clientSecret), options)
+      .catch((error) => {
+        throw nameIssuers(error, issuer);
+      });
+    const metadata = configuration.serverMetadata();
+    // The library lets users of every tenant in where the issuer is that of none.
+    if (metadata.issuer.includes('{tenantid}')) throw wrongIssuer(issuer, metadata.issuer);
+    if (!metadata.jwks_uri) throw new ProviderFault('the provider’s metadata has no jwks_uri');
+    const keys = createRemoteJWKSet(new URL(metadata.jwks_uri), {
+      timeoutDuration: settings.timeoutMs,
+      [keysFetch]: limitedFetch,
+    });
+    return { configuration, keys };
+  };
+
+  let known: { discovered: Discovered; at: number } | undefined;
+  let pending: Promise<Discovered> | undefined;
+  /** Concurrent sign-ins share one request. */
+  const ask = () => {
+    pending ??= discover()
+      .then((discovered) => {
+        known = { discovered, at: Date.now() };
+        return discovered;
+      })
+      .finally(() => {
+        pending = undefined;
+      });
+    return pending;
+  };
+
+  return {
+    /** Metadata of the last minutes, so that a sign-in does not begin at a provider that has long been down. */
+    recent: async (): Promise<Discovered> =>
+      known && Date.now() - known.at < settings.discoveryMs ? known.discovered : ask(),
+    /** Metadata of any age. */
+    any: async (): Promise<Discovered> => known?.discovered ?? ask(),
+  };
+}
+
+// RFC 8414: a provider that lists no methods knows the first.
+const authenticateWith =
+  (secret: string): client.ClientAuth =>
+  (as, ...request) => {
+    const methods = as.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+    const method = methods.includes('client_secret_basic') ? basic : client.ClientSecretPost;
+    return method(secret)(as, ...request);
+  };
+
+// RFC 6749, 2.3.1, with the encoding of HTML's forms. The library also encodes hyphens, dots and underscores, which
+// providers that do not decode take for another secret.
+const basic =
+  (secret: string): client.ClientAuth =>
+  (_as, { client_id: id }, _body, headers) => {
+    const encode = (text: string) => new URLSearchParams([['', text]]).toString().slice(1);
+    const credentials = Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64');
+    headers.set('Authorization', `Basic ${credentials}`);
+  };

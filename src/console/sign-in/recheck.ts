@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import type { Request, Response } from 'express';
+import { ResponseBodyError } from 'openid-client';
+import { addressOf } from '../record-access.ts';
+import { readCookie, type Session, sessionCookie, sessionS, type User } from '../session.ts';
+import { type Recheck, type SignInDependencies, sessionOptions } from './dependencies.ts';
+import { decrypt, encrypt } from './encrypted.ts';
+import type { Provider } from './provider.ts';
+import { faultIn } from './provider-fault.ts';
+
+const refreshCookie = 'receiver_console_refresh';
+/** Browsers drop cookies of more than 4,096 bytes. */
+const mostTokenBytes = 2_700;
+/** What the browser sent before it got the next token arrives within this time. */
+const rememberedMs = 60_000;
+
+/** What the browser keeps for us, encrypted. */
+interface Kept {
+  refreshToken: string;
+  /** When the provider is asked next, in milliseconds. */
+  due: number;
+}
+
+/**
+ * Asks the provider every few minutes whether a user may still be in, by the refresh token. That is in a cookie of its
+ * own, which only receivers can read, so that each of them can ask.
+ */
+export function createRecheck(
+  { values, record, log }: Pick<SignInDependencies, 'values' | 'record' | 'log'>,
+  provider: Provider,
+  everyMs: number,
+): Recheck {
+  /** Of one session: a token of another does not fit. */
+  const keyOf = ({ csrf }: Session) => createHash('sha256').update(values.sign('refresh', csrf)).digest();
+
+  const keep = (req: Request, res: Response, session: Session, kept: Kept): void => {
+    const options = { ...sessionOptions(req), maxAge: sessionS * 1000 };
+    res.cookie(refreshCookie, encrypt(keyOf(session), kept), options);
+  };
+
+  /** @returns undefined if the user may not be in any more, or not with this role */
+  const ask = async (user: User, token: string): Promise<Kept | undefined> => {
+    try {
+      const { id, role, hasIdToken, refreshToken = token } = await provider.refresh(token, user.id);
+      const isSame = id === user.id && (role === user.role || (role === undefined && !hasIdToken));
+      return isSame ? { refreshToken, due: Date.now() + everyMs } : undefined;
+    } catch (error) {
+      if (error instanceof ResponseBodyError && error.status < 500) return undefined;
+      const { code, message } = error as Error & { code?: string };
+      const text = faultIn(error)?.message ?? message;
+      log.limited('warn', { code }, 'the identity provider was not able to confirm a session', {
+        error: text,
+      });
+      return { refreshToken: token, due: Date.now() + everyMs };
+    }
+  };
+
+  // A provider may take a second use of a refresh token for theft: concurrent requests share the answer.
+  const asked = new Map<string, ReturnType<typeof ask>>();
+
+  return {
+    canKeep: (refreshToken): refreshToken is string =>
+      refreshToken !== undefined && Buffer.byteLength(refreshToken) <= mostTokenBytes,
+
+    begin: (req, res, session, refreshToken) =>
+      keep(req, res, session, { refreshToken, due: Date.now() + everyMs }),
+
+    passes: async (req, res, session) => {
+      const { user } = session;
+      const value = readCookie(req.headers.cookie, refreshCookie) ?? '';
+      const kept = decrypt<Kept>(keyOf(session), value);
+      if (kept && Date.now() < kept.due) return true;
+      const isFirst = kept && !asked.has(value);
+      if (isFirst) {
+        asked.set(value, ask(user, kept.refreshToken));
+        setTimeout(() => asked.delete(value), rememberedMs).unref();
+      }
+      const next = kept && (await asked.get(value));
+      if (next) {
+        keep(req, res, session, next);
+        return true;
+      }
+      for (const name of [sessionCookie, refreshCookie]) res.clearCookie(name, sessionOptions(req));
+      const actor = { id: user.id, name: user.name, address: addressOf(req) };
+      const filter = { with: 'identity provider', reason: 'no longer allowed' };
+      if (isFirst) await record({ actor, action: 'sign-in failed', filter });
+      return false;
+    },
+
+    end: (req, res) => void res.clearCookie(refreshCookie, sessionOptions(req)),
+  };
+}

@@ -1,0 +1,10 @@
+import { type Config, type Environment, parseConfig } from '../../src/config.ts';
+import { families } from '../../src/families/index.ts';
+
+export const clientSecret = 'a-client-secret-of-tests-that-is-long';
+
+/** The settings of sign-in with a provider, as the environment gives them. */
+export function oidcSettings(issuer: string, env: Environment = {}): NonNullable<Config['oidc']> {
+  const own = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'console', OIDC_CLIENT_SECRET: clientSecret };
+  return parseConfig({ ...own, ...env }, families).oidc!;
+}
