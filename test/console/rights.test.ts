@@ -51,6 +51,7 @@ const table: Record<string, Expected> = {
   'GET /assets/icon.svg': { statuses: signedIn },
   'POST /sign-out': { statuses: [401, 303, 303, 303, 303] },
 
+  'GET /health': { statuses: signedIn },
   'GET /': { statuses: signedIn },
   'GET /rejections': { statuses: signedIn },
   'POST /test-callback': { statuses: fromOperator },
@@ -110,6 +111,8 @@ const table: Record<string, Expected> = {
   'GET /aliases/options': { statuses: signedIn },
   'POST /aliases': { fields: { kind: 'clinic', id: 'c-1' }, statuses: [401, 403, 303, 303, 303] },
   'GET /access-log': { statuses: onlyPrivacy },
+  'GET /sessions': { statuses: onlyPrivacy },
+  'POST /sessions/end': { fields: { user: 'nobody' }, statuses: [401, 403, 403, 303, 303] },
 };
 
 const ids: Record<string, string> = {};
@@ -141,7 +144,7 @@ async function routesOf(dependencies: Partial<ConsoleDependencies>): Promise<str
   const { app, close } = openConsole({
     ...{ adminToken, oidc, trustProxy: 0, timezone: 'UTC', databaseUrl: database.url, families },
     connections: { pages: 2, downloads: 2 },
-    ...{ attempts: { consume: () => {} }, downloads: { stalledMs: 1000, totalMs: 1000 } },
+    ...{ attempts: {}, downloads: { stalledMs: 1000, totalMs: 1000 } },
     ...{ log: createLog('silent'), queue: {}, ...dependencies },
   } as ConsoleDependencies);
   await close();

@@ -3,10 +3,10 @@ import type { ConsoleDependencies } from '../dependencies.ts';
 import type { RecordAccess } from '../record-access.ts';
 import type { Sessions } from '../session.ts';
 import type { SignedValues } from '../signed-values.ts';
+import type { ConsoleStore } from '../store.ts';
 import type { Provider } from './provider.ts';
 
-export interface SignInDependencies
-  extends Pick<ConsoleDependencies, 'adminToken' | 'attempts' | 'timezone' | 'log'> {
+export interface SignInDependencies extends ConsoleDependencies, Pick<ConsoleStore, 'db'> {
   values: SignedValues;
   sessions: Sessions;
   provider: Provider | undefined;
