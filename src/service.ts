@@ -7,7 +7,7 @@ import { type Family, takesEveryEvent } from './families/index.ts';
 import type { Problem } from './health/problem.ts';
 import { watchProblems } from './health/watch-problems.ts';
 import { healthChecks } from './health-checks.ts';
-import { configuredChecks, createAccessChecks } from './http/access/access-checks.ts';
+import { configuredChecks, createAccessChecks, describeWeakKeys } from './http/access/access-checks.ts';
 import { createTokenAccess } from './http/admin.ts';
 import { createApp } from './http/app.ts';
 import { BodyBudget } from './http/body-budget.ts';
@@ -176,6 +176,8 @@ async function start(
     ),
   );
   log.info({ checks: access.describe() }, 'access checks of callbacks');
+  const weakKeys = describeWeakKeys(config.authentication);
+  if (weakKeys) log.warn(weakKeys);
   const unserved = families.filter(({ name }) => config.paths[name]!.length === 0);
   if (unserved.length > 0) {
     const variables = unserved.map(({ path }) => path.variable);

@@ -123,9 +123,13 @@ beforeAll(async () => {
   await post(service.url + paths.receipt, '<html>');
   const [body] = await database.rows('select id from quarantine');
   Object.assign(ids, { '<delivery>': delivery, '<body>': body!.id });
+  await signIn();
+});
+
+async function signIn() {
   for (const role of roles) users[role] = await visitAs(service.url, role, oidc.clientSecret);
   users['admin token'] = await signInTo(service.url);
-});
+}
 
 function request(visitor: Visitors, route: string, { path, fields = {} }: Expected): Promise<Response> {
   const [method, pattern] = route.split(' ') as [string, string];
@@ -172,6 +176,7 @@ it.each(Object.entries(table))('%s is for the roles of the table alone', async (
     if (response.status === 401) expect(text).not.toMatch(/<nav|<table|sign-out/);
   }
   expect(statuses).toEqual(expected.statuses);
+  if (route === 'POST /sign-out') await signIn();
 });
 
 it.each(roles)('no page shows the role %s a button or a section that it may not use', async (role) => {
