@@ -40,6 +40,7 @@ const kinds: Kind[] = [
     status: 503,
     title: 'Database unavailable',
     text: 'PostgreSQL is unavailable. Try again in a moment; /readyz and the log of the service say more.',
+    forAll: true,
   },
   {
     matches: (error) => [400, 413, 415].includes(statusOf(error)),
