@@ -73,6 +73,9 @@ export function parseConfig(env: Environment, families: readonly FamilyPaths[]):
   if (given.DIRECT_DATABASE_URL && !given.DATABASE_URL) {
     problems.push('DATABASE_URL must be set too: DIRECT_DATABASE_URL is another address of that database');
   }
+  if (given.METRICS_TOKEN && given.METRICS_TOKEN.trim() === given.ADMIN_TOKEN?.trim()) {
+    problems.push('METRICS_TOKEN must differ from ADMIN_TOKEN: it opens nothing but /metrics');
+  }
   const config = parsed.success ? toConfig(parsed.data, families) : undefined;
   if (config?.socket && config.authentication.trustProxy === 0) problems.push(untrustedSocket);
   if (config) problems.push(...findMailProblems(config.alerts, given));
@@ -192,6 +195,8 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: re
       allowUnauthenticated: e.ALLOW_UNAUTHENTICATED,
     },
     adminToken: e.ADMIN_TOKEN,
+    /** Opens /metrics and nothing else; undefined: the admin token opens it. */
+    metricsToken: e.METRICS_TOKEN,
     /** Sign-in to the console by OpenID Connect; undefined: with the admin token only. */
     oidc:
       e.OIDC_ISSUER && e.OIDC_CLIENT_ID && e.OIDC_CLIENT_SECRET

@@ -4,6 +4,7 @@ import { defaultConnections, fewestConnections } from './connections.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { keep, partsOf, retention } from './durations.ts';
 import { roles } from './roles.ts';
+import { weaknessOf } from './unguessable.ts';
 
 /** The registered paths of an event family. */
 export interface FamilyPaths {
@@ -25,6 +26,14 @@ const flag = (byDefault: 'true' | 'false') =>
     .enum(['true', 'false', '1', '0'], 'must be true or false')
     .default(byDefault)
     .transform((text) => text === 'true' || text === '1');
+
+const secret = z
+  .string()
+  .trim()
+  .superRefine((text, context) => {
+    const message = weaknessOf(text);
+    if (message) context.addIssue({ code: 'custom', message });
+  });
 
 const integer = (min: number, max: number) =>
   z.coerce
@@ -234,10 +243,10 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     QUARANTINE_LIMIT: size('1mb', '1tb', '1gb'),
     RATE_LIMIT: integer(1, 1_000_000).optional(),
     REJECTION_LIMIT: integer(1, 1_000_000).default(300),
-    ADMIN_TOKEN: z.string().trim().min(16, 'must have at least 16 characters').optional(),
+    ADMIN_TOKEN: secret.optional(),
     OIDC_ISSUER: issuer.optional(),
     OIDC_CLIENT_ID: z.string().optional(),
-    OIDC_CLIENT_SECRET: z.string().optional(),
+    OIDC_CLIENT_SECRET: secret.optional(),
     OIDC_ROLES_CLAIM: z.string().default('roles'),
     OIDC_SCOPES: scopes,
     OIDC_ROLES_MAP: rolesMap.optional(),
@@ -245,6 +254,7 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     ERASURE_KEEP: keep,
     ERASURE_KEEPS_TOTALS: flag('true'),
     METRICS_PORT: integer(0, 65_535).optional(),
+    METRICS_TOKEN: secret.optional(),
     OTEL_EXPORTER_OTLP_ENDPOINT: webAddress('http://127.0.0.1:4318').optional(),
     OTEL_EXPORTER_OTLP_HEADERS: pairs.optional(),
     OTEL_SERVICE_NAME: z.string().default('webhook-receiver'),

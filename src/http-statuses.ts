@@ -1,13 +1,13 @@
 /** The errors that the handler of a callback responds with. */
 const ofCallbacks = {
   400: 'The body is not JSON in UTF-8, or the request is not HTTP',
-  401: 'The signature is missing, wrong or stale; on an administration path, the admin token is missing or wrong',
+  401: 'The signature is missing, wrong or stale; on an administration path, its token is missing or wrong',
   403: 'The address, the client or the business is not on its list',
   405: 'The method is not POST',
   413: 'The body is too large',
   415: 'The body is not application/json, not in UTF-8, or compressed',
   422: 'The body is not a valid callback, or its event belongs to another path; the body is stored in quarantine',
-  429: 'Too many requests, or too many rejected requests, from this address',
+  429: 'Too many requests, rejected requests or wrong tokens from this address',
   500: 'An error in the receiver; its log has the details',
   503: 'No store can accept the delivery now, or too many large bodies are in progress',
 };

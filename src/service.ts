@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import type { Server } from 'node:net';
 import { startAlerts } from './alerts/start-alerts.ts';
 import type { Config } from './config.ts';
-import { createConsole } from './console/index.ts';
+import { createConsole, openSessionStore } from './console/index.ts';
 import { type Family, takesEveryEvent } from './families/index.ts';
 import type { Problem } from './health/problem.ts';
 import { watchProblems } from './health/watch-problems.ts';
 import { healthChecks } from './health-checks.ts';
-import { configuredChecks, createAccessChecks } from './http/access/access-checks.ts';
-import { createAdminAccess } from './http/admin.ts';
+import { configuredChecks, createAccessChecks, describeWeakKeys } from './http/access/access-checks.ts';
+import { createTokenAccess } from './http/admin.ts';
 import { createApp } from './http/app.ts';
 import { BodyBudget } from './http/body-budget.ts';
 import { createCallbackHandler, type HttpObserver } from './http/callback-handler.ts';
@@ -23,10 +23,12 @@ import { joinObservers, observersOf } from './metrics/observers.ts';
 import { RejectedRequests } from './metrics/rejected-requests.ts';
 import { createScrape } from './metrics/scrape.ts';
 import { type OnStop, openStores, type Stores } from './open-stores.ts';
+import { logAccess } from './privacy/access-log.ts';
 import { connectRedis } from './queue/redis.ts';
 import { keyPrefix } from './queue/redis-backend.ts';
-import { rateLimit } from './rate-limit.ts';
+import { type RateLimit, rateLimit } from './rate-limit.ts';
 import { readiness } from './readiness.ts';
+import { endSession } from './store/sessions.ts';
 import type { WorkerObserver } from './worker/apply-job.ts';
 import type { RetentionObserver } from './worker/retention.ts';
 import { startWorker } from './worker/worker.ts';
@@ -108,7 +110,10 @@ async function start(
   if (tracing) onStop(tracing.stop);
   const log = tracing?.log ?? processLog;
   const names = families.map(({ name }) => name);
-  const metrics = adminToken ? defineMetrics(names, { enableExemplars: tracing !== undefined }) : undefined;
+  const metrics =
+    (config.metricsToken ?? adminToken)
+      ? defineMetrics(names, { enableExemplars: tracing !== undefined })
+      : undefined;
   const observe = metrics && observersOf(metrics, tracing?.exemplarOf);
   const traced = tracing?.observe;
   const requests = config.requestLog ? createRequestLog(log, trustProxy) : undefined;
@@ -146,10 +151,11 @@ async function start(
   const limits = openLimits(config, onStop);
   const access = createAccessChecks({ config, limits, log });
   const health = healthChecks({ circuit, backend, queue, worker, access, problems: problems.read });
-  const adminAccess = adminToken ? createAdminAccess(adminToken, limits.signIns, trustProxy) : undefined;
+  const tokens = openTokens(config, limits, stores, log);
+  const admin = tokens.admin && { access: tokens.admin, openapi };
   const scrape = metrics && createScrape(metrics, { pool, queue, backend, log }, config.metrics.cacheMs);
-  const admin = adminAccess && scrape && { access: adminAccess, scrape, openapi };
-  onStop(await serveMetrics({ health, admin, requests, log }, config));
+  const scraped = tokens.metrics && scrape && { access: tokens.metrics, scrape };
+  onStop(await serveMetrics({ health, admin, metrics: scraped, requests, log }, config));
   if (role === 'worker') return undefined;
 
   const rejected = new RejectedRequests(pool, circuit, log);
@@ -170,6 +176,8 @@ async function start(
     ),
   );
   log.info({ checks: access.describe() }, 'access checks of callbacks');
+  const weakKeys = describeWeakKeys(config.authentication);
+  if (weakKeys) log.warn(weakKeys);
   const unserved = families.filter(({ name }) => config.paths[name]!.length === 0);
   if (unserved.length > 0) {
     const variables = unserved.map(({ path }) => path.variable);
@@ -184,6 +192,7 @@ async function start(
       adminToken,
       oidc,
       attempts: limits.signIns,
+      sessionStore: openSessionStore(pool, (session) => endSession(db, session), log),
       trustProxy,
       timezone: config.reportTimezone,
       databaseUrl,
@@ -217,7 +226,10 @@ async function start(
   if (webConsole) onStop(webConsole.close);
 
   const { handle } = webConsole || {};
-  const app = createApp({ callbacks, health, admin, console: handle, observe: observeHttp, log });
+  const app = createApp({
+    ...{ callbacks, health, admin, metrics: scraped, console: handle },
+    ...{ observe: observeHttp, log },
+  });
   const server = await listen(app, callbacks, config, reserved, requests);
   onStop(server.stop);
   return server.url;
@@ -261,6 +273,35 @@ function openAlerts(
   return alerts;
 }
 
+/** Who may read metrics, and what administrators read without the console. */
+function openTokens(
+  { adminToken, metricsToken, metrics, role, authentication: { trustProxy } }: Config,
+  limits: ReturnType<typeof openLimits>,
+  { database: { db } }: Stores,
+  log: Log,
+) {
+  if (adminToken && !metricsToken && (role !== 'worker' || metrics.port !== undefined)) {
+    log.warn('METRICS_TOKEN is not set: ADMIN_TOKEN, which opens patients’ data, is what a scraper needs');
+  }
+  const onWrong = (address: string) => {
+    const filter = { with: 'admin token', reason: 'wrong token', as: 'bearer' };
+    logAccess(db, { actor: { id: 'unknown', address }, action: 'sign-in failed', filter }).catch((err) =>
+      log.limited('error', {}, 'the access log cannot be written', { err }),
+    );
+  };
+  const accessOf = (token: string, name: string, attempts: RateLimit) =>
+    createTokenAccess({
+      ...{ token, name, attempts, trustProxy },
+      ...(token === adminToken && { onWrong }),
+    });
+  const forMetrics = metricsToken ?? adminToken;
+  const nameForMetrics = metricsToken ? 'METRICS_TOKEN' : 'admin token';
+  return {
+    admin: adminToken ? accessOf(adminToken, 'admin token', limits.adminTokens) : undefined,
+    metrics: forMetrics ? accessOf(forMetrics, nameForMetrics, limits.scrapes) : undefined,
+  };
+}
+
 /** How often something may happen; receivers count together where there is Redis. */
 function openLimits(config: Config, onStop: OnStop) {
   const { requestsPerSecond, rejectionsPerMinute } = config.limits;
@@ -268,11 +309,15 @@ function openLimits(config: Config, onStop: OnStop) {
   redis?.on('error', () => {}); // without Redis, each process counts in memory
   onStop(async () => redis?.disconnect());
   const prefix = keyPrefix(config.queuePrefix);
+  const failures = (name: string) => rateLimit(`${prefix}:${name}`, { points: 10, durationS: 300 }, redis);
   return {
     requests: requestsPerSecond
       ? rateLimit(`${prefix}:requests`, { points: requestsPerSecond, durationS: 1 }, redis)
       : undefined,
     rejections: rateLimit(`${prefix}:rejections`, { points: rejectionsPerMinute, durationS: 60 }, redis),
-    signIns: rateLimit(`${prefix}:sign-ins`, { points: 10, durationS: 300 }, redis),
+    // Apart, so that wrong tokens of one kind use up no attempts of another.
+    signIns: { 'admin token': failures('sign-ins'), 'identity provider': failures('provider-sign-ins') },
+    adminTokens: failures('admin-tokens'),
+    scrapes: failures('scrapes'),
   };
 }

@@ -48,6 +48,19 @@ function isPattern(text: string): boolean {
   return follows.length >= 0.75 * text.length;
 }
 
+/** The fewest characters of a secret. */
+export const shortestSecret = 16;
+/** Of neighbouring characters. One random text of 16 decimal digits in thirty thousand has fewer, of hex digits none. */
+const fewestPairs = 9;
+
+/** Why a secret can be guessed, as the rest of a sentence; undefined: it is neither short nor a repetition. */
+export function weaknessOf(secret: string): string | undefined {
+  if (secret.length < shortestSecret) return `must have at least ${shortestSecret} characters`;
+  const pairs = new Set([...secret].slice(1).map((character, at) => secret[at] + character));
+  if (pairs.size >= fewestPairs) return undefined;
+  return 'must not repeat a few characters: use the output of `openssl rand -hex 32`';
+}
+
 const uuid = /(?<![\da-z])[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}(?![\da-z])/gi;
 const hex = /(?<![\da-z])(?:[\da-f]{24,}|[\dA-F]{24,})(?![\da-z])/gi;
 const base64url = /(?<![\dA-Za-z])(?=([\w.~-]{22,}))/g;

@@ -65,6 +65,39 @@ it('reports all errors at once, each with the name of its variable and without i
   expect(found.join()).not.toContain('SECRET');
 });
 
+const random = 'f3b8c1d94e7a2065';
+const secrets = ['ADMIN_TOKEN', 'METRICS_TOKEN', 'OIDC_CLIENT_SECRET'];
+it.each(secrets)('%s must have 16 characters, and not repeat a few', (name) => {
+  const found = (value: string) =>
+    problems({ [name]: value }).filter((problem) => /characters/.test(problem) && problem.startsWith(name));
+  expect(found(random)).toEqual([]);
+  expect(found('9046153827710465')).toEqual([]);
+  expect(found(random.slice(1))).toEqual([`${name} must have at least 16 characters`]);
+  for (const repeated of [
+    'a'.repeat(16),
+    'ab'.repeat(40),
+    '1234'.repeat(4),
+    'password'.repeat(2),
+    ' '.repeat(20),
+  ]) {
+    expect([repeated, found(repeated)]).toEqual([
+      repeated,
+      [expect.stringMatching(/^\w+ must (not repeat|have)/)],
+    ]);
+  }
+});
+
+it('METRICS_TOKEN opens nothing else, so it cannot be the admin token', () => {
+  expect(problems({ METRICS_TOKEN: random, ADMIN_TOKEN: ` ${random}` })).toEqual([
+    expect.stringMatching(/^METRICS_TOKEN must differ from ADMIN_TOKEN/),
+  ]);
+  expect(problems({ METRICS_TOKEN: random, ADMIN_TOKEN: `${random}0` })).toEqual([]);
+});
+
+it('short SIGNING_KEYS stop no start', () => {
+  expect(problems({ SIGNING_KEYS: 'key' })).toEqual([]);
+});
+
 it('any text in any variable is accepted, or an error names the variable', () => {
   const names = Object.keys(documented());
   fc.assert(

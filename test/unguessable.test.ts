@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { isUnguessable } from '../src/unguessable.ts';
+import { isUnguessable, weaknessOf } from '../src/unguessable.ts';
 
 // Hashes of fast-check's values, which are often small numbers and not random.
 const bytes = (count: number) =>
@@ -89,4 +89,22 @@ it('words of any number can be guessed, however they are joined', () => {
     fc.property(joined, (path) => !isUnguessable(`/${path}`)),
     { seed: 1, numRuns: 1_000 },
   );
+});
+
+it('no random secret is refused as a repetition', () => {
+  fc.assert(
+    fc.property(bytes(32), (random) => {
+      for (const encoding of ['hex', 'base64url'] as const) {
+        expect(weaknessOf(random.toString(encoding).slice(0, 16))).toBeUndefined();
+      }
+    }),
+    { seed: 1, numRuns: 2_000 },
+  );
+});
+
+it('a text of a few characters that repeat is refused as a secret, however long', () => {
+  const repeated = fc
+    .tuple(fc.string({ minLength: 1, maxLength: 8 }), fc.integer({ min: 16, max: 200 }))
+    .map(([text, length]) => text.repeat(length).slice(0, length));
+  fc.assert(fc.property(repeated, (text) => weaknessOf(text) !== undefined));
 });

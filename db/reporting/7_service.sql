@@ -18,6 +18,7 @@ begin
   revoke insert, update, delete
     on receiver_migrations, database_identity, erasure_salt, saved_grants, stale_day_indexes from receiver_service;
   grant update (token) on database_identity to receiver_service;
+  revoke insert, delete on session_key from receiver_service;
   grant truncate on patient_pseudonyms to receiver_service;
 end
 $$;

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config.ts';
 import { readOrCreate, syncFolder } from '../durable-files.ts';
+import { weaknessOf } from '../unguessable.ts';
 
 export type AdminToken = NonNullable<ReturnType<typeof provideAdminToken>>;
 
@@ -18,7 +19,7 @@ export function provideAdminToken(config: Pick<Config, 'adminToken' | 'databaseU
   const file = join(config.dataDir, 'admin-token');
   if (mkdirSync(config.dataDir, { recursive: true })) syncFolder(dirname(config.dataDir));
   const { content, isNew } = readOrCreate(file, () => `${randomBytes(18).toString('base64url')}\n`);
-  if (content.length < 16)
+  if (weaknessOf(content))
     throw new Error(`${file} contains no valid token. Delete it: the next start generates a new one.`);
   return { token: content, file, isNew };
 }

@@ -10,6 +10,7 @@ import { addPatientCommand } from './patient.ts';
 import { addQuarantineCommand } from './quarantine.ts';
 import { addReplayCommand } from './replay.ts';
 import { addRetentionCommand } from './retention.ts';
+import { addSessionsCommand } from './sessions.ts';
 import { addSqlCommand } from './sql.ts';
 import { addStartCommand, type ServiceModule } from './start.ts';
 
@@ -31,6 +32,7 @@ export function addServiceCommands(
   addRetentionCommand(program, env);
   addSqlCommand(program, env);
   addAuditCommand(program, env);
+  addSessionsCommand(program, env);
   addAlertsCommand(program, env);
   addAliasesCommand(program, env);
   addBackupCommand(program, env);

@@ -9,6 +9,7 @@ import { NotFound } from './errors.ts';
 import { addFailed } from './failed/routes.tsx';
 import { loadFrame } from './frame.ts';
 import { guardRoutes, requireFormToken, requireSameSite } from './guard.ts';
+import { addHealth } from './health/routes.tsx';
 import { addNotes } from './notes/routes.ts';
 import { describeOutage } from './outage.ts';
 import { addOverview } from './overview/routes.tsx';
@@ -21,9 +22,10 @@ import { addReports } from './reports/routes.tsx';
 import { addSearch } from './search/routes.tsx';
 import { pageHeaders } from './security-headers.ts';
 import { createSessions } from './session.ts';
+import { addSessions } from './sessions/routes.tsx';
 import { createProvider } from './sign-in/provider.ts';
 import { createRecheck } from './sign-in/recheck.ts';
-import { requireSession } from './sign-in/require-session.ts';
+import { readSessions, requireDatabase, requireSession } from './sign-in/require-session.ts';
 import { addSignOut } from './sign-in/sign-out.ts';
 import { addProviderSignIn } from './sign-in/with-provider.ts';
 import { addTokenSignIn } from './sign-in/with-token.ts';
@@ -34,7 +36,7 @@ import { sendError } from './ui/error-page.tsx';
 
 const pages = [
   ...[addOverview, addDeliveries, addFailed, addQuarantine, addReports, addQueue],
-  ...[addPatients, addAliases, addAccessLog, addNotes, addRejections, addSearch, addThings],
+  ...[addPatients, addAliases, addAccessLog, addSessions, addNotes, addRejections, addSearch, addThings],
 ];
 
 /** Whether somebody has signed in, or could but for the outage. */
@@ -42,20 +44,21 @@ const isKnown = (res: Response) => Boolean(res.locals.visit ?? res.locals.enteri
 
 /** All pages below /console. */
 export function openConsole(dependencies: ConsoleDependencies) {
-  const { adminToken, oidc, log, trustProxy } = dependencies;
+  const { adminToken, oidc, log, trustProxy, sessionStore } = dependencies;
   const { close, ...store } = openStore(dependencies);
   const record = createRecordAccess(store.db, log);
   const provider = oidc && createProvider(oidc);
-  const values = createSignedValues([adminToken, oidc?.clientSecret]);
-  const sessions = createSessions(values);
+  const values = createSignedValues(() => sessionStore.key(), [adminToken, oidc?.clientSecret]);
+  const sessions = createSessions(values, sessionStore);
   const recheck = provider && createRecheck({ values, record, log }, provider, oidc.recheckMs);
-  const signIn = { ...dependencies, values, sessions, provider, recheck, record };
+  const signIn = { ...dependencies, db: store.db, values, sessions, provider, recheck, record };
 
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', trustProxy);
   const routes = guardRoutes(app);
   app.use(pageHeaders, requireSameSite);
   routes.get('/assets/console.css', serveAsset('console.css'));
+  app.use(readSessions(sessionStore));
   if (provider) addProviderSignIn(routes, provider, signIn);
   const readForm = express.urlencoded({ extended: false, limit: '64kb' });
   app.use('/sign-in', readForm);
@@ -69,16 +72,17 @@ export function openConsole(dependencies: ConsoleDependencies) {
     routes.get(`/assets/${name}`, serveAsset(name));
   }
   addSignOut(routes, signIn);
-  app.use(loadFrame(store.db));
+  addHealth(routes, dependencies);
+  app.use(requireDatabase, loadFrame(store.db));
   for (const addPages of pages) addPages(routes, { ...dependencies, ...store, record });
 
   app.use(() => {
     throw new NotFound('There is no such page.');
   });
   const onError: ErrorRequestHandler = async (error, _req, res, _next) => {
-    const isAway = dependencies.circuit.isOpen || isUnavailable(error);
-    const more = isAway && isKnown(res) ? await describeOutage(dependencies) : undefined;
-    if (sendError(res, error, more) !== 500) return;
+    const isAway = dependencies.circuit.isOpen || res.locals.outage || isUnavailable(error);
+    const outage = isAway && isKnown(res) ? await describeOutage(dependencies) : undefined;
+    if (sendError(res, error, outage) !== 500) return;
     log.limited('error', { reason: error?.name, code: error?.code }, 'a console page failed', { err: error });
   };
   app.use(onError);

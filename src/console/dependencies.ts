@@ -9,7 +9,11 @@ import type { Readiness } from '../readiness.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { RecordAccess } from './record-access.ts';
 import type { DownloadLimits } from './reports/download.ts';
+import type { SessionStore } from './session-store.ts';
 import type { ConsoleStore, StoreOptions } from './store.ts';
+
+/** How somebody signs in. */
+export type Way = 'admin token' | 'identity provider';
 
 /** The receiver that serves the console. */
 export interface Receiver {
@@ -35,7 +39,8 @@ export interface ConsoleDependencies extends StoreOptions {
   trustProxy: number;
   families: readonly Family[];
   /** Limits the failed sign-ins of an address. */
-  attempts: Pick<RateLimit, 'consume'>;
+  attempts: Readonly<Record<Way, Pick<RateLimit, 'check' | 'consume'>>>;
+  sessionStore: SessionStore;
   erasure: Config['erasure'];
   downloads: DownloadLimits;
   readiness: () => Promise<Readiness>;

@@ -3,6 +3,7 @@ import type { openConsole } from './app.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 
 export type { ConsoleDependencies } from './dependencies.ts';
+export { openSessionStore } from './session-store.ts';
 
 export interface Console {
   /** Serves all paths below /console. */
@@ -10,12 +11,17 @@ export interface Console {
   close: () => Promise<void>;
 }
 
-/** The pages for administrators, loaded with the first request. */
+/**
+ * The pages for administrators, loaded with the first request. What tells valid sessions is read now, so that they are known in an
+ * outage.
+ */
 export function createConsole(dependencies: ConsoleDependencies): Console {
+  const known = dependencies.sessionStore.refresh();
   let opening: Promise<ReturnType<typeof openConsole>> | undefined;
   return {
     handle: async (req, res, next) => {
-      opening ??= import('./app.ts').then(({ openConsole }) => openConsole(dependencies));
+      // Loading the code takes long enough for a query to run into its timeout meanwhile.
+      opening ??= known.then(() => import('./app.ts')).then(({ openConsole }) => openConsole(dependencies));
       const { app } = await opening;
       app(req, res, next);
     },

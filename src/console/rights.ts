@@ -14,6 +14,7 @@ export const rights = {
   'GET /assets/chart-library.js': 'viewer',
   'GET /assets/icon.svg': 'viewer',
 
+  'GET /health': 'viewer',
   'GET /': 'viewer',
   'GET /rejections': 'viewer',
   'POST /test-callback': 'operator',
@@ -59,6 +60,8 @@ export const rights = {
   'GET /aliases/options': 'viewer',
   'POST /aliases': 'operator',
   'GET /access-log': 'privacy',
+  'GET /sessions': 'privacy',
+  'POST /sessions/end': 'privacy',
 } as const satisfies Record<string, Role | 'anyone'>;
 
 export type Route = keyof typeof rights;

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { sessionS } from '../store/sessions.ts';
 import type { Role } from './rights.ts';
+import type { SessionStore } from './session-store.ts';
 import type { SignedValues } from './signed-values.ts';
 
 export interface User {
@@ -13,6 +15,7 @@ export interface User {
 }
 
 export interface Session {
+  id: string;
   user: User;
   /** Part of every form, so that another site cannot post one. */
   csrf: string;
@@ -20,26 +23,39 @@ export interface Session {
 
 export type Sessions = ReturnType<typeof createSessions>;
 
-export const sessionS = 12 * 60 * 60;
 export const sessionCookie = 'receiver_console';
 
-/** Sessions are stored in a signed cookie only, so every receiver knows them. */
-export function createSessions(values: SignedValues) {
+const sessionMs = sessionS * 1000;
+/** How far the clocks that a session is begun and read by may differ. */
+const skewMs = 60_000;
+
+interface Content {
+  id: string;
+  user: User;
+  /** When it began, in milliseconds by the database's clock. */
+  begun: number;
+}
+
+/** Sessions are in a signed cookie, so every receiver knows them; those that were ended are in the database. */
+export function createSessions(values: SignedValues, store: Pick<SessionStore, 'now' | 'isEnded'>) {
   return {
     /**
      * A new session, as the value of its cookie, and how long that lasts.
      *
-     * @param until when it ends at the latest, in milliseconds; after twelve hours it ends anyway
+     * @param begun in milliseconds, by the database's clock
      */
-    begin: (user: User, until = Number.POSITIVE_INFINITY, now = Date.now()) => {
-      const expires = Math.min(until, now + sessionS * 1000);
-      const id = randomBytes(16).toString('base64url');
-      return { value: values.write('session', { id, user }, expires), maxAge: expires - now };
+    begin: (user: User, begun = store.now()) => {
+      const content: Content = { id: randomBytes(16).toString('base64url'), user, begun };
+      return { value: values.write('session', content, begun + sessionMs), maxAge: sessionMs };
     },
-    /** The session of a cookie's value; undefined if it is forged or expired. */
-    read: (value: string | undefined, now = Date.now()): Session | undefined => {
-      const content = values.read<{ user: User }>('session', value, now);
-      return content && { user: content.user, csrf: values.sign('form', value!) };
+    /** The session of a cookie's value; undefined if it is forged, expired, older than twelve hours or ended. */
+    read: (value: string | undefined, now = store.now()): Session | undefined => {
+      const content = values.read<Content>('session', value, now);
+      if (!content) return undefined;
+      const { id, user, begun } = content;
+      const isRecent = begun <= now + skewMs && now < begun + sessionMs;
+      if (!isRecent || store.isEnded(id, user.id, begun)) return undefined;
+      return { id, user, csrf: values.sign('form', value!) };
     },
   };
 }

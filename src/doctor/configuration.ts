@@ -48,6 +48,7 @@ export const checkConfiguration: Check = ({ env, config, problems, invalid }, re
     report('ok', 'configuration', `each variable is valid; ${mode}; ROLE is ${config.role}`);
   const isOpen = config.adminToken ?? config.oidc ?? invalid.has('ADMIN_TOKEN');
   if (config.databaseUrl && config.role !== 'worker' && !isOpen) {
-    report('warn', 'console', 'neither the console nor /metrics is served. Set ADMIN_TOKEN to a random text');
+    const what = config.metricsToken ? 'the console is not' : 'neither the console nor /metrics is';
+    report('warn', 'console', `${what} served. Set ADMIN_TOKEN to a random text`);
   }
 };

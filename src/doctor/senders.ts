@@ -1,5 +1,5 @@
 import { families } from '../families/index.ts';
-import { configuredChecks } from '../http/access/access-checks.ts';
+import { configuredChecks, describeWeakKeys } from '../http/access/access-checks.ts';
 import { networkList } from '../http/access/address.ts';
 import { isUnguessable } from '../unguessable.ts';
 import type { Check } from './finding.ts';
@@ -14,6 +14,8 @@ export const checkSenders: Check = ({ env, config, invalid }, report) => {
     const fix = 'Set SIGNING_KEYS or ALLOWED_IPS, or NODE_ENV=production and an unguessable EVENTS_PATH';
     report('warn', 'senders', `not checked: anybody can send callbacks. ${fix}`);
   }
+  const weak = describeWeakKeys(config.authentication);
+  if (weak) report('warn', 'senders', weak);
   const served = families.flatMap(({ name, path }) => {
     const paths = config.paths[name]!;
     const isShown = 'isBasic' in path || name === 'other' || env[path.variable];

@@ -1,36 +1,60 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import type { RateLimit } from '../rate-limit.ts';
+import { type RateLimit, TooManyRequests } from '../rate-limit.ts';
 import { isSameSecret } from '../secret.ts';
 import { addressOf } from './access/address.ts';
 import { NotAdmin } from './errors.ts';
 
-/** An administrator is whoever has the admin token. */
-export interface AdminAccess {
-  /** Whether a request has `Authorization: Bearer <the admin token>`. */
-  isAdmin: (req: IncomingMessage) => boolean;
+/** Access for whoever has a token. */
+export interface TokenAccess {
+  /** Whether a request has `Authorization: Bearer <the token>`; false also where its address has reached the limit. */
+  has: (req: IncomingMessage) => boolean;
   /**
    * Raises NotAdmin (401) for all other requests, and TooManyRequests (429) if the address has sent too many wrong
-   * tokens. The right token passes even then: others behind the same proxy may have sent them.
+   * tokens. Until the period ends, no token of that address is compared: otherwise every guess would be tried, whatever the
+   * response.
    */
   require: RequestHandler;
 }
 
+export interface TokenOptions {
+  token: string;
+  /** What the token is called in the response. */
+  name: string;
+  /** The limit of wrong tokens per address. */
+  attempts: RateLimit;
+  /** How many trusted proxies are in front of the service. */
+  trustProxy: number;
+  /** Called for each wrong token below the limit. */
+  onWrong?: (address: string) => void;
+}
+
 const bearerOf = (req: IncomingMessage) => /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
 
-/**
- * @param attempts the limit of wrong tokens per address
- * @param trustProxy how many trusted proxies are in front of the service
- */
-export function createAdminAccess(adminToken: string, attempts: RateLimit, trustProxy: number): AdminAccess {
-  const isToken = (given: string | undefined) => given !== undefined && isSameSecret(given, adminToken);
+export function createTokenAccess({ token, name, attempts, trustProxy, onWrong }: TokenOptions): TokenAccess {
+  /** @throws TooManyRequests */
+  const compare = (req: IncomingMessage): boolean => {
+    const given = bearerOf(req);
+    if (given === undefined) return false;
+    const address = addressOf(req, trustProxy);
+    attempts.check(address);
+    if (isSameSecret(given, token)) return true;
+    attempts.consume(address);
+    onWrong?.(address);
+    return false;
+  };
   return {
-    isAdmin: (req) => isToken(bearerOf(req)),
+    has: (req) => {
+      try {
+        return compare(req);
+      } catch (error) {
+        if (error instanceof TooManyRequests) return false;
+        throw error;
+      }
+    },
     require: (req, _res, next) => {
-      const given = bearerOf(req);
-      if (isToken(given)) return next();
-      if (given) attempts.consume(addressOf(req, trustProxy));
-      throw new NotAdmin();
+      if (!compare(req)) throw new NotAdmin(name);
+      next();
     },
   };
 }

@@ -1,7 +1,7 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Log } from '../log.ts';
 import { type HealthCheck, readiness, withoutDetails } from '../readiness.ts';
-import type { AdminAccess } from './admin.ts';
+import type { TokenAccess } from './admin.ts';
 import type { Handler, HttpObserver } from './callback-handler.ts';
 import { NotFound } from './errors.ts';
 import { sendJson, sendProblem } from './responses.ts';
@@ -12,6 +12,8 @@ export interface AppDependencies {
   health: readonly HealthCheck[];
   /** The routes for administrators; undefined without an admin token. */
   admin?: AdminDependencies | undefined;
+  /** Undefined without a token that may scrape. */
+  metrics?: MetricsDependencies | undefined;
   /** Serves /console. */
   console?: RequestHandler | undefined;
   observe?: Pick<HttpObserver, 'unrouted'> | undefined;
@@ -19,15 +21,20 @@ export interface AppDependencies {
 }
 
 export interface AdminDependencies {
-  access: Pick<AdminAccess, 'isAdmin' | 'require'>;
-  /** Makes the response of /metrics. */
-  scrape: (accept?: string) => Promise<{ contentType: string; text: string }>;
+  access: TokenAccess;
   /** Makes the response of /openapi.json. */
   openapi?: (() => Promise<object>) | undefined;
 }
 
+export interface MetricsDependencies {
+  access: Pick<TokenAccess, 'require'>;
+  /** Makes the response of /metrics. */
+  scrape: (accept?: string) => Promise<{ contentType: string; text: string }>;
+}
+
 /** All routes of the service. */
-export function createApp({ callbacks, health, admin, console, observe, log }: AppDependencies): Express {
+export function createApp(dependencies: AppDependencies): Express {
+  const { callbacks, health, admin, metrics, console, observe, log } = dependencies;
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
 
@@ -36,20 +43,19 @@ export function createApp({ callbacks, health, admin, console, observe, log }: A
   app.get('/healthz', (_req, res) => sendJson(res, 200, { status: 'alive' }));
   app.get('/readyz', async (req, res) => {
     const { ready, parts } = await readiness(health);
-    const shown = admin?.access.isAdmin(req) ? parts : withoutDetails(parts);
+    const shown = admin?.access.has(req) ? parts : withoutDetails(parts);
     sendJson(res, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', parts: shown });
   });
 
-  if (admin) {
-    const { openapi } = admin;
-    app.get('/metrics', admin.access.require, async (req, res) => {
-      const { contentType, text } = await admin.scrape(req.headers.accept);
+  if (metrics) {
+    app.get('/metrics', metrics.access.require, async (req, res) => {
+      const { contentType, text } = await metrics.scrape(req.headers.accept);
       res.writeHead(200, { 'Content-Type': contentType, 'Cache-Control': 'no-store' }).end(text);
     });
-    if (openapi)
-      app.get('/openapi.json', admin.access.require, async (_req, res) =>
-        sendJson(res, 200, await openapi()),
-      );
+  }
+  const { openapi } = admin ?? {};
+  if (admin && openapi) {
+    app.get('/openapi.json', admin.access.require, async (_req, res) => sendJson(res, 200, await openapi()));
   }
   if (console) app.use('/console', console);
 

@@ -34,7 +34,11 @@ export class AddressNotAllowed extends requestError(
   'This address is not on the list of allowed addresses.',
 ) {}
 
-export class NotAdmin extends requestError('Send the header Authorization: Bearer <admin token>.') {}
+export class NotAdmin extends RequestError {
+  constructor(token: string) {
+    super(`Send the header Authorization: Bearer <${token}>.`);
+  }
+}
 
 export class NotFound extends requestError('Nothing is served at this path.') {}
 

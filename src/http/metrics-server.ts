@@ -10,7 +10,9 @@ import { listen } from './server.ts';
  * @returns closes the server
  */
 export async function serveMetrics(
-  dependencies: Pick<AppDependencies, 'health' | 'admin' | 'log'> & { requests?: RequestLog | undefined },
+  dependencies: Pick<AppDependencies, 'health' | 'admin' | 'metrics' | 'log'> & {
+    requests?: RequestLog | undefined;
+  },
   config: Pick<Config, 'host' | 'limits' | 'metrics'>,
 ): Promise<() => Promise<void>> {
   const { port } = config.metrics;

@@ -133,5 +133,6 @@ it('the tables that contain rows in a new database are those that a move replace
     'access_log_head',
     'database_identity',
     'erasure_salt',
+    'session_key',
   ]);
 });

@@ -240,7 +240,7 @@ it('a wrong token, a right one and a sign-out are entries', async () => {
       redirect: 'manual',
     });
   await form({ token: 'wrong-token' });
-  await privacy.post('/sign-out');
+  await (await visitAs(service.url, 'privacy')).post('/sign-out');
   const entry = { address: '127.0.0.1', rows: null, patients: [] };
   expect(await entriesAfter(before)).toEqual([
     {

@@ -316,6 +316,8 @@ const pages = async () => {
     '/queue/delayed',
     '/aliases',
     '/access-log',
+    '/sessions',
+    '/health',
     '/nothing',
   ];
 };

@@ -47,6 +47,7 @@ const table: Record<string, Expected> = {
   'GET /assets/icon.svg': { statuses: signedIn },
   'POST /sign-out': { statuses: [401, 303, 303, 303, 303] },
 
+  'GET /health': { statuses: signedIn },
   'GET /': { statuses: signedIn },
   'GET /rejections': { statuses: signedIn },
   'POST /test-callback': { statuses: fromOperator },
@@ -106,6 +107,8 @@ const table: Record<string, Expected> = {
   'GET /aliases/options': { statuses: signedIn },
   'POST /aliases': { fields: { kind: 'clinic', id: 'c-1' }, statuses: [401, 403, 303, 303, 303] },
   'GET /access-log': { statuses: onlyPrivacy },
+  'GET /sessions': { statuses: onlyPrivacy },
+  'POST /sessions/end': { fields: { user: 'nobody' }, statuses: [401, 403, 403, 303, 303] },
 };
 
 const ids: Record<string, string> = {};
@@ -116,9 +119,13 @@ beforeAll(async () => {
   await post(service.url + paths.receipt, '<html>');
   const [body] = await database.rows('select id from quarantine');
   Object.assign(ids, { '<delivery>': delivery, '<body>': body!.id });
+  await signIn();
+});
+
+async function signIn() {
   for (const role of roles) users[role] = await visitAs(service.url, role, oidc.clientSecret);
   users['admin token'] = await signInTo(service.url);
-});
+}
 
 function request(visitor: Visitors, route: string, { path, fields = {} }: Expected): Promise<Response> {
   const [method, pattern] = route.split(' ') as [string, string];
@@ -137,7 +144,7 @@ async function routesOf(dependencies: Partial<ConsoleDependencies>): Promise<str
   const { app, close } = openConsole({
     ...{ adminToken, oidc, trustProxy: 0, timezone: 'UTC', databaseUrl: database.url, families },
     connections: { pages: 2, downloads: 2 },
-    ...{ attempts: { consume: () => {} }, downloads: { stalledMs: 1000, totalMs: 1000 } },
+    ...{ attempts: {}, downloads: { stalledMs: 1000, totalMs: 1000 } },
     ...{ log: createLog('silent'), queue: {}, ...dependencies },
   } as ConsoleDependencies);
   await close();
@@ -165,6 +172,7 @@ it.each(Object.entries(table))('%s is for the roles of the table alone', async (
     if (response.status === 401) expect(text).not.toMatch(/<nav|<table|sign-out/);
   }
   expect(statuses).toEqual(expected.statuses);
+  if (route === 'POST /sign-out') await signIn();
 });
 
 it.each(roles)('no page shows the role %s a button or a section that it may not use', async (role) => {

@@ -1,17 +1,22 @@
+import { randomBytes } from 'node:crypto';
 import * as client from '../../src/client/index.ts';
-import { createSessions, sessionS, type User } from '../../src/console/session.ts';
+import { createSessions, type User } from '../../src/console/session.ts';
 import { createSignedValues } from '../../src/console/signed-values.ts';
 import { families } from '../../src/families/index.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
+import { StoreUnavailable } from '../../src/store/circuit.ts';
+import { sessionS } from '../../src/store/sessions.ts';
+import { oidcSettings } from '../support/oidc-settings.ts';
 import { testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { useConsole } from './use-console.ts';
 import { adminToken, postForm, signInTo } from './visitor.ts';
 
-const { service, visitor, startAnother } = useConsole({
+const { database, service, visitor, startAnother } = useConsole({
   openapi: async () => openApiDocument({ families, service: client, signatureHeader: 'X', version: '1' }),
 });
 
+const oidc = oidcSettings('http://127.0.0.1:9'); // nobody listens there
 const id = '018bcfe5-6800-8a3c-9f10-0123456789ab';
 const pages = ['', '/', '/deliveries', `/deliveries/${id}`, '/failed', '/quarantine', `/quarantine/${id}`];
 const more = [
@@ -116,16 +121,51 @@ it('the sign-in redirects to the requested page', async () => {
   expect(response.headers.get('location')).toBe('/console/deliveries?status=failed');
 });
 
-it('wrong tokens are rate-limited per address, and the right one still passes', async () => {
+it('beyond the limit no token of an address is compared, and every one that was is in the access log', async () => {
   const other = await startAnother({ adminToken });
   const attempt = (token: string) => postForm(`${other.url}/console/sign-in`, { token });
+  const entries = async () =>
+    Number(
+      (await database.rows(`select count(*) from access_log where action = 'sign-in failed'`))[0]!.count,
+    );
+  const before = await entries();
+  let compared = 0;
   const last = await until(async () => {
     const response = await attempt('guess');
-    return response.status === 429 ? response : undefined;
+    if (response.status === 429) return response;
+    compared += 1;
+    return undefined;
   });
   expect(Number(last.headers.get('retry-after'))).toBeGreaterThan(0);
-  expect((await attempt('guess')).status).toBe(429);
-  expect((await attempt(adminToken)).status).toBe(303);
+  for (const token of ['guess', adminToken]) {
+    const response = await attempt(token);
+    expect([token, response.status, response.headers.get('set-cookie')]).toEqual([token, 429, null]);
+  }
+  expect((await entries()) - before).toBe(compared);
+});
+
+it('what fails elsewhere uses up no attempts of the console, and wrong tokens there are in the access log', async () => {
+  const other = await startAnother({ adminToken, oidc });
+  const get = (path: string) =>
+    fetch(other.url + path, { headers: { Authorization: 'Bearer guess' }, redirect: 'manual' });
+  for (const path of ['/metrics', '/console/sign-in/callback']) {
+    for (let time = 0; time < 15; time += 1) await get(path);
+  }
+  expect((await get('/metrics')).status).toBe(429);
+  await until(async () => {
+    const [entry] = await database.rows(
+      `select count(*)::int from access_log where filter->>'as' = 'bearer'`,
+    );
+    return (entry!.count as number) >= 10;
+  });
+  const wrong = await postForm(`${other.url}/console/sign-in`, { token: 'console-guess' });
+  expect(wrong.status).toBe(401);
+  const [entry] = await database.rows('select action, filter from access_log order by entry desc limit 1');
+  expect(entry).toEqual({
+    action: 'sign-in failed',
+    filter: { with: 'admin token', reason: 'wrong token' },
+  });
+  await signInTo(other.url);
 });
 
 it('signing out deletes the cookie', async () => {
@@ -215,39 +255,49 @@ describe('the OpenAPI document', () => {
 });
 
 describe('a session', () => {
-  const sessionsOf = (...secrets: (string | undefined)[]) => createSessions(createSignedValues(secrets));
-  const sessions = sessionsOf(adminToken, 'secret');
+  const key = randomBytes(32);
+  const store = { now: Date.now, isEnded: () => false };
+  const valuesOf = (signedWith: Buffer | undefined, ...secrets: (string | undefined)[]) =>
+    createSignedValues(() => signedWith, secrets);
+  const sessionsOf = (...given: Parameters<typeof valuesOf>) => createSessions(valuesOf(...given), store);
+  const sessions = sessionsOf(key, adminToken, 'secret');
   const user: User = { id: '248289761001', name: 'अनीता राव', role: 'operator' };
   const now = Date.now();
-  const begin = (until?: number) => sessions.begin(user, until, now).value;
+  const begin = () => sessions.begin(user, now).value;
 
   it('knows its user', () => {
     expect(sessions.read(begin(), now)?.user).toEqual(user);
   });
 
-  it('expires after twelve hours, or before, with the token of the identity provider', () => {
-    for (const [until, ms] of [
-      [undefined, sessionS * 1000],
-      [now + sessionS * 2000, sessionS * 1000],
-      [now + 5_000, 5_000],
-    ] as const) {
-      const value = begin(until);
-      expect(sessions.read(value, now + ms - 1)).toBeDefined();
-      expect(sessions.read(value, now + ms)).toBeUndefined();
+  it('expires after twelve hours', () => {
+    const value = begin();
+    expect(sessions.read(value, now + sessionS * 1000 - 1)).toBeDefined();
+    expect(sessions.read(value, now + sessionS * 1000)).toBeUndefined();
+  });
+
+  it('is not read after twelve hours, nor if it begins in the future, whatever its signed expiry says', () => {
+    const values = valuesOf(key, adminToken, 'secret');
+    const year = now + 365 * 86_400_000;
+    const write = (content: object) => values.write('session', { id: 'x', user, ...content }, year);
+    expect(sessions.read(write({ begun: now }), now)).toBeDefined();
+    for (const begun of [now - sessionS * 1000, now + 3_600_000, undefined, null, 'x']) {
+      expect([begun, sessions.read(write({ begun }), now)]).toEqual([begun, undefined]);
     }
   });
 
-  it('is valid at every receiver with the same secrets, and at no other', () => {
+  it('is valid at every receiver with the same key and secrets, and at no other', () => {
     const value = begin();
-    expect(sessionsOf(adminToken, 'secret').read(value, now)).toEqual(sessions.read(value, now));
-    for (const secrets of [
-      ['another-admin-token', 'secret'],
-      [adminToken, 'other'],
-      [adminToken],
-      [undefined, 'secret'],
-      ['secret', adminToken],
-    ]) {
-      expect(sessionsOf(...secrets).read(value, now)).toBeUndefined();
+    expect(sessionsOf(key, adminToken, 'secret').read(value, now)).toEqual(sessions.read(value, now));
+    for (const given of [
+      [undefined, adminToken, 'secret'],
+      [randomBytes(32), adminToken, 'secret'],
+      [key, 'another-admin-token', 'secret'],
+      [key, adminToken, 'other'],
+      [key, adminToken],
+      [key, undefined, 'secret'],
+      [key, 'secret', adminToken],
+    ] as Parameters<typeof valuesOf>[]) {
+      expect(sessionsOf(...given).read(value, now)).toBeUndefined();
     }
   });
 
@@ -265,9 +315,15 @@ describe('a session', () => {
     }
   });
 
+  it('cannot begin before the key is known', () => {
+    expect(() => sessionsOf(undefined, adminToken).begin(user)).toThrow(StoreUnavailable);
+  });
+
   it('is not what another purpose signed', () => {
-    const values = createSignedValues([adminToken, 'secret']);
-    expect(sessions.read(values.write('attempt', { user }, now + 1000), now)).toBeUndefined();
+    const values = valuesOf(key, adminToken, 'secret');
+    const content = { id: 'x', user, begun: now };
+    expect(sessions.read(values.write('session', content, now + 1000), now)).toBeDefined();
+    expect(sessions.read(values.write('attempt', content, now + 1000), now)).toBeUndefined();
   });
 
   it('has a token for its forms that no other session has', () => {

@@ -31,7 +31,17 @@ export async function tourConsole(
       '/quarantine',
     ],
     ...[`/search?q=${id}`, '/search?q=nobody', `/search?q=${encodeURIComponent(String(receipt!.mobile))}`],
-    ...['/rejections', '/reports', '/queue', '/queue/waiting', '/patients', '/aliases', '/access-log'],
+    ...[
+      '/rejections',
+      '/reports',
+      '/queue',
+      '/queue/waiting',
+      '/patients',
+      '/aliases',
+      '/access-log',
+      '/sessions',
+      '/health',
+    ],
     ...reports.flatMap(({ view }) => ['', '/csv', '/xlsx'].map((format) => `/reports/${view}${format}`)),
   ];
   for (const path of gets) {
@@ -69,10 +79,11 @@ export async function tourConsole(
     ['/patients/erase/preview', { patient: patient! }],
     ['/patients/erase', { patient: 'p-tour' }],
     ['/quarantine/drop', { id: String(body) }],
+    ['/sessions/end', { user: 'nobody' }],
   ];
   for (const [path, fields] of posts) {
     const response = await visitor.post(path, fields);
-    const redirects = path === '/aliases' || path === '/notes' || path.startsWith('/saved-views');
+    const redirects = path === '/aliases' || path === '/notes' || /^\/(saved-views|sessions)/.test(path);
     expect([path, response.status]).toEqual([path, redirects ? 303 : 200]);
   }
   expect(await rows('select alias, updated_by from aliases')).toEqual([

@@ -4,7 +4,7 @@ import { createLog } from '../../src/log.ts';
 import { type Service, type StartOptions, startService } from '../../src/service.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { type ServiceOptions, startTestService, testConfig } from '../support/service.ts';
-import { adminToken, signInTo, type Visitor } from './visitor.ts';
+import { adminToken, setDatabase, signInTo, type Visitor } from './visitor.ts';
 
 type Running = Service & { url: string };
 
@@ -38,6 +38,7 @@ export function useConsole({ prepare, ...options }: ConsoleOptions = {}): TestCo
     const config = testConfig({ databaseUrl: database.url, role: 'receiver', adminToken, ...own });
     const log = createLog('info', { write: (line) => void logged.push(line) });
     Object.assign(service, await startService(config, families, log, options));
+    setDatabase(service.url, database);
     Object.assign(visitor, await signInTo(service.url));
   });
   afterEach(() => Promise.all(others.splice(0).map((other) => other.stop())));

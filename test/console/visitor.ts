@@ -1,6 +1,7 @@
 import type { Role } from '../../src/console/rights.ts';
 import { createSessions, sessionCookie } from '../../src/console/session.ts';
 import { createSignedValues } from '../../src/console/signed-values.ts';
+import type { TestDatabase } from '../support/database.ts';
 
 export const adminToken = 'an-admin-token-of-tests';
 
@@ -19,14 +20,27 @@ export async function signInTo(url: string, token = adminToken): Promise<Visitor
   return visitWith(url, response.headers.get('set-cookie')?.split(';')[0] ?? '');
 }
 
+const databases = new Map<string, Pick<TestDatabase, 'rows'>>();
+
+/** Tells `visitAs` where the key of a service's sessions is. */
+export const setDatabase = (url: string, database: Pick<TestDatabase, 'rows'>) =>
+  void databases.set(url, database);
+
+/** The values that a receiver with these secrets signs, and its sessions. */
+export async function signedBy({ rows }: Pick<TestDatabase, 'rows'>, secrets: (string | undefined)[]) {
+  const [row] = await rows('select key from session_key');
+  const values = createSignedValues(() => row!.key as Buffer, secrets);
+  return { values, sessions: createSessions(values, { now: Date.now, isEnded: () => false }) };
+}
+
 /** A user with this role, as if the identity provider had signed them in. */
-export function visitAs(url: string, role: Role, clientSecret?: string): Promise<Visitor> {
-  const sessions = createSessions(createSignedValues([adminToken, clientSecret]));
+export async function visitAs(url: string, role: Role, clientSecret?: string): Promise<Visitor> {
+  const { sessions } = await signedBy(databases.get(url)!, [adminToken, clientSecret]);
   const { value } = sessions.begin({ id: `subject-${role}`, name: `${role}@clinic.invalid`, role });
   return visitWith(url, `${sessionCookie}=${value}`);
 }
 
-async function visitWith(url: string, cookie: string): Promise<Visitor> {
+export async function visitWith(url: string, cookie: string): Promise<Visitor> {
   const get = (path: string) => fetch(`${url}/console${path}`, { headers: { cookie }, redirect: 'manual' });
   const page = await (await get('/reports')).text();
   const csrf = /name="csrf" value="([^"]+)"/.exec(page)![1]!;

@@ -55,6 +55,7 @@ async function healthy(url?: string): Promise<Record<string, string>> {
     OIDC_CLIENT_SECRET: secret('oidc'),
     OIDC_CLIENT_ID: 'receiver',
     OIDC_ISSUER: 'https://accounts.example',
+    METRICS_TOKEN: secret('metrics'),
   };
 }
 
@@ -113,6 +114,16 @@ it('a healthy set-up has exit code 0 without a warning, before its first start, 
   await service.end('SIGTERM');
 
   expect(await faults(env)).toEqual([]);
+});
+
+it('keys of callbacks that can be guessed are a warning, and stop nothing', async () => {
+  const env = { ...(await healthy()), SIGNING_KEYS: `short,${secret('key')},${'ab'.repeat(10)}` };
+  expect(await faults(env)).toEqual([
+    expect.stringMatching(/^warn senders: 2 of 3 SIGNING_KEYS can be guessed .* openssl rand -hex 32$/),
+  ]);
+  const service = await spawnService(env);
+  expect(service.output()).toMatch(/"level":40.*2 of 3 SIGNING_KEYS can be guessed/);
+  await service.end('SIGTERM');
 });
 
 it('faults in the configuration hide neither each other nor a store that is away', async () => {

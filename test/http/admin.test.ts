@@ -1,7 +1,7 @@
 import request from 'supertest';
 import { parseConfig } from '../../src/config.ts';
 import { families } from '../../src/families/index.ts';
-import { createAdminAccess } from '../../src/http/admin.ts';
+import { createTokenAccess } from '../../src/http/admin.ts';
 import { createApp } from '../../src/http/app.ts';
 import { createLog } from '../../src/log.ts';
 import { rateLimit } from '../../src/rate-limit.ts';
@@ -10,18 +10,30 @@ import { until } from '../support/until.ts';
 
 const token = 'an-admin-token-of-tests';
 
+const metricsToken = 'a-metrics-token-of-tests';
+
 function app() {
-  const attempts = rateLimit('attempts', { points: 3, durationS: 60 }, undefined);
-  return createApp({
+  const wrong: string[] = [];
+  const accessOf = (secret: string, name: string) =>
+    createTokenAccess({
+      ...{ token: secret, name, trustProxy: 0 },
+      attempts: rateLimit('attempts', { points: 3, durationS: 60 }, undefined),
+      onWrong: (address) => void wrong.push(address),
+    });
+  const server = createApp({
     callbacks: new Map(),
-    health: [],
+    health: [{ name: 'access', check: async () => 'a detail' }],
     admin: {
-      access: createAdminAccess(token, attempts, 0),
-      scrape: async () => ({ contentType: 'text/plain', text: '' }),
+      access: accessOf(token, 'admin token'),
       openapi: async () => ({ openapi: '3.1.0' }),
+    },
+    metrics: {
+      access: accessOf(metricsToken, 'METRICS_TOKEN'),
+      scrape: async () => ({ contentType: 'text/plain', text: 'up 1' }),
     },
     log: createLog('silent'),
   });
+  return Object.assign(server, { wrong });
 }
 
 it('only requests with the admin token pass', async () => {
@@ -49,18 +61,53 @@ it('only requests with the admin token pass', async () => {
   }
 });
 
-it('too many wrong tokens get 429; the right token always passes, and a request without a token is not counted', async () => {
+const bearer = (server: ReturnType<typeof app>, path: string, given: string) =>
+  request(server).get(path).set('Authorization', `Bearer ${given}`);
+
+it('beyond the limit of wrong tokens none is compared, not even the right one; a request without a token is not counted', async () => {
   const server = app();
   for (let time = 0; time < 10; time += 1) {
     expect((await request(server).get('/openapi.json')).status).toBe(401);
   }
-  const get = (given: string) => request(server).get('/openapi.json').set('Authorization', `Bearer ${given}`);
+  const get = (given: string) => bearer(server, '/openapi.json', given);
   expect((await get(token)).status).toBe(200);
   await until(async () => (await get('guess')).status === 429);
-  expect((await get(token)).status).toBe(200);
-  const rejected = await get('guess');
-  expect(rejected.status).toBe(429);
-  expect(Number(rejected.headers['retry-after'])).toBeGreaterThan(0);
+  // Every guess that was compared was told.
+  const { length } = server.wrong;
+  expect(length).toBeGreaterThan(2);
+  for (const given of ['guess', token]) {
+    const rejected = await get(given);
+    expect([given, rejected.status]).toEqual([given, 429]);
+    expect(Number(rejected.headers['retry-after'])).toBeGreaterThan(0);
+  }
+  expect(server.wrong).toHaveLength(length);
+});
+
+it('guesses at /readyz count as those elsewhere, and it responds beyond the limit as to anybody', async () => {
+  const server = app();
+  const detailOf = async (given: string) => (await bearer(server, '/readyz', given)).body.parts.access.detail;
+  expect(await detailOf(token)).toBe('a detail');
+  await until(async () => {
+    expect(await detailOf('guess')).toBeUndefined();
+    return (await bearer(server, '/openapi.json', 'guess')).status === 429;
+  });
+  const response = await bearer(server, '/readyz', token);
+  expect([response.status, response.body.parts.access]).toEqual([200, { ok: true }]);
+});
+
+it('a token of its own scrapes and opens nothing else, and its failures use up no attempts of the admin token', async () => {
+  const server = app();
+  const status = async (path: string, given: string) => (await bearer(server, path, given)).status;
+  expect(await status('/metrics', metricsToken)).toBe(200);
+  expect(await status('/openapi.json', metricsToken)).toBe(401);
+  expect((await bearer(server, '/readyz', metricsToken)).body.parts.access).toEqual({ ok: true });
+  const refused = await bearer(server, '/metrics', token);
+  expect([refused.status, refused.body.detail]).toEqual([
+    401,
+    'Send the header Authorization: Bearer <METRICS_TOKEN>.',
+  ]);
+  await until(async () => (await status('/metrics', 'guess')) === 429);
+  expect(await status('/openapi.json', token)).toBe(200);
 });
 
 it('compares secrets of any length', () => {

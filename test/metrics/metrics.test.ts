@@ -1,10 +1,14 @@
+import type { Config } from '../../src/config.ts';
+import { families } from '../../src/families/index.ts';
+import { createLog } from '../../src/log.ts';
 import { logAccess } from '../../src/privacy/access-log.ts';
 import { type LogProblem, verifyLog } from '../../src/privacy/verify-log.ts';
-import type { Service } from '../../src/service.ts';
+import { type Service, startService } from '../../src/service.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
+import { postForm } from '../console/visitor.ts';
 import { consentFormCallback, paths, receiptCallback, registeredPaths } from '../support/callbacks.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
-import { post, type ServiceOptions, startTestService } from '../support/service.ts';
+import { post, type ServiceOptions, startTestService, testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { adminToken, scrape, scrapeText } from './scraping.ts';
 
@@ -166,9 +170,44 @@ it('without the token, /metrics shows nothing', async () => {
   ]);
 });
 
-it('without an admin token there are no metrics', async () => {
+it('without a token there are no metrics', async () => {
   const { url } = await start({ adminToken: undefined });
   expect((await scrapeText(url)).status).toBe(404);
+});
+
+const metricsToken = 'a-metrics-token-of-tests';
+it.each([undefined, adminToken])(
+  'METRICS_TOKEN alone scrapes and opens nothing else, with the admin token %p',
+  async (own) => {
+    const metrics = { port: await freePort(), cacheMs: 0 };
+    const { url } = await start({ metricsToken, metrics, role: 'receiver', adminToken: own });
+    const worker = { port: await freePort(), cacheMs: 0 };
+    await start({ metricsToken, metrics: worker, role: 'worker', adminToken: own });
+    for (const at of [url, `http://127.0.0.1:${metrics.port}`, `http://127.0.0.1:${worker.port}`]) {
+      expect([at, (await scrapeText(at, metricsToken)).status]).toEqual([at, 200]);
+      expect([at, (await scrapeText(at, adminToken)).status]).toEqual([at, 401]);
+    }
+    const headers = { Authorization: `Bearer ${metricsToken}` };
+    const ready = (await (await fetch(`${url}/readyz`, { headers })).json()) as {
+      parts: { database: object };
+    };
+    expect(ready.parts.database).toEqual({ ok: true });
+    const signIn = await postForm(`${url}/console/sign-in`, { token: metricsToken });
+    expect(signIn.status).toBe(own ? 401 : 404);
+  },
+);
+
+it('without METRICS_TOKEN the admin token scrapes, and the start warns of it', async () => {
+  const startWith = async (options: Partial<Config>) => {
+    const lines: string[] = [];
+    const log = createLog('info', { write: (line) => void lines.push(line) });
+    const config = testConfig({ databaseUrl: database.url, role: 'receiver', ...options });
+    services.push(await startService(config, families, log));
+    return lines.filter((line) => line.includes('METRICS_TOKEN'));
+  };
+  expect(await startWith({ adminToken })).toEqual([expect.stringMatching(/"level":40/)]);
+  expect(await startWith({ adminToken, metricsToken })).toEqual([]);
+  expect(await startWith({})).toEqual([]);
 });
 
 it("nothing of a request's content appears in a scrape", async () => {

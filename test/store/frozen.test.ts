@@ -19,6 +19,7 @@ const frozen: Record<string, string> = {
   '0011_quarantine_limit.sql': '9d9f4ef919514c11',
   '0012_columns_by_name.sql': '3606b08bafd5d248',
   '0013_health.sql': '9a662b5b50eebbe8',
+  '0014_sessions.sql': 'e1bdd1c86b977706',
 };
 
 it('no migration is edited once it is released', () => {

@@ -126,6 +126,8 @@ describe.each([
     ['change a callback', () => `update ${schema}.inbox set event = 'other'`],
     ['change the access log', () => `delete from ${schema}.access_log`],
     ['change the list of migrations', () => `delete from ${schema}.receiver_migrations`],
+    ['make another key of sessions', () => `insert into ${schema}.session_key (id) values (true)`],
+    ['remove the key of sessions', () => `delete from ${schema}.session_key`],
     ['change the salt', () => `update ${schema}.erasure_salt set salt = ''`],
     ['change the reports', () => 'create view reporting.made as select 1'],
     ['change the time zone of the reports', () => `select reporting.write_zone('UTC')`],

@@ -32,6 +32,7 @@ export async function createDatabase(): Promise<TestDatabase> {
   await database.rows(`update receiver_migrations set checksum = $1 where name = 'reporting'`, [checksum]);
   await database.rows('update database_identity set id = default');
   await database.rows('update erasure_salt set salt = default');
+  await database.rows('update session_key set key = default');
   return database;
 }
 

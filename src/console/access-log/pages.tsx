@@ -26,7 +26,8 @@ export function AccessLogPage({ entered, faults, listed }: AccessLogProps) {
     <>
       <p>
         Who saw or did what. Entries cannot be changed; reading them is an entry too.{' '}
-        <code>npx receiver audit verify</code> checks that none was changed or removed.
+        <code>npx receiver audit verify</code> checks that none was changed or removed.{' '}
+        <a href="/console/sessions">Sessions</a> lists who may be signed in, and ends their sessions.
       </p>
       <Filters action="/console/access-log" {...{ fields, entered, faults }} />
       {listed && <Entries entries={listed.rows} />}

@@ -2,6 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Readiness } from '../../readiness.ts';
 import { countLimit } from '../frame.ts';
+import { HealthChecks } from '../health/pages.tsx';
 import { RejectedTable } from '../rejections/pages.tsx';
 import type { Rejected } from '../rejections/queries.ts';
 import { Chart } from '../ui/chart.tsx';
@@ -63,24 +64,13 @@ export function Overview(props: OverviewProps) {
       {!setup && (arrivals ? <Hours arrivals={arrivals} /> : timedOut('Callbacks per hour'))}
       {!setup && (days ? <Days days={days} /> : timedOut('Receipts per day'))}
       <h2>Health checks</h2>
-      <Table
-        label="Health checks"
-        cards
-        rows={Object.entries(readiness.parts)}
-        empty="No checks."
-        columns={[
-          { head: 'Check', cell: ([name]) => name },
-          { head: 'State', cell: ([name, { ok }]) => stateOf(ok, name === 'access' && open) },
-          { head: 'Detail', cell: ([, { detail }]) => detail },
-        ]}
-      />
+      <HealthChecks parts={readiness.parts} open={open} />
+      <p>
+        <a href="/console/health">Health</a> is a page of its own, which also works while PostgreSQL is
+        unavailable.
+      </p>
     </>
   );
-}
-
-function stateOf(ok: boolean, isOpen: boolean) {
-  if (isOpen) return <span class="warn">open</span>;
-  return <span class={ok ? 'good' : 'bad'}>{ok ? 'ok' : 'failing'}</span>;
 }
 
 /** A text that is undefined is unknown; the address is below /console. */

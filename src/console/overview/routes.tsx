@@ -2,6 +2,7 @@ import type { RawBuilder } from 'kysely';
 import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
 import type { Routes } from '../guard.ts';
+import { Problems } from '../health/problems.tsx';
 import { actorOf } from '../record-access.ts';
 import { rejectedByReason } from '../rejections/queries.ts';
 import { read, unlessTimeout } from '../store.ts';
@@ -9,7 +10,6 @@ import { beginPage, sendPage } from '../ui/page.tsx';
 import { cached } from './cached.ts';
 import { Fresh, TestResult } from './fresh.tsx';
 import { Overview } from './pages.tsx';
-import { Problems } from './problems.tsx';
 import {
   arrivalsQuery,
   backlogQuery,

@@ -3,6 +3,7 @@ import type { ConsoleDependencies } from '../dependencies.ts';
 import type { RecordAccess } from '../record-access.ts';
 import type { Session, Sessions } from '../session.ts';
 import type { SignedValues } from '../signed-values.ts';
+import type { ConsoleStore } from '../store.ts';
 import type { Provider } from './provider.ts';
 
 /** Asks the identity provider again whether the user of a session may still be in. */
@@ -15,8 +16,7 @@ export interface Recheck {
   end: (req: Request, res: Response) => void;
 }
 
-export interface SignInDependencies
-  extends Pick<ConsoleDependencies, 'adminToken' | 'attempts' | 'timezone' | 'log'> {
+export interface SignInDependencies extends ConsoleDependencies, Pick<ConsoleStore, 'db'> {
   values: SignedValues;
   sessions: Sessions;
   provider: Provider | undefined;

@@ -1,20 +1,19 @@
 import type { Request, Response } from 'express';
 import type { Actor } from '../../privacy/access-log.ts';
+import { readClock } from '../../store/sessions.ts';
+import type { Way } from '../dependencies.ts';
 import { addressOf } from '../record-access.ts';
 import { sessionCookie, type User } from '../session.ts';
 import { type SignInDependencies, sessionOptions } from './dependencies.ts';
-
-/** How somebody signs in. */
-type Way = 'admin token' | 'identity provider';
 
 /**
  * Begins a session, once it is in the access log.
  *
  * @param refreshToken of the identity provider, which is asked with it again and again
- * @throws LogUnavailable
+ * @throws LogUnavailable, or the database's error
  */
 export async function enter(
-  { sessions, recheck, record }: SignInDependencies,
+  { sessions, db, recheck, record }: SignInDependencies,
   req: Request,
   res: Response,
   user: User,
@@ -22,11 +21,13 @@ export async function enter(
   refreshToken?: string,
 ): Promise<void> {
   res.locals.entering = true;
+  // Before the entry: whoever then ends all sessions of this user ends this one, too.
+  const begun = await readClock(db);
   const { role, ...actor } = user;
   const filter = { with: way, role };
   await record({ actor: { ...actor, address: addressOf(req) }, action: 'sign-in', filter });
   const isRechecked = recheck?.canKeep(refreshToken);
-  const { value, maxAge } = sessions.begin(isRechecked ? { ...user, recheck: true } : user);
+  const { value, maxAge } = sessions.begin(isRechecked ? { ...user, recheck: true } : user, begun);
   res.cookie(sessionCookie, value, { ...sessionOptions(req), maxAge });
   if (isRechecked) recheck!.begin(req, res, sessions.read(value)!, refreshToken!);
 }
@@ -46,6 +47,6 @@ export async function recordFailure(
   user: Actor = { id: 'unknown' },
 ): Promise<void> {
   const address = addressOf(req);
-  attempts.consume(address);
+  attempts[way].consume(address);
   await record({ actor: { ...user, address }, action: 'sign-in failed', filter: { with: way, reason } });
 }

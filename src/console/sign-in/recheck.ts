@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { ResponseBodyError } from 'openid-client';
+import { sessionS } from '../../store/sessions.ts';
 import { addressOf } from '../record-access.ts';
-import { readCookie, type Session, sessionCookie, sessionS, type User } from '../session.ts';
+import { readCookie, type Session, sessionCookie, type User } from '../session.ts';
 import { type Recheck, type SignInDependencies, sessionOptions } from './dependencies.ts';
 import { decrypt, encrypt } from './encrypted.ts';
 import type { Provider } from './provider.ts';

@@ -1,22 +1,57 @@
+import type { Response } from 'express';
+import { isUnavailable } from '../../store/faults.ts';
+import { endSession } from '../../store/sessions.ts';
 import type { Routes } from '../guard.ts';
 import { actorOf } from '../record-access.ts';
 import { sessionCookie } from '../session.ts';
+import type { Visit } from '../ui/context.ts';
 import { type SignInDependencies, sessionOptions } from './dependencies.ts';
-import { sendForward } from './pages.tsx';
+import { sendForward, sendRefusal } from './pages.tsx';
 import { originOf } from './with-provider.ts';
 import { tokenUser } from './with-token.ts';
 
-/** Ends the session, here and at the identity provider. */
-export function addSignOut(routes: Routes, { provider, recheck, record }: SignInDependencies): void {
+const later =
+  'This browser is signed out. PostgreSQL is unavailable, so the session ends at other receivers once it is available.';
+
+/**
+ * Ends the session: in this browser and at this receiver at once, in the database, and at the identity provider. Where the
+ * database is unavailable, this receiver writes it later.
+ */
+export function addSignOut(routes: Routes, dependencies: SignInDependencies): void {
+  const { provider, recheck, sessionStore, log } = dependencies;
   routes.post('/sign-out', async (req, res) => {
     res.clearCookie(sessionCookie, sessionOptions(req));
     recheck?.end(req, res);
-    const actor = actorOf(res);
-    await record({ actor, action: 'sign-out' });
+    const { session } = res.locals.visit as Visit;
+    sessionStore.end(session);
+    if (!(await tryToEnd(dependencies, res, session))) {
+      log.limited('warn', {}, 'PostgreSQL is unavailable: a session ends at this receiver first');
+      return sendRefusal(res, 503, later);
+    }
     const address =
-      actor.id === tokenUser.id ? undefined : await provider?.signOutAddress(`${originOf(req)}/console`);
+      actorOf(res).id === tokenUser.id
+        ? undefined
+        : await provider?.signOutAddress(`${originOf(req)}/console`);
     // Not a redirect: the policy for forms forbids one to another site.
     if (address) sendForward(res, 'Signed out', address);
     else res.redirect(303, '/console');
   });
+}
+
+/**
+ * @returns false: PostgreSQL is unavailable
+ * @throws LogUnavailable
+ */
+async function tryToEnd({ db, record }: SignInDependencies, res: Response, session: string) {
+  if (res.locals.outage) return false;
+  try {
+    await db.transaction().execute(async (tx) => {
+      await endSession(tx, session);
+      await record({ actor: actorOf(res), action: 'sign-out' }, tx);
+    });
+    return true;
+  } catch (error) {
+    if (isUnavailable(error)) return false;
+    throw error;
+  }
 }

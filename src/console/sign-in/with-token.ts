@@ -1,7 +1,12 @@
+import type { Request, Response } from 'express';
 import { TooManyRequests } from '../../rate-limit.ts';
 import { isSameSecret } from '../../secret.ts';
+import { isUnavailable } from '../../store/faults.ts';
 import type { Routes } from '../guard.ts';
+import { readHealth } from '../health/read-health.tsx';
+import { addressOf } from '../record-access.ts';
 import type { User } from '../session.ts';
+import { sendBarePage } from '../ui/page.tsx';
 import type { SignInDependencies } from './dependencies.ts';
 import { enter, recordFailure } from './enter.ts';
 import { ownPath } from './own-path.ts';
@@ -11,19 +16,21 @@ import { sendSignIn } from './pages.tsx';
 export const tokenUser: User = { id: 'admin-token', role: 'privacy' };
 
 /**
- * Sign-in with the admin token. The right one passes even if its address has reached the limit of failures: others
- * behind the same proxy may have caused them.
+ * Sign-in with the admin token. Once an address has reached the limit of failures, no token of it is compared until the
+ * period ends: otherwise every guess would be tried, whatever the response.
  */
 export function addTokenSignIn(routes: Routes, dependencies: SignInDependencies): void {
-  const { adminToken, log } = dependencies;
+  const { adminToken, attempts, log } = dependencies;
   routes.post('/sign-in', async (req, res) => {
     const { token, next } = (req.body ?? {}) as Record<string, unknown>;
     const given = typeof token === 'string' ? token.trim() : '';
-    if (adminToken && isSameSecret(given, adminToken)) {
-      await enter(dependencies, req, res, tokenUser, 'admin token');
-      return res.redirect(303, ownPath(next));
-    }
     try {
+      attempts['admin token'].check(addressOf(req));
+      if (adminToken && isSameSecret(given, adminToken)) {
+        if (await tryToEnter(dependencies, req, res)) return res.redirect(303, ownPath(next));
+        log.limited('warn', {}, 'PostgreSQL is unavailable: the admin token has opened Health alone');
+        return sendBarePage(res, 200, 'Health', await readHealth(dependencies, true));
+      }
       await recordFailure(dependencies, req, 'admin token', 'wrong token');
     } catch (error) {
       if (!(error instanceof TooManyRequests)) throw error;
@@ -34,4 +41,19 @@ export function addTokenSignIn(routes: Routes, dependencies: SignInDependencies)
     log.limited('warn', {}, 'a sign-in to the console failed');
     sendSignIn(dependencies, req, res, 401, { fault: 'Wrong token.' });
   });
+}
+
+/**
+ * @returns false: PostgreSQL is unavailable, so there can be neither an entry of the access log nor a session
+ * @throws LogUnavailable
+ */
+async function tryToEnter(dependencies: SignInDependencies, req: Request, res: Response): Promise<boolean> {
+  if (res.locals.outage) return false;
+  try {
+    await enter(dependencies, req, res, tokenUser, 'admin token');
+    return true;
+  } catch (error) {
+    if (isUnavailable(error)) return false;
+    throw error;
+  }
 }

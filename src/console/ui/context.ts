@@ -18,6 +18,8 @@ export interface Visit {
   /** The user, and from where. */
   actor: Actor;
   role: Role;
+  /** The id of the session. */
+  session: string;
   aliases?: Aliases;
   /** Undefined where they could not be counted. */
   problems?: Problems | undefined;
@@ -28,6 +30,7 @@ export const VisitContext = createContext<Visit>({
   csrf: '',
   actor: { id: '' },
   role: 'viewer',
+  session: '',
 });
 
 /** Whether the user may post a form to an address of the console. */

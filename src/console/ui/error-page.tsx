@@ -1,5 +1,6 @@
 import type { Response } from 'express';
 import { ErasureDelayed } from '../../privacy/erasure-lock.ts';
+import { StoreUnavailable } from '../../store/circuit.ts';
 import { isUnavailable } from '../../store/faults.ts';
 import { BadInput, Busy, Forbidden, LogUnavailable, MissingRole, NotFound } from '../errors.ts';
 import { isTimeout } from '../store.ts';
@@ -35,10 +36,11 @@ const kinds: Kind[] = [
     text: 'The query took too long. Filter by a business, a shorter period, or an id.',
   },
   {
-    matches: isUnavailable,
+    matches: (error) => error instanceof StoreUnavailable || isUnavailable(error),
     status: 503,
     title: 'Database unavailable',
     text: 'PostgreSQL is unavailable. Try again in a moment; /readyz and the log of the service say more.',
+    forAll: true,
   },
   {
     matches: (error) => [400, 413, 415].includes(statusOf(error)),
@@ -50,11 +52,11 @@ const kinds: Kind[] = [
 ];
 
 /**
- * Sends an error page, with what else is to be said. An unknown error's message is not shown: it may contain data.
+ * Sends an error page, and in an outage what becomes of callbacks. An unknown error's message is not shown: it may contain data.
  *
  * @returns the status
  */
-export function sendError(res: Response, error: unknown, more?: string): number {
+export function sendError(res: Response, error: unknown, outage?: string): number {
   if (res.headersSent && !isBegun(res)) {
     res.destroy();
     return 500;
@@ -65,7 +67,12 @@ export function sendError(res: Response, error: unknown, more?: string): number 
     <>
       {isBegun(res) && <h2>{title}</h2>}
       <p>{text}</p>
-      {more && <p>{more}</p>}
+      {outage && <p>{outage}</p>}
+      {outage && res.locals.visit && (
+        <p>
+          One page works meanwhile: <a href="/console/health">Health</a>
+        </p>
+      )}
     </>
   );
   if (res.locals.visit) sendPage(res, { title, status }, content);

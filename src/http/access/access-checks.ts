@@ -4,7 +4,7 @@ import type { Config } from '../../config.ts';
 import { TenantNotAllowed } from '../../intake/rejection.ts';
 import type { Log } from '../../log.ts';
 import type { RateLimit } from '../../rate-limit.ts';
-import { isUnguessable } from '../../unguessable.ts';
+import { isUnguessable, shortestSecret, weaknessOf } from '../../unguessable.ts';
 import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from '../errors.ts';
 import { addressOf, networkList } from './address.ts';
 import { readSignature, verifySignature } from './signature.ts';
@@ -53,6 +53,16 @@ export function configuredChecks({ authentication, paths }: AccessDependencies['
     'unguessable paths': Object.values(paths).flat().every(isUnguessable),
   };
   return Object.keys(checks).filter((name) => checks[name]);
+}
+
+/** How many keys of callbacks are short or a repetition; undefined: none. The service starts with them: they were accepted before. */
+export function describeWeakKeys({ signingKeys }: Config['authentication']): string | undefined {
+  const weak = signingKeys.filter((key) => weaknessOf(key)).length;
+  if (weak === 0) return undefined;
+  return (
+    `${weak} of ${signingKeys.length} SIGNING_KEYS can be guessed from one signed callback: shorter than ` +
+    `${shortestSecret} characters, or a repetition. Change to the output of openssl rand -hex 32`
+  );
 }
 
 export function createAccessChecks({ config, limits, log }: AccessDependencies): AccessChecks {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
@@ -118,7 +119,8 @@ it.each(workloads)(
     expect(Object.keys(variables).filter((name) => !known.includes(name))).toEqual([]);
     const filled = Object.entries(variables).map(([name, value]) => [
       name,
-      (value as string).replace(/REPLACE[\w-]*/, '8f14e45fceea167a5a36dedd4bea2543'),
+      // Another one for each: METRICS_TOKEN must differ from ADMIN_TOKEN.
+      (value as string).replace(/REPLACE[\w-]*/, createHash('md5').update(name).digest('hex')),
     ]);
     const image = { NODE_ENV: 'production', METRICS_PORT: '9464' };
     const config = parseConfig({ ...image, ...Object.fromEntries(filled) }, families);

@@ -1,0 +1,84 @@
+import type pg from 'pg';
+import type { Log } from '../log.ts';
+import { StoreUnavailable } from '../store/circuit.ts';
+import { isUnavailable } from '../store/faults.ts';
+import { readSessionState, type SessionState } from '../store/sessions.ts';
+
+/** The cached key of the cookies, and the cached list of ended sessions. */
+export interface SessionStore {
+  /**
+   * Reads both again unless that was done in the last seconds.
+   *
+   * @returns why they could not be read: then what was read before is still known, and may be out of date
+   */
+  refresh: () => Promise<StoreUnavailable | undefined>;
+  /** Undefined: it was never read. */
+  key: () => Buffer | undefined;
+  /** The database's clock, in milliseconds. */
+  now: () => number;
+  /** @param begun when the session began, in milliseconds by the database's clock */
+  isEnded: (session: string, user: string, begun: number) => boolean;
+  /** Ends a session at this receiver at once, and in the database as soon as that can be written. */
+  end: (session: string) => void;
+  /** Makes the next request read both again. */
+  expire: () => void;
+}
+
+const cacheMs = 5_000;
+const timeoutMs = 5_000;
+
+/**
+ * @param pool whose connections no page of the console can occupy
+ * @param write ends a session in the database
+ */
+export function openSessionStore(
+  pool: pg.Pool,
+  write: (session: string) => Promise<void>,
+  log: Log,
+): SessionStore {
+  let state: (SessionState & { aheadMs: number }) | undefined;
+  let readAt = Number.NEGATIVE_INFINITY; // monotonic
+  let reading: Promise<void> | undefined;
+  /** Those that this receiver has ended, until the database is known to list them. */
+  const own = new Set<string>();
+
+  const read = async () => {
+    const started = performance.now();
+    const found = await readSessionState(pool, timeoutMs);
+    state = { ...found, aheadMs: found.now - Date.now() };
+    readAt = started;
+    for (const session of own) {
+      if (found.sessions.has(session)) own.delete(session);
+      else await write(session);
+    }
+  };
+
+  return {
+    refresh: async () => {
+      if (performance.now() - readAt < cacheMs) return undefined;
+      reading ??= read().finally(() => {
+        reading = undefined;
+      });
+      try {
+        await reading;
+        return undefined;
+      } catch (error) {
+        // The circuit logs an outage.
+        const { code } = error as { code?: string };
+        if (!isUnavailable(error))
+          log.limited('error', { code }, 'sessions cannot be checked', { err: error });
+        return new StoreUnavailable('PostgreSQL', error);
+      }
+    },
+    key: () => state?.key,
+    now: () => Date.now() + (state?.aheadMs ?? 0),
+    isEnded: (session, user, begun) =>
+      own.has(session) ||
+      state?.sessions.has(session) === true ||
+      begun <= (state?.users.get(user) ?? Number.NEGATIVE_INFINITY),
+    end: (session) => void own.add(session),
+    expire: () => {
+      readAt = Number.NEGATIVE_INFINITY;
+    },
+  };
+}
