@@ -155,7 +155,16 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: re
       requestsPerSecond: e.RATE_LIMIT,
       /** Rejected requests per minute and address that may be guesses; further ones get a 429. */
       rejectionsPerMinute: e.REJECTION_LIMIT,
-      connections: 2_000,
+      connections: {
+        total: 2_000,
+        /** From one address, without an accepted callback. */
+        perAddress: 500,
+        /** Beyond the total, for health checks. */
+        forHealth: 50,
+        /** Unfinished responses of a connection; further requests on it are ignored, and too many of those close it. */
+        pipelined: 8,
+        ignored: 64,
+      },
       /** Time limit for a request to arrive. */
       requestMs: 15_000,
       // Longer than the usual minute of proxies: the client side has to close idle connections first.

@@ -218,7 +218,7 @@ async function start(
 
   const { handle } = webConsole || {};
   const app = createApp({ callbacks, health, admin, console: handle, observe: observeHttp, log });
-  const server = await listen(app, callbacks, config, reserved, requests);
+  const server = await listen(app, callbacks, config, { reserved, requests, log });
   onStop(server.stop);
   return server.url;
 }

@@ -75,7 +75,8 @@ export function problemOf(status: ErrorStatus) {
 
 function send(res: ServerResponse, status: number, type: string, body: object): void {
   const text = JSON.stringify(body);
-  // Node writes a flat list faster than an object.
-  res.writeHead(status, ['Content-Type', type, 'Content-Length', String(Buffer.byteLength(text))]);
+  // Node writes a flat list faster than an object. A cache in between must not answer for the receiver.
+  const length = String(Buffer.byteLength(text));
+  res.writeHead(status, ['Content-Type', type, 'Content-Length', length, 'Cache-Control', 'no-store']);
   res.end(text);
 }
