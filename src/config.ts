@@ -170,8 +170,11 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: re
       // Longer than the usual minute of proxies: the client side has to close idle connections first.
       keepAliveMs: 65_000,
       bodies: {
-        /** Memory for large bodies, of all connections together. */
+        /** Memory for large bodies, of all connections together and of those from one address. */
         bytes: 8 * 1024 * 1024,
+        bytesPerAddress: 2 * 1024 * 1024,
+        /** How fast a large body has to arrive. */
+        leastBytesPerS: 16 * 1024,
         /** Bodies up to this size are read at once: the number of connections limits their memory. */
         smallBytes: 16 * 1024,
         /** How many large bodies may wait, and how long. */

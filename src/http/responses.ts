@@ -6,6 +6,7 @@ import { TooManyRequests } from '../rate-limit.ts';
 import {
   AddressNotAllowed,
   BodyTooLarge,
+  BodyTooSlow,
   Busy,
   MethodNotAllowed,
   NotAdmin,
@@ -37,6 +38,7 @@ const table = [
   row(404, [NotFound]),
   row(405, [MethodNotAllowed], withHeader('Allow', 'POST')),
   // The rest of the body is not read, so the connection cannot be used again.
+  row(408, [BodyTooSlow], withHeader('Connection', 'close')),
   row(413, [BodyTooLarge], withHeader('Connection', 'close')),
   row(415, [UnsupportedMedia]),
   row(422, [DataRefused], () => ({ errors: [] })),
