@@ -203,6 +203,8 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: re
       allowedBusinessIds: e.ALLOWED_BUSINESS_IDS,
       allowUnauthenticated: e.ALLOW_UNAUTHENTICATED,
     },
+    /** Scheme and host that browsers use; undefined: as each request tells them. */
+    publicUrl: e.PUBLIC_URL,
     adminToken: e.ADMIN_TOKEN,
     /** Sign-in to the console by OpenID Connect; undefined: with the admin token only. */
     oidc:

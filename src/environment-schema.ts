@@ -149,6 +149,15 @@ const webAddress = (example: string) =>
       `must be a URL such as ${example}`,
     );
 
+/** The address that browsers use, without a path. */
+const publicUrl = webAddress('https://receiver.example.org')
+  .refine((address) => new URL(address).username === '', 'must have no user')
+  .refine((address) => {
+    const { pathname, search, hash } = new URL(address);
+    return pathname === '/' && search === '' && hash === '';
+  }, 'must have no path: the receiver cannot be served below one, it needs its own host name, such as https://receiver.example.org')
+  .transform((address) => new URL(address).origin);
+
 const email = z.email('must be an e-mail address such as alerts@example.org');
 
 // As in W3C Baggage: percent-encoded values. A header may contain a key, so no message contains a value.
@@ -201,6 +210,7 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     SIGNATURE_TOLERANCE_S: integer(1, 86_400).default(180),
     ALLOWED_IPS: list.pipe(z.array(network)),
     TRUST_PROXY: integer(0, 10).default(0),
+    PUBLIC_URL: publicUrl.optional(),
     ALLOWED_CLIENT_IDS: list,
     ALLOWED_BUSINESS_IDS: list,
     ALLOW_UNAUTHENTICATED: flag('false'),
