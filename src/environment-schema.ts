@@ -149,14 +149,17 @@ const webAddress = (example: string) =>
       `must be a URL such as ${example}`,
     );
 
-/** The address that browsers use, without a path. */
-const publicUrl = webAddress('https://receiver.example.org')
-  .refine((address) => new URL(address).username === '', 'must have no user')
-  .refine((address) => {
-    const { pathname, search, hash } = new URL(address);
-    return pathname === '/' && search === '' && hash === '';
-  }, 'must have no path: the receiver cannot be served below one, it needs its own host name, such as https://receiver.example.org')
-  .transform((address) => new URL(address).origin);
+/** The address that browsers use, as scheme, host and port. */
+const publicUrl = z.string().transform((address, context) => {
+  const url = /^https?:\/\/./.test(address) && URL.canParse(address) ? new URL(address) : undefined;
+  if (url && url.href === `${url.origin}/`) return url.origin;
+  const isBelow = url && (url.pathname !== '/' || url.search !== '' || url.hash !== '');
+  const message = isBelow
+    ? 'must have no path: the receiver needs its own host name, such as https://receiver.example.org'
+    : 'must be a URL without a user, such as https://receiver.example.org';
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+});
 
 const email = z.email('must be an e-mail address such as alerts@example.org');
 

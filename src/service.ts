@@ -184,6 +184,7 @@ async function start(
       adminToken,
       oidc,
       attempts: limits.signIns,
+      publicUrl: config.publicUrl,
       trustProxy,
       timezone: config.reportTimezone,
       databaseUrl,

@@ -1,9 +1,9 @@
 import type { Routes } from '../guard.ts';
+import { originOf } from '../origin.ts';
 import { actorOf } from '../record-access.ts';
 import { sessionCookie } from '../session.ts';
 import { type SignInDependencies, sessionOptions } from './dependencies.ts';
 import { sendForward } from './pages.tsx';
-import { originOf } from './with-provider.ts';
 import { tokenUser } from './with-token.ts';
 
 /** Ends the session, here and at the identity provider. */
