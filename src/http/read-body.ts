@@ -51,16 +51,23 @@ export async function readBody(req: IncomingMessage, limit: number, large?: Larg
     let body: Buffer = Buffer.alloc(0);
     let size = 0;
     let isRejected = false;
+    let isWaiting = false;
+    let isEnded = false;
     let rate: Rate | undefined;
-    const end = () => rate?.end();
     const fail = (error: unknown) => {
       isRejected = true;
-      end();
+      rate?.end();
       reject(error as Error);
     };
     const failTooSlow = () => {
       req.pause();
       fail(new BodyTooSlow());
+    };
+    // A paused request may end nevertheless, while its last chunk waits.
+    const resolveIfDone = () => {
+      if (!isEnded || isWaiting) return;
+      rate?.end();
+      resolve(body.subarray(0, size));
     };
     const add = (chunk: Buffer, room: number) => {
       // Chunks are copied into one buffer: a sender may send single bytes, and each chunk costs more than its bytes.
@@ -81,10 +88,13 @@ export async function readBody(req: IncomingMessage, limit: number, large?: Larg
         if (!waiting) return add(chunk, room);
         req.pause();
         rate?.pause();
+        isWaiting = true;
         waiting
           .then(() => {
+            isWaiting = false;
             add(chunk, room);
             rate?.resume();
+            resolveIfDone();
           }, fail)
           .finally(() => req.resume());
       } catch (error) {
@@ -92,8 +102,8 @@ export async function readBody(req: IncomingMessage, limit: number, large?: Larg
       }
     });
     req.on('end', () => {
-      end();
-      resolve(body.subarray(0, size));
+      isEnded = true;
+      resolveIfDone();
     });
     req.on('error', () => fail(new RequestAborted()));
     req.on('close', () => {

@@ -190,6 +190,30 @@ describe('of a receiver', () => {
     await until(() => first.responseStatus() === '200' && second.responseStatus() === '200');
   });
 
+  it('a body that was received whole before it waits is complete', async () => {
+    await start(20_000);
+    const first = await send(90_000);
+    const body = JSON.stringify(
+      receiptCallback({ data: { receipt_id: 2_000, remarks: 'x'.repeat(20_000) } }),
+    );
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1').on('error', () => {});
+    sockets.push(socket);
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+    });
+    const head = `POST ${paths.receipt} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`;
+    socket.write(`${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+    // Another connection that is responded to in the meantime shows that this one was read.
+    const small = await send(0);
+    small.finish();
+    await until(() => small.responseStatus() === '200');
+    expect(text).toBe('');
+    first.finish();
+    await until(() => text.includes('HTTP/1.1'));
+    expect(text).toContain('HTTP/1.1 200');
+  });
+
   it('a body that waits too long for the budget is rejected with 503 and Retry-After, and the next one is accepted', async () => {
     await start(100);
     const first = await send(90_000);
