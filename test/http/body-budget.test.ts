@@ -125,6 +125,23 @@ it('a body is read byte for byte in chunks of any size, with and without Content
   );
 });
 
+it('a body is complete if it ends while its last chunk waits for memory', async () => {
+  const req = Object.assign(new EventEmitter(), {
+    ...{ headers: {}, complete: true, pause: () => {}, resume: () => {} },
+  });
+  let start!: () => void;
+  const room = new Promise<void>((resolve) => {
+    start = resolve;
+  });
+  const grow = () => room;
+  const large = { grow, isCharged: () => false, leastBytesPerS: 0 };
+  const read = readBody(req as unknown as IncomingMessage, 500, large);
+  req.emit('data', Buffer.from('whole'));
+  req.emit('end');
+  start();
+  expect(String(await read)).toBe('whole');
+});
+
 describe('of a receiver', () => {
   let database: TestDatabase;
   let service: Awaited<ReturnType<typeof startTestService>>;
