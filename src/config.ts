@@ -158,14 +158,26 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: re
       requestsPerSecond: e.RATE_LIMIT,
       /** Rejected requests per minute and address that may be guesses; further ones get a 429. */
       rejectionsPerMinute: e.REJECTION_LIMIT,
-      connections: 2_000,
+      connections: {
+        total: 2_000,
+        /** From one address, without an accepted callback. */
+        perAddress: 500,
+        /** Beyond the total, for health checks. */
+        forHealth: 50,
+        /** Unfinished responses of a connection; further requests on it are ignored, and too many of those close it. */
+        pipelined: 8,
+        ignored: 64,
+      },
       /** Time limit for a request to arrive. */
       requestMs: 15_000,
       // Longer than the usual minute of proxies: the client side has to close idle connections first.
       keepAliveMs: 65_000,
       bodies: {
-        /** Memory for large bodies, of all connections together. */
+        /** Memory for large bodies, of all connections together and of those from one address. */
         bytes: 8 * 1024 * 1024,
+        bytesPerAddress: 2 * 1024 * 1024,
+        /** How fast a large body has to arrive. */
+        leastBytesPerS: 16 * 1024,
         /** Bodies up to this size are read at once: the number of connections limits their memory. */
         smallBytes: 16 * 1024,
         /** How many large bodies may wait, and how long. */
@@ -194,6 +206,8 @@ function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: re
       allowedBusinessIds: e.ALLOWED_BUSINESS_IDS,
       allowUnauthenticated: e.ALLOW_UNAUTHENTICATED,
     },
+    /** Scheme and host that browsers use; undefined: as each request tells them. */
+    publicUrl: e.PUBLIC_URL,
     adminToken: e.ADMIN_TOKEN,
     /** Opens /metrics and nothing else; undefined: the admin token opens it. */
     metricsToken: e.METRICS_TOKEN,

@@ -159,6 +159,18 @@ const webAddress = (example: string) =>
       `must be a URL such as ${example}`,
     );
 
+/** The address that browsers use, as scheme, host and port. */
+const publicUrl = z.string().transform((address, context) => {
+  const url = /^https?:\/\/./.test(address) && URL.canParse(address) ? new URL(address) : undefined;
+  if (url && url.href === `${url.origin}/`) return url.origin;
+  const isBelow = url && (url.pathname !== '/' || url.search !== '' || url.hash !== '');
+  const message = isBelow
+    ? 'must have no path: the receiver needs its own host name, such as https://receiver.example.org'
+    : 'must be a URL without a user, such as https://receiver.example.org';
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+});
+
 const email = z.email('must be an e-mail address such as alerts@example.org');
 
 // As in W3C Baggage: percent-encoded values. A header may contain a key, so no message contains a value.
@@ -236,6 +248,7 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     SIGNATURE_TOLERANCE_S: integer(1, 86_400).default(180),
     ALLOWED_IPS: list.pipe(z.array(network)),
     TRUST_PROXY: integer(0, 10).default(0),
+    PUBLIC_URL: publicUrl.optional(),
     ALLOWED_CLIENT_IDS: list,
     ALLOWED_BUSINESS_IDS: list,
     ALLOW_UNAUTHENTICATED: flag('false'),

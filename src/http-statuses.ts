@@ -4,6 +4,7 @@ const ofCallbacks = {
   401: 'The signature is missing, wrong or stale; on an administration path, its token is missing or wrong',
   403: 'The address, the client or the business is not on its list',
   405: 'The method is not POST',
+  408: 'The request was not complete in time, or its body arrived too slowly',
   413: 'The body is too large',
   415: 'The body is not application/json, not in UTF-8, or compressed',
   422: 'The body is not a valid callback, or its event belongs to another path; the body is stored in quarantine',
@@ -15,7 +16,6 @@ const ofCallbacks = {
 /** The errors of requests that never reach a handler. */
 const ofOtherRequests = {
   404: 'Nothing is served at this path',
-  408: 'The request was not complete in time',
   431: 'The request headers are too large',
 };
 

@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
+import { networkOf } from './address.ts';
 
-/** Raised if a source has reached its limit. */
+/** Raised if an address has reached its limit. */
 export class TooManyRequests extends Error {
   readonly retryAfterS: number;
   constructor(retryAfterS: number) {
@@ -11,14 +12,14 @@ export class TooManyRequests extends Error {
 }
 
 export interface RateLimit {
-  /** @throws TooManyRequests if the source has reached its limit */
-  check: (source: string) => void;
+  /** @throws TooManyRequests if the address has reached its limit */
+  check: (address: string) => void;
   /**
-   * Counts one request of a source.
+   * Counts one request of an address.
    *
-   * @throws TooManyRequests if the source has reached its limit
+   * @throws TooManyRequests if the address has reached its limit
    */
-  consume: (source: string) => void;
+  consume: (address: string) => void;
 }
 
 interface Period {
@@ -36,8 +37,8 @@ if count == 1 then redis.call('pexpire', KEYS[1], ARGV[1]) end
 return {count, redis.call('pttl', KEYS[1])}`;
 
 /**
- * A limit per source and period. Each process counts by itself; with Redis, receivers share the count. A response
- * never waits for Redis, so the limit may take effect a moment late.
+ * A limit per period and address; an address of IPv6 counts as its /64. Each process counts by itself; with Redis,
+ * receivers share the count. A response never waits for Redis, so the limit may take effect a moment late.
  *
  * @param name the prefix of its keys in Redis
  * @param points how many requests are allowed in a period; further ones have to wait for its end
@@ -63,15 +64,16 @@ export function rateLimit(
     periods.set(source, period);
     return period;
   };
-  const check = (source: string) => {
+  const checkSource = (source: string) => {
     const period = periodOf(source);
     if (!period || period.count <= points) return;
     throw new TooManyRequests(Math.ceil((period.endsAt - performance.now()) / 1000));
   };
   return {
-    check,
-    consume: (source) => {
-      check(source);
+    check: (address) => checkSource(networkOf(address)),
+    consume: (address) => {
+      const source = networkOf(address);
+      checkSource(source);
       const period = periodOf(source) ?? begin(source);
       period.count += 1;
       redis?.eval(countInRedis, 1, `${name}:${source}`, durationMs).then(

@@ -18,12 +18,27 @@ export interface Readiness {
 }
 
 const timeoutMs = 2_000;
+const sharedMs = 1_000;
 
 /** Runs all checks at once; a check that takes longer than `timeoutMs` has failed. */
 export async function readiness(checks: readonly HealthCheck[]): Promise<Readiness> {
   const results = await Promise.all(checks.map(run));
   const ready = checks.every(({ required }, index) => !required || results[index]!.ok);
   return { ready, parts: Object.fromEntries(checks.map(({ name }, index) => [name, results[index]!])) };
+}
+
+/** Runs all checks, once at a time and a second apart at least: callers in between share the result. */
+export function sharedReadiness(checks: readonly HealthCheck[]): () => Promise<Readiness> {
+  let last: Promise<Readiness> | undefined;
+  let endsAt = Number.POSITIVE_INFINITY;
+  return () => {
+    if (last && performance.now() < endsAt) return last;
+    endsAt = Number.POSITIVE_INFINITY;
+    last = readiness(checks).finally(() => {
+      endsAt = performance.now() + sharedMs;
+    });
+    return last;
+  };
 }
 
 /** Only administrators see how the service is configured. */

@@ -193,6 +193,7 @@ async function start(
       oidc,
       attempts: limits.signIns,
       sessionStore: openSessionStore(pool, (session) => endSession(db, session), log),
+      publicUrl: config.publicUrl,
       trustProxy,
       timezone: config.reportTimezone,
       databaseUrl,
@@ -230,7 +231,7 @@ async function start(
     ...{ callbacks, health, admin, metrics: scraped, console: handle },
     ...{ observe: observeHttp, log },
   });
-  const server = await listen(app, callbacks, config, reserved, requests);
+  const server = await listen(app, callbacks, config, { reserved, requests, log });
   onStop(server.stop);
   return server.url;
 }

@@ -47,6 +47,23 @@ it('an empty environment gives the documented defaults', () => {
   });
 });
 
+it.each([
+  ['https://receiver.clinic.invalid', 'https://receiver.clinic.invalid'],
+  ['https://Receiver.clinic.invalid:443/', 'https://receiver.clinic.invalid'],
+  ['http://10.0.0.7:8080', 'http://10.0.0.7:8080'],
+])('PUBLIC_URL %s is the origin %s', (PUBLIC_URL, expected) => {
+  expect(parseConfig({ PUBLIC_URL }, families).publicUrl).toBe(expected);
+});
+
+it.each([
+  ['https://clinic.invalid/receiver', 'PUBLIC_URL must have no path: the receiver needs its own host name'],
+  ['https://clinic.invalid/?a=b', 'PUBLIC_URL must have no path: the receiver needs its own host name'],
+  ['receiver.clinic.invalid', 'PUBLIC_URL must be a URL'],
+  ['https://user:secret@clinic.invalid', 'PUBLIC_URL must be a URL without a user'],
+])('PUBLIC_URL %s is refused at the start', (PUBLIC_URL, problem) => {
+  expect(problems({ PUBLIC_URL })).toEqual([expect.stringContaining(problem)]);
+});
+
 it('reports all errors at once, each with the name of its variable and without its value', () => {
   const wrong = {
     PORT: 'eighty',

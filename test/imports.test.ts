@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 /** Small files at the top of src. Every folder may import them, and they import only each other. */
 const common = [
   ...[
+    'address.ts',
     'config.ts',
     'connections.ts',
     'csv.ts',

@@ -49,6 +49,15 @@ it.each([10, -10])('a limit does not end early when the clock is stepped by %i m
   }
 });
 
+it('addresses of one /64 of IPv6 share a limit, those of another do not', () => {
+  const limit = rateLimit('test', { points: 2, durationS: 60 }, undefined);
+  for (const host of ['1', '2', 'ffff:1:2']) limit.consume(`2001:db8:0:7::${host}`);
+  expect(['2001:db8:0:7::9', '2001:db8:0:8::1'].map((address) => isLimited(limit, address))).toEqual([
+    true,
+    false,
+  ]);
+});
+
 it('a limit shared through Redis lasts no longer than its period, whatever Redis reports', async () => {
   const redis = await openRedis();
   const client = redis.client();

@@ -9,8 +9,8 @@ export function greeting(
   families: readonly Family[],
   generated: AdminToken | undefined,
 ): string {
-  const { socket } = config;
-  const base = socket ? 'https://<the proxy>' : url;
+  const { socket, publicUrl } = config;
+  const base = publicUrl ?? (socket ? 'https://<the proxy>' : url);
   const shown = families.filter((family) => family.path.isBasic || takesEveryEvent(family));
   const [first] = shown.flatMap(({ name }) => config.paths[name]!);
   const lines = shown.flatMap((family) => {

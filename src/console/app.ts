@@ -8,9 +8,10 @@ import type { ConsoleDependencies } from './dependencies.ts';
 import { NotFound } from './errors.ts';
 import { addFailed } from './failed/routes.tsx';
 import { loadFrame } from './frame.ts';
-import { guardRoutes, requireFormToken, requireSameSite } from './guard.ts';
+import { guardRoutes, requireFormToken, requireSameOrigin } from './guard.ts';
 import { addHealth } from './health/routes.tsx';
 import { addNotes } from './notes/routes.ts';
+import { publicUrlSetting } from './origin.ts';
 import { describeOutage } from './outage.ts';
 import { addOverview } from './overview/routes.tsx';
 import { addPatients } from './patients/routes.tsx';
@@ -44,7 +45,7 @@ const isKnown = (res: Response) => Boolean(res.locals.visit ?? res.locals.enteri
 
 /** All pages below /console. */
 export function openConsole(dependencies: ConsoleDependencies) {
-  const { adminToken, oidc, log, trustProxy, sessionStore } = dependencies;
+  const { adminToken, oidc, log, trustProxy, sessionStore, publicUrl } = dependencies;
   const { close, ...store } = openStore(dependencies);
   const record = createRecordAccess(store.db, log);
   const provider = oidc && createProvider(oidc);
@@ -54,9 +55,9 @@ export function openConsole(dependencies: ConsoleDependencies) {
   const signIn = { ...dependencies, db: store.db, values, sessions, provider, recheck, record };
 
   const app = express();
-  app.disable('x-powered-by').disable('etag').set('trust proxy', trustProxy);
+  app.disable('x-powered-by').disable('etag').set('trust proxy', trustProxy).set(publicUrlSetting, publicUrl);
   const routes = guardRoutes(app);
-  app.use(pageHeaders, requireSameSite);
+  app.use(pageHeaders, requireSameOrigin(log));
   routes.get('/assets/console.css', serveAsset('console.css'));
   app.use(readSessions(sessionStore));
   if (provider) addProviderSignIn(routes, provider, signIn);

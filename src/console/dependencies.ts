@@ -35,6 +35,8 @@ export interface ConsoleDependencies extends StoreOptions {
   /** Undefined: nobody signs in with it. */
   adminToken: string | undefined;
   oidc: Config['oidc'];
+  /** Scheme and host that browsers use; undefined: as each request tells them. */
+  publicUrl: string | undefined;
   /** The number of proxies in front. */
   trustProxy: number;
   families: readonly Family[];

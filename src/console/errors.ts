@@ -6,6 +6,9 @@ export class Forbidden extends Error {
     'This form was not sent by a page of the console. Go back, reload the page, and try again.';
 }
 
+/** Raised for a form that a page of another origin has sent. */
+export class ForeignForm extends Error {}
+
 /** Raised where the user's role does not suffice. */
 export class MissingRole extends Error {
   constructor(takes: Role, role: Role | undefined) {

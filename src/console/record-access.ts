@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { Request, Response } from 'express';
 import { type Kysely, sql } from 'kysely';
+import { plainAddress } from '../address.ts';
 import type { Log } from '../log.ts';
 import { type Access, type Actor, logAccess } from '../privacy/access-log.ts';
 import type { Tables } from '../store/tables.ts';
@@ -38,9 +39,6 @@ export const actorOf = (res: Response): Actor => (res.locals.visit as Visit).act
 
 /** The address of a request's sender, as the trusted proxies tell it. */
 export function addressOf(req: Request): string {
-  const told = plain(req.ip);
-  return isIP(told) ? told : plain(req.socket.remoteAddress);
+  const told = plainAddress(req.ip ?? 'unknown');
+  return isIP(told) ? told : plainAddress(req.socket.remoteAddress ?? 'unknown');
 }
-
-// A socket that listens on IPv6 shows IPv4 addresses as ::ffff:192.0.2.1.
-const plain = (address = 'unknown') => address.replace(/^::ffff:(?=\d+\.)/i, '');

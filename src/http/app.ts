@@ -1,6 +1,6 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Log } from '../log.ts';
-import { type HealthCheck, readiness, withoutDetails } from '../readiness.ts';
+import { type HealthCheck, sharedReadiness, withoutDetails } from '../readiness.ts';
 import type { TokenAccess } from './admin.ts';
 import type { Handler, HttpObserver } from './callback-handler.ts';
 import { NotFound } from './errors.ts';
@@ -41,8 +41,9 @@ export function createApp(dependencies: AppDependencies): Express {
   for (const [path, handle] of callbacks) app.all(path, handle);
 
   app.get('/healthz', (_req, res) => sendJson(res, 200, { status: 'alive' }));
+  const readReadiness = sharedReadiness(health);
   app.get('/readyz', async (req, res) => {
-    const { ready, parts } = await readiness(health);
+    const { ready, parts } = await readReadiness();
     const shown = admin?.access.has(req) ? parts : withoutDetails(parts);
     sendJson(res, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', parts: shown });
   });

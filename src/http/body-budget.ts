@@ -1,87 +1,125 @@
+import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config.ts';
 import { Busy } from './errors.ts';
+import type { LargeBody } from './read-body.ts';
 
-/** Limits the memory of the request bodies of all connections, from the first byte to the response. */
+/** The memory of one body, which is charged as it arrives. */
+export interface BodyMemory extends LargeBody {
+  /**
+   * Charges what the body takes now, in bytes.
+   *
+   * @returns undefined: charged at once; otherwise resolves when it is
+   * @throws Busy if there is no room, and the body cannot wait, too many already wait, or it has waited too long
+   */
+  grow: (bytes: number) => Promise<void> | undefined;
+  /** Releases all of it. */
+  release: () => void;
+}
+
+interface Body {
+  source: string;
+  charged: number;
+}
+
+interface Waiting {
+  bytes: number;
+  start: () => void;
+  end: () => void;
+}
+
+/**
+ * Limits the memory of the large request bodies of all connections and of each address, from the first byte to the
+ * response. Where bodies wait for each other, one at a time may exceed the limits, so that each is complete eventually.
+ */
 export class BodyBudget {
   private readonly options: Config['limits']['bodies'];
   private used = 0;
+  private readonly usedBy = new Map<string, number>();
   /** In order of arrival. */
-  private readonly waiting = new Map<symbol, { bytes: number; start: () => void }>();
+  private readonly waiting = new Map<Body, Waiting>();
+  /** The one that may exceed the limits. */
+  private exempt: Body | undefined;
 
   constructor(options: Config['limits']['bodies']) {
     this.options = options;
   }
 
-  /** Whether a body of this size counts: smaller ones need no room. */
+  /** Whether a body of this size counts: smaller ones are limited by the number of connections. */
   limits(bytes: number): boolean {
     return bytes > this.options.smallBytes;
   }
 
   /**
-   * Resolves once there is room for a body, with the function that releases it. A body that is larger than the whole
-   * budget is read alone.
+   * The memory of a body; nothing at first. Without a length, as proxies send requests of HTTP/2 on, a body cannot wait:
+   * Node would buffer its chunks, which may be thousands of one byte each.
    *
-   * @throws Busy if there is no room and too many already wait, or it has waited too long
+   * @param source what its address counts by
    */
-  async enter(bytes: number): Promise<() => void> {
-    if (!this.limits(bytes)) return () => {};
-    if (!this.hasRoom(bytes)) {
-      await this.waitForRoom(bytes);
-      return this.releaseOf(bytes);
-    }
-    return this.enterNow(bytes);
-  }
-
-  /**
-   * The same for a body that cannot wait.
-   *
-   * @throws Busy if there is no room
-   */
-  enterNow(bytes: number): () => void {
-    if (!this.hasRoom(bytes)) throw new Busy();
-    this.used += bytes;
-    return this.releaseOf(bytes);
-  }
-
-  private releaseOf(bytes: number): () => void {
-    return () => {
-      this.used -= bytes;
-      this.startWaiting();
+  open(source: string, { headers }: Pick<IncomingMessage, 'headers'>): BodyMemory {
+    const body = { source, charged: 0 };
+    const canWait = headers['transfer-encoding'] === undefined;
+    return {
+      grow: (bytes) => {
+        if (this.tryCharge(body, bytes)) return undefined;
+        if (!canWait || this.waiting.size >= this.options.maxWaiting) throw new Busy();
+        return this.waitForRoom(body, bytes);
+      },
+      isCharged: () => body.charged > 0,
+      leastBytesPerS: this.options.leastBytesPerS,
+      release: () => this.release(body),
     };
   }
 
-  private hasRoom(bytes: number): boolean {
-    return this.waiting.size === 0 && this.fits(bytes);
+  private tryCharge(body: Body, bytes: number): boolean {
+    if (!this.limits(bytes)) return true;
+    if (!this.fits(body, bytes - body.charged) && !this.takeExemption(body)) return false;
+    this.charge(body, bytes);
+    return true;
   }
 
-  private fits(bytes: number): boolean {
-    return this.used === 0 || this.used + bytes <= this.options.bytes;
+  private fits({ source }: Body, more: number): boolean {
+    const { bytes, bytesPerAddress } = this.options;
+    return this.used + more <= bytes && (this.usedBy.get(source) ?? 0) + more <= bytesPerAddress;
   }
 
-  private waitForRoom(bytes: number): Promise<void> {
-    const { maxWaiting, waitMs } = this.options;
-    if (this.waiting.size >= maxWaiting) return Promise.reject(new Busy());
+  private takeExemption(body: Body): boolean {
+    this.exempt ??= body;
+    return this.exempt === body;
+  }
+
+  private charge(body: Body, bytes: number): void {
+    const more = bytes - body.charged;
+    body.charged = bytes;
+    this.used += more;
+    const usedBySource = (this.usedBy.get(body.source) ?? 0) + more;
+    if (usedBySource > 0) this.usedBy.set(body.source, usedBySource);
+    else this.usedBy.delete(body.source);
+  }
+
+  private release(body: Body): void {
+    this.waiting.get(body)?.end();
+    this.charge(body, 0);
+    if (this.exempt === body) this.exempt = undefined;
+    for (const [waiting, { bytes, start }] of this.waiting) {
+      if (this.tryCharge(waiting, bytes)) start();
+    }
+  }
+
+  private waitForRoom(body: Body, bytes: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      const key = Symbol();
-      const timeout = setTimeout(() => {
-        this.waiting.delete(key);
-        reject(new Busy());
-        this.startWaiting(); // the next body may be smaller
-      }, waitMs);
-      const start = () => {
+      const end = () => {
         clearTimeout(timeout);
+        this.waiting.delete(body);
+      };
+      const timeout = setTimeout(() => {
+        end();
+        reject(new Busy());
+      }, this.options.waitMs);
+      const start = () => {
+        end();
         resolve();
       };
-      this.waiting.set(key, { bytes, start });
+      this.waiting.set(body, { bytes, start, end });
     });
-  }
-
-  private startWaiting(): void {
-    for (const [key, { bytes, start }] of this.waiting) {
-      if (!this.fits(bytes)) return;
-      this.waiting.delete(key);
-      this.used += bytes;
-      start();
-    }
   }
 }

@@ -38,7 +38,7 @@ export interface HttpObserver {
 export interface CallbackDependencies {
   config: Pick<Config, 'bodyLimitBytes'>;
   access: AccessChecks;
-  bodies: Pick<BodyBudget, 'enter' | 'enterNow' | 'limits'>;
+  bodies: Pick<BodyBudget, 'limits' | 'open'>;
   intake: Pick<Intake, 'receive'>;
   observe?: Pick<HttpObserver, 'responded'> | undefined;
   log: Log;
@@ -58,19 +58,13 @@ export function createCallbackHandler(route: Route, dependencies: CallbackDepend
     requireJson(req);
     const limit = config.bodyLimitBytes;
     const size = bodySize(req, limit);
-    const isSizeKnown = req.headers['transfer-encoding'] === undefined;
-    let release = isSizeKnown && bodies.limits(size) ? await bodies.enter(size) : undefined;
-    // Without a length, as proxies send requests of HTTP/2 on, a body counts when it has become large. It cannot wait:
-    // Node would buffer its chunks, which may be thousands of one byte each.
-    const onGrowth = (bytes: number) => {
-      if (!release && bodies.limits(bytes)) release = bodies.enterNow(limit);
-    };
+    const memory = bodies.limits(size) ? bodies.open(access.sourceOf(req), req) : undefined;
     try {
-      const body = await readBody(req, limit, isSizeKnown ? undefined : onGrowth);
+      const body = await readBody(req, limit, memory);
       verify(body);
       return await intake.receive(body, route);
     } finally {
-      release?.();
+      memory?.release();
     }
   };
 

@@ -52,6 +52,8 @@ export class BodyTooLarge extends RequestError {
   }
 }
 
+export class BodyTooSlow extends requestError('The body arrives too slowly.') {}
+
 export class Busy extends requestError('Too many large bodies are in progress now.') {}
 
 /** No response is possible. */

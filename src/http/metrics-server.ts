@@ -13,7 +13,7 @@ export async function serveMetrics(
   dependencies: Pick<AppDependencies, 'health' | 'admin' | 'metrics' | 'log'> & {
     requests?: RequestLog | undefined;
   },
-  config: Pick<Config, 'host' | 'limits' | 'metrics'>,
+  config: Pick<Config, 'host' | 'limits' | 'metrics' | 'authentication'>,
 ): Promise<() => Promise<void>> {
   const { port } = config.metrics;
   const callbacks = new Map();
@@ -22,7 +22,7 @@ export async function serveMetrics(
     const app = createApp({ ...dependencies, callbacks });
     // Nobody sends callbacks there.
     const own = { ...config, port, socket: undefined, drainMs: 0 };
-    const server = await listen(app, callbacks, own, undefined, dependencies.requests);
+    const server = await listen(app, callbacks, own, dependencies);
     dependencies.log.info({ url: server.url }, 'metrics server started');
     return server.stop;
   } catch (err) {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { BodyTooLarge, MethodNotAllowed, RequestAborted, UnsupportedMedia } from './errors.ts';
+import { BodyTooLarge, BodyTooSlow, MethodNotAllowed, RequestAborted, UnsupportedMedia } from './errors.ts';
+import { type Rate, watchRate } from './rate.ts';
 
 /** @throws MethodNotAllowed unless the request is a POST */
 export function requirePost(req: IncomingMessage): void {
@@ -29,53 +30,96 @@ export function bodySize(req: IncomingMessage, limit: number): number {
   return length === undefined ? limit : Number(length);
 }
 
+/** How a large body is read. */
+export interface LargeBody {
+  /** Called before the body takes these bytes of memory; what it raises, or the promise, rejects the body. */
+  grow: (bytes: number) => Promise<void> | undefined;
+  /** Whether memory was charged, so that the rest has to arrive at the least rate. */
+  isCharged: () => boolean;
+  leastBytesPerS: number;
+}
+
 /**
  * Reads a request's bytes.
  *
  * @param limit how many bytes at most
- * @param onGrowth called before each chunk with the size so far; what it raises rejects the body
- * @throws BodyTooLarge as soon as the limit is exceeded; RequestAborted
+ * @throws BodyTooLarge as soon as the limit is exceeded; BodyTooSlow; RequestAborted
  */
-export async function readBody(
-  req: IncomingMessage,
-  limit: number,
-  onGrowth?: (bytes: number) => void,
-): Promise<Buffer> {
+export async function readBody(req: IncomingMessage, limit: number, large?: LargeBody): Promise<Buffer> {
   const expected = bodySize(req, limit);
-  if (req.destroyed) throw new RequestAborted(); // the connection was closed while the body waited
   return new Promise((resolve, reject) => {
     let body: Buffer = Buffer.alloc(0);
     let size = 0;
     let isRejected = false;
+    let isWaiting = false;
+    let isEnded = false;
+    let rate: Rate | undefined;
+    const fail = (error: unknown) => {
+      isRejected = true;
+      rate?.end();
+      reject(error as Error);
+    };
+    const failTooSlow = () => {
+      req.pause();
+      fail(new BodyTooSlow());
+    };
+    // A paused request may end nevertheless, while its last chunk waits.
+    const resolveIfDone = () => {
+      if (!isEnded || isWaiting) return;
+      rate?.end();
+      resolve(body.subarray(0, size));
+    };
+    const add = (chunk: Buffer, room: number) => {
+      // Chunks are copied into one buffer: a sender may send single bytes, and each chunk costs more than its bytes.
+      if (size === 0) body = chunk;
+      else body = append(body, size, chunk, room);
+      size += chunk.length;
+      if (large?.isCharged()) rate ??= watchRate(large.leastBytesPerS, () => size, failTooSlow);
+    };
     req.on('data', (chunk: Buffer) => {
       if (size + chunk.length > limit) {
         req.pause();
-        reject(new BodyTooLarge(limit));
-        return;
+        return fail(new BodyTooLarge(limit));
       }
+      if (isRejected) return; // the rest is discarded, so that the connection can be used again
+      const room = roomFor(body, size, chunk, expected);
       try {
-        if (!isRejected) onGrowth?.(size + chunk.length);
+        const waiting = large?.grow(room);
+        if (!waiting) return add(chunk, room);
+        req.pause();
+        rate?.pause();
+        isWaiting = true;
+        waiting
+          .then(() => {
+            isWaiting = false;
+            add(chunk, room);
+            rate?.resume();
+            resolveIfDone();
+          }, fail)
+          .finally(() => req.resume());
       } catch (error) {
-        isRejected = true; // the rest is discarded, so that the connection can be used again
-        reject(error as Error);
+        fail(error);
       }
-      if (isRejected) return;
-      // Chunks are copied into one buffer: a sender may send single bytes, and each chunk costs more than its bytes.
-      if (size === 0) body = chunk;
-      else body = append(body, size, chunk, expected);
-      size += chunk.length;
     });
-    req.on('end', () => resolve(body.subarray(0, size)));
-    req.on('error', () => reject(new RequestAborted()));
+    req.on('end', () => {
+      isEnded = true;
+      resolveIfDone();
+    });
+    req.on('error', () => fail(new RequestAborted()));
     req.on('close', () => {
-      if (!req.complete) reject(new RequestAborted());
+      if (!req.complete) fail(new RequestAborted());
     });
   });
 }
 
-function append(body: Buffer, size: number, chunk: Buffer, expected: number): Buffer {
+function roomFor(body: Buffer, size: number, chunk: Buffer, expected: number): number {
   const needed = size + chunk.length;
-  const roomy = needed <= body.length ? body : Buffer.alloc(Math.max(needed, Math.min(expected, 2 * needed)));
+  if (size === 0 || needed <= body.length) return Math.max(needed, body.length);
+  return Math.max(needed, Math.min(expected, 2 * needed));
+}
+
+function append(body: Buffer, size: number, chunk: Buffer, room: number): Buffer {
+  const roomy = room <= body.length ? body : Buffer.alloc(room);
   if (roomy !== body) roomy.set(body);
   roomy.set(chunk, size);
   return roomy;

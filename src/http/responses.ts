@@ -6,6 +6,7 @@ import { TooManyRequests } from '../rate-limit.ts';
 import {
   AddressNotAllowed,
   BodyTooLarge,
+  BodyTooSlow,
   Busy,
   MethodNotAllowed,
   NotAdmin,
@@ -37,6 +38,7 @@ const table = [
   row(404, [NotFound]),
   row(405, [MethodNotAllowed], withHeader('Allow', 'POST')),
   // The rest of the body is not read, so the connection cannot be used again.
+  row(408, [BodyTooSlow], withHeader('Connection', 'close')),
   row(413, [BodyTooLarge], withHeader('Connection', 'close')),
   row(415, [UnsupportedMedia]),
   row(422, [DataRefused], () => ({ errors: [] })),
@@ -75,7 +77,8 @@ export function problemOf(status: ErrorStatus) {
 
 function send(res: ServerResponse, status: number, type: string, body: object): void {
   const text = JSON.stringify(body);
-  // Node writes a flat list faster than an object.
-  res.writeHead(status, ['Content-Type', type, 'Content-Length', String(Buffer.byteLength(text))]);
+  // Node writes a flat list faster than an object. A cache in between must not answer for the receiver.
+  const length = String(Buffer.byteLength(text));
+  res.writeHead(status, ['Content-Type', type, 'Content-Length', length, 'Cache-Control', 'no-store']);
   res.end(text);
 }

@@ -8,7 +8,10 @@ import { promisify } from 'node:util';
 import type { Express } from 'express';
 import type { Config } from '../config.ts';
 import type { ErrorStatus } from '../http-statuses.ts';
+import type { Log } from '../log.ts';
 import type { Handler } from './callback-handler.ts';
+import { limitConnections } from './connection-limits.ts';
+import { Connections } from './connections.ts';
 import { listening } from './prepare-port.ts';
 import type { RequestLog } from './request-log.ts';
 import { problemOf, problemType, sendJson } from './responses.ts';
@@ -21,6 +24,14 @@ export interface HttpServer {
   connections: () => Promise<number>;
   /** Tells health checks, accepts no more connections, responds to the requests in flight, and closes all connections. */
   stop: () => Promise<void>;
+}
+
+export interface ListenOptions {
+  /** The port, if it was reserved before. */
+  reserved?: Listener | undefined;
+  /** Writes a line for each request. */
+  requests?: RequestLog | undefined;
+  log: Log;
 }
 
 // Closing a socket with unread bytes resets the connection, and the sender would lose the response.
@@ -40,18 +51,15 @@ const stopTimeoutMs = 10_000;
  * so that their senders have time to leave. Where a proxy checks /readyz, the socket is closed after it got a 503 there, at
  * the latest after three times `drainMs`: some cannot send a callback to another receiver after a refused connection.
  *
- * @param reserved the port, if it was reserved before
- * @param requests writes a line for each request
  * @throws PortUnavailable
  */
 export async function listen(
   app: Express,
   callbacks: ReadonlyMap<string, Handler>,
-  config: Pick<Config, 'host' | 'port' | 'socket' | 'drainMs' | 'limits'>,
-  reserved?: Listener,
-  requests?: RequestLog,
+  config: Pick<Config, 'host' | 'port' | 'socket' | 'drainMs' | 'limits' | 'authentication'>,
+  { reserved, requests, log }: ListenOptions,
 ): Promise<HttpServer> {
-  const { drainMs, limits } = config;
+  const { drainMs, limits, authentication } = config;
   let stopping = false;
   let checks = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   let onStopSeen = () => {};
@@ -62,7 +70,17 @@ export async function listen(
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: checkEveryMs,
   };
-  const server = createServer(timeouts, (req, res) => {
+  const server = createServer(timeouts);
+  const connections = new Connections(server);
+  const mayHandle = limitConnections(server, connections, {
+    limits: limits.connections,
+    fromSenders: authentication.trustProxy === 0,
+    callbacks,
+    log,
+  });
+  server.on('request', (req, res) => {
+    const connection = connections.begin(req, res);
+    if (!connection || !mayHandle(connection, req, res)) return;
     if (stopping) res.shouldKeepAlive = false;
     if (req.url === '/readyz') {
       checks = [checks[1]!, performance.now()];
@@ -75,14 +93,13 @@ export async function listen(
     if (handle) void handle(req, res);
     else app(req, res);
   });
-  server.maxConnections = limits.connections;
   requests?.watch(server, callbacks.keys());
   server.on('clientError', (error, socket) => {
     const status = respondToBrokenRequest(error, socket);
     if (status)
       requests?.broken(socket as Socket, status, (error as NodeJS.ErrnoException).code ?? error.name);
   });
-  closeStalledConnections(server, limits, checkEveryMs);
+  closeStalledConnections(server, connections, limits, checkEveryMs);
   if (reserved) server.listen(reserved);
   else if (config.socket) server.listen(config.socket);
   else server.listen(config.port, config.host);
@@ -108,8 +125,8 @@ export async function listen(
     clearInterval(closing);
     clearTimeout(giveUp);
   };
-  const connections = promisify(server.getConnections.bind(server));
-  return { url: urlOf(server.address()!), connections, stop };
+  const count = promisify(server.getConnections.bind(server));
+  return { url: urlOf(server.address()!), connections: count, stop };
 }
 
 function urlOf(address: AddressInfo | string): string {

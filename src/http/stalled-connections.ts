@@ -1,13 +1,6 @@
-import type { Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Server } from 'node:http';
 import type { Config } from '../config.ts';
-
-interface Connection {
-  /** Responses that the client has not read yet, in order. */
-  responses: Set<ServerResponse>;
-  /** When it last made progress. */
-  since: number;
-}
+import type { Connections } from './connections.ts';
 
 /**
  * Closes stalled connections: those whose response is complete but not read within `requestMs`, and those on which
@@ -20,28 +13,16 @@ interface Connection {
  */
 export function closeStalledConnections(
   server: Server,
+  connections: Connections,
   { requestMs, keepAliveMs }: Config['limits'],
   everyMs: number,
 ): void {
-  const connections = new Map<Socket, Connection>();
-  server.on('connection', (socket) => {
-    connections.set(socket, { responses: new Set(), since: performance.now() });
-    socket.on('close', () => connections.delete(socket));
-  });
-  server.on('request', ({ socket }, res) => {
-    const connection = connections.get(socket);
-    connection?.responses.add(res);
-    res.on('close', () => {
-      connection?.responses.delete(res);
-      if (connection) connection.since = performance.now();
-    });
-  });
   const watch = setInterval(() => {
-    for (const [socket, connection] of connections) {
+    for (const connection of connections.values()) {
       const [first] = connection.responses;
       if (first && !first.writableEnded) connection.since = performance.now();
       const limitMs = first ? requestMs : keepAliveMs + requestMs;
-      if (performance.now() - connection.since > limitMs) socket.destroy();
+      if (performance.now() - connection.since > limitMs) connections.close(connection);
     }
   }, everyMs);
   watch.unref();

@@ -11,7 +11,7 @@ it('the unit leaves a stop enough time, and opens enough files for every connect
   const [, timeoutMs] = /^const timeoutMs = ([\d_]+);/m.exec(readFileSync('src/commands/start.ts', 'utf8'))!;
   expect(Number(stopS) * 1000).toBeGreaterThan(Number(timeoutMs!.replace('_', '')));
   const [, files] = /^LimitNOFILE=(\d+)$/m.exec(unit)!;
-  expect(Number(files)).toBeGreaterThan(2 * testConfig({}).limits.connections);
+  expect(Number(files)).toBeGreaterThan(2 * testConfig({}).limits.connections.total);
 });
 
 // The only tests that are not defined where their program is missing: it is a part of the system, not a package to install.

@@ -200,7 +200,7 @@ it('an untrusted X-Forwarded-For is logged once, and shown to administrators at 
   }
   expect(warnings()).toHaveLength(1);
   expect(warnings()[0]).not.toContain('192.0.2.1');
-  expect(await accessOf(service.url)).toContain('TRUST_PROXY is 0');
+  await until(async () => (await accessOf(service.url))?.includes('TRUST_PROXY is 0'));
 });
 
 it('receivers share the count of an address through Redis', async () => {

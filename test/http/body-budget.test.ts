@@ -10,43 +10,95 @@ import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startTestService, testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-const options = { bytes: 100, smallBytes: 10, maxWaiting: 1_000, waitMs: 60_000 };
+const options = {
+  bytes: 100,
+  bytesPerAddress: 60,
+  leastBytesPerS: 1,
+  smallBytes: 10,
+  maxWaiting: 1_000,
+  waitMs: 60_000,
+};
+const hasLength = { headers: {} };
+const hasNone = { headers: { 'transfer-encoding': 'chunked' } };
 
-it('never exceeds its limit, and starts every body eventually, in any order of arrivals and releases', async () => {
-  const sizes = fc.array(fc.integer({ min: 11, max: 150 }), { minLength: 1, maxLength: 40 });
+it('exceeds its limits by one body at most, and every body is complete eventually, in any order of growth', async () => {
+  const body = fc.record({ source: fc.constantFrom('a', 'b', 'c'), size: fc.integer({ min: 11, max: 150 }) });
+  const all = fc.array(body, { minLength: 1, maxLength: 40 });
   await fc.assert(
-    fc.asyncProperty(sizes, fc.infiniteStream(fc.nat()), async (all, picks) => {
+    fc.asyncProperty(all, fc.infiniteStream(fc.nat()), async (bodies, picks) => {
       const budget = new BodyBudget(options);
-      const inside: { bytes: number; release: () => void }[] = [];
-      let entered = 0;
-      for (const bytes of all) {
-        void budget.enter(bytes).then((release) => {
-          entered += 1;
-          inside.push({ bytes, release });
-        });
-      }
-      while (entered < all.length || inside.length > 0) {
+      const open = bodies.map((one) => {
+        const memory = budget.open(one.source, hasLength);
+        return { ...one, memory, charged: 0, isWaiting: false };
+      });
+      type Open = (typeof open)[number];
+      const grow = (one: Open) => {
+        const bytes = Math.min(one.size, one.charged + 1 + (picks.next().value % 60));
+        const charged = () => Object.assign(one, { charged: bytes, isWaiting: false });
+        const waiting = one.memory.grow(bytes);
+        if (!waiting) return charged();
+        one.isWaiting = true;
+        return waiting.then(charged);
+      };
+      const rest = new Set(open);
+      while (rest.size > 0) {
         await new Promise(setImmediate);
-        const used = inside.reduce((sum, { bytes }) => sum + bytes, 0);
-        expect(inside.length === 1 || used <= options.bytes).toBe(true);
-        expect(inside.length).toBeGreaterThan(0);
-        const [released] = inside.splice(picks.next().value % inside.length, 1);
-        released!.release();
+        const active = [...rest].filter(({ isWaiting }) => !isWaiting);
+        expect(active.length).toBeGreaterThan(0);
+        const one = active[picks.next().value % active.length]!;
+        if (one.charged < one.size) void grow(one);
+        else {
+          one.memory.release();
+          rest.delete(one);
+        }
+        const large = [...rest].filter(({ charged }) => charged > options.smallBytes);
+        for (const [most, some] of [
+          [options.bytes, large],
+          ...['a', 'b', 'c'].map(
+            (name) => [options.bytesPerAddress, large.filter(({ source }) => source === name)] as const,
+          ),
+        ] as const) {
+          const sizes = some.map(({ charged }) => charged).toSorted((a, b) => a - b);
+          expect(sizes.slice(0, -1).reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(most);
+        }
       }
     }),
   );
 });
 
-it('raises Busy if a body waits too long, too many wait, or it may not wait; a small body never waits', async () => {
+it('bodies of one address take its share of the room, and leave the rest to others', () => {
+  const budget = new BodyBudget(options);
+  const many = Array.from({ length: 9 }, () => budget.open('a', hasLength));
+  // Three fit, and one may exceed the limit.
+  expect(many.filter((one) => one.grow(20) === undefined)).toHaveLength(4);
+  expect(budget.open('b', hasLength).grow(20)).toBeUndefined();
+  for (const one of many.toReversed()) one.release();
+  expect(budget.open('a', hasLength).grow(60)).toBeUndefined();
+});
+
+it('raises Busy if a body waits too long, too many wait, or it cannot wait; a small body never waits', async () => {
   const budget = new BodyBudget({ ...options, maxWaiting: 1, waitMs: 50 });
-  const release = await budget.enter(100);
-  const waiting = budget.enter(50);
-  await expect(budget.enter(50)).rejects.toThrow(Busy);
-  expect(() => budget.enterNow(50)).toThrow(Busy);
+  const exempt = budget.open('a', hasLength);
+  expect(exempt.grow(100)).toBeUndefined();
+  const waiting = budget.open('a', hasLength).grow(50);
+  expect(() => budget.open('a', hasLength).grow(50)).toThrow(Busy);
+  expect(() => budget.open('a', hasNone).grow(50)).toThrow(Busy);
   await expect(waiting).rejects.toThrow(Busy);
-  await budget.enter(10);
-  release();
-  budget.enterNow(100);
+  expect(budget.open('a', hasLength).grow(10)).toBeUndefined();
+  exempt.release();
+  expect(budget.open('a', hasNone).grow(60)).toBeUndefined();
+});
+
+it('a body that ends while it waits frees its place', () => {
+  const budget = new BodyBudget({ ...options, maxWaiting: 1 });
+  const exempt = budget.open('a', hasLength);
+  void exempt.grow(100);
+  const first = budget.open('a', hasLength);
+  void first.grow(50);
+  first.release();
+  const second = budget.open('a', hasLength);
+  expect(second.grow(50)).toBeDefined();
+  second.release();
 });
 
 it('a body is read byte for byte in chunks of any size, with and without Content-Length', async () => {
@@ -73,6 +125,23 @@ it('a body is read byte for byte in chunks of any size, with and without Content
   );
 });
 
+it('a body is complete if it ends while its last chunk waits for memory', async () => {
+  const req = Object.assign(new EventEmitter(), {
+    ...{ headers: {}, complete: true, pause: () => {}, resume: () => {} },
+  });
+  let start!: () => void;
+  const room = new Promise<void>((resolve) => {
+    start = resolve;
+  });
+  const grow = () => room;
+  const large = { grow, isCharged: () => false, leastBytesPerS: 0 };
+  const read = readBody(req as unknown as IncomingMessage, 500, large);
+  req.emit('data', Buffer.from('whole'));
+  req.emit('end');
+  start();
+  expect(String(await read)).toBe('whole');
+});
+
 describe('of a receiver', () => {
   let database: TestDatabase;
   let service: Awaited<ReturnType<typeof startTestService>>;
@@ -87,19 +156,28 @@ describe('of a receiver', () => {
   });
   afterAll(() => database.close());
 
-  const start = async (waitMs: number) => {
-    const bodies = { bytes: 100_000, smallBytes: 5_000, maxWaiting: 10, waitMs };
+  /** By default there is room for one large body, and for half a minute nobody is too slow. */
+  const start = async (waitMs: number, changed: Partial<typeof limits.bodies> = {}) => {
+    const few = {
+      bytes: 10_000,
+      bytesPerAddress: 10_000,
+      leastBytesPerS: 0,
+      smallBytes: 5_000,
+      maxWaiting: 10,
+    };
+    const bodies = { ...few, waitMs, ...changed };
     const own = { databaseUrl: database.url, role: 'receiver', limits: { ...limits, bodies } } as const;
     service = await startTestService(own);
   };
   let number = 0;
   /** A sender of a body of about this many bytes, which sends all of it but the last. */
-  const send = async (bytes: number) => {
+  const send = async (bytes: number, localAddress = '127.0.0.1') => {
     number += 1;
     const body = JSON.stringify(
       receiptCallback({ data: { receipt_id: number, remarks: 'x'.repeat(bytes) } }),
     );
-    const socket = connect(Number(new URL(service.url).port), '127.0.0.1').on('error', () => {});
+    const port = Number(new URL(service.url).port);
+    const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {});
     sockets.push(socket);
     await once(socket, 'connect');
     let text = '';
@@ -112,6 +190,7 @@ describe('of a receiver', () => {
       finish: () => socket.write('}'),
       responseStatus: () => /^HTTP\/1\.1 (\d+)/.exec(text)?.[1],
       text: () => text,
+      socket,
     };
   };
 
@@ -126,6 +205,30 @@ describe('of a receiver', () => {
     expect([first.responseStatus(), second.responseStatus()]).toEqual([undefined, undefined]);
     first.finish();
     await until(() => first.responseStatus() === '200' && second.responseStatus() === '200');
+  });
+
+  it('a body that was received whole before it waits is complete', async () => {
+    await start(20_000);
+    const first = await send(90_000);
+    const body = JSON.stringify(
+      receiptCallback({ data: { receipt_id: 2_000, remarks: 'x'.repeat(20_000) } }),
+    );
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1').on('error', () => {});
+    sockets.push(socket);
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+    });
+    const head = `POST ${paths.receipt} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`;
+    socket.write(`${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+    // Another connection that is responded to in the meantime shows that this one was read.
+    const small = await send(0);
+    small.finish();
+    await until(() => small.responseStatus() === '200');
+    expect(text).toBe('');
+    first.finish();
+    await until(() => text.includes('HTTP/1.1'));
+    expect(text).toContain('HTTP/1.1 200');
   });
 
   it('a body that waits too long for the budget is rejected with 503 and Retry-After, and the next one is accepted', async () => {
@@ -180,5 +283,41 @@ describe('of a receiver', () => {
     const next = await send(90_000);
     next.finish();
     await until(() => next.responseStatus() === '200');
+  });
+
+  it('a body takes no room before it has come, whatever length it claims', async () => {
+    await start(100, limits.bodies);
+    const { port } = new URL(service.url);
+    for (let time = 0; time < 40; time += 1) {
+      const socket = connect(Number(port), '127.0.0.1').on('error', () => {});
+      sockets.push(socket);
+      socket.write(`POST ${paths.receipt} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`);
+      socket.write(`Content-Length: ${256 * 1024}\r\n\r\n`);
+    }
+    const other = await send(90_000);
+    other.finish();
+    await until(() => other.responseStatus() !== undefined);
+    expect(other.responseStatus()).toBe('200');
+  });
+
+  it('large bodies of one address do not delay those of another', async () => {
+    await start(100, { bytes: 400_000, bytesPerAddress: 100_000 });
+    const many = await Promise.all(Array.from({ length: 6 }, () => send(90_000, '127.0.0.2')));
+    await until(() => many.filter((one) => one.responseStatus() === '503').length >= 4);
+    const other = await send(90_000);
+    other.finish();
+    await until(() => other.responseStatus() !== undefined);
+    expect(other.responseStatus()).toBe('200');
+  });
+
+  it('a large body that stops arriving gets 408, and one that waits takes its place', async () => {
+    await start(20_000, { leastBytesPerS: limits.bodies.leastBytesPerS });
+    const stalled = await send(90_000);
+    const next = await send(90_000);
+    next.finish();
+    await until(() => stalled.responseStatus() !== undefined && next.responseStatus() !== undefined);
+    expect([stalled.responseStatus(), next.responseStatus()]).toEqual(['408', '200']);
+    expect(stalled.text()).toContain('Connection: close');
+    await until(() => stalled.socket.closed);
   });
 });

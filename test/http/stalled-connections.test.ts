@@ -37,8 +37,9 @@ const sockets: Socket[] = [];
 beforeEach(async () => {
   const config = parseConfig({ PORT: '0' }, families);
   const limits = { ...config.limits, requestMs: 200, keepAliveMs: 100 };
-  const app = createApp({ callbacks: new Map(), health: [], log: createLog('silent') });
-  server = await listen(app, callbacks, { ...config, drainMs: 0, limits });
+  const log = createLog('silent');
+  const app = createApp({ callbacks: new Map(), health: [], log });
+  server = await listen(app, callbacks, { ...config, drainMs: 0, limits }, { log });
 });
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();

@@ -7,8 +7,9 @@ import { until } from '../support/until.ts';
 
 async function start(drainMs: number): Promise<HttpServer> {
   const config = parseConfig({ PORT: '0' }, families);
-  const app = createApp({ callbacks: new Map(), health: [], log: createLog('silent') });
-  return listen(app, new Map(), { ...config, drainMs });
+  const log = createLog('silent');
+  const app = createApp({ callbacks: new Map(), health: [], log });
+  return listen(app, new Map(), { ...config, drainMs }, { log });
 }
 
 /** The status on a new connection; undefined if it is refused. */

@@ -5,7 +5,7 @@ import { parseConfig } from '../../src/config.ts';
 import { families } from '../../src/families/index.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
-import { startTestService } from '../support/service.ts';
+import { type ServiceOptions, startTestService } from '../support/service.ts';
 import { type Receivers, startReceivers } from './receivers.ts';
 import { rollingRestart } from './rolling-restart.ts';
 import { openHttp1, openHttp2 } from './send.ts';
@@ -29,10 +29,17 @@ afterAll(async () => {
 });
 
 /** A receiver on a socket file, which stands for both of an example. */
-async function startReceiver(env: Record<string, string> = {}): Promise<string> {
+async function startReceiver(env: Record<string, string> = {}, more: ServiceOptions = {}): Promise<string> {
   const socket = join(folder, `${closers.length}.sock`);
   const { authentication, limits } = parseConfig({ SOCKET: socket, TRUST_PROXY: '1', ...env }, families);
-  const options = { databaseUrl: database.url, role: 'receiver', authentication, limits, socket } as const;
+  const options = {
+    databaseUrl: database.url,
+    role: 'receiver',
+    authentication,
+    limits,
+    socket,
+    ...more,
+  } as const;
   closers.push((await startTestService(options)).stop);
   return socket;
 }
@@ -69,6 +76,26 @@ describe.each(proxies)('the example of %s', (name) => {
       const { url } = await start(name, [socket, socket]);
       for (const send of sendersTo(url)) {
         expect((await send({ path: paths.receipt, headers, body })).status).toBe(expected);
+      }
+    }
+  });
+
+  it('passes no host on that the sender claims, so that the forms of another site are refused', async () => {
+    const adminToken = 'an-admin-token-of-tests';
+    const socket = await startReceiver({}, { adminToken });
+    const { url } = await start(name, [socket, socket]);
+    const elsewhere = 'https://elsewhere.invalid';
+    for (const send of sendersTo(url)) {
+      for (const [origin, expected] of [
+        [elsewhere, 403],
+        [new URL(url).origin, 401],
+      ] as const) {
+        const headers = {
+          ...{ origin, 'x-forwarded-host': 'elsewhere.invalid', 'x-forwarded-proto': 'https' },
+          'content-type': 'application/x-www-form-urlencoded',
+        };
+        const response = await send({ path: '/console/sign-in', headers, body: 'token=wrong' });
+        expect([origin, response.status]).toEqual([origin, expected]);
       }
     }
   });

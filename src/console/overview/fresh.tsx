@@ -9,7 +9,7 @@ const test = '/console/test-callback';
 
 interface FreshProps {
   receiver: Receiver;
-  /** Scheme and host, as the request tells them. */
+  /** Scheme and host that browsers use. */
   origin: string;
 }
 

@@ -3,6 +3,7 @@ import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
 import type { Routes } from '../guard.ts';
 import { Problems } from '../health/problems.tsx';
+import { originOf } from '../origin.ts';
 import { actorOf } from '../record-access.ts';
 import { rejectedByReason } from '../rejections/queries.ts';
 import { read, unlessTimeout } from '../store.ts';
@@ -55,7 +56,7 @@ export function addOverview(
         latency: latency?.[0],
       },
       ...{ rejected, since, open: receiver.checks.length === 0 },
-      setup: state!.fresh && <Fresh receiver={receiver} origin={`${req.protocol}://${req.host}`} />,
+      setup: state!.fresh && <Fresh receiver={receiver} origin={originOf(req)} />,
     };
     sendPage(res, page, <Overview {...figures} />);
   });

@@ -25,6 +25,7 @@ const reasons: Record<string, Reason> = {
     'If it is yours, add it to ALLOWED_CLIENT_IDS or ALLOWED_BUSINESS_IDS. Such bodies are not in the quarantine.',
   ],
   BodyTooLarge: ['The body is larger than BODY_LIMIT.', 'If it is legitimate, raise BODY_LIMIT.'],
+  BodyTooSlow: ['The body arrived too slowly.', `See whether the network loses packets. ${resent}`],
   NotJson: ['The body is not JSON.', validate, 'not_json'],
   InvalidCallback: ['A field is missing or has another type.', validate, 'invalid'],
   UnknownEvent: [

@@ -1,5 +1,6 @@
 import type { CookieOptions, Request, Response } from 'express';
 import type { ConsoleDependencies } from '../dependencies.ts';
+import { isSecure } from '../origin.ts';
 import type { RecordAccess } from '../record-access.ts';
 import type { Session, Sessions } from '../session.ts';
 import type { SignedValues } from '../signed-values.ts';
@@ -29,5 +30,5 @@ export const sessionOptions = (req: Request): CookieOptions => ({
   path: '/console',
   httpOnly: true,
   sameSite: 'strict',
-  secure: req.secure,
+  secure: isSecure(req),
 });

@@ -2,12 +2,12 @@ import type { Response } from 'express';
 import { isUnavailable } from '../../store/faults.ts';
 import { endSession } from '../../store/sessions.ts';
 import type { Routes } from '../guard.ts';
+import { originOf } from '../origin.ts';
 import { actorOf } from '../record-access.ts';
 import { sessionCookie } from '../session.ts';
 import type { Visit } from '../ui/context.ts';
 import { type SignInDependencies, sessionOptions } from './dependencies.ts';
 import { sendForward, sendRefusal } from './pages.tsx';
-import { originOf } from './with-provider.ts';
 import { tokenUser } from './with-token.ts';
 
 const later =

@@ -3,6 +3,7 @@ import { AuthorizationResponseError } from 'openid-client';
 import type { Actor } from '../../privacy/access-log.ts';
 import { TooManyRequests } from '../../rate-limit.ts';
 import type { Routes } from '../guard.ts';
+import { isSecure, originOf } from '../origin.ts';
 import { roles } from '../rights.ts';
 import { readCookie } from '../session.ts';
 import type { SignInDependencies } from './dependencies.ts';
@@ -21,7 +22,7 @@ const attemptOptions = (req: Request): CookieOptions => ({
   path: '/console/sign-in',
   httpOnly: true,
   sameSite: 'lax',
-  secure: req.secure,
+  secure: isSecure(req),
 });
 
 const refusals = {
@@ -38,9 +39,6 @@ const refusals = {
       'app role, or let the provider list only the groups that are assigned to this application.',
   ],
 } as const;
-
-/** The address that a request was sent to, without its path. */
-export const originOf = (req: Request): string => `${req.protocol}://${req.host}`;
 
 /** Sign-in with the identity provider: the way there, and the way back. */
 export function addProviderSignIn(

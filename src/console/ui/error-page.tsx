@@ -2,7 +2,7 @@ import type { Response } from 'express';
 import { ErasureDelayed } from '../../privacy/erasure-lock.ts';
 import { StoreUnavailable } from '../../store/circuit.ts';
 import { isUnavailable } from '../../store/faults.ts';
-import { BadInput, Busy, Forbidden, LogUnavailable, MissingRole, NotFound } from '../errors.ts';
+import { BadInput, Busy, Forbidden, ForeignForm, LogUnavailable, MissingRole, NotFound } from '../errors.ts';
 import { isTimeout } from '../store.ts';
 import { isBegun, sendBarePage, sendPage } from './page.tsx';
 
@@ -25,6 +25,7 @@ const isOf =
 
 const kinds: Kind[] = [
   { matches: isOf(Forbidden, MissingRole), status: 403, title: 'Not allowed' },
+  { matches: isOf(ForeignForm), status: 403, title: 'Not allowed', forAll: true },
   { matches: isOf(NotFound), status: 404, title: 'Not found' },
   { matches: isOf(BadInput), status: 400, title: 'Invalid input' },
   { matches: isOf(Busy, ErasureDelayed), status: 503, title: 'Busy' },

@@ -1,5 +1,6 @@
 import { createSecretKey } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { networkOf } from '../../address.ts';
 import type { Config } from '../../config.ts';
 import { TenantNotAllowed } from '../../intake/rejection.ts';
 import type { Log } from '../../log.ts';
@@ -32,6 +33,8 @@ export interface AccessChecks {
    * @returns the error of the response: TooManyRequests if the address has used up its rejections
    */
   recordRejection: (req: IncomingMessage, error: unknown) => unknown;
+  /** What limits count the address of a request by. */
+  sourceOf: (req: IncomingMessage) => string;
   /** The checks that are configured, in words; never a key, an id or a path. */
   describe: () => string;
 }
@@ -107,6 +110,7 @@ export function createAccessChecks({ config, limits, log }: AccessDependencies):
         return tooManyRequests;
       }
     },
+    sourceOf: (req) => networkOf(addressFor(req)),
     describe: () => {
       const text = configuredChecks(config).join(', ') || 'none: anybody can send callbacks';
       return isForwardedIgnored ? `${text}; ${forwardedIgnored}` : text;

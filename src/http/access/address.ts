@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
+import { plainAddress } from '../../address.ts';
 
 /**
  * The address of a request's sender. Each proxy appends the address of its peer to X-Forwarded-For; everything
@@ -10,10 +11,10 @@ import { BlockList, isIP } from 'node:net';
  * @param proxies how many trusted proxies are in front of the service
  */
 export function addressOf(req: IncomingMessage, proxies: number): string {
-  const own = plain(req.socket.remoteAddress ?? 'unknown');
+  const own = plainAddress(req.socket.remoteAddress ?? 'unknown');
   if (proxies === 0) return own;
   const forwarded = [req.headers['x-forwarded-for'] ?? []].flat().join(',');
-  const hops = forwarded.split(',').map((hop) => plain(hop.trim()));
+  const hops = forwarded.split(',').map((hop) => plainAddress(hop.trim()));
   const address = hops.at(-proxies);
   return address && isIP(address) ? address : own;
 }
@@ -30,9 +31,4 @@ export function networkList(cidrs: readonly string[]): (address: string) => bool
     const version = isIP(address);
     return version !== 0 && list.check(address, version === 6 ? 'ipv6' : 'ipv4');
   };
-}
-
-// A socket that listens on IPv6 shows IPv4 addresses as ::ffff:192.0.2.1.
-function plain(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }

@@ -1,0 +1,23 @@
+import { isIPv6 } from 'node:net';
+
+/** An address as its IPv4 form, if it is one: a socket that listens on IPv6 shows 192.0.2.1 as ::ffff:192.0.2.1. */
+export function plainAddress(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, '');
+}
+
+/**
+ * What limits count an address by: IPv4 by the address, IPv6 by its /64, such as `2001:db8:0:7::/64`, because one
+ * sender usually has a whole /64. What is no address stays as it is.
+ */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  // The zone of a link-local address is behind a %.
+  const [head = '', tail] = address.split('%')[0]!.split('::').map(groupsOf);
+  const missing = tail ? 8 - head.length - tail.length : 0;
+  const groups = [...head, ...Array<string>(missing).fill('0')].slice(0, 4);
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
+}
+
+/** The groups of a part of an IPv6 address; an IPv4 address at its end takes the place of two. */
+const groupsOf = (part: string) =>
+  part === '' ? [] : part.split(':').flatMap((group) => (group.includes('.') ? ['0', '0'] : [group]));

@@ -1,0 +1,16 @@
+import type { Request } from 'express';
+
+/** The name of the application's setting with PUBLIC_URL. */
+export const publicUrlSetting = 'public url';
+
+/** PUBLIC_URL; undefined: it is not set. */
+export const publicUrlOf = (req: Request) => req.app.get(publicUrlSetting) as string | undefined;
+
+/**
+ * Scheme, host and port of the console, as browsers use it: PUBLIC_URL, or else as the request tells, or the trusted proxy
+ * in X-Forwarded-Proto and X-Forwarded-Host.
+ */
+export const originOf = (req: Request): string => publicUrlOf(req) ?? `${req.protocol}://${req.host}`;
+
+/** Whether browsers use TLS. */
+export const isSecure = (req: Request): boolean => originOf(req).startsWith('https:');
