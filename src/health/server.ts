@@ -39,6 +39,22 @@ export function judgeAges(rows: readonly DatabaseAge[]): Problem[] {
     }));
 }
 
+export const unloggedQuery = `
+select oid::regclass::text as "table" from pg_class
+where relpersistence = 'u' and relkind in ('r', 'p')
+  and relnamespace in (to_regnamespace(current_schema()), to_regnamespace('withheld')) order by 1`;
+
+/** Tables that somebody has set `unlogged`: after a crash PostgreSQL empties them, and standbys have no rows of them. */
+export function judgeUnlogged(rows: readonly { table: string }[]): Problem[] {
+  return rows.map(({ table }) => ({
+    kind: 'unlogged',
+    subject: table,
+    status: 'fail',
+    title: `Table ${table} is unlogged`,
+    detail: `A crash of PostgreSQL deletes all its rows, and standbys and backups lack them. Run: alter table ${table} set logged`,
+  }));
+}
+
 export interface PreparedTransaction {
   gid: string;
   role: string;

@@ -39,6 +39,8 @@ export interface QueueBackend {
 }
 
 export const queueName = 'deliveries';
+/** The name of the queue in Redis of one database. */
+export const queueOf = (databaseId: string) => `${queueName}-${databaseId.slice(0, 8)}`;
 
 export function createProcessor(apply: ApplyJob): Processor<JobData, void, JobName> {
   return async ({ name, data, id }) => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
-import { createProcessor, type QueueBackend, queueName } from './backend.ts';
+import { createProcessor, type QueueBackend, queueOf } from './backend.ts';
 import { FallbackStream, type FallbackStreamOptions } from './fallback-stream.ts';
 import { connectRedis, type RedisClient } from './redis.ts';
 
@@ -36,7 +36,7 @@ export function redisBackend({ url, ...options }: RedisBackendOptions): QueueBac
         await once(client, 'ready', { signal }).catch(() => signal.throwIfAborted());
       }
     }
-    return `${queueName}-${id.slice(0, 8)}`;
+    return queueOf(id);
   };
   return {
     name: 'redis',

@@ -54,6 +54,15 @@ it('a worker without a heartbeat for a minute does not count', async () => {
   expect(await found()).toEqual([['no worker', 'receipt']]);
 });
 
+it('a table that somebody has set unlogged is a failure, because a crash of PostgreSQL empties it', async () => {
+  await database.rows('alter table pending_deliveries set unlogged');
+  expect(await readProblems(database.pool)).toEqual([
+    expect.objectContaining({ kind: 'unlogged', subject: 'pending_deliveries', status: 'fail' }),
+  ]);
+  await database.rows('alter table pending_deliveries set logged');
+  expect(await found()).toEqual([]);
+});
+
 it('what cannot be read is a problem, and hides no other', async () => {
   await wait('receipt', 112);
   await database.rows('alter table workers rename to away');
