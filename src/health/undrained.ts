@@ -1,9 +1,16 @@
-import type { FallbackStream } from '../queue/fallback-stream.ts';
 import type { Circuit } from '../store/circuit.ts';
 import { type Problem, unreadable } from './problem.ts';
 import { lateS } from './processing.ts';
 
-type Fallback = Pick<FallbackStream, 'circuit' | 'count' | 'oldest' | 'rival'>;
+/** The fallback store, as far as it matters here. */
+interface Fallback {
+  /** Of Redis. */
+  circuit: Pick<Circuit, 'isOpen' | 'probeAfter'>;
+  count: () => Promise<number>;
+  oldest: () => Promise<Date | undefined>;
+  /** Another database with the same identity, which drains. */
+  rival: string | undefined;
+}
 
 /**
  * Creates a function that finds deliveries that stay in Redis although PostgreSQL is available: the same one has been the

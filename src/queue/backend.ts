@@ -38,10 +38,6 @@ export interface QueueBackend {
   close: () => Promise<void>;
 }
 
-export const queueName = 'deliveries';
-/** The name of the queue in Redis of one database. */
-export const queueOf = (databaseId: string) => `${queueName}-${databaseId.slice(0, 8)}`;
-
 export function createProcessor(apply: ApplyJob): Processor<JobData, void, JobName> {
   return async ({ name, data, id }) => {
     // Other names belong to other versions.

@@ -3,10 +3,10 @@ import { throttled } from '../log.ts';
 import type { Circuit } from '../store/circuit.ts';
 import { type CircuitDependencies, redisCircuit, redisTimeoutMs } from '../store/circuits.ts';
 import type { Tables } from '../store/tables.ts';
-import { queueOf } from './backend.ts';
 import { DatabaseRegistry, hashAddress } from './database-registry.ts';
 import { displaceKeys, type RedisType, typesOfQueue } from './displace-keys.ts';
 import { DrainLease, leaseKey } from './drain-lease.ts';
+import { queueOf } from './queue-name.ts';
 import type { RedisClient } from './redis.ts';
 import { type RedisDurability, readDurability } from './redis-durability.ts';
 

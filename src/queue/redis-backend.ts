@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
-import { createProcessor, type QueueBackend, queueOf } from './backend.ts';
+import { createProcessor, type QueueBackend } from './backend.ts';
 import { FallbackStream, type FallbackStreamOptions } from './fallback-stream.ts';
+import { queueOf } from './queue-name.ts';
 import { connectRedis, type RedisClient } from './redis.ts';
 
 export interface RedisBackendOptions extends Omit<FallbackStreamOptions, 'redis'> {
