@@ -195,7 +195,7 @@ async function countWaitingFinally(deployment: Target): Promise<number> {
     n = await countWaiting(deployment);
     if (n > 0) await pause(250);
     return n === 0;
-  }).catch(() => {});
+  }, 60_000).catch(() => {});
   return n;
 }
 

@@ -83,3 +83,25 @@ itOnFaultyDisk(
     expect(existsSync(join(folder, 'owner'))).toBe(false);
   },
 );
+
+itOnFaultyDisk('what a killed server has left behind has ended before another is started', async () => {
+  const lineOf = 'x'.repeat(5_000);
+  await rowsOf(
+    server.url,
+    `create table filled as select '${lineOf}' || n as line from generate_series(1, 20000) n`,
+  );
+  const former = pid();
+  disk.set('slow', '*/database/base/*');
+  const checkpoint = rowsOf(server.url, 'checkpoint').catch(() => {});
+  const isCheckpointing =
+    "select from pg_stat_activity where backend_type = 'checkpointer' and wait_event like 'DataFile%'";
+  await until(async () => (await rowsOf(server.url, isCheckpointing)).length > 0);
+  const left = childrenOf(former).map((child) => child.pid);
+  process.kill(former, 'SIGKILL');
+  await until(() => readLockFile(database()) && pid() !== former, 30_000);
+  expect(left.filter((each) => isServerOf(database(), each))).toEqual([]);
+  disk.set('none');
+  await until(async () => !(await tryConnection(server.url)), 30_000);
+  expect(await rowsOf(server.url, 'select count(*)::int as n from filled')).toEqual([{ n: 20_000 }]);
+  await checkpoint;
+});

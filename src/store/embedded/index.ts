@@ -11,7 +11,7 @@ import { type Lock, takeLock } from './lock.ts';
 import { refuseMoved } from './moved.ts';
 import { findPlace, type Place } from './place.ts';
 import { preallocateWal } from './preallocate-wal.ts';
-import { isAlive } from './processes.ts';
+import { endFormerServer, isAlive } from './processes.ts';
 import { becomesStuck, isRecovering } from './recovery.ts';
 import {
   acceptsConnections,
@@ -111,7 +111,7 @@ async function startOwn(
   replaceFile(ownerFile(home), String(process.pid));
   const port = await previousOrFreePort(portFile(home));
   const start = async () => {
-    findServer(place, { hasFormer: true, forgetFormer: () => {} });
+    await endFormerServer(cluster.database);
     const server = spawnServer(place, bin, cluster.database, port, settings, lock.fd);
     return untilReady(server, cluster.database, urlOf(cluster, port, 'postgres'), log, signal);
   };

@@ -1,4 +1,6 @@
-import { existsSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Whether a process exists, of whatever program. */
 export function isAlive(pid: number): boolean {
@@ -32,12 +34,40 @@ export function isServerOf(database: string, pid: number): boolean | undefined {
   }
 }
 
-/** Kills a process of the server on a data directory, such as one that its server has left behind; no other process. */
-export function killServerProcess(database: string, pid: number): void {
-  try {
-    if (isServerOf(database, pid)) process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // it has ended meanwhile
+/**
+ * Kills every process of a server on a data directory, also those that a server has left behind; no other process.
+ *
+ * @returns the ids of those that were running; none where that cannot be known, as without /proc
+ */
+export function killServer(database: string): number[] {
+  const pids = existsSync('/proc/self') ? readdirSync('/proc').map(Number) : [];
+  const ofServer = pids.filter((pid) => pid > 0 && isServerOf(database, pid));
+  for (const pid of ofServer) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // it has ended meanwhile
+    }
+  }
+  return ofServer;
+}
+
+const endTimeoutMs = 10_000;
+
+/**
+ * Makes a data directory ready for another server: ends what the former one has left behind, then removes its `postmaster.pid`,
+ * whose process id may be another program's now. A checkpointer without its server goes on writing, for minutes on a slow disk,
+ * and PostgreSQL does not start beside it. Without /proc PostgreSQL judges by that file.
+ *
+ * @throws Error where a process does not end, as on a disk that hangs
+ */
+export async function endFormerServer(database: string): Promise<void> {
+  if (!existsSync('/proc/self')) return;
+  for (const deadline = performance.now() + endTimeoutMs; ; await sleep(25)) {
+    const left = killServer(database);
+    if (left.length === 0) return rmSync(join(database, 'postmaster.pid'), { force: true });
+    if (performance.now() > deadline)
+      throw new Error(`Processes of the former server on ${database} do not end: ${left.join(', ')}`);
   }
 }
 

@@ -8,7 +8,7 @@ import { withTimeout } from '../../with-timeout.ts';
 import { withClient } from '../pool.ts';
 import { explainLimit } from './limits.ts';
 import type { Place } from './place.ts';
-import { childrenOf, killServerProcess } from './processes.ts';
+import { killServer } from './processes.ts';
 
 // The server ends with this process, even after SIGKILL: a watcher beside the server reads from a pipe that closes with
 // this process. It is a grandchild, so that the server does not mistake it for a child of its own.
@@ -100,9 +100,8 @@ export function spawnServer(
     exited,
     stop: async (log, signals = fast) => {
       for (const [signal, timeoutMs] of Object.entries(signals)) {
-        const others = signal === 'SIGKILL' ? childrenOf(child.pid) : [];
         child.kill(signal as keyof StopSignals);
-        for (const { pid } of others) killServerProcess(database, pid);
+        if (signal === 'SIGKILL') killServer(database);
         if (await endsWithin(timeoutMs)) return;
         log?.warn({ signal, timeoutMs }, 'embedded PostgreSQL does not stop');
       }

@@ -18,7 +18,8 @@ const ofDatabase =
     } finally {
       disk!.set('none');
     }
-    await until(() => rows('select 1').then(Boolean, () => false), 40_000); // one that hangs is ended after 10 s
+    // One that hangs is ended after 10 s, and started again after at most 30 s.
+    await until(() => rows('select 1').then(Boolean, () => false), 60_000);
   };
 
 /** The disk has a fault for files of Redis, while PostgreSQL is unavailable. A Redis that ends is started again. */
