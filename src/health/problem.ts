@@ -3,7 +3,7 @@ export interface Problem {
   kind:
     | ('backlog' | 'stalled' | 'no worker' | 'locked')
     | ('wraparound' | 'prepared transaction' | 'replication slot' | 'old session')
-    | ('unlogged' | 'undrained')
+    | ('unlogged' | 'row security' | 'undrained')
     | 'unreadable';
   /** Where several may be: a family, table or session, for example; otherwise empty. */
   subject: string;

@@ -4,7 +4,9 @@ import { type Problem, unreadable } from './problem.ts';
 import { judgeLocks, judgeWaiting, waitingQuery } from './processing.ts';
 import {
   agesQuery,
+  hiddenQuery,
   judgeAges,
+  judgeHidden,
   judgePrepared,
   judgeSessions,
   judgeSlots,
@@ -32,6 +34,7 @@ const checks: Record<string, (pool: pg.Pool) => Promise<Problem[]>> = {
   'ages of databases': async (pool) => judgeAges(await select(pool, agesQuery)),
   'prepared transactions': async (pool) => judgePrepared(await select(pool, preparedQuery)),
   'replication slots': async (pool) => judgeSlots(await select(pool, slotsQuery)),
+  'row security': async (pool) => judgeHidden(await select(pool, hiddenQuery)),
   'unlogged tables': async (pool) => judgeUnlogged(await select(pool, unloggedQuery)),
   'old sessions': async (pool) => judgeSessions(await select(pool, sessionsQuery)),
 };

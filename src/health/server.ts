@@ -55,6 +55,22 @@ export function judgeUnlogged(rows: readonly { table: string }[]): Problem[] {
   }));
 }
 
+export const hiddenQuery = `
+select oid::regclass::text as "table" from pg_class
+where relkind in ('r', 'p') and row_security_active(oid)
+  and relnamespace in (to_regnamespace(current_schema()), to_regnamespace('withheld')) order by 1`;
+
+/** Tables of which row security hides rows from this role, or refuses them. */
+export function judgeHidden(rows: readonly { table: string }[]): Problem[] {
+  return rows.map(({ table }) => ({
+    kind: 'row security',
+    subject: table,
+    status: 'fail',
+    title: `Row security restricts table ${table}`,
+    detail: `It may hide deliveries, or refuse them. Run as its owner: alter table ${table} disable row level security; or: alter role … bypassrls`,
+  }));
+}
+
 export interface PreparedTransaction {
   gid: string;
   role: string;
