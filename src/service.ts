@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import { createConsole, openSessionStore } from './console/index.ts';
 import { type Family, takesEveryEvent } from './families/index.ts';
 import type { Problem } from './health/problem.ts';
+import { createFindUndrained } from './health/undrained.ts';
 import { watchProblems } from './health/watch-problems.ts';
 import { healthChecks } from './health-checks.ts';
 import { configuredChecks, createAccessChecks, describeWeakKeys } from './http/access/access-checks.ts';
@@ -129,7 +130,7 @@ async function start(
   const intake = new Intake({ ...common, pool, inboxPool, enqueue, fallback, observe: observeIntake });
   onStop(() => intake.close());
 
-  const problems = watchProblems(pool, circuit, log);
+  const problems = watchProblems(pool, circuit, log, createFindUndrained(fallback, circuit));
   onStop(problems.stop);
   const alerts = openAlerts(config, stores, problems.read, log, onStop);
   const worker =

@@ -55,6 +55,8 @@ export function applyStatement(families: readonly Family[], status: DeliveryStat
   const numberOf = (name: string) => `(select count(*) from ${name})`;
   const numberChanged = changed.map(numberOf).join(' + ');
   const isDropped = [
+    // Row security may hide rows of inbox.
+    `${numberOf('taken')} <> ${numberOf('loaded')}`,
     ...(status === 'applied' ? [] : [`${numberOf('loaded')} <> ${numberOf('applied')}`]),
     // Where every delivery has changed a row, nothing is looked up.
     `${numberOf('loaded')} <> ${numberChanged} and (${families.map((family) => `exists (${missingOf(family)})`).join(' or ')})`,

@@ -169,7 +169,8 @@ async function applyTogether(
 const isDropped = (error: unknown) => error instanceof pg.DatabaseError && error.code === failureCode;
 
 function explained(error: Error): never {
-  if (isDropped(error)) error.message = 'a trigger drops rows of the table, or of applied_deliveries';
+  if (isDropped(error))
+    error.message = 'a trigger drops rows of the table or of applied_deliveries, or row security hides them';
   throw error;
 }
 

@@ -16,12 +16,12 @@ import { requireUtf8 } from '../store/migrate.ts';
 import type { Tables } from '../store/tables.ts';
 import { checkClock } from './clock.ts';
 import { judgeServer, readServer } from './database-server.ts';
+import { checkFallback, checkLease } from './fallback.ts';
 import { type Check, type Report, runEach, type Subject } from './finding.ts';
 import {
   checkDeliveries,
   checkEmpty,
   checkIndexes,
-  checkLease,
   checkMigrations,
   checkProcessing,
   checkQuarantine,
@@ -50,6 +50,7 @@ export const checkDatabase: Check = async (subject, report) => {
           checkProcessing,
           checkQuarantine,
           checkLease,
+          checkFallback,
         ]
       : [checkEmpty];
     return [

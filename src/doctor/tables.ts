@@ -7,10 +7,6 @@ import { quarantineLimit } from '../intake/eviction.ts';
 import { probeInbox } from '../intake/probe-inbox.ts';
 import { readDropped } from '../intake/quarantine-rows.ts';
 import { readTables } from '../metrics/read-tables.ts';
-import { readId } from '../prepare-database.ts';
-import { serversOf, withServer } from '../queue/check-redis.ts';
-import { leaseKey, parseHolder, readHolder } from '../queue/drain-lease.ts';
-import { keyPrefix } from '../queue/redis-backend.ts';
 import type { Database } from '../store/database.ts';
 import { describeRefusal, isReadOnly } from '../store/faults.ts';
 import { describeSession, tryFindLockHolders } from '../store/lock-holders.ts';
@@ -19,7 +15,7 @@ import { requireNoneOfOthers } from '../store/migration-list.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Report, Subject } from './finding.ts';
 
-type DatabaseCheck = (database: Database, report: Report, subject: Subject) => Promise<void>;
+export type DatabaseCheck = (database: Database, report: Report, subject: Subject) => Promise<void>;
 
 /** The list of migrations, also where the role may not look into the schema. */
 const list = (schema: string) =>
@@ -140,24 +136,6 @@ export const checkQuarantine: DatabaseCheck = async ({ db }, report, { config })
     'quarantine',
     `${size}; dropped in ${droppedDays} days before they were replayed: ${reasons}. ${fix}`,
   );
-};
-
-/** Whether another database with the same identity, such as a copy, has what waits in Redis drained into it. */
-export const checkLease: DatabaseCheck = async ({ db }, report, { config }) => {
-  if (!config.redisUrl) return;
-  const [own, id] = [await readHolder(db), await readId(db)];
-  const key = leaseKey(keyPrefix(config.queuePrefix), id);
-  for (const server of serversOf(config.redisUrl)) {
-    const held = await withServer(server, (client) => client.get(key)).catch(() => null); // see checkRedis
-    const holder = parseHolder(held);
-    if (!holder || holder.place === own.place || holder.token === own.token) continue;
-    report(
-      'fail',
-      'identity',
-      `another database has the same identity, and deliveries in Redis are drained into that: ${holder.server}. This is ` +
-        `${own.server}. Unless it was restored in place of the other, set QUEUE_PREFIX or another REDIS_URL`,
-    );
-  }
 };
 
 /** What waits, failed or was rejected. */

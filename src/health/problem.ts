@@ -3,6 +3,7 @@ export interface Problem {
   kind:
     | ('backlog' | 'stalled' | 'no worker' | 'locked')
     | ('wraparound' | 'prepared transaction' | 'replication slot' | 'old session')
+    | ('unlogged' | 'row security' | 'undrained')
     | 'unreadable';
   /** Where several may be: a family, table or session, for example; otherwise empty. */
   subject: string;
@@ -13,3 +14,11 @@ export interface Problem {
   /** The figures, and what to do. */
   detail: string;
 }
+
+export const unreadable = (what: string, detail: string): Problem => ({
+  kind: 'unreadable',
+  subject: what,
+  status: 'warn',
+  title: `The ${what} could not be read`,
+  detail,
+});

@@ -1,16 +1,20 @@
 import pg from 'pg';
 import { findLockHolders } from '../store/lock-holders.ts';
-import type { Problem } from './problem.ts';
+import { type Problem, unreadable } from './problem.ts';
 import { judgeLocks, judgeWaiting, waitingQuery } from './processing.ts';
 import {
   agesQuery,
+  hiddenQuery,
   judgeAges,
+  judgeHidden,
   judgePrepared,
   judgeSessions,
   judgeSlots,
+  judgeUnlogged,
   preparedQuery,
   sessionsQuery,
   slotsQuery,
+  unloggedQuery,
 } from './server.ts';
 
 const timeoutMs = 1_000;
@@ -30,8 +34,14 @@ const checks: Record<string, (pool: pg.Pool) => Promise<Problem[]>> = {
   'ages of databases': async (pool) => judgeAges(await select(pool, agesQuery)),
   'prepared transactions': async (pool) => judgePrepared(await select(pool, preparedQuery)),
   'replication slots': async (pool) => judgeSlots(await select(pool, slotsQuery)),
+  'row security': async (pool) => judgeHidden(await select(pool, hiddenQuery)),
+  'unlogged tables': async (pool) => judgeUnlogged(await select(pool, unloggedQuery)),
   'old sessions': async (pool) => judgeSessions(await select(pool, sessionsQuery)),
 };
+
+/** First what fails; the sort is stable. */
+export const byUrgency = (problems: readonly Problem[]) =>
+  problems.toSorted((a, b) => Number(b.status === 'fail') - Number(a.status === 'fail'));
 
 /**
  * What is wrong with processing, most urgent first. What cannot be read is a problem of its own, and hides no other. Each
@@ -46,10 +56,9 @@ export async function readProblems(pool: pg.Pool): Promise<Problem[]> {
       problems.push(...(await check(pool)));
     } catch (error) {
       if (!(error instanceof pg.DatabaseError && ofOneCheck.test(error.code ?? ''))) throw error;
-      const title = `The ${name} could not be read`;
       const detail = `PostgreSQL's error has the code ${error.code}. It may be overloaded, or a right is missing`;
-      problems.push({ kind: 'unreadable', subject: name, status: 'warn', title, detail });
+      problems.push(unreadable(name, detail));
     }
   }
-  return problems.toSorted((a, b) => Number(b.status === 'fail') - Number(a.status === 'fail'));
+  return byUrgency(problems);
 }

@@ -39,6 +39,38 @@ export function judgeAges(rows: readonly DatabaseAge[]): Problem[] {
     }));
 }
 
+export const unloggedQuery = `
+select oid::regclass::text as "table" from pg_class
+where relpersistence = 'u' and relkind in ('r', 'p')
+  and relnamespace in (to_regnamespace(current_schema()), to_regnamespace('withheld')) order by 1`;
+
+/** Tables that somebody has set `unlogged`: after a crash PostgreSQL empties them, and standbys have no rows of them. */
+export function judgeUnlogged(rows: readonly { table: string }[]): Problem[] {
+  return rows.map(({ table }) => ({
+    kind: 'unlogged',
+    subject: table,
+    status: 'fail',
+    title: `Table ${table} is unlogged`,
+    detail: `A crash of PostgreSQL deletes all its rows, and standbys and backups lack them. Run: alter table ${table} set logged`,
+  }));
+}
+
+export const hiddenQuery = `
+select oid::regclass::text as "table" from pg_class
+where relkind in ('r', 'p') and row_security_active(oid)
+  and relnamespace in (to_regnamespace(current_schema()), to_regnamespace('withheld')) order by 1`;
+
+/** Tables of which row security hides rows from this role, or refuses them. */
+export function judgeHidden(rows: readonly { table: string }[]): Problem[] {
+  return rows.map(({ table }) => ({
+    kind: 'row security',
+    subject: table,
+    status: 'fail',
+    title: `Row security restricts table ${table}`,
+    detail: `It may hide deliveries, or refuse them. Run as its owner: alter table ${table} disable row level security; or: alter role … bypassrls`,
+  }));
+}
+
 export interface PreparedTransaction {
   gid: string;
   role: string;

@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import type { Circuit } from '../store/circuit.ts';
 import { withTimeout } from '../with-timeout.ts';
 import type { Problem } from './problem.ts';
-import { readProblems } from './read-problems.ts';
+import { byUrgency, readProblems } from './read-problems.ts';
 
 const keepMs = 5_000;
 const everyMs = 30_000;
@@ -20,8 +20,14 @@ const keyOf = ({ kind, subject }: Problem) => `${kind} ${subject}`;
  * ends.
  *
  * @param circuit of PostgreSQL, whose outages it logs itself
+ * @param findUndrained see createFindUndrained
  */
-export function watchProblems(pool: pg.Pool, circuit: Pick<Circuit, 'isOpen' | 'probeAfter'>, log: Log) {
+export function watchProblems(
+  pool: pg.Pool,
+  circuit: Pick<Circuit, 'isOpen' | 'probeAfter'>,
+  log: Log,
+  findUndrained: () => Promise<Problem[]>,
+) {
   const stopping = new AbortController();
   const { signal } = stopping;
   let readAt = Number.NEGATIVE_INFINITY;
@@ -29,12 +35,17 @@ export function watchProblems(pool: pg.Pool, circuit: Pick<Circuit, 'isOpen' | '
 
   let readInOutage = false;
 
+  const readAll = async () => {
+    const [problems, undrained] = await Promise.all([readProblems(pool), findUndrained()]);
+    return byUrgency([...undrained, ...problems]);
+  };
+
   /** @throws the driver's error, or that of the timeout: then nothing is known */
   const read = async (): Promise<readonly Problem[]> => {
     const { isOpen } = circuit;
     if (!reading || isOpen !== readInOutage || performance.now() - readAt > keepMs) {
       [readAt, readInOutage] = [performance.now(), isOpen];
-      const current = withTimeout(isOpen ? outageTimeoutMs : timeoutMs, readProblems(pool));
+      const current = withTimeout(isOpen ? outageTimeoutMs : timeoutMs, readAll());
       reading = current;
       current.catch(() => {
         // In an outage a failure is kept, too: connections that hang must not pile up.

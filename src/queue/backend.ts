@@ -38,8 +38,6 @@ export interface QueueBackend {
   close: () => Promise<void>;
 }
 
-export const queueName = 'deliveries';
-
 export function createProcessor(apply: ApplyJob): Processor<JobData, void, JobName> {
   return async ({ name, data, id }) => {
     // Other names belong to other versions.

@@ -1,9 +1,12 @@
 import type { Kysely } from 'kysely';
+import { throttled } from '../log.ts';
 import type { Circuit } from '../store/circuit.ts';
 import { type CircuitDependencies, redisCircuit, redisTimeoutMs } from '../store/circuits.ts';
 import type { Tables } from '../store/tables.ts';
 import { DatabaseRegistry, hashAddress } from './database-registry.ts';
+import { displaceKeys, type RedisType, typesOfQueue } from './displace-keys.ts';
 import { DrainLease, leaseKey } from './drain-lease.ts';
+import { queueOf } from './queue-name.ts';
 import type { RedisClient } from './redis.ts';
 import { type RedisDurability, readDurability } from './redis-durability.ts';
 
@@ -28,6 +31,9 @@ export interface FallbackStreamOptions extends CircuitDependencies {
   /** The id of the database of the deliveries; pending until PostgreSQL is available for the first time. */
   databaseId: Promise<string>;
 }
+
+/** @param name the id of a database, or its hashed address */
+export const streamKey = (prefix: string, name: string) => `${prefix}:fallback:${name}`;
 
 // Redis takes up to a second to confirm with appendfsync everysec. The rest of the timeout is for the network.
 const diskTimeoutMs = redisTimeoutMs - 100;
@@ -54,7 +60,13 @@ export class FallbackStream {
 
   constructor({ redis, prefix, databaseUrl, db, databaseId, ...dependencies }: FallbackStreamOptions) {
     this.redis = redis;
-    const probe = () => redis.set(`${prefix}:probe`, '1', 'PX', 60_000);
+    const report = throttled((more, err) =>
+      dependencies.log.warn({ err, ...more }, 'the types of keys in Redis could not be checked'),
+    );
+    const probe = async () => {
+      await redis.set(`${prefix}:probe`, '1', 'PX', 60_000);
+      await displaceKeys(redis, this.keys(), dependencies.log).catch(report);
+    };
     this.circuit = redisCircuit(probe, dependencies);
     this.prefix = prefix;
     this.registry = new DatabaseRegistry(redis, `${prefix}:databases`);
@@ -154,6 +166,17 @@ export class FallbackStream {
     return times.length > 0 ? new Date(Math.min(...times)) : undefined;
   }
 
+  /** The service's keys, with their types. */
+  private keys(): Record<string, RedisType> {
+    const { databaseId: id } = this;
+    return {
+      [this.registry.key]: 'zset',
+      [this.streamOf(this.address)]: 'stream',
+      ...(id && { [this.streamOf(id)]: 'stream', [leaseKey(this.prefix, id)]: 'string' }),
+      ...(id && typesOfQueue(`${this.prefix}:${queueOf(id)}`)),
+    };
+  }
+
   private async allStreams(): Promise<string[]> {
     const names = new Set([this.address]);
     if (this.databaseId) {
@@ -171,7 +194,7 @@ export class FallbackStream {
   }
 
   private streamOf(name: string): string {
-    return `${this.prefix}:fallback:${name}`;
+    return streamKey(this.prefix, name);
   }
 
   private async streamOfAddress(): Promise<string> {

@@ -13,7 +13,8 @@ import type pg from 'pg';
 import type { Connections } from '../connections.ts';
 import type { Circuit } from '../store/circuit.ts';
 import { openPool, withClient } from '../store/pool.ts';
-import { createProcessor, type JobQueue, type JobWorker, type QueueBackend, queueName } from './backend.ts';
+import { createProcessor, type JobQueue, type JobWorker, type QueueBackend } from './backend.ts';
+import { queueName } from './queue-name.ts';
 import { ReconnectingPool } from './reconnecting-pool.ts';
 
 const retryMs = 500;

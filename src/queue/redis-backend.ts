@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
-import { createProcessor, type QueueBackend, queueName } from './backend.ts';
+import { createProcessor, type QueueBackend } from './backend.ts';
 import { FallbackStream, type FallbackStreamOptions } from './fallback-stream.ts';
+import { queueOf } from './queue-name.ts';
 import { connectRedis, type RedisClient } from './redis.ts';
 
 export interface RedisBackendOptions extends Omit<FallbackStreamOptions, 'redis'> {
@@ -36,7 +37,7 @@ export function redisBackend({ url, ...options }: RedisBackendOptions): QueueBac
         await once(client, 'ready', { signal }).catch(() => signal.throwIfAborted());
       }
     }
-    return `${queueName}-${id.slice(0, 8)}`;
+    return queueOf(id);
   };
   return {
     name: 'redis',

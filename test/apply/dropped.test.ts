@@ -66,7 +66,7 @@ it('a delivery whose row alone is dropped fails with the reason, and a replay ap
   );
   const result = await whileDropping('insert on receipts', () => applyAll(ids), 'new.receipt_id = 2');
   expect(result).toMatchObject({ applied: 2, broken: [], failed: [{ id: ids[1] }] });
-  expect(result.failed[0]!.error).toBe('21000 a trigger drops rows of the table, or of applied_deliveries');
+  expect(result.failed[0]!.error).toEqual(expect.stringMatching(/^21000 a trigger drops rows/));
   const replayed = await applyDeliveries(database.db, families, ids, { status: 'failed' });
   expect(replayed).toMatchObject({ applied: 1, changed: 1 });
 });
@@ -103,4 +103,22 @@ it.each([
     expect(await applying).toMatchObject({ applied: 1, changed: 0, failed: [], broken: [] });
   });
   expect(await database.rows('select last_event from receipts')).toEqual([{ last_event: 'receipt.updated' }]);
+});
+
+it('deliveries whose callbacks row security hides are not taken off the pending ones', async () => {
+  const ids = await insertCallbacks(database, [receipt(1)]);
+  const { pool } = database;
+  await pool.query(`create role restricted; grant all on all tables in schema public to restricted;
+    alter table inbox enable row level security`);
+  try {
+    await withClient(database.url, async (client) => {
+      await client.query('set role restricted');
+      await expect(client.query(applyStatement(families), [ids])).rejects.toMatchObject({ code: '21000' });
+    });
+  } finally {
+    await pool.query(
+      'alter table inbox disable row level security; drop owned by restricted; drop role restricted',
+    );
+  }
+  expect(await applyAll(ids)).toMatchObject({ applied: 1, changed: 1 });
 });

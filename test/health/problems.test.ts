@@ -54,6 +54,31 @@ it('a worker without a heartbeat for a minute does not count', async () => {
   expect(await found()).toEqual([['no worker', 'receipt']]);
 });
 
+it('a table that somebody has set unlogged is a failure, because a crash of PostgreSQL empties it', async () => {
+  await database.rows('alter table pending_deliveries set unlogged');
+  expect(await readProblems(database.pool)).toEqual([
+    expect.objectContaining({ kind: 'unlogged', subject: 'pending_deliveries', status: 'fail' }),
+  ]);
+  await database.rows('alter table pending_deliveries set logged');
+  expect(await found()).toEqual([]);
+});
+
+it('row security is a failure for a role that it restricts, and none for the owner', async () => {
+  await database.rows(`create role other login password 'other'; grant usage on schema public to other`);
+  const url = Object.assign(new URL(database.url), { username: 'other', password: 'other' }).href;
+  const other = openDatabase(url, createLog('silent'), { connections: 1, name: 'other' });
+  try {
+    await database.rows('alter table inbox enable row level security');
+    expect(await found()).toEqual([]);
+    expect(await readProblems(other.pool)).toContainEqual(
+      expect.objectContaining({ kind: 'row security', subject: 'inbox', status: 'fail' }),
+    );
+  } finally {
+    await other.close();
+    await database.rows('alter table inbox disable row level security; drop owned by other');
+  }
+});
+
 it('what cannot be read is a problem, and hides no other', async () => {
   await wait('receipt', 112);
   await database.rows('alter table workers rename to away');
