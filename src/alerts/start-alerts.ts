@@ -3,6 +3,7 @@ import type { Cluster, Redis } from 'ioredis';
 import type { Kysely } from 'kysely';
 import type { Config } from '../config.ts';
 import { type Log, throttled } from '../log.ts';
+import { watchLogHead } from '../privacy/watch-head.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Tables } from '../store/tables.ts';
 import { afterSending, type Delays, isDue, updateAlerts } from './alert.ts';
@@ -52,7 +53,17 @@ export function startAlerts(dependencies: AlertDependencies) {
   let lastRetention = performance.now();
   const isKept = Object.keys(config.retention).length > 0;
   const sinceRetentionMs = () => (isKept ? performance.now() - lastRetention : undefined);
-  const sources = { db, problems, circuit, queueCircuit, rival, rejectionsPerMinute, sinceRetentionMs };
+  const lostHead = watchLogHead(db);
+  const sources = {
+    db,
+    problems,
+    circuit,
+    queueCircuit,
+    rival,
+    lostHead,
+    rejectionsPerMinute,
+    sinceRetentionMs,
+  };
 
   const reportError = throttled((more, err) => log.warn({ err, ...more }, 'alerts could not be checked'));
   const onError = async (error: unknown) => {

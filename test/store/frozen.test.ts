@@ -19,6 +19,8 @@ const frozen: Record<string, string> = {
   '0011_quarantine_limit.sql': '9d9f4ef919514c11',
   '0012_columns_by_name.sql': '3606b08bafd5d248',
   '0013_health.sql': '9a662b5b50eebbe8',
+  '0015_replica_identity.sql': '9b57e4c0c8f11d92',
+  '0016_service_rights.sql': 'c294e0a23e34aeed',
 };
 
 it('no migration is edited once it is released', () => {
