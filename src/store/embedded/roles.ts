@@ -34,7 +34,9 @@ const readerPassword = (password: string) => createHmac('sha256', password).upda
  * @param password of the role `receiver`
  */
 export async function provideRoles(url: string, password: string): Promise<void> {
-  const owner = await withClient(url, async (client) => {
+  // A server that is started for a move is read-only by default.
+  const settings = { default_transaction_read_only: 'off' };
+  const prepare = async (client: pg.Client) => {
     const exists = async (query: string) => ((await client.query(query)).rowCount ?? 0) > 0;
     for (const role of ['receiver', reader])
       if (!(await exists(`select from pg_roles where rolname = '${role}'`)))
@@ -51,11 +53,10 @@ export async function provideRoles(url: string, password: string): Promise<void>
       `select pg_get_userbyid(datdba) as owner from pg_database where datname = 'receiver'`,
     );
     return rows[0]!.owner;
-  });
-  if (owner !== administrator) return;
-  await withClient(Object.assign(new URL(url), { pathname: '/receiver' }).href, (client) =>
-    client.query(handOver),
-  );
+  };
+  if ((await withClient(url, prepare, settings)) !== administrator) return;
+  const database = Object.assign(new URL(url), { pathname: '/receiver' }).href;
+  await withClient(database, (client) => client.query(handOver), settings);
 }
 
 // `reassign owned` refuses what the first superuser owns. Members of extensions stay. A sequence of a column, an array type and
