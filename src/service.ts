@@ -23,6 +23,7 @@ import { joinObservers, observersOf } from './metrics/observers.ts';
 import { RejectedRequests } from './metrics/rejected-requests.ts';
 import { createScrape } from './metrics/scrape.ts';
 import { type OnStop, openStores, type Stores } from './open-stores.ts';
+import { watchLogHead } from './privacy/watch-head.ts';
 import { connectRedis } from './queue/redis.ts';
 import { keyPrefix } from './queue/redis-backend.ts';
 import { rateLimit } from './rate-limit.ts';
@@ -253,6 +254,7 @@ function openAlerts(
     circuit,
     queueCircuit,
     rival: () => backend.fallback?.rival,
+    lostHead: watchLogHead(database.db),
     redis,
     keyPrefix: prefix,
     log,

@@ -79,6 +79,7 @@ const allowed: Record<string, string[]> = {
       'metrics',
       'open-stores.ts',
       'prepare-database.ts',
+      'privacy',
       'queue',
       'tracing',
       'worker',

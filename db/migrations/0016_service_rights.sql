@@ -53,6 +53,7 @@ create function delete_log_entries(
 )
   language plpgsql security definer
 as $$
+#variable_conflict use_variable
 declare
   last_hash bytea;
 begin
@@ -79,6 +80,7 @@ comment on function delete_log_entries is 'Deletes the next of the oldest entrie
 create function release_hold(patient text, business text, actor text, actor_name text, address text) returns boolean
   language plpgsql security definer
 as $$
+#variable_conflict use_variable
 declare
   is_released boolean;
 begin
@@ -95,6 +97,7 @@ comment on function release_hold is 'Releases the hold on a patient, of every bu
 create function destroy_withheld(most integer) returns bigint
   language plpgsql security definer
 as $$
+#variable_conflict use_variable
 declare
   destroyed bigint;
 begin

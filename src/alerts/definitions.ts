@@ -1,7 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Problem } from '../health/problem.ts';
 import { maxCounted } from '../metrics/definitions.ts';
-import type { LogHead } from '../privacy/verify-log.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Finding } from './alert.ts';
@@ -18,7 +17,7 @@ export interface Sources {
   /** More rejected requests than these are an alert. */
   rejectionsPerMinute: number;
   /** The newest head of the access log that this process has seen, where the log does not contain it any more. */
-  lostHead: () => Promise<LogHead | undefined>;
+  lostHead: () => Promise<{ entry: bigint; hash: string } | undefined>;
   /** What is wrong with processing. */
   problems: () => Promise<readonly Problem[]>;
   /** Milliseconds since this worker's last complete pass of the retention; undefined: RETENTION is not set. */

@@ -3,7 +3,6 @@ import type { Cluster, Redis } from 'ioredis';
 import type { Kysely } from 'kysely';
 import type { Config } from '../config.ts';
 import { type Log, throttled } from '../log.ts';
-import { watchLogHead } from '../privacy/watch-head.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Tables } from '../store/tables.ts';
 import { afterSending, type Delays, isDue, updateAlerts } from './alert.ts';
@@ -28,6 +27,8 @@ export interface AlertDependencies {
   queueCircuit: Circuit;
   /** See Sources. */
   rival: () => string | undefined;
+  /** See Sources. */
+  lostHead: Sources['lostHead'];
   /** Undefined where the queue is in PostgreSQL. */
   redis: Redis | Cluster | undefined;
   /** Of the keys in Redis. */
@@ -40,7 +41,7 @@ export interface AlertDependencies {
  * they were told: a crash between the two repeats a message and loses none.
  */
 export function startAlerts(dependencies: AlertDependencies) {
-  const { config, db, isWorker, problems, circuit, queueCircuit, rival, redis, keyPrefix, log } =
+  const { config, db, isWorker, problems, circuit, queueCircuit, rival, lostHead, redis, keyPrefix, log } =
     dependencies;
   const { everyMs, outageMs, settledMs, rejectionsPerMinute } = config.alerts;
   const channels = openChannels(config.alerts);
@@ -53,7 +54,6 @@ export function startAlerts(dependencies: AlertDependencies) {
   let lastRetention = performance.now();
   const isKept = Object.keys(config.retention).length > 0;
   const sinceRetentionMs = () => (isKept ? performance.now() - lastRetention : undefined);
-  const lostHead = watchLogHead(db);
   const sources = {
     db,
     problems,

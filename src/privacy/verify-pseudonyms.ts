@@ -14,22 +14,23 @@ export async function checkPseudonyms(
 ): Promise<void> {
   const { rows } = await sql<{ from: string; to: string; missing: number; changed: number }>`
     with named as (
-      select pseudonym,
-        max(entry) filter (
-          where action <> all(${anonymousActions}) and not (action in ('reveal', 'export') and rows is not distinct from 0)
+      select seen.pseudonym,
+        max(l.entry) filter (
+          where l.action <> all(${anonymousActions})
+            and not (l.action in ('reveal', 'export') and l.rows is not distinct from 0)
         ) as kept,
-        max(entry) filter (where action = 'erase') as erased
-      from access_log cross join unnest(patients) as pseudonym
-      group by pseudonym
+        max(l.entry) filter (where l.action = 'erase') as erased
+      from access_log l cross join unnest(l.patients) as seen (pseudonym)
+      group by seen.pseudonym
     ), expected as (
-      select pseudonym, kept from named
-      where kept > coalesce(erased, 0)
-        and kept > (select coalesce(max(entry), 0) from access_log where action = 'erasures apply')
+      select named.pseudonym, named.kept from named
+      where named.kept > coalesce(named.erased, 0)
+        and named.kept > (select coalesce(max(l.entry), 0) from access_log l where l.action = 'erasures apply')
     ), wrong as (
-      select kept, patient_id is null as missing
-      from expected left join patient_pseudonyms using (pseudonym)
-      where patient_id is null
-        or pseudonym <> sha256((select salt from erasure_salt) || convert_to('patient:0::' || patient_id, 'UTF8'))
+      select e.kept, p.patient_id is null as missing
+      from expected e left join patient_pseudonyms p on p.pseudonym = e.pseudonym
+      where p.patient_id is null or p.pseudonym <> sha256(
+        (select s.salt from erasure_salt s) || convert_to('patient:0::' || p.patient_id, 'UTF8'))
     )
     select min(kept) as from, max(kept) as to, (count(*) filter (where missing))::int as missing,
            (count(*) filter (where not missing))::int as changed
