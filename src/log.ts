@@ -78,14 +78,22 @@ export function throttled(
 }
 
 /**
- * The loggable part of an error and of its causes: type, code, place and message. Quoted parts of a database's message are
- * redacted, because PostgreSQL quotes values; the message of a SyntaxError is left out, because JSON.parse quotes its input.
+ * A database's message without its quoted parts, because PostgreSQL quotes values. Names of tables stay in messages about the
+ * statement or the state of a table: SQLSTATE's classes 42 and 55.
+ */
+export function redactMessage(message: string, code: unknown): string {
+  const isAboutTables = /^(42|55)/.test(String(code));
+  return message.replace(isAboutTables ? /(?<!\b(?:table|relation) )"[^"]*"/g : /"[^"]*"/g, '"…"');
+}
+
+/**
+ * The loggable part of an error and of its causes: type, code, place and message. Of a database's message see `redactMessage`; the message of a SyntaxError is left out, because JSON.parse quotes its input.
  */
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error };
   const { code, constraint, table, column, routine, cause } = error as Error & Record<string, unknown>;
   const fromDatabase = typeof routine === 'string' || typeof constraint === 'string';
-  const message = fromDatabase ? error.message.replace(/"[^"]*"/g, '"…"') : error.message;
+  const message = fromDatabase ? redactMessage(error.message, code) : error.message;
   return {
     type: error.name,
     message: error.name === 'SyntaxError' ? undefined : message,

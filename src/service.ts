@@ -25,6 +25,7 @@ import { RejectedRequests } from './metrics/rejected-requests.ts';
 import { createScrape } from './metrics/scrape.ts';
 import { type OnStop, openStores, type Stores } from './open-stores.ts';
 import { logAccess } from './privacy/access-log.ts';
+import { watchLogHead } from './privacy/watch-head.ts';
 import { connectRedis } from './queue/redis.ts';
 import { keyPrefix } from './queue/redis-backend.ts';
 import { type RateLimit, rateLimit } from './rate-limit.ts';
@@ -267,6 +268,7 @@ function openAlerts(
     circuit,
     queueCircuit,
     rival: () => backend.fallback?.rival,
+    lostHead: watchLogHead(database.db),
     redis,
     keyPrefix: prefix,
     log,

@@ -4,7 +4,9 @@ import { SingleBar } from 'cli-progress';
 import { createLog } from '../../src/log.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
+import { findPlace } from '../../src/store/embedded/place.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { makeSuperuser } from '../../test/support/cluster.ts';
 import { describeSetting } from '../report/setting.ts';
 import { writeReport } from '../report/write.ts';
 import { fill, type Volume } from './fill.ts';
@@ -43,6 +45,7 @@ async function fillOnce({ pool, db }: Database, volume: Volume): Promise<void> {
 const { folder, receipts, days, batches, keep, results } = readOptions();
 const began = Date.now();
 const server = await startEmbeddedPostgres(folder, log, settings);
+await makeSuperuser(findPlace(folder).home, server.url); // it creates databases
 const database = openDatabase(server.url, log, { connections: 3, name: 'bench' });
 try {
   await migrate(database.db);

@@ -1,7 +1,9 @@
 import type pg from 'pg';
 import { createLog } from '../../src/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
+import { findPlace } from '../../src/store/embedded/place.ts';
 import { withClient } from '../../src/store/pool.ts';
+import { makeSuperuser } from '../../test/support/cluster.ts';
 import { parentOf } from '../process/usage.ts';
 
 export interface BenchPostgres {
@@ -16,6 +18,7 @@ export interface BenchPostgres {
 /** The embedded PostgreSQL with the service's settings: every commit reaches the disk. */
 export async function startPostgres(dataDir: string): Promise<BenchPostgres> {
   const server = await startEmbeddedPostgres(dataDir, createLog('warn'));
+  await makeSuperuser(findPlace(dataDir).home, server.url); // it creates databases
   const info = await withClient(server.url, async (client) => {
     const { rows } = await client.query(`
       select pg_backend_pid() pid, current_setting('server_version') version,

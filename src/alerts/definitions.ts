@@ -16,6 +16,8 @@ export interface Sources {
   rival: () => string | undefined;
   /** More rejected requests than these are an alert. */
   rejectionsPerMinute: number;
+  /** The newest head of the access log that this process has seen, where the log does not contain it any more. */
+  lostHead: () => Promise<{ entry: bigint; hash: string } | undefined>;
   /** What is wrong with processing. */
   problems: () => Promise<readonly Problem[]>;
   /** Milliseconds since this worker's last complete pass of the retention; undefined: RETENTION is not set. */
@@ -79,6 +81,17 @@ export const definitions: readonly Definition[] = [
     explain: ({ detail: { server } }) =>
       `The other one, ${server}, drains the callbacks that are stored in Redis; this one acknowledges none there. ` +
       'Give the copy another QUEUE_PREFIX or another Redis',
+  },
+  {
+    name: 'access log',
+    find: async ({ lostHead }) => {
+      const lost = await lostHead();
+      return lost ? [{ subject: '', detail: { head: `${lost.entry}:${lost.hash}` } }] : [];
+    },
+    title: () => 'The access log has lost entries',
+    explain: ({ detail: { head } }) =>
+      `Entry ${`${head}`.split(':')[0]} was there, and is missing or another one now. Unless a backup was restored or a standby ` +
+      `promoted, somebody has changed the log: receiver audit verify --head ${head}`,
   },
   {
     name: 'processing',

@@ -27,6 +27,8 @@ export interface AlertDependencies {
   queueCircuit: Circuit;
   /** See Sources. */
   rival: () => string | undefined;
+  /** See Sources. */
+  lostHead: Sources['lostHead'];
   /** Undefined where the queue is in PostgreSQL. */
   redis: Redis | Cluster | undefined;
   /** Of the keys in Redis. */
@@ -39,7 +41,7 @@ export interface AlertDependencies {
  * they were told: a crash between the two repeats a message and loses none.
  */
 export function startAlerts(dependencies: AlertDependencies) {
-  const { config, db, isWorker, problems, circuit, queueCircuit, rival, redis, keyPrefix, log } =
+  const { config, db, isWorker, problems, circuit, queueCircuit, rival, lostHead, redis, keyPrefix, log } =
     dependencies;
   const { everyMs, outageMs, settledMs, rejectionsPerMinute } = config.alerts;
   const channels = openChannels(config.alerts);
@@ -52,7 +54,16 @@ export function startAlerts(dependencies: AlertDependencies) {
   let lastRetention = performance.now();
   const isKept = Object.keys(config.retention).length > 0;
   const sinceRetentionMs = () => (isKept ? performance.now() - lastRetention : undefined);
-  const sources = { db, problems, circuit, queueCircuit, rival, rejectionsPerMinute, sinceRetentionMs };
+  const sources = {
+    db,
+    problems,
+    circuit,
+    queueCircuit,
+    rival,
+    lostHead,
+    rejectionsPerMinute,
+    sinceRetentionMs,
+  };
 
   const reportError = throttled((more, err) => log.warn({ err, ...more }, 'alerts could not be checked'));
   const onError = async (error: unknown) => {

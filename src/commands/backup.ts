@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import type { Environment } from '../config.ts';
 import { backUp } from '../store/embedded/backup.ts';
 import { findPlace } from '../store/embedded/place.ts';
+import { adminPasswordFile, adminUrl } from '../store/embedded/roles.ts';
 import { logCommand } from './log-command.ts';
 import { printable } from './printable.ts';
 import { startProgress } from './progress.ts';
@@ -24,19 +25,29 @@ export function addBackupCommand(program: Command, env: Environment): void {
       return withDatabase(env, async ({ config, database }) => {
         await logCommand(database.db, { action: 'backup', filter: {} });
         const { home } = findPlace(config.dataDir);
-        const beside = [join(home, 'password'), join(config.dataDir, 'admin-token')].filter(existsSync);
+        const beside = [
+          join(home, 'password'),
+          adminPasswordFile(home),
+          join(config.dataDir, 'admin-token'),
+        ].filter(existsSync);
         let progress: ReturnType<typeof startProgress> | undefined;
         let copied = 0;
-        const checked = await backUp(database.url, join(home, 'database'), beside, resolve(to), {
-          onTotal: (bytes) => {
-            progress = startProgress(Math.round(bytes / 1e6), 'MB copied');
+        const checked = await backUp(
+          adminUrl(home, database.url),
+          join(home, 'database'),
+          beside,
+          resolve(to),
+          {
+            onTotal: (bytes) => {
+              progress = startProgress(Math.round(bytes / 1e6), 'MB copied');
+            },
+            onCopied: (bytes) => {
+              const before = Math.round(copied / 1e6);
+              copied += bytes;
+              progress?.advance(Math.round(copied / 1e6) - before);
+            },
           },
-          onCopied: (bytes) => {
-            const before = Math.round(copied / 1e6);
-            copied += bytes;
-            progress?.advance(Math.round(copied / 1e6) - before);
-          },
-        }).finally(() => progress?.stop());
+        ).finally(() => progress?.stop());
         process.stdout.write(`${printable(to)} written: ${Math.round(copied / 1e6)} MB\n`);
         if (!checked) {
           process.stdout.write(

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import pg from 'pg';
-import type { Environment } from '../config.ts';
+import type { Config, Environment } from '../config.ts';
 import type { Database } from '../store/database.ts';
+import { readerUrl } from '../store/embedded/roles.ts';
+import { withClient } from '../store/pool.ts';
 import { logCommand } from './log-command.ts';
 import { printable, tableOf } from './printable.ts';
 import { withDatabase } from './with-database.ts';
@@ -12,9 +14,9 @@ const asText = { getTypeParser: () => (value: unknown) => value };
 /**
  * `receiver sql`: runs a statement and prints its rows, for a machine without psql. Each is an entry of the access log.
  *
- * Without --write the statement runs in a read-only transaction, in which PostgreSQL rejects every change of data. This
- * does not prevent effects outside of transactions, where the user has the permission: functions such as
- * pg_terminate_backend, dblink, or COPY to a file of the server.
+ * Without --write the statement runs in a read-only transaction, in which PostgreSQL rejects every change of data; in the
+ * embedded database as a role that may only read. With DATABASE_URL this does not prevent effects outside of transactions,
+ * where its role has the permission: functions such as pg_terminate_backend, dblink, or COPY to a file of the server.
  */
 export function addSqlCommand(program: Command, env: Environment): void {
   program
@@ -24,8 +26,8 @@ export function addSqlCommand(program: Command, env: Environment): void {
     .option('--json', 'print one JSON object per line instead of a table; a second column a becomes a_2')
     .option('--write', 'allow changes of data')
     .action((statement: string, { json, write }: { json?: true; write?: true }) =>
-      withDatabase(env, async ({ database }) => {
-        const { rows, fields } = await runLogged(database, statement, write);
+      withDatabase(env, async ({ config, database }) => {
+        const { rows, fields } = await runLogged(config, database, statement, write);
         const names = fields.map(({ name }) => name);
         if (json) {
           const keys = distinct(names);
@@ -58,14 +60,16 @@ function distinct(names: readonly string[]): string[] {
 }
 
 /** The log holds no statements: they may contain personal data. */
-async function runLogged({ db, pool }: Database, statement: string, write = false) {
+async function runLogged(config: Config, { db, url }: Database, statement: string, write = false) {
+  const settings = { search_path: config.databaseSchema };
   if (write) {
     await logCommand(db, { action: 'sql', filter: { write } });
-    return run(pool, statement, write);
+    return withClient(url, (client) => run(client, statement, write), settings);
   }
+  const readOnlyUrl = config.databaseUrl ? url : readerUrl(url);
   const entry = { action: 'sql', filter: { write } } as const;
   try {
-    const result = await run(pool, statement);
+    const result = await withClient(readOnlyUrl, (client) => run(client, statement), settings);
     await logCommand(db, { ...entry, rows: result.rows.length });
     return result;
   } catch (error) {
@@ -75,8 +79,8 @@ async function runLogged({ db, pool }: Database, statement: string, write = fals
   }
 }
 
-async function run(pool: pg.Pool, text: string, write = false) {
-  const client = await pool.connect();
+/** @param client whose end, after this, ends the transaction too */
+async function run(client: pg.Client, text: string, write = false) {
   try {
     // After the first query, `set transaction read write` is an error.
     if (!write) await client.query('begin read only; select 1');
@@ -86,8 +90,6 @@ async function run(pool: pg.Pool, text: string, write = false) {
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== readOnly) throw error;
     throw new Error(`${error.message}; use --write to allow changes of data`, { cause: error.cause });
-  } finally {
-    client.release(true); // which ends the transaction too
   }
 }
 

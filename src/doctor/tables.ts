@@ -66,7 +66,7 @@ export const checkRights: DatabaseCheck = async ({ db }, report, { config }) => 
         from pg_class c join pg_namespace n on n.oid = relnamespace
         where relkind in ('r', 'p') and nspname = any(${schemas})
           and relowner = (select relowner from ${list(config.databaseSchema)})
-          and not (has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select'))) as tables`.execute(
+          and not (has_schema_privilege(n.oid, 'usage') and has_any_column_privilege(c.oid, 'select'))) as tables`.execute(
     db,
   );
   const { role, isMember, tables } = rows[0]!;
@@ -111,6 +111,29 @@ export const checkIndexes: DatabaseCheck = async ({ db }, report) => {
       'warn',
       'indexes',
       `${name} is invalid. Unless it is being built: reindex index concurrently ${name}`,
+    );
+  }
+};
+
+/** Tables whose updates and deletions PostgreSQL rejects, because they are published and nothing identifies a row. */
+export const checkPublications: DatabaseCheck = async ({ db }, report, { config }) => {
+  const { rows } = await sql<{ name: string }>`
+    select distinct c.oid::regclass::text as name
+    from pg_publication p
+    join pg_publication_tables t using (pubname)
+    join pg_namespace n on n.nspname = t.schemaname
+    join pg_class c on c.relnamespace = n.oid and c.relname = t.tablename
+    where (p.pubupdate or p.pubdelete) and t.schemaname = any(${[config.databaseSchema, 'withheld', 'bullmq']})
+      and relreplident <> 'f' and not exists (
+        select from pg_index
+        where indrelid = c.oid and (relreplident = 'd' and indisprimary or relreplident = 'i' and indisreplident))
+    order by name`.execute(db);
+  for (const { name } of rows) {
+    const fix = `Run as the owner: alter table ${name} replica identity full`;
+    report(
+      'fail',
+      'publications',
+      `${name} is published, and nothing identifies its rows: they cannot be changed. ${fix}`,
     );
   }
 };

@@ -13,11 +13,11 @@ export async function* destroyErased({
   dryRun,
   actor,
 }: Pass): AsyncGenerator<Step> {
-  const isDue = sql`destroy_at <= ${cutoffs.erased}
-    and not exists (select from patient_holds h where h.hash = any(r.patients))`;
   if (dryRun) {
     const { rows } = await sql<{ due: number }>`
-      select count(*)::int as due from withheld.records r where ${isDue}`.execute(db);
+      select count(*)::int as due from withheld.records r
+      where destroy_at <= ${cutoffs.erased}
+        and not exists (select from patient_holds h where h.hash = any(r.patients))`.execute(db);
     if (rows[0]!.due > 0) yield ['erased', { 'withheld.records': rows[0]!.due }];
     return;
   }
@@ -26,11 +26,9 @@ export async function* destroyErased({
     for (;;) {
       const rows = await inTransaction(async (tx) => {
         await lockHolds(tx);
-        const { numAffectedRows } = await sql`
-          delete from withheld.records where ctid = any(array(
-            select ctid from withheld.records r where ${isDue} order by destroy_at limit ${recordsPerStep} for update
-          ))`.execute(tx);
-        return Number(numAffectedRows);
+        const { rows: done } = await sql<{ destroyed: number }>`
+          select destroy_withheld(${recordsPerStep})::float8 as destroyed`.execute(tx);
+        return done[0]!.destroyed;
       });
       if (rows === 0) return;
       destroyed += rows;

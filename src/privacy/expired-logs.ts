@@ -1,7 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { patientsNamedIn, subjectOfBody } from '../intake/subject-of-body.ts';
 import type { Tables } from '../store/tables.ts';
-import { logAccess } from './access-log.ts';
 import type { Pass, Step } from './policy.ts';
 import { lockHolds, namesHeld } from './skip-held.ts';
 
@@ -48,48 +47,34 @@ async function findHeld(
   return new Set(held.rows.map(({ id }) => id));
 }
 
-/**
- * Deletes the oldest entries of the access log, each step with an entry that holds the hash of the last deleted one, so
- * that the chain can still be verified. Afterwards it deletes pseudonyms that no entry has.
- */
+/** Deletes the oldest entries of the access log; afterwards pseudonyms that no entry has. */
 export async function* deleteOldEntries(pass: Pass): AsyncGenerator<Step> {
   const { cutoffs, inTransaction, actor } = pass;
   const { access_log: cutoff } = cutoffs;
   if (!cutoff) return;
-  let through = 0;
+  const { id, name = null, address = null } = actor;
+  let through: string | undefined;
   for (;;) {
-    const rows = await inTransaction(async (tx) => {
-      const last = await findLastOf(tx, through, cutoff);
-      if (!last) return 0;
-      const filter = { access_log: { through: Number(last.entry), hash: last.hash } };
-      await logAccess(tx, { actor, action: 'retention', filter, rows: last.rows });
-      await sql`delete from access_log where entry > ${through} and entry <= ${last.entry}`.execute(tx);
-      through = Number(last.entry);
-      return last.rows;
+    const step = await inTransaction(async (tx) => {
+      const { rows } = await sql<{ through: string | null; deleted: number }>`
+        select through, deleted::float8 as deleted
+        from delete_log_entries(${through ?? 0}, ${cutoff}, ${entriesPerStep}, ${id}, ${name}, ${address})`.execute(
+        tx,
+      );
+      return rows[0]!;
     });
-    if (rows === 0) break;
-    yield ['access_log', { access_log: rows }];
+    if (step.through === null) break;
+    through = step.through;
+    yield ['access_log', { access_log: step.deleted }];
   }
-  if (through > 0) yield ['access_log', { patient_pseudonyms: await forgetPseudonyms(pass, through) }];
-}
-
-/** The last of the next entries that are all older than the cutoff, and their number. */
-async function findLastOf(tx: Kysely<Tables>, after: number, cutoff: Date) {
-  const { rows } = await sql<{ entry: string; hash: string; rows: number }>`
-    with oldest as materialized (
-      select entry, at, hash from access_log where entry > ${after} order by entry limit ${entriesPerStep}
-    )
-    select entry, encode(hash, 'hex') as hash, (count(*) over ())::int as rows from oldest
-    where entry < coalesce((select min(entry) from oldest where at >= ${cutoff}), 9223372036854775807)
-    order by entry desc limit 1`.execute(tx);
-  return rows[0];
+  if (through) yield ['access_log', { patient_pseudonyms: await forgetPseudonyms(pass, through) }];
 }
 
 /**
  * Deletes pseudonyms that only deleted entries had. The log is read without a lock; the lock, for which new entries wait,
  * is held for what was added since.
  */
-async function forgetPseudonyms({ db, inTransaction }: Pass, through: number): Promise<number> {
+async function forgetPseudonyms({ db, inTransaction }: Pass, through: string): Promise<number> {
   const { rows } = await sql<{ entry: string; unused: string[] }>`
     select (select entry from access_log_head) as entry, array(
       select encode(pseudonym, 'hex') from (

@@ -10,26 +10,33 @@ import type { Patient } from './find-deliveries.ts';
  * @returns false where there is a hold already
  */
 export async function holdPatient(db: Kysely<Tables>, patient: Patient, actor: Actor): Promise<boolean> {
-  return change(
-    db,
-    patient,
-    actor,
-    'hold',
-    (hash) => sql`
-    insert into patient_holds (hash, held_by) select ${hash}, ${actor.id} from erasure_salt on conflict do nothing`,
-  );
+  return db.transaction().execute(async (tx) => {
+    const { numAffectedRows } = await sql`
+      insert into patient_holds (hash, held_by) select ${hashOf(patient)}, ${actor.id} from erasure_salt
+      on conflict do nothing`.execute(tx);
+    const isNew = numAffectedRows! > 0n;
+    const filter = patient.businessId ? { business: patient.businessId } : {};
+    // Anonymous: of an erased patient, nothing but a hash may be held.
+    await logAccess(tx, {
+      actor,
+      action: 'hold',
+      patients: [patient.id],
+      anonymous: true,
+      filter,
+      rows: Number(isNew),
+    });
+    return isNew;
+  });
 }
 
 /** Releases a hold. @returns false where there is none */
 export async function releasePatient(db: Kysely<Tables>, patient: Patient, actor: Actor): Promise<boolean> {
-  return change(
+  const { id, name = null, address = null } = actor;
+  const { rows } = await sql<{ released: boolean }>`
+    select release_hold(${patient.id}, ${patient.businessId ?? ''}, ${id}, ${name}, ${address}) as released`.execute(
     db,
-    patient,
-    actor,
-    'release',
-    (hash) => sql`
-    delete from patient_holds using erasure_salt where hash = ${hash}`,
   );
+  return rows[0]!.released;
 }
 
 /** Whether a hold is placed on a patient: on exactly this business, or on every one. */
@@ -42,27 +49,3 @@ export async function isHeld(db: Kysely<Tables>, patient: Patient): Promise<bool
 }
 
 const hashOf = ({ id, businessId = '' }: Patient) => sql`patient_hash(salt, ${businessId}, ${id})`;
-
-async function change(
-  db: Kysely<Tables>,
-  patient: Patient,
-  actor: Actor,
-  action: 'hold' | 'release',
-  statement: (hash: ReturnType<typeof hashOf>) => ReturnType<typeof sql>,
-): Promise<boolean> {
-  return db.transaction().execute(async (tx) => {
-    const { numAffectedRows } = await statement(hashOf(patient)).execute(tx);
-    const isChanged = numAffectedRows! > 0n;
-    const filter = patient.businessId ? { business: patient.businessId } : {};
-    // Anonymous: of an erased patient, nothing but a hash may be held.
-    await logAccess(tx, {
-      actor,
-      action,
-      patients: [patient.id],
-      anonymous: true,
-      filter,
-      rows: Number(isChanged),
-    });
-    return isChanged;
-  });
-}

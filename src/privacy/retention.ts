@@ -7,7 +7,7 @@ import { add, type Counts, sum } from './counts.ts';
 import { destroyErased } from './destroy.ts';
 import { deleteExpired, reduceBodies } from './expired-deliveries.ts';
 import { deleteOldEntries, deleteQuarantined } from './expired-logs.ts';
-import type { Pass } from './policy.ts';
+import type { Pass, Step } from './policy.ts';
 
 /** How long things are kept, in milliseconds: by family name, `bodies`, `quarantine`, `access_log`. */
 export type Retention = Readonly<Record<string, number>>;
@@ -30,11 +30,11 @@ export interface RetentionOptions {
 
 /**
  * Deletes what is older than what is kept, and destroys erased data that is due. Each step is a short transaction that
- * skips deliveries that are being applied again; the next pass finds them. What was deleted is an entry of the access log,
- * also where the pass does not end.
+ * skips deliveries that are being applied again; the next pass finds them. A policy that fails stops no other. What was
+ * deleted is an entry of the access log, also where the pass does not end.
  *
  * @returns what each policy deleted, or would delete
- * @throws the error of the database or of `pause`
+ * @throws the error of the database, once the other policies have run; an AggregateError of several; the error of `pause`
  */
 export async function runRetention(
   db: Kysely<Tables>,
@@ -50,21 +50,53 @@ export async function runRetention(
   }));
   const inTransaction: Pass['inTransaction'] = (run) => withPlanForAnySize(db, run, dryRun);
   const pass: Pass = { db, families, cutoffs, dryRun, actor, inTransaction };
-  const policies = [deleteExpired, reduceBodies, deleteQuarantined, deleteOldEntries, destroyErased];
+  const record = (name: string, counts: Counts) => {
+    const rows = add(outcomes.find((outcome) => outcome.policy === name)!.deleted, counts);
+    if (rows > 0) onStep?.(name, rows);
+  };
+  const errors: unknown[] = [];
   try {
     for (const policy of policies) {
-      let began = performance.now();
-      for await (const [name, counts] of policy(pass)) {
-        const rows = add(outcomes.find((outcome) => outcome.policy === name)!.deleted, counts);
-        if (rows > 0) onStep?.(name, rows);
-        await pause?.(performance.now() - began);
-        began = performance.now();
-      }
+      const error = await runPolicy(policy(pass), record, pause);
+      if (error) errors.push(error);
     }
   } finally {
     if (!dryRun) await logDeleted(db, actor, outcomes);
   }
+  if (errors.length > 1)
+    throw new AggregateError(errors, `${errors.length} policies of the retention failed`, {
+      cause: errors[0],
+    });
+  if (errors.length > 0) throw errors[0];
   return outcomes;
+}
+
+/** What has to be destroyed comes first. */
+const policies = [destroyErased, deleteExpired, reduceBodies, deleteQuarantined, deleteOldEntries];
+
+/**
+ * Runs the steps of a policy.
+ *
+ * @returns the error of a step, which stops no other policy
+ * @throws the error of `pause`
+ */
+async function runPolicy(
+  steps: AsyncGenerator<Step>,
+  record: (...step: Step) => void,
+  pause: RetentionOptions['pause'],
+): Promise<unknown> {
+  try {
+    for (;;) {
+      const began = performance.now();
+      const step = await steps.next().catch((error: unknown) => ({ error }));
+      if ('error' in step) return step.error;
+      if (step.done) return undefined;
+      record(...step.value);
+      await pause?.(performance.now() - began);
+    }
+  } finally {
+    await steps.return(undefined);
+  }
 }
 
 /** The pause after a step, so that callbacks keep coming: three quarters of the step, which takes longer under load. */

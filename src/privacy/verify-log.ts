@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Tables } from '../store/tables.ts';
+import { checkPseudonyms } from './verify-pseudonyms.ts';
 
 /** An entry of the access log, by which it can be checked later. */
 export interface LogHead {
@@ -36,7 +37,7 @@ const genesis: LogHead = {
 };
 
 /**
- * Checks the chain of the access log, in one snapshot. The database computes the hashes, with its built-in functions
+ * Checks the chain of the access log, and the ids of patients beside it, in one snapshot. The database computes the hashes, with its built-in functions
  * only: whoever may change the log might have replaced those of the service.
  *
  * @returns the head of the log
@@ -85,6 +86,7 @@ async function verify(trx: Kysely<Tables>, options: VerifyOptions): Promise<LogH
 
   const head = await checkHead(trx, last ?? genesis, report);
   if (kept) await checkKept(trx, kept, deleted, report);
+  await checkPseudonyms(trx, report);
   return head;
 }
 

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { redactMessage } from '../log.ts';
 
 /**
  * What an error of PostgreSQL is about: a server that is unavailable for now; a connection, a session or locks that are
@@ -95,6 +96,5 @@ export function isReadOnly(error: unknown): boolean {
 export function describeRefusal(error: unknown): string {
   if (!(error instanceof pg.DatabaseError)) return error instanceof Error ? error.name : 'unknown';
   const place = [error.table, error.column, error.constraint].filter(Boolean).join('.');
-  const message = error.message.replace(/"[^"]*"/g, '"…"');
-  return `${error.code} ${message}${place ? ` (${place})` : ''}`;
+  return `${error.code} ${redactMessage(error.message, error.code)}${place ? ` (${place})` : ''}`;
 }

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { createLog } from '../../src/log.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
-import { copyCluster } from '../support/cluster.ts';
+import { copyCluster, makeSuperuser } from '../support/cluster.ts';
 import { spawnService, type TestProcess } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { setSynchronous, startPrimary, startStandby, type TestServer } from '../support/standby.ts';
@@ -218,7 +218,9 @@ async function startDatabase(
   if (!withStandby) {
     copyCluster(folder);
     if (disk) await useDisk(folder, disk);
-    return { ...(await startEmbeddedPostgres(folder, createLog('silent'), settings)), home: folder };
+    const server = await startEmbeddedPostgres(folder, createLog('silent'), settings);
+    await makeSuperuser(folder, server.url);
+    return { ...server, home: folder };
   }
   const primary = await startPrimary(settings);
   const standby = await startStandby(primary, settings);

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { adminUrl } from '../../src/store/embedded/roles.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { rowsOf, send } from '../support/everything.ts';
 import { spawnReceiver, spawnService, type TestProcess } from '../support/process.ts';
@@ -105,7 +106,7 @@ it('a backup that is killed leaves no folder of its name, and the next one is co
 it('a backup with a damaged page fails with its file and block; there is none of its name', async () => {
   const url = urlOf(DATA_DIR);
   await rowsOf(url, 'create table damaged as select generate_series(1, 5000) as n');
-  await rowsOf(url, 'checkpoint');
+  await rowsOf(adminUrl(DATA_DIR, url), 'checkpoint');
   const [row] = await rowsOf(url, `select pg_relation_filepath('damaged') as path`);
   const file = openSync(join(DATA_DIR, 'database', row!.path as string), 'r+');
   writeSync(file, Buffer.from('damaged'), 0, 7, 3 * 8192 + 5000);

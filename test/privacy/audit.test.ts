@@ -1,6 +1,9 @@
 import fc from 'fast-check';
+import { families } from '../../src/families/index.ts';
 import { createLog } from '../../src/log.ts';
 import { logAccess } from '../../src/privacy/access-log.ts';
+import { erasePatient } from '../../src/privacy/erase.ts';
+import { holdPatient, releasePatient } from '../../src/privacy/hold.ts';
 import {
   type LogHead,
   type LogProblem,
@@ -10,6 +13,8 @@ import {
 import { openDatabase } from '../../src/store/database.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 
+const actor = { id: 'test' };
+
 let database: TestDatabase;
 beforeEach(async () => {
   database = await createDatabase();
@@ -18,7 +23,7 @@ afterEach(() => database.close());
 
 /** Adds entries of every shape. */
 const fill = (entries: number) =>
-  database.pool.query(
+  database.rows(
     `select log_access(
        case when n % 3 = 0 then 'admin-token' else 'sub-' || n % 5 end, nullif('name ' || n % 2, 'name 0'),
        nullif('10.0.0.' || n % 4, '10.0.0.0'), 'reveal', array(select 'patient ' || n % 7 + m from generate_series(1, n % 4) m),
@@ -29,7 +34,7 @@ const fill = (entries: number) =>
 
 /** Runs statements as somebody who may disable triggers. */
 async function tamper(...statements: string[]): Promise<void> {
-  await database.pool.query(
+  await database.rows(
     ['begin', 'set local session_replication_role = replica', ...statements, 'commit'].join(';'),
   );
 }
@@ -106,7 +111,7 @@ async function expectFound(statements: string[]): Promise<void> {
 describe('a log of 200 entries', () => {
   beforeEach(async () => {
     await fill(200);
-    await database.pool.query('create table pristine as table access_log');
+    await database.rows('create table pristine as table access_log');
   });
 
   it('names every entry that was changed, removed or exchanged, and no others', async () => {
@@ -166,7 +171,7 @@ it.each([
   'truncate access_log',
 ])('the database refuses: %s', async (statement) => {
   await fill(5);
-  await expect(database.pool.query(statement)).rejects.toThrow('neither changed nor deleted');
+  await expect(database.rows(statement)).rejects.toThrow('neither changed nor deleted');
   expect((await verify()).problems).toEqual([]);
 });
 
@@ -246,11 +251,9 @@ it('entries that retention deleted are not missed, others before or after them a
     `select encode(hash, 'hex') as hash from access_log where entry = 20`,
   )) as [{ hash: string }];
   const retention = (through: number, its: string) =>
-    logAccess(database.db, {
-      actor: { id: 'worker' },
-      action: 'retention',
-      filter: { access_log: { through, hash: its } },
-    });
+    database.rows(`select append_access_log('worker', null, null, 'retention', '{}', false, $1, null)`, [
+      { access_log: { through, hash: its } },
+    ]);
   await retention(20, hash);
   expect((await verify()).problems).toEqual([]);
   await tamper('delete from access_log where entry <= 12');
@@ -271,7 +274,7 @@ it('entries that retention deleted are not missed, others before or after them a
 it('a function of the database that was replaced hides nothing', async () => {
   await fill(5);
   await tamper(`update access_log set actor = 'nobody' where entry = 3`);
-  await database.pool.query(`
+  await database.rows(`
     create or replace function access_log_hash(
       previous bytea, entry bigint, at timestamptz, actor text, actor_name text, address text, action text,
       patients bytea[], filter jsonb, rows bigint
@@ -280,8 +283,47 @@ it('a function of the database that was replaced hides nothing', async () => {
   expect(named((await verify()).problems)).toEqual(new Set([3]));
 });
 
-it('an erasure of the patient’s id leaves the chain as it is', async () => {
-  await fill(20);
-  await database.pool.query('delete from patient_pseudonyms');
-  expect((await verify()).problems).toEqual([]);
+describe('the ids beside the log', () => {
+  const see = (...patients: string[]) => logAccess(database.db, { actor, action: 'reveal', patients });
+
+  it.each([
+    ['was removed', `delete from patient_pseudonyms where patient_id = 'one'`, { from: 1n, to: 1n }],
+    ['were all removed', 'truncate patient_pseudonyms', { from: 1n, to: 2n }],
+    [
+      'was replaced',
+      `update patient_pseudonyms set patient_id = 'other' where patient_id = 'two'`,
+      { from: 2n, to: 2n },
+    ],
+    [
+      'were exchanged',
+      `update patient_pseudonyms set patient_id = case patient_id when 'one' then 'two' else 'one' end`,
+      { from: 1n, to: 2n },
+    ],
+  ])('a verification finds that one %s', async (_, statement, where) => {
+    await see('one');
+    await see('two');
+    expect((await verify()).problems).toEqual([]);
+    await tamper(statement);
+    expect((await verify()).problems).toMatchObject([where]);
+  });
+
+  it('an erasure removes one without a problem, and what names the patient later has to be there', async () => {
+    await see('one');
+    await see('two');
+    await erasePatient(database.db, families, { id: 'one' }, { actor, keepMs: 0, keepsTotals: false });
+    expect(await database.rows('select patient_id from patient_pseudonyms')).toEqual([{ patient_id: 'two' }]);
+    expect((await verify()).problems).toEqual([]);
+    await see('one');
+    expect((await verify()).problems).toEqual([]);
+    await tamper(`delete from patient_pseudonyms where patient_id = 'one'`);
+    expect((await verify()).problems).toHaveLength(1);
+  });
+
+  it('what is not kept of a patient of whom nothing is held is not missed', async () => {
+    await holdPatient(database.db, { id: 'one' }, actor);
+    await releasePatient(database.db, { id: 'one' }, actor);
+    await logAccess(database.db, { actor, action: 'export', patients: ['one'], anonymous: true, rows: 0 });
+    await logAccess(database.db, { actor, action: 'audit', patients: ['one'], anonymous: true, rows: 4 });
+    expect((await verify()).problems).toEqual([]);
+  });
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { reports } from '../../src/console/reports/reports.ts';
 import { type Family, families } from '../../src/families/index.ts';
+import { adminUrl } from '../../src/store/embedded/roles.ts';
 import { signInTo } from '../console/visitor.ts';
 import { paths, receiptCallback, receiptData, samples } from '../support/callbacks.ts';
 import { spawnReceiver, spawnService } from '../support/process.ts';
@@ -87,8 +88,8 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'receiver-canary-'));
   redis = await openRedis();
   service = await spawnService({ ...environment(), LOG_LEVEL: 'trace' });
-  const connectionString = readFileSync(join(folder, 'connection-url'), 'utf8').trim();
-  database = new pg.Client({ connectionString });
+  const url = readFileSync(join(folder, 'connection-url'), 'utf8').trim();
+  database = new pg.Client({ connectionString: adminUrl(folder, url) });
   await database.connect();
 });
 afterAll(async () => {

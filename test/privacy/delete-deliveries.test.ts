@@ -66,7 +66,7 @@ it('counts the deleted rows of each table', async () => {
 it('deletes deliveries that were never applied, also with a key that is none', async () => {
   const pending = await insertCallbacks(database, [receiptCallback()]);
   const failed = await insertCallbacks(database, [receiptCallback({ data: { receipt_id: 'none' } })]);
-  await database.pool.query(
+  await database.rows(
     `with moved as (delete from pending_deliveries where id = $1 returning *)
      insert into failed_deliveries (id, family, received_at, error) select *, 'broken' from moved`,
     failed,
@@ -78,6 +78,6 @@ it('deletes deliveries that were never applied, also with a key that is none', a
 it('a delivery that failed after it was applied takes its row along', async () => {
   const ids = await apply(database, [consentFormCallback()]);
   await moveApplied(database, 'true', 'failed');
-  await database.pool.query('update failed_deliveries set applied_at = now()');
+  await database.rows('update failed_deliveries set applied_at = now()');
   expect(await remove(ids)).toMatchObject({ consent_forms: 1, deliveries: 1 });
 });

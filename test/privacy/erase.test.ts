@@ -34,7 +34,7 @@ beforeEach(() => reset());
 async function reset(): Promise<void> {
   await clear(database);
   await clear(other);
-  await database.pool.query('truncate erasures, patient_holds, erased_receipts, schema_drift cascade');
+  await database.rows('truncate erasures, patient_holds, erased_receipts, schema_drift cascade');
 }
 
 const actor = { id: 'tester' };
@@ -285,7 +285,7 @@ describe('any interleaving of callbacks, duplicates, erasures, holds, replays an
         expect(ids.sort()).toEqual([...model.held.keys()].sort());
         await intake.close();
         // Once the holds have ended and everything is due, nothing is withheld either.
-        await database.pool.query(`truncate patient_holds; update withheld.records set destroy_at = now()`);
+        await database.rows(`truncate patient_holds; update withheld.records set destroy_at = now()`);
         await runRetention(database.db, families, {}, { actor });
         expect(await database.rows('select from withheld.records')).toEqual([]);
         const text = await everything(database);

@@ -21,7 +21,7 @@ import {
   registeredPaths,
   reviewRequestCallback,
 } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { createCopy, createDatabase, type TestDatabase } from '../support/database.ts';
 import { apply, clear, insertCallbacks } from '../support/deliveries.ts';
 import { until } from '../support/until.ts';
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 beforeEach(async () => {
   await clear(database);
-  await database.pool.query('truncate erasures, patient_holds, patient_pseudonyms, erased_receipts cascade');
+  await database.rows('truncate erasures, patient_holds, patient_pseudonyms, erased_receipts cascade');
 });
 
 const actor = { id: 'tester' };
@@ -195,9 +195,7 @@ describe('bodies in the quarantine', () => {
 describe('what is withheld', () => {
   it('is due a time after its receipt, and nothing is withheld where that is 0', async () => {
     await apply(database, [receiptCallback(), consentFormCallback()]);
-    await database.pool.query(
-      `update inbox set received_at = now() - interval '10 days' where family = 'receipt'`,
-    );
+    await database.rows(`update inbox set received_at = now() - interval '10 days' where family = 'receipt'`);
     const { destroy_after, destroyed_at } = await erase({ keepMs: 30 * day });
     expect(destroyed_at).toBeNull();
     expect(await count(`withheld.records where destroy_at - received_at = interval '30 days'`)).toBe(2);
@@ -223,12 +221,12 @@ describe('what is withheld', () => {
 
   it('what is due already is destroyed at once, unless a hold asks to keep it', async () => {
     await apply(database, [receiptCallback()]);
-    await database.pool.query(`update inbox set received_at = now() - interval '10 days'`);
+    await database.rows(`update inbox set received_at = now() - interval '10 days'`);
     await holdPatient(database.db, { id }, actor);
     expect((await erase({ keepMs: day })).counts).toMatchObject({ deliveries: 1, withheld: 1 });
     await releasePatient(database.db, { id }, actor);
     await apply(database, [consentFormCallback({ event_time: Math.floor(Date.now() / 1000) + 60 })]);
-    await database.pool.query(`update inbox set received_at = now() - interval '10 days'`);
+    await database.rows(`update inbox set received_at = now() - interval '10 days'`);
     expect((await erase({ keepMs: day })).counts).toMatchObject({ deliveries: 1, withheld: 0 });
   });
 });
@@ -261,7 +259,7 @@ it('the totals of past days stay, with neither ids of persons nor text, or not e
   ]);
 
   await clear(database);
-  await database.pool.query('truncate erasures, erased_receipts cascade');
+  await database.rows('truncate erasures, erased_receipts cascade');
   await apply(database, callbacks);
   await erase({ keepsTotals: false });
   expect(await count('erased_receipts')).toBe(0);
@@ -317,50 +315,18 @@ it('a hold is of one business or of all, is placed and released once, and leads 
 });
 
 describe('a restored backup', () => {
-  /** A copy of the database, as a restored backup is one. */
-  async function backUp(): Promise<TestDatabase> {
-    const copy = await createDatabase();
-    const name = new URL(copy.url).pathname.slice(1);
-    const original = new URL(database.url).pathname.slice(1);
-    const administrator = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL });
-    await administrator.connect();
-    await copy.pool.end();
-    await administrator.query(`drop database ${name} with (force)`);
-    // Sessions of the original would prevent the copy.
-    await until(async () => {
-      await administrator.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${original}'`,
-      );
-      return administrator.query(`create database ${name} template ${original}`).then(
-        () => true,
-        () => false,
-      );
-    });
-    await administrator.end();
-    const { openDatabase } = await import('../../src/store/database.ts');
-    const reopened = openDatabase(copy.url, createLog('silent'), { connections: 3, name: 'test' });
-    return {
-      ...reopened,
-      rows: async (query, values = []) => (await reopened.pool.query(query, values)).rows,
-      close: async () => {
-        await reopened.close();
-        await copy.close().catch(() => {});
-      },
-    };
-  }
-
   it('contains nothing of what was erased after it, once the list is applied, and nothing of it comes back', async () => {
     const erased = [receiptCallback(), consentFormCallback(), reviewRequestCallback()];
     const kept = [receiptCallback({ data: { receipt_id: 5, patient_oid: '161467756044299' } })];
     await apply(database, [...erased, ...kept]);
-    await database.pool.query(
+    await database.rows(
       `insert into quarantine (id, path, reason, body) values (gen_random_uuid(), $1, 'invalid', $2)`,
       [paths.receipt, Buffer.from(JSON.stringify({ ...receiptCallback(), event: 'x' }))],
     );
-    const copy = await backUp();
+    const copy = await createCopy(database);
     const { id: erasure } = await erase();
     const list = parseErasures(await exportErasures(database.db, actor));
-    const outcome = await applyErasures(copy.db, families, list, options);
+    const outcome = await applyErasures(copy.owner.db, families, list, options);
     expect(outcome).toMatchObject({ erasures: 1, counts: { deliveries: 3, receipts: 1, quarantine: 1 } });
     for (const table of [
       'inbox',
@@ -383,7 +349,7 @@ describe('a restored backup', () => {
     );
     expect(results).toEqual(['erased', 'erased', 'erased']);
     // Twice is as good as once.
-    expect(await applyErasures(copy.db, families, list, options)).toMatchObject({
+    expect(await applyErasures(copy.owner.db, families, list, options)).toMatchObject({
       erasures: 0,
       counts: { quarantine: 0 },
     });
@@ -394,7 +360,9 @@ describe('a restored backup', () => {
     await erase();
     const list = parseErasures(await exportErasures(database.db, actor));
     const foreign = { ...list, salt: 'ab'.repeat(32) };
-    await expect(applyErasures(database.db, families, foreign, options)).rejects.toThrow(/another database/);
+    await expect(applyErasures(database.owner.db, families, foreign, options)).rejects.toThrow(
+      /another database/,
+    );
     expect(() => parseErasures('{}')).toThrow(/no list of erasures/);
   });
 
@@ -404,7 +372,7 @@ describe('a restored backup', () => {
     const list = parseErasures(await exportErasures(database.db, actor));
     const older = await createDatabase();
     await apply(older, [receiptCallback(), receiptCallback({ data: { receipt_id: 2, patient_oid: 'x' } })]);
-    await applyErasures(older.db, families, list, options);
+    await applyErasures(older.owner.db, families, list, options);
     expect(await older.rows('select receipt_id from receipts')).toEqual([{ receipt_id: '2' }]);
     await older.close();
   });

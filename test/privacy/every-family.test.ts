@@ -25,8 +25,7 @@ const tables = (families as readonly Family[]).flatMap(({ table, versions }) =>
 
 // Versions are deleted with their deliveries.
 const own = families.map(({ table }) => table).join(', ');
-const reset = () =>
-  database.pool.query(`truncate inbox, ${own}, erasures, erased, withheld.records, schema_drift`);
+const reset = () => database.rows(`truncate inbox, ${own}, erasures, erased, withheld.records, schema_drift`);
 
 const patient = 'patient-a';
 const spellings = ['patient_oid', 'patientid', 'patient_id', 'pid'];

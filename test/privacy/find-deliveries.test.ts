@@ -36,14 +36,14 @@ it.each([
     const named = of(-1, 'patient');
     const nameless = of(-1, null);
     await apply(database, [named, nameless]);
-    await database.pool.query('analyze inbox');
+    await database.rows('analyze inbox');
     const before = await indexScans();
     const list = randomUUID();
     await withPlanForAnySize(database.db, (tx) => findDeliveries(tx, families, { id: 'patient' }, list));
     const ids = (await database.rows('select id from erasing')).map((row) => row.id);
-    await database.pool.query('truncate erasing');
+    await database.rows('truncate erasing');
     expect(ids.toSorted()).toEqual([named, nameless].map((callback) => deliveryOf(callback).id).toSorted());
     await until(async () => (await indexScans()) > before);
-    await database.pool.query('delete from inbox');
+    await database.rows('delete from inbox');
   },
 );

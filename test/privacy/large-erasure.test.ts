@@ -15,7 +15,7 @@ let database: TestDatabase;
 let holder: pg.Client;
 beforeAll(async () => {
   database = await createDatabase();
-  holder = new pg.Client({ connectionString: database.url });
+  holder = new pg.Client({ connectionString: database.owner.url });
   await holder.connect();
 });
 afterAll(async () => {
@@ -32,10 +32,10 @@ const count = async (from: string) => Number((await database.rows(`select count(
 async function fill(deliveries: number): Promise<void> {
   many = deliveries;
   await clear(database);
-  await database.pool.query(
+  await database.rows(
     'truncate erasures, erased, withheld.records, erased_receipts, running_erasures, erasing',
   );
-  await database.pool.query(
+  await database.rows(
     `with made as materialized (
        select (lpad(to_hex((1700000000 + n) * 1000::bigint), 12, '0') || substr(md5(n::text), 1, 20))::uuid as id, n,
               to_timestamp(1700000000 + n) as event_time,
@@ -71,7 +71,7 @@ const reach = (condition: string) =>
 
 /** The patient's deliveries and receipts, as others see them, and as the role of the reports does. */
 async function visible(): Promise<number[]> {
-  const reader = await database.pool.connect();
+  const reader = await database.owner.pool.connect();
   try {
     await reader.query('begin; set local role reporting_reader');
     const { rows } = await reader.query(`
@@ -94,7 +94,11 @@ it.each(steps)(
     await reach(isAtIt);
     const own = receiptCallback({ data: { patient_oid: 'other' } });
     // The limit of the inbox's own statements.
-    const intake = new pg.Pool({ connectionString: database.url, max: 1, options: '-c lock_timeout=500' });
+    const intake = new pg.Pool({
+      connectionString: database.owner.url,
+      max: 1,
+      options: '-c lock_timeout=500',
+    });
     const store = (callback: object) => insertDeliveries(intake, [deliveryOf(callback as typeof own)]);
     expect(await store(own)).toEqual(['accepted']);
     const older = receiptCallback({

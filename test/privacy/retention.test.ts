@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 beforeEach(async () => {
   await clear(database);
-  await database.pool.query('truncate patient_holds, withheld.records, erasures, erased');
+  await database.rows('truncate patient_holds, withheld.records, erasures, erased');
 });
 
 async function run(retention: Retention, options: Partial<RetentionOptions> = {}) {
@@ -188,7 +188,7 @@ describe('deliveries', () => {
       { received_at: `now() - interval '2 years'`, applied_at: 'now()' },
       `family <> 'review_request'`,
     );
-    await database.pool.query(`insert into quarantine (id, path, reason, body, last_received_at)
+    await database.rows(`insert into quarantine (id, path, reason, body, last_received_at)
       values (gen_random_uuid(), 'p', 'not_json', '{', now() - interval '2 days')`);
     const retention = { receipt: since(base + 3_500), bodies: yearMs, quarantine: yearMs / 365 };
     const before = [await everything(), await count('quarantine'), await count('access_log')];
@@ -206,7 +206,7 @@ describe('deliveries', () => {
 describe('a hold', () => {
   const patient = 'held-patient';
   const hold = (business: string) =>
-    database.pool.query(
+    database.rows(
       `insert into patient_holds (hash, held_by)
        select patient_hash(salt, $1, $2), 'test' from erasure_salt`,
       [business, patient],
@@ -227,7 +227,7 @@ describe('a hold', () => {
       await apply(database, [...named, ...others]);
       await setTimes(database, { received_at: `now() - interval '2 years'`, applied_at: 'now()' });
       for (const body of [JSON.stringify(named[0]), '{"no":'])
-        await database.pool.query(
+        await database.rows(
           `insert into quarantine (id, path, reason, body, last_received_at)
          values (gen_random_uuid(), 'p', 'invalid', $1, now() - interval '2 years')`,
           [body],
@@ -244,7 +244,7 @@ describe('a hold', () => {
       for (const table of ['receipts', 'consent_forms', 'review_requests', 'quarantine'])
         expect([table, await count(table)]).toEqual([table, 1]);
 
-      await database.pool.query('delete from patient_holds');
+      await database.rows('delete from patient_holds');
       await run({ receipt: kept, consent_form: kept, review_request: kept, quarantine: yearMs });
       expect([await count('inbox'), await count('quarantine')]).toEqual([0, 0]);
     },
@@ -341,7 +341,7 @@ describe('bodies', () => {
 
 describe('the quarantine', () => {
   it('loses bodies that were not received for the duration, acknowledged ones too', async () => {
-    await database.pool.query(`
+    await database.rows(`
       insert into quarantine (id, path, reason, body, acknowledged, received_at, last_received_at)
       select gen_random_uuid(), 'p', 'not_json', '{', n % 2 = 0, now() - interval '9 days',
              now() - n * interval '1 day' + interval '1 minute'
@@ -355,7 +355,7 @@ describe('the quarantine', () => {
 
 describe('the access log', () => {
   const ago = (interval: string, condition: string) =>
-    database.pool.query(`
+    database.rows(`
       alter table access_log disable trigger user;
       update access_log set at = at - interval '${interval}' where ${condition};
       alter table access_log enable trigger user`);
@@ -400,20 +400,20 @@ describe('erased data', () => {
     const [erasure] = await database.rows(
       `insert into erasures (erased_by, counts) values ('test', '{}') returning id`,
     );
-    await database.pool.query(
+    await database.rows(
       `insert into withheld.records (erasure_id, source, patients, destroy_at, received_at, content)
        select $1, 'inbox', array[sha256(patient::bytea)], now() + due, now(), '{}'
        from (values ('a', interval '-1 day'), ('held', '-1 day'), ('b', '1 day')) as v(patient, due)`,
       [erasure!.id],
     );
-    await database.pool.query(`insert into patient_holds (hash, held_by) values (sha256('held'), 'test')`);
+    await database.rows(`insert into patient_holds (hash, held_by) values (sha256('held'), 'test')`);
     const dry = await run({}, { dryRun: true });
     expect(dry).toEqual({ erased: { 'withheld.records': 1 } });
     expect(await run({})).toEqual(dry);
     expect(await count('withheld.records')).toBe(2);
     expect(await database.rows('select destroyed_at from erasures')).toEqual([{ destroyed_at: null }]);
 
-    await database.pool.query(
+    await database.rows(
       `delete from patient_holds; update withheld.records set destroy_at = now() - interval '1 second'`,
     );
     await run({});
@@ -422,6 +422,36 @@ describe('erased data', () => {
     const [entry] = await database.rows('select * from access_log order by entry desc limit 1');
     expect(entry).toMatchObject({ action: 'destroy', rows: '2', filter: { completed: [erasure!.id] } });
   });
+});
+
+it('policies that fail stop no other, and what has to be destroyed is destroyed first', async () => {
+  await apply(database, [receiptCallback()]);
+  const [erasure] = await database.rows(
+    `insert into erasures (erased_by, counts) values ('test', '{}') returning id`,
+  );
+  await database.rows(
+    `insert into withheld.records (erasure_id, source, patients, destroy_at, received_at, content)
+     values ($1, 'inbox', '{}', now(), now(), '{}')`,
+    [erasure!.id],
+  );
+  await database.rows(`
+    create function fail() returns trigger language plpgsql as $$ begin raise 'as a test wants'; end $$;
+    create trigger fail before update on inbox for each statement execute function fail();
+    alter table quarantine rename to quarantine_away`);
+  try {
+    const steps: string[] = [];
+    const onStep = (policy: string) => void steps.push(policy);
+    await expect(run({ bodies: 1, quarantine: 1, receipt: 1 }, { onStep })).rejects.toThrow(/quarantine/);
+    expect(steps).toEqual(['erased', 'receipt']);
+    await apply(database, [consentFormCallback()]);
+    await expect(run({ bodies: 1, quarantine: 1 })).rejects.toThrow(AggregateError);
+    const entry = `select filter from access_log where action = 'retention' order by entry desc limit 1`;
+    expect(await database.rows(entry)).toMatchObject([{ filter: { receipt: { deleted: { receipts: 1 } } } }]);
+  } finally {
+    await database.rows(`
+      alter table quarantine_away rename to quarantine;
+      drop trigger fail on inbox; drop function fail`);
+  }
 });
 
 describe('a callback that is older than what is kept', () => {

@@ -20,6 +20,8 @@ const frozen: Record<string, string> = {
   '0012_columns_by_name.sql': '3606b08bafd5d248',
   '0013_health.sql': '9a662b5b50eebbe8',
   '0014_sessions.sql': 'e1bdd1c86b977706',
+  '0015_replica_identity.sql': '9b57e4c0c8f11d92',
+  '0016_service_rights.sql': '0ee10e6d63c1b106',
 };
 
 it('no migration is edited once it is released', () => {

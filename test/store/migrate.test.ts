@@ -65,6 +65,8 @@ it('a failed migration changes nothing and is named in the error; the migrations
         { name: '0012_columns_by_name' },
         { name: '0013_health' },
         { name: '0014_sessions' },
+        { name: '0015_replica_identity' },
+        { name: '0016_service_rights' },
         { name: '9001_first' },
       ]);
       expect(await other.rows(`select to_regclass('second') as second`)).toEqual([{ second: null }]);
@@ -286,6 +288,8 @@ it('the lists that other migrators keep in the same schema are left alone', asyn
       '0012_columns_by_name',
       '0013_health',
       '0014_sessions',
+      '0015_replica_identity',
+      '0016_service_rights',
       'reporting',
     ]);
     expect(await migrate(other.db)).toEqual([]);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../src/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
+import { adminUrl } from '../../src/store/embedded/roles.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { until } from '../support/until.ts';
 
@@ -22,7 +23,7 @@ it.each([
   const server = await startEmbeddedPostgres(folder, createLog('silent'), settings);
   try {
     await until(() =>
-      withClient(server.url, async (client) => {
+      withClient(adminUrl(folder, server.url), async (client) => {
         const { rows } = await client.query<{ files: number; ahead: number }>(count);
         const { files, ahead } = rows[0]!;
         return files >= wanted && ahead === files - 1;

@@ -173,6 +173,8 @@ it('the list of migrations is found under its first name, too', async () => {
       '0012_columns_by_name',
       '0013_health',
       '0014_sessions',
+      '0015_replica_identity',
+      '0016_service_rights',
       'reporting',
     ]);
     expect(await migrate(database.db)).toEqual([]);

@@ -114,8 +114,19 @@ describe.each([
     expect(await run('replay', '--status', 'applied')).toEqual(['replay', 0, expect.any(String)]);
     expect(await run('patient', 'erase', patient, '--yes')).toEqual(['patient', 0, expect.any(String)]);
     expect(await asOwner('select count(*)::int > 0 as some from withheld.records')).toEqual([{ some: true }]);
-    retention = { RETENTION: 'receipt=1d,consent_form=1d,appointment=1d,quarantine=1d,bodies=1d' };
+    // What is due, and entries of more than a year ago.
+    await asOwner(`
+      update withheld.records set destroy_at = now();
+      alter table access_log disable trigger user;
+      update access_log set at = at - interval '5 years' where entry < 4;
+      alter table access_log enable trigger user`);
+    retention = {
+      RETENTION: 'receipt=1d,consent_form=1d,appointment=1d,quarantine=1d,bodies=1d,access_log=1y',
+    };
     expect(await run('retention')).toEqual(['retention', 0, expect.any(String)]);
+    expect(await asOwner('select count(*)::int from withheld.records')).toEqual([{ count: 0 }]);
+    expect(await asOwner(`select min(entry)::int from ${schema}.access_log`)).toEqual([{ min: 4 }]);
+    await asService(`insert into ${schema}.patient_holds (hash, held_by) values (sha256(''), 'test')`);
     await asService(`delete from ${schema}.deliveries`);
     expect(await asOwner(`select count(*)::int from ${schema}.applied_deliveries`)).toEqual([{ count: 0 }]);
   });
@@ -125,6 +136,22 @@ describe.each([
     ['drop a table', () => `drop table ${schema}.inbox`],
     ['change a callback', () => `update ${schema}.inbox set event = 'other'`],
     ['change the access log', () => `delete from ${schema}.access_log`],
+    ['write to the access log', () => `insert into ${schema}.access_log table ${schema}.access_log`],
+    ['move the head of the access log', () => `update ${schema}.access_log_head set entry = 0`],
+    [
+      'say that entries were deleted',
+      () => `select ${schema}.append_access_log('x', null, null, 'retention', '{}', false, '{}', 1)`,
+    ],
+    ['remove all pseudonyms', () => `truncate ${schema}.patient_pseudonyms`],
+    ['give a pseudonym another patient', () => `update ${schema}.patient_pseudonyms set patient_id = 'x'`],
+    ['read what was erased', () => 'select content from withheld.records'],
+    ['destroy what was erased', () => 'delete from withheld.records'],
+    ['forget what was erased', () => `delete from ${schema}.erased`],
+    ['let back what was erased', () => `update ${schema}.erased set until = '-infinity'`],
+    ['remove a certificate', () => `delete from ${schema}.erasures`],
+    ['change who erased', () => `update ${schema}.erasures set erased_by = 'x'`],
+    ['release a hold that nobody reads of', () => `delete from ${schema}.patient_holds`],
+    ['move a hold', () => `update ${schema}.patient_holds set hash = sha256('')`],
     ['change the list of migrations', () => `delete from ${schema}.receiver_migrations`],
     ['make another key of sessions', () => `insert into ${schema}.session_key (id) values (true)`],
     ['remove the key of sessions', () => `delete from ${schema}.session_key`],
@@ -134,6 +161,24 @@ describe.each([
     ['create a schema', () => 'create schema made'],
   ])('the role of the service may not %s', async (_, statement) => {
     await expect(asService(statement())).rejects.toMatchObject({ code: '42501' });
+  });
+
+  it('functions of the owner use no table of their caller, and nobody else may call them', async () => {
+    await asService(`
+      create temporary table access_log_head (entry bigint, hash bytea);
+      insert into access_log_head values (999, '');
+      select ${schema}.log_access('x', null, null, 'reveal', '{}', false, '{}', 1)`);
+    expect(await asOwner(`select count(*)::int from ${schema}.access_log where entry > 900`)).toEqual([
+      { count: 0 },
+    ]);
+    await expect(
+      asService(`select ${schema}.log_access('x', null, null, 'x', '{}', false, '{"access_log": 1}', 1)`),
+    ).rejects.toThrow('only delete_log_entries');
+    const open = await asOwner(`
+      select p.oid::regprocedure::text as name from pg_proc p
+      where prosecdef and (coalesce(proacl, acldefault('f', proowner))::text ~ '[{,]=X'
+        or not coalesce(proconfig::text, '') ~ 'pg_temp')`);
+    expect(open).toEqual([]);
   });
 
   it('a start that lacks migrations, or has another time zone, ends with what the owner has to do', async () => {

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { provideBinaries } from '../../src/store/embedded/binaries.ts';
 import { provideCluster } from '../../src/store/embedded/cluster.ts';
 import { findPlace } from '../../src/store/embedded/place.ts';
+import { adminUrl } from '../../src/store/embedded/roles.ts';
+import { withClient } from '../../src/store/pool.ts';
 
 /** Makes the cluster that copyCluster() copies in all processes of this run. */
 export async function prepareCluster(folder: string): Promise<void> {
@@ -22,4 +24,13 @@ export function copyCluster(folder: string): void {
     if (name.startsWith('postgresql-')) symlinkSync(from, to);
     else execFileSync('cp', ['-a', from, to]);
   }
+}
+
+/**
+ * Makes the role `receiver` of a running server a superuser, for tests that create roles, or damage the server.
+ *
+ * @param home its folder
+ */
+export async function makeSuperuser(home: string, url: string): Promise<void> {
+  await withClient(adminUrl(home, url), (client) => client.query('alter role receiver superuser'));
 }

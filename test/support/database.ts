@@ -6,8 +6,11 @@ import { migrate } from '../../src/store/migrate.ts';
 import { findDue, readFiles } from '../../src/store/migration-list.ts';
 import { ownSchema } from './schema.ts';
 
+/** As the service uses it: with TEST_SERVICE_URL as a role that owns nothing, see global-setup.ts. */
 export interface TestDatabase extends Database {
-  /** Rows of a query. */
+  /** As its owner. */
+  owner: Database;
+  /** Rows of a query, as its owner. */
   rows: (query: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
 }
 
@@ -26,7 +29,8 @@ export async function createEmptyDatabase(encoding?: 'LATIN1' | 'SQL_ASCII'): Pr
 
 /** A new database for this test, with the service's tables: a copy of the template with an identity of its own. */
 export async function createDatabase(): Promise<TestDatabase> {
-  const database = open(await create(`template ${process.env.TEST_POSTGRES_TEMPLATE}`));
+  const name = await create(`template ${process.env.TEST_POSTGRES_TEMPLATE}`);
+  const database = open(name, process.env.TEST_SERVICE_URL);
   // Otherwise the next start would treat it as a restored backup.
   const { checksum } = await findDue(database.db, await readFiles(ownSchema));
   await database.rows(`update receiver_migrations set checksum = $1 where name = 'reporting'`, [checksum]);
@@ -52,15 +56,19 @@ export async function createTemplate(): Promise<() => Promise<void>> {
   return () => drop(name);
 }
 
-function open(name: string): TestDatabase {
-  const url = new URL(process.env.TEST_POSTGRES_URL!);
-  url.pathname = `/${name}`;
-  const database = openDatabase(url.href, createLog('silent'), { connections: 5, name: 'test' });
+function open(name: string, serviceUrl?: string): TestDatabase {
+  const connect = (server: string) => {
+    const url = Object.assign(new URL(server), { pathname: `/${name}` }).href;
+    return openDatabase(url, createLog('silent'), { connections: 5, name: 'test' });
+  };
+  const owner = connect(process.env.TEST_POSTGRES_URL!);
+  const service = serviceUrl ? connect(serviceUrl) : owner;
   return {
-    ...database,
-    rows: async (query, values = []) => (await database.pool.query(query, values)).rows,
+    ...service,
+    owner,
+    rows: async (query, values = []) => (await owner.pool.query(query, values)).rows,
     close: async () => {
-      await database.close();
+      for (const database of new Set([service, owner])) await database.close();
       await drop(name);
     },
   };
@@ -88,7 +96,10 @@ export async function allowConnections({ url }: Pick<TestDatabase, 'url'>, allow
 export async function createCopy(original: Pick<TestDatabase, 'url'>): Promise<TestDatabase> {
   await allowConnections(original, false);
   try {
-    return open(await create(`template ${new URL(original.url).pathname.slice(1)}`));
+    return open(
+      await create(`template ${new URL(original.url).pathname.slice(1)}`),
+      process.env.TEST_SERVICE_URL,
+    );
   } finally {
     await allowConnections(original, true);
   }

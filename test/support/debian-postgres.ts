@@ -4,7 +4,6 @@ import { chownSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { urlOf } from '../../src/store/embedded/cluster.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { findPlace } from '../../src/store/embedded/place.ts';
 import { acceptsConnections, spawnServer } from '../../src/store/embedded/server-process.ts';
@@ -56,7 +55,7 @@ export async function startDebianPostgres(): Promise<DebianServer> {
   const port = await freePort();
   const start = () => spawnServer(place, bin, cluster.database, port, ['fsync=off']);
   let server = start();
-  const url = urlOf(cluster, port, 'postgres');
+  const url = `postgresql://receiver:${cluster.password}@127.0.0.1:${port}/postgres`;
   await until(() => acceptsConnections(url));
   const run = (statement: string) => withClient(url, async (client) => void (await client.query(statement)));
   return {

@@ -27,7 +27,7 @@ export async function apply(database: TestDatabase, callbacks: object[]): Promis
  */
 export async function insertWithStatus(database: TestDatabase, query: string): Promise<void> {
   const common = 'id, family, received_at';
-  await database.pool.query(`
+  await database.rows(`
     with made as materialized (${query}), stored as (
       insert into inbox (id, event, family, client_id, business_id, event_time, envelope, received_at)
       select id, event, family, client_id, business_id, event_time, envelope, received_at from made
@@ -47,7 +47,7 @@ export async function moveApplied(
   status: 'pending' | 'failed',
 ): Promise<void> {
   const columns = status === 'failed' ? 'id, family, received_at, error' : 'id, family, received_at';
-  await database.pool.query(`
+  await database.rows(`
     with moved as (delete from applied_deliveries where ${condition} returning *, 'broken' as error)
     insert into ${status}_deliveries (${columns}) select ${columns} from moved`);
 }
@@ -60,15 +60,13 @@ export async function setTimes(
 ): Promise<void> {
   for (const table of ['inbox', 'pending_deliveries', 'failed_deliveries', 'applied_deliveries']) {
     const applied = table === 'applied_deliveries' ? `, applied_at = ${applied_at}` : '';
-    await database.pool.query(
-      `update ${table} t set received_at = ${received_at}${applied} where ${condition}`,
-    );
+    await database.rows(`update ${table} t set received_at = ${received_at}${applied} where ${condition}`);
   }
 }
 
 export async function clear(database: TestDatabase): Promise<void> {
   const tables = families.map(({ table }) => table);
-  await database.pool.query(`truncate inbox, ${tables.join(', ')}, quarantine`);
+  await database.rows(`truncate inbox, ${tables.join(', ')}, quarantine`);
 }
 
 /** A time as callbacks contain it, in seconds. */

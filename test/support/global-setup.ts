@@ -4,8 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../src/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
-import { copyCluster, prepareCluster } from './cluster.ts';
+import { findPlace } from '../../src/store/embedded/place.ts';
+import { withClient } from '../../src/store/pool.ts';
+import { copyCluster, makeSuperuser, prepareCluster } from './cluster.ts';
 import { createTemplate } from './database.ts';
+import { startPgBouncer } from './pgbouncer.ts';
 import { findProgram, installMissingPrograms } from './programs.ts';
 
 declare global {
@@ -20,8 +23,31 @@ export default async function setup(): Promise<void> {
   installMissingPrograms();
   process.env.TEST_REDIS_SERVER = findProgram('redis-server');
   const stopServer = process.env.TEST_POSTGRES_URL ? undefined : await startServer();
+  const stopService = process.env.TEST_AS ? await createService(process.env.TEST_AS) : undefined;
   const dropTemplate = await createTemplate();
-  globalThis.stopTestDatabase = stopServer ?? dropTemplate;
+  globalThis.stopTestDatabase = async () => {
+    await stopService?.();
+    await (stopServer ?? dropTemplate)();
+  };
+}
+
+/**
+ * Creates the role of the service, see docs/database.md.
+ *
+ * @param as `service`, or `pooled`: through PgBouncer, too
+ * @returns a function that stops the pooler
+ */
+async function createService(as: string): Promise<(() => Promise<void>) | undefined> {
+  const server = process.env.TEST_POSTGRES_URL!;
+  await withClient(server, (client) =>
+    client.query(`
+      create role receiver_service nologin;
+      create role receiver_app login password 'secret' in role receiver_service`),
+  );
+  const url = Object.assign(new URL(server), { username: 'receiver_app', password: 'secret' }).href;
+  const pooler = as === 'pooled' ? await startPgBouncer(url) : undefined;
+  process.env.TEST_SERVICE_URL = pooler?.through(url) ?? url;
+  return pooler?.stop;
 }
 
 async function startServer(): Promise<() => Promise<void>> {
@@ -33,6 +59,7 @@ async function startServer(): Promise<() => Promise<void>> {
   await prepareCluster(prepared!);
   copyCluster(folder!);
   const server = await startEmbeddedPostgres(folder!, createLog('error'), settings);
+  await makeSuperuser(findPlace(folder!).home, server.url);
   process.env.TEST_POSTGRES_URL = server.url;
   return async () => {
     await server.stop();

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { provideBinaries } from '../../src/store/embedded/binaries.ts';
-import { type Cluster, createDatabase, provideCluster, urlOf } from '../../src/store/embedded/cluster.ts';
+import { adminUrlOf, type Cluster, provideCluster, urlOf } from '../../src/store/embedded/cluster.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { findPlace, type Place } from '../../src/store/embedded/place.ts';
+import { provideRoles } from '../../src/store/embedded/roles.ts';
 import {
   acceptsConnections,
   readLockFile,
@@ -15,7 +16,7 @@ import {
   spawnServer,
 } from '../../src/store/embedded/server-process.ts';
 import { withClient } from '../../src/store/pool.ts';
-import { copyCluster } from './cluster.ts';
+import { copyCluster, makeSuperuser } from './cluster.ts';
 import { until } from './until.ts';
 
 /** A PostgreSQL server of one test, which is not restarted automatically. */
@@ -49,7 +50,8 @@ export async function startPrimary(settings: string[] = []): Promise<TestServer>
   const bin = await provideBinaries(place.home);
   const cluster = await provideCluster(place, bin);
   const primary = await startServer(place, cluster, bin, settings);
-  await createDatabase(cluster, primary.port);
+  await provideRoles(adminUrlOf(cluster, primary.port, 'postgres'), cluster.password);
+  await makeSuperuser(place.home, primary.url);
   return primary;
 }
 
@@ -116,7 +118,7 @@ async function startServer(
     });
     await until(async () => {
       if (ended) throw new Error(`The server did not start: ${server.reason()}`);
-      return acceptsConnections(urlOf(cluster, port, 'postgres'));
+      return acceptsConnections(adminUrlOf(cluster, port, 'postgres'));
     });
   };
   await restart();

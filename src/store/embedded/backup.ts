@@ -39,6 +39,7 @@ export interface BackupProgress {
  * Copies the running embedded database, and the files beside it, to a new folder that a start accepts as DATA_DIR. The
  * folder has another name until it is complete and on the disk.
  *
+ * @param url of its administrator
  * @param files to copy beside the database
  * @returns whether the pages have checksums, which were verified
  * @throws Error where the folder exists, another backup is running, or a page is damaged

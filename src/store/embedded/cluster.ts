@@ -3,17 +3,19 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readOrCreate, replaceFile, syncFolder } from '../../durable-files.ts';
-import { withClient } from '../pool.ts';
 import type { Lock } from './lock.ts';
 import type { Place, ServerUser } from './place.ts';
+import { administrator, adminPasswordFile } from './roles.ts';
 import { runProgram } from './run-program.ts';
 
 /** A database cluster. */
 export interface Cluster {
   /** The data directory. */
   database: string;
-  /** Of the role `receiver`, which owns everything. */
+  /** Of the role `receiver`, which owns the database. */
   password: string;
+  /** Of the superuser. */
+  adminPassword: string;
 }
 
 /**
@@ -32,15 +34,17 @@ export async function provideCluster(
 ): Promise<Cluster> {
   const { home, user } = place;
   const database = join(home, 'database');
-  const file = passwordFile(home);
-  const { content: password } = readOrCreate(file, newPassword);
-  if (user) chownSync(file, user.uid, user.gid);
+  const file = adminPasswordFile(home);
+  const [password, adminPassword] = [passwordFile(home), file].map(
+    (each) => readOrCreate(each, newPassword).content,
+  ) as [string, string];
+  if (user) for (const each of [passwordFile(home), file]) chownSync(each, user.uid, user.gid);
   if (existsSync(database)) {
     claim(database, user);
   } else {
     const draft = `${database}.${process.pid}`;
     rmSync(draft, { recursive: true, force: true });
-    const options = [`--pgdata=${draft}`, '--username=receiver', `--pwfile=${file}`];
+    const options = [`--pgdata=${draft}`, `--username=${administrator}`, `--pwfile=${file}`];
     const checks = ['--auth=scram-sha-256', '--data-checksums'];
     const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
     try {
@@ -52,21 +56,31 @@ export async function provideCluster(
       throw error;
     }
   }
-  return { database, password };
+  return { database, password, adminPassword };
 }
 
 const passwordFile = (home: string) => join(home, 'password');
 const newPassword = () => randomBytes(24).toString('hex');
 
 /**
- * Gives the role `receiver` a new password where that of the file is wrong, as after a power cut or in a copy without the
- * file. The server is stopped; PostgreSQL's single-user mode asks for no password, and listens nowhere.
+ * Gives the superuser its name and a new password where that of the file is wrong: after a power cut, in a copy without the
+ * file, or where a version has made the cluster whose superuser was the role `receiver`. The server is stopped; PostgreSQL's
+ * single-user mode asks for no password, and listens nowhere.
  */
-export async function resetPassword(place: Place, bin: string, cluster: Cluster, lock: Lock): Promise<void> {
-  cluster.password = newPassword();
-  replaceFile(passwordFile(place.home), cluster.password);
-  if (place.user) chownSync(passwordFile(place.home), place.user.uid, place.user.gid);
-  const input = `alter role receiver password '${cluster.password}'\n`;
+export async function resetAdministrator(
+  place: Place,
+  bin: string,
+  cluster: Cluster,
+  lock: Lock,
+): Promise<void> {
+  const file = adminPasswordFile(place.home);
+  cluster.adminPassword = newPassword();
+  replaceFile(file, cluster.adminPassword);
+  if (place.user) chownSync(file, place.user.uid, place.user.gid);
+  // The user of a session cannot be renamed. The first superuser has this oid.
+  const input = `update pg_authid set rolname = '${administrator}' where oid = 10
+alter role ${administrator} password '${cluster.adminPassword}'
+`;
   await runProgram([join(bin, 'postgres'), '--single', '-D', cluster.database, 'postgres'], place, lock, {
     input,
   });
@@ -80,14 +94,12 @@ function claim(database: string, user: ServerUser | undefined): void {
   if (mode & 0o027) chmodSync(database, 0o700);
 }
 
-export function urlOf({ password }: Cluster, port: number, database = 'receiver'): string {
-  return `postgresql://receiver:${password}@127.0.0.1:${port}/${database}`;
+/** The address of the role `receiver`. */
+export function urlOf({ password }: Cluster, port: number): string {
+  return `postgresql://receiver:${password}@127.0.0.1:${port}/receiver`;
 }
 
-/** Creates the database `receiver` unless it exists. */
-export async function createDatabase(cluster: Cluster, port: number): Promise<void> {
-  await withClient(urlOf(cluster, port, 'postgres'), async (client) => {
-    const { rowCount } = await client.query(`select from pg_database where datname = 'receiver'`);
-    if (rowCount === 0) await client.query('create database receiver');
-  });
+/** The address of the superuser. */
+export function adminUrlOf({ adminPassword }: Cluster, port: number, database: string): string {
+  return `postgresql://${administrator}:${adminPassword}@127.0.0.1:${port}/${database}`;
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { replaceFile } from '../../durable-files.ts';
 import type { Log } from '../../log.ts';
 import { provideBinaries, removeDrafts } from './binaries.ts';
-import { createDatabase, provideCluster, resetPassword, urlOf } from './cluster.ts';
+import { adminUrlOf, provideCluster, resetAdministrator, urlOf } from './cluster.ts';
 import { findServer } from './find-server.ts';
 import { previousOrFreePort } from './free-port.ts';
 import { type Lock, takeLock } from './lock.ts';
@@ -13,6 +13,7 @@ import { findPlace, type Place } from './place.ts';
 import { preallocateWal } from './preallocate-wal.ts';
 import { endFormerServer, isAlive } from './processes.ts';
 import { becomesStuck, isRecovering } from './recovery.ts';
+import { provideRoles } from './roles.ts';
 import {
   acceptsConnections,
   immediately,
@@ -113,22 +114,22 @@ async function startOwn(
   const start = async () => {
     await endFormerServer(cluster.database);
     const server = spawnServer(place, bin, cluster.database, port, settings, lock.fd);
-    return untilReady(server, cluster.database, urlOf(cluster, port, 'postgres'), log, signal);
+    return untilReady(server, cluster.database, adminUrlOf(cluster, port, 'postgres'), log, signal);
   };
   const server = await start().catch(async (error) => {
     if (error.code !== wrongPassword) throw error;
-    await resetPassword(place, bin, cluster, lock);
-    log.warn({ home }, 'the password of the embedded PostgreSQL was wrong, and is a new one');
+    await resetAdministrator(place, bin, cluster, lock);
+    log.warn({ home }, 'the administrator of the embedded PostgreSQL has a new password');
     return start();
   });
   try {
-    await createDatabase(cluster, port);
+    await provideRoles(adminUrlOf(cluster, port, 'postgres'), cluster.password);
     const url = urlOf(cluster, port);
     replaceFile(portFile(home), String(port));
     replaceFile(urlFile(home), `${url}\n`);
     log.info({ home }, 'embedded PostgreSQL started');
     const stop = supervise(server, start, cluster.database, log);
-    const stopPreallocation = preallocateWal(url, cluster.database, log);
+    const stopPreallocation = preallocateWal(adminUrlOf(cluster, port, 'receiver'), cluster.database, log);
     return {
       url,
       isOwn: true,

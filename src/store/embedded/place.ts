@@ -55,7 +55,7 @@ export function findPlace(dataDir: string): Place {
 /** Moves a backup that was put in place of DATA_DIR to where the server can read it. The database comes last: it makes the rest valid. */
 function bringBackup(folder: string, home: string): void {
   if (existsSync(join(home, 'database'))) return;
-  for (const name of ['password', 'database']) {
+  for (const name of ['password', 'admin-password', 'database']) {
     const [from, to] = [join(folder, name), join(home, name)];
     if (!existsSync(from)) continue;
     cpSync(from, `${to}.draft`, { recursive: true });

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { provideBinaries } from '../../../src/store/embedded/binaries.ts';
-import { provideCluster } from '../../../src/store/embedded/cluster.ts';
+import { adminUrlOf, provideCluster, urlOf } from '../../../src/store/embedded/cluster.ts';
 import { findPlace } from '../../../src/store/embedded/place.ts';
+import { provideRoles } from '../../../src/store/embedded/roles.ts';
 import {
   acceptsConnections,
   readLockFile,
   type ServerProcess,
   spawnServer,
 } from '../../../src/store/embedded/server-process.ts';
-import { withClient } from '../../../src/store/pool.ts';
 import { spawnService, type TestProcess } from '../../support/process.ts';
 import { startRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
@@ -132,19 +132,17 @@ async function provideDatabase(network: Network) {
   writeFileSync(join(bin, 'postgres'), `#!/bin/sh\nexec ${enter.join(' ')} '${binaries}/postgres' "$@"\n`, {
     mode: 0o755,
   });
-  const urlOf = (name: string) =>
-    `postgresql://receiver:${cluster.password}@${network.addressOf('stores')}:5432/${name}`;
+  const at = (url: string) => Object.assign(new URL(url), { hostname: network.addressOf('stores') }).href;
+  const administrator = at(adminUrlOf(cluster, 5432, 'postgres'));
   let server: ServerProcess;
   return {
-    url: urlOf('receiver'),
+    url: at(urlOf(cluster, 5432)),
     folder: place.home,
     start: async () => {
       const settings = ['listen_addresses=*', 'max_wal_size=96MB', 'min_wal_size=32MB'];
       server = spawnServer({ home: place.home, user: undefined }, bin, cluster.database, 5432, settings);
-      await until(() => acceptsConnections(urlOf('postgres')));
-      await withClient(urlOf('postgres'), async (client) => {
-        await client.query('create database receiver').catch(() => {}); // it is there after a crash
-      });
+      await until(() => acceptsConnections(administrator));
+      await provideRoles(administrator, cluster.password);
     },
     kill: async () => {
       const { pid } = readLockFile(cluster.database)!;
