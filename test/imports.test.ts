@@ -26,6 +26,7 @@ const common = [
     'uuid.ts',
     'with-timeout.ts',
     'durable-files.ts',
+    'trusted-files.ts',
     'xlsx.ts',
   ],
 ];

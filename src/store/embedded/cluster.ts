@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, fchmodSync, fchownSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readOrCreate, replaceFile, syncFolder } from '../../durable-files.ts';
+import { ownPath } from '../../trusted-files.ts';
 import { withClient } from '../pool.ts';
+import { removeTree, withFolder } from './folders.ts';
 import type { Lock } from './lock.ts';
 import type { Place, ServerUser } from './place.ts';
 import { runProgram } from './run-program.ts';
@@ -34,21 +36,25 @@ export async function provideCluster(
   const database = join(home, 'database');
   const file = passwordFile(home);
   const { content: password } = readOrCreate(file, newPassword);
-  if (user) chownSync(file, user.uid, user.gid);
   if (existsSync(database)) {
     claim(database, user);
   } else {
     const draft = `${database}.${process.pid}`;
-    rmSync(draft, { recursive: true, force: true });
-    const options = [`--pgdata=${draft}`, '--username=receiver', `--pwfile=${file}`];
+    removeTree(draft, place);
+    if (user) provideFolder(draft, user);
+    const options = [`--pgdata=${draft}`, '--username=receiver', `--pwfile=${user ? '/dev/stdin' : file}`];
     const checks = ['--auth=scram-sha-256', '--data-checksums'];
     const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
     try {
-      await runProgram([join(bin, 'initdb'), ...options, ...checks, ...locale], place, lock, { signal });
+      const initdb = [join(bin, 'initdb'), ...options, ...checks, ...locale];
+      // The server's user reads no file of root's. initdb opens its input by name, which a socket, as Node makes one, has not.
+      const piped = ['/bin/sh', '-c', 'read -r word; exec "$@" <<.\n$word\n.\n', 'sh', ...initdb];
+      const command = (user ? piped : initdb) as [string, ...string[]];
+      await runProgram(command, place, lock, { input: user ? `${password}\n` : '', signal });
       renameSync(draft, database);
       syncFolder(home);
     } catch (error) {
-      rmSync(draft, { recursive: true, force: true });
+      removeTree(draft, place);
       throw error;
     }
   }
@@ -65,7 +71,6 @@ const newPassword = () => randomBytes(24).toString('hex');
 export async function resetPassword(place: Place, bin: string, cluster: Cluster, lock: Lock): Promise<void> {
   cluster.password = newPassword();
   replaceFile(passwordFile(place.home), cluster.password);
-  if (place.user) chownSync(passwordFile(place.home), place.user.uid, place.user.gid);
   const input = `alter role receiver password '${cluster.password}'\n`;
   await runProgram([join(bin, 'postgres'), '--single', '-D', cluster.database, 'postgres'], place, lock, {
     input,
@@ -75,9 +80,17 @@ export async function resetPassword(place: Place, bin: string, cluster: Cluster,
 /** Gives a restored copy, which may have come over another machine or disk, the owner and the mode that PostgreSQL requires. */
 function claim(database: string, user: ServerUser | undefined): void {
   if (existsSync(join(database, 'postmaster.pid'))) return;
-  const { uid, mode } = statSync(database);
-  if (user && uid !== user.uid) execFileSync('chown', ['-R', `${user.uid}:${user.gid}`, database]);
-  if (mode & 0o027) chmodSync(database, 0o700);
+  const folder = ownPath(database);
+  const { uid, mode } = statSync(folder);
+  // Neither follows a link.
+  if (user && uid !== user.uid) execFileSync('chown', ['-hR', `${user.uid}:${user.gid}`, folder]);
+  if (mode & 0o027) withFolder(folder, (fd) => fchmodSync(fd, 0o700));
+}
+
+/** An empty folder of the server's user, in one that may be root's. */
+function provideFolder(path: string, { uid, gid }: ServerUser): void {
+  mkdirSync(path, { mode: 0o700 });
+  withFolder(path, (fd) => fchownSync(fd, uid, gid));
 }
 
 export function urlOf({ password }: Cluster, port: number, database = 'receiver'): string {
