@@ -27,7 +27,7 @@ import { findPlace, type ServerUser } from '../../src/store/embedded/place.ts';
 import { copyCluster } from '../support/cluster.ts';
 import { rowsOf } from '../support/everything.ts';
 
-jest.setTimeout(240_000);
+jest.setTimeout(600_000);
 
 // Run by an ordinary user, these tests have one user: what they say of several is then true of itself.
 const isRoot = process.getuid?.() === 0;
