@@ -47,7 +47,7 @@ const allowed: Record<string, string[]> = {
   reporting: ['store'],
   metrics: ['queue', 'store'],
   health: ['store'],
-  tracing: [],
+  tracing: ['../package.json'],
 
   // Middle: what the service does.
   intake: ['families', 'store'],
