@@ -7,13 +7,21 @@ const negativeNumber = /^-\d+(\.\d+)?$/;
 /** A spreadsheet reads it as a number or a date: 15 digits stay, of a longer id the rest is lost. */
 const readsAsNumber = /^[+(]?\d[\d +.,:/()eE-]*$/;
 
+interface CsvOptions {
+  /** Machines read it: each value is written as it is, also one that a spreadsheet would read as a formula. */
+  forMachines?: boolean;
+  /**
+   * The columns of texts, for a spreadsheet: the file begins with a byte order mark, and their numbers are written as ="12",
+   * which Excel and LibreOffice show as the text 12.
+   */
+  texts?: ReadonlySet<string>;
+}
+
 /**
- * Turns rows into CSV (RFC 4180). A quote in front marks as text what a spreadsheet would read as a formula.
- *
- * @param texts the columns of texts, for a spreadsheet: the file begins with a byte order mark, and their numbers are
- *   written as ="12", which Excel and LibreOffice show as the text 12
+ * Turns rows into CSV (RFC 4180). Unless it is for machines, a quote in front marks as text what a spreadsheet would read as a
+ * formula.
  */
-export function csvWriter(columns: readonly string[], texts?: ReadonlySet<string>) {
+export function csvWriter(columns: readonly string[], { forMachines = false, texts }: CsvOptions = {}) {
   return stringify({
     header: true,
     bom: texts !== undefined,
@@ -21,7 +29,7 @@ export function csvWriter(columns: readonly string[], texts?: ReadonlySet<string
     record_delimiter: 'windows',
     // The library quotes values with a whole delimiter only, RFC 4180 those with either half of it.
     quoted_match: /[\r\n]/,
-    escape_formulas: true,
+    escape_formulas: !forMachines,
     cast: {
       string: (value, { header, column }) => {
         if (header) return value;

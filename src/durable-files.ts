@@ -1,16 +1,18 @@
 import {
   closeSync,
   existsSync,
+  fchownSync,
   fsyncSync,
   linkSync,
   openSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isRoot, readTrusted } from './trusted-files.ts';
 
 /**
  * The content of a small text file, which is created unless it exists. One that a power cut has left empty gets a new content.
@@ -19,7 +21,7 @@ import { dirname, join } from 'node:path';
  */
 export function readOrCreate(file: string, create: () => string): { content: string; isNew: boolean } {
   const read = () => {
-    const content = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
+    const content = readTrusted(file)?.trim() ?? '';
     // Where a size was on the disk before the data, a file consists of zeros.
     return content.includes('\0') ? '' : content;
   };
@@ -54,9 +56,19 @@ function writeOnce(file: string, content: string): void {
   }
 }
 
+/** A new file beside `file`. What root writes is of the user that the folder is of. */
 function writeDraft(file: string, content: string): string {
   const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, content, { mode: 0o600, flush: true });
+  rmSync(draft, { force: true });
+  const fd = openSync(draft, 'wx', 0o600); // follows no link
+  try {
+    const { uid, gid } = statSync(dirname(file));
+    if (isRoot() && uid !== 0) fchownSync(fd, uid, gid);
+    writeFileSync(fd, content);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
   return draft;
 }
 

@@ -80,3 +80,10 @@ export function isUnguessable(path: string): boolean {
     );
   });
 }
+
+/** A path that may be shown: without its random tokens. */
+export const withoutSecrets = (path: string): string =>
+  path
+    .split('/')
+    .map((part) => (isUnguessable(part) ? '…' : part))
+    .join('/');

@@ -104,9 +104,13 @@ function cell({ kind }: XlsxColumn, value: string | null | undefined): string {
   return `<c s="${kind === 'number' ? 0 : styleOf(kind)}"><v>${number}</v></c>`;
 }
 
+/** The letters of a column, counted from 1: A to Z, then AA. */
+const lettersOf = (column: number): string =>
+  column > 0 ? lettersOf(Math.floor((column - 1) / 26)) + String.fromCharCode(65 + ((column - 1) % 26)) : '';
+
 /**
  * Turns rows into an Excel file with one sheet, as a stream: its memory does not grow with the rows. Texts are never
- * formulas there.
+ * formulas there. Its head has the arrows that filter and sort.
  */
 export function xlsxWriter(columns: readonly XlsxColumn[]): Duplex {
   return Duplex.from(async function* (rows: AsyncIterable<Readonly<Record<string, string | null>>>) {
@@ -126,14 +130,17 @@ export function xlsxWriter(columns: readonly XlsxColumn[]): Duplex {
 <pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>
 <cols><col min="1" max="${columns.length}" width="20" customWidth="1"/></cols><sheetData>
 <row>${columns.map(({ name }) => textCell(name, 1)).join('')}</row>`;
+    let last = 1;
     for await (const row of rows) {
+      last += 1;
       pending += `<row>${columns.map((column) => cell(column, row[column.name])).join('')}</row>`;
       if (pending.length < 65_536) continue;
       sheet.push(strToU8(pending));
       pending = '';
       yield* chunks.splice(0);
     }
-    sheet.push(strToU8(`${pending}</sheetData></worksheet>`), true);
+    const range = `A1:${lettersOf(columns.length)}${last}`;
+    sheet.push(strToU8(`${pending}</sheetData><autoFilter ref="${range}"/></worksheet>`), true);
     zip.end();
     yield* chunks;
   });

@@ -28,6 +28,7 @@ const common = [
     'uuid.ts',
     'with-timeout.ts',
     'durable-files.ts',
+    'trusted-files.ts',
     'xlsx.ts',
   ],
 ];
@@ -48,7 +49,7 @@ const allowed: Record<string, string[]> = {
   reporting: ['store'],
   metrics: ['queue', 'store'],
   health: ['store'],
-  tracing: [],
+  tracing: ['../package.json'],
 
   // Middle: what the service does.
   intake: ['families', 'store'],

@@ -17,3 +17,4 @@ export * from './search-schemas.ts';
 export { createServiceClient, type ServiceClient, type ServiceClientOptions } from './service-client.ts';
 export * from './subscription-schemas.ts';
 export type { TokenFunction, TokenSource } from './token-source.ts';
+export type { WithRaw } from './with-raw.ts';

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import * as registration from './registration-schemas.ts';
 import * as search from './search-schemas.ts';
 import * as subscriptions from './subscription-schemas.ts';
+import type { WithRaw } from './with-raw.ts';
 
 /** One operation: of section 4, or of the service's public documentation. */
 export interface Operation {
@@ -24,7 +25,7 @@ export interface Operation {
 
 /** What an operation returns. */
 export type ResponseOf<O extends Operation> = O['response'] extends z.ZodType
-  ? z.output<O['response']>
+  ? WithRaw<z.output<O['response']>>
   : undefined;
 
 const registers = { group: 'registration', method: 'POST', status: 200, repeatable: false } as const;

@@ -5,7 +5,8 @@ import { retryAfterMs } from './retry.ts';
 import type { HttpResponse } from './send-request.ts';
 
 /**
- * The parsed body of a 2xx, if one is documented, the service identifier under the name svc. Raises Unauthorized (401), Rejected (another
+ * The parsed body of a 2xx, if one is documented: its known fields, the service identifier under the name svc, and `raw`, the
+ * body as received. Raises Unauthorized (401), Rejected (another
  * 4xx), Unavailable (5xx) or UnreadableResponse (anything else).
  */
 export function readResponse(
@@ -36,7 +37,7 @@ export function readResponse(
   if (received === undefined) throw new UnreadableResponse('the body is not JSON', context);
   const named = operation.group === 'registration' ? renameIdentifier(received, identifierField) : received;
   const parsed = operation.response.safeParse(named);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return { ...(parsed.data as object), raw: received };
   const issues = parsed.error.issues.map((i) => `${i.path.join('.') || 'body'}: ${i.message}`).join('; ');
   const hint = /(^|; )svc: /.test(issues) ? ` (serviceIdentifierField is "${identifierField}")` : '';
   throw new UnreadableResponse(`the body does not match the interface${hint}: ${issues}`, context, received);

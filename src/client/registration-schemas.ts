@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { WithRaw } from './with-raw.ts';
 
 // Responses require only skip_state, and svc at abha_end: an OTP works once, so rejecting a response that lacks a hint
 // would cost the user a registration.
@@ -32,7 +33,7 @@ export const profileRequest = z
   .partial();
 
 /** The profile of every registration response (section 2.5): any field may be null. */
-export const profile = z.looseObject({
+export const profile = z.object({
   abha_address: text.describe('Health address, form <name>@<domain>'),
   abha_addresses: z.array(z.string()).nullish().describe('Addresses available to the user'),
   abha_number: text.describe('Digit groups separated by hyphens, pattern 2-4-4-4'),
@@ -50,10 +51,10 @@ export const profile = z.looseObject({
 });
 
 /** One item of abha_profiles in the response to Verify OTP (section 2.5). */
-export const abhaProfile = z.looseObject({ abha_address: text, kyc_verified: text, name: text });
+export const abhaProfile = z.object({ abha_address: text, kyc_verified: text, name: text });
 
 /** The service-identifier object (section 2.5); the field's real name is configured. */
-export const serviceIdentifier = z.looseObject({
+export const serviceIdentifier = z.object({
   min_token: z.string(),
   oid: z.unknown().optional().describe('Nullable; its type is not shown'),
   uuid: z.unknown().optional().describe('Nullable; its type is not shown'),
@@ -120,12 +121,12 @@ function byState<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
     ...shape,
   };
   return z.discriminatedUnion('skip_state', [
-    z.looseObject({
+    z.object({
       ...fields,
       skip_state: z.literal('abha_end'),
       svc: serviceIdentifier.describe('Present when skip_state is abha_end'),
     }),
-    z.looseObject({
+    z.object({
       ...fields,
       skip_state: z.enum(['confirm_mobile_otp', 'abha_select', 'abha_create']),
       svc: serviceIdentifier.nullish(),
@@ -138,8 +139,8 @@ export type Profile = z.output<typeof profile>;
 export type AbhaProfile = z.output<typeof abhaProfile>;
 export type ServiceIdentifier = z.output<typeof serviceIdentifier>;
 export type VerifyAadhaarOtpRequest = z.input<typeof verifyAadhaarOtpRequest>;
-export type VerifyAadhaarOtpResponse = z.output<typeof verifyAadhaarOtpResponse>;
+export type VerifyAadhaarOtpResponse = WithRaw<z.output<typeof verifyAadhaarOtpResponse>>;
 export type CreateAddressByMobileRequest = z.input<typeof createAddressByMobileRequest>;
-export type CreateAddressByMobileResponse = z.output<typeof createAddressByMobileResponse>;
+export type CreateAddressByMobileResponse = WithRaw<z.output<typeof createAddressByMobileResponse>>;
 export type CreateAddressByAadhaarRequest = z.input<typeof createAddressByAadhaarRequest>;
-export type CreateAddressByAadhaarResponse = z.output<typeof createAddressByAadhaarResponse>;
+export type CreateAddressByAadhaarResponse = WithRaw<z.output<typeof createAddressByAadhaarResponse>>;

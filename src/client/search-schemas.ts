@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import type { WithRaw } from './with-raw.ts';
 
 const text = z.string().nullish();
-const anyObject = z.looseObject({}).nullish();
+const anyObject = z.record(z.string(), z.unknown()).nullish();
 
 /** A drug of the medical database (section 2.6). Any field may be missing or null, but has its documented type. */
-export const drug = z.looseObject({
+export const drug = z.object({
   id: text,
   name: text,
   manufacturer_name: text,
@@ -22,7 +23,7 @@ export const drug = z.looseObject({
 });
 
 /** A laboratory test of the medical database (section 2.6). */
-export const labTest = z.looseObject({
+export const labTest = z.object({
   id: text,
   name: text,
   description: text,
@@ -39,9 +40,9 @@ export const searchRequest = z.strictObject({
 });
 
 /** Response of the search (section 4.4): both arrays are required; which one is filled is not shown. */
-export const searchResponse = z.looseObject({ drugs: z.array(drug), lab_tests: z.array(labTest) });
+export const searchResponse = z.object({ drugs: z.array(drug), lab_tests: z.array(labTest) });
 
 export type Drug = z.output<typeof drug>;
 export type LabTest = z.output<typeof labTest>;
 export type SearchRequest = z.input<typeof searchRequest>;
-export type SearchResponse = z.output<typeof searchResponse>;
+export type SearchResponse = WithRaw<z.output<typeof searchResponse>>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { WithRaw } from './with-raw.ts';
 
 // From the service's public documentation, which shows few types: only the id of a subscription is required.
 
@@ -42,7 +43,7 @@ const id = z.union([z.string(), z.number()]).transform(String).describe('Its typ
 const notEmpty = z.string().min(1);
 
 /** A subscription: which events the service sends to an endpoint, signed with which key. */
-export const subscription = z.looseObject({
+export const subscription = z.object({
   id,
   event_names: z.array(z.string()).nullish(),
   endpoint: text,
@@ -59,7 +60,7 @@ export const subscription = z.looseObject({
 export const listSubscriptionsRequest = z.strictObject({});
 
 /** Response of List subscriptions; null counts as no subscriptions. */
-export const listSubscriptionsResponse = z.looseObject({
+export const listSubscriptionsResponse = z.object({
   data: z
     .array(subscription)
     .nullable()
@@ -76,7 +77,7 @@ export const createSubscriptionRequest = z.strictObject({
 });
 
 /** Response of Create subscription. */
-export const createSubscriptionResponse = z.looseObject({ id: id.nullish(), status: unknown });
+export const createSubscriptionResponse = z.object({ id: id.nullish(), status: unknown });
 
 /** Request of Delete subscription. */
 export const deleteSubscriptionRequest = z.strictObject({
@@ -85,7 +86,7 @@ export const deleteSubscriptionRequest = z.strictObject({
 });
 
 export type Subscription = z.output<typeof subscription>;
-export type ListSubscriptionsResponse = z.output<typeof listSubscriptionsResponse>;
+export type ListSubscriptionsResponse = WithRaw<z.output<typeof listSubscriptionsResponse>>;
 export type CreateSubscriptionRequest = z.input<typeof createSubscriptionRequest>;
-export type CreateSubscriptionResponse = z.output<typeof createSubscriptionResponse>;
+export type CreateSubscriptionResponse = WithRaw<z.output<typeof createSubscriptionResponse>>;
 export type DeleteSubscriptionRequest = z.input<typeof deleteSubscriptionRequest>;

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { readOrCreate, syncFolder } from '../durable-files.ts';
+import { readOrCreate } from '../durable-files.ts';
+import { findPlace } from '../store/embedded/place.ts';
 import { weaknessOf } from '../unguessable.ts';
 
 export type AdminToken = NonNullable<ReturnType<typeof provideAdminToken>>;
@@ -17,7 +17,7 @@ export type AdminToken = NonNullable<ReturnType<typeof provideAdminToken>>;
 export function provideAdminToken(config: Pick<Config, 'adminToken' | 'databaseUrl' | 'dataDir' | 'role'>) {
   if (config.adminToken || config.databaseUrl || config.role === 'worker') return undefined;
   const file = join(config.dataDir, 'admin-token');
-  if (mkdirSync(config.dataDir, { recursive: true })) syncFolder(dirname(config.dataDir));
+  findPlace(config.dataDir); // before a secret is written there
   const { content, isNew } = readOrCreate(file, () => `${randomBytes(18).toString('base64url')}\n`);
   if (weaknessOf(content))
     throw new Error(`${file} contains no valid token. Delete it: the next start generates a new one.`);

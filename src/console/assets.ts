@@ -2,14 +2,16 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import type { RequestHandler } from 'express';
 
 const folder = join(import.meta.dirname, '../../assets/console');
 const chartLibrary = join(dirname(createRequire(import.meta.url).resolve('chart.js')), 'chart.umd.min.js');
 
 function read(path: string) {
-  const content = readFileSync(path);
-  return { content, version: createHash('sha256').update(content).digest('hex').slice(0, 12) };
+  const identity = readFileSync(path);
+  const version = createHash('sha256').update(identity).digest('hex').slice(0, 12);
+  return { version, content: { identity, gzip: gzipSync(identity, { level: 9 }) } };
 }
 
 const assets = {
@@ -30,7 +32,14 @@ export function serveAsset(name: AssetName): RequestHandler {
   const { content, version } = assets[name];
   return (req, res) => {
     const age = req.query.v === version ? 'max-age=31536000, immutable' : 'no-cache';
-    res.setHeader('Cache-Control', `private, ${age}`);
-    res.type(name).end(content);
+    const encoding = req.acceptsEncodings('gzip') ? 'gzip' : 'identity';
+    res.set({
+      'Cache-Control': `private, ${age}`,
+      Vary: 'Accept-Encoding',
+      ETag: `"${version}-${encoding}"`,
+    });
+    if (req.fresh) return void res.status(304).end();
+    if (encoding !== 'identity') res.set('Content-Encoding', encoding);
+    res.type(name).set('Content-Length', String(content[encoding].length)).end(content[encoding]);
   };
 }

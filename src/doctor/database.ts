@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Kysely, sql } from 'kysely';
 import { InvalidConfiguration } from '../config.ts';
@@ -14,6 +14,7 @@ import { tryConnection } from '../store/embedded/server-process.ts';
 import { explainConnection } from '../store/explain-connection.ts';
 import { requireUtf8 } from '../store/migrate.ts';
 import type { Tables } from '../store/tables.ts';
+import { readTrusted } from '../trusted-files.ts';
 import { checkClock } from './clock.ts';
 import { judgeServer, readServer } from './database-server.ts';
 import { checkFallback, checkLease } from './fallback.ts';
@@ -106,11 +107,10 @@ async function withDatabase(
 async function findDatabase({ config, invalid }: Subject, report: Report): Promise<string | undefined> {
   if (config.databaseUrl || invalid.has('DATABASE_URL')) return config.databaseUrl;
   const home = findHome(config.dataDir);
-  const file = home && join(home, 'connection-url');
-  if (file && existsSync(file) && existsSync(join(home, 'database/postmaster.pid'))) {
-    const url = readFileSync(file, 'utf8').trim();
+  const url = home && readTrusted(join(home, 'connection-url'))?.trim();
+  if (url && existsSync(join(home, 'database/postmaster.pid'))) {
     // What another error is about, the checks tell.
-    if (url && (await tryConnection(url))?.code !== 'ECONNREFUSED') return url;
+    if ((await tryConnection(url))?.code !== 'ECONNREFUSED') return url;
   }
   if (home) refuseMoved(home);
   await installed(); // or else its error says what to do

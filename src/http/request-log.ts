@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request } from 'express';
 import { type Log, withoutLevels } from '../log.ts';
-import { isUnguessable } from '../unguessable.ts';
+import { withoutSecrets } from '../unguessable.ts';
 import { addressOf } from './access/address.ts';
 import type { HttpObserver } from './callback-handler.ts';
 
@@ -104,12 +104,6 @@ export function createRequestLog(log: Log, trustProxy: number) {
     },
   };
 }
-
-const withoutSecrets = (path: string) =>
-  path
-    .split('/')
-    .map((part) => (isUnguessable(part) ? '…' : part))
-    .join('/');
 
 /** The path of the route that Express has found; null: none, the URL may be a guess, or contain anything. */
 function routeOf({ baseUrl = '', route }: Request, paths: ReadonlyMap<string, string>): string | null {

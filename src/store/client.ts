@@ -17,6 +17,9 @@ const advice: [pattern: RegExp, todo: string][] = [
   [/ALERT|valid client cert/, 'it does not accept our certificate: check sslcert and sslkey'],
 ];
 
+/** The code of the error where a connection was accepted, and nothing was answered. */
+export const silent = 'SILENT';
+
 /** Of the question to a server whether it is the primary. */
 const timeoutMs = 2_000;
 
@@ -71,8 +74,11 @@ export class DatabaseClient extends pg.Client {
       return this;
     } catch (error) {
       if (primaries.get(this.url) === primary) primaries.delete(this.url);
+      // Before it is ended: a connection that nobody took from the queue of the listener has sent, and received nothing.
+      const { bytesWritten, bytesRead } = this.stream;
       void this.end();
-      throw explained(error, this);
+      const isSilent = bytesWritten > 0 && bytesRead === 0 && !(error as { code?: string }).code;
+      throw isSilent ? Object.assign(error as Error, { code: silent }) : explained(error, this);
     }
   }
 
@@ -114,7 +120,7 @@ export class LeftUncommitted extends Error {
 /** What pg does not document. */
 interface Internals {
   connection: {
-    stream: { destroyed: boolean };
+    stream: { destroyed: boolean; bytesWritten: number; bytesRead: number };
     on(event: 'commandComplete', listener: (message: { text: string }) => void): void;
     on(event: 'readyForQuery', listener: (message: { status: string }) => void): void;
   };

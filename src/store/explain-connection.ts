@@ -1,4 +1,4 @@
-import { DatabaseClient } from './client.ts';
+import { DatabaseClient, silent } from './client.ts';
 
 export interface Target {
   /** The variable of its URL. */
@@ -32,7 +32,8 @@ export function withVariable(error: unknown, variable: string, url: string): unk
 
 /** Why a store cannot be reached, and what to change; undefined where the error is about something else. */
 export function explainConnection(error: unknown, target: Target): string | undefined {
-  const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string };
+  const { message = '', ...given } = (error ?? {}) as { code?: string; message?: string; cause?: unknown };
+  const code = codeOf(error, silent) ?? given.code ?? '';
   const { variable, store, host, port } = target;
   const [user, database] = [target.user, target.database].map(quote);
   const at = host.startsWith('/') ? host : `${host}:${port}`;
@@ -47,6 +48,11 @@ export function explainConnection(error: unknown, target: Target): string | unde
     [
       /^(ECONNRESET|EPIPE) |^ Connection (terminated un|is closed)/,
       `${at} closes the connection. Read its log`,
+    ],
+    [
+      new RegExp(`^${silent} `),
+      `${at} accepts connections, and does not answer. A connection pooler there may have no process left for them ` +
+        `(pgpool: raise num_init_children, or let fewer clients connect); or ${store} hangs, or expects TLS`,
     ],
     [
       /^(ETIMEDOUT|57014) |^ (timeout |Query read timeout|Connection terminated due|Command timed out|No response)/,
@@ -64,10 +70,19 @@ export function explainConnection(error: unknown, target: Target): string | unde
       /^3D000 /,
       `there is no database ${database}. Run: create database ${database} owner ${user} encoding 'UTF8' template template0`,
     ],
-    [/^53300 /, 'all connections are in use. Close some, or raise max_connections'],
+    [
+      /^53300 /,
+      'all connections are in use. Close some, or raise max_connections, or the limit of the pooler (pgpool: num_init_children)',
+    ],
     [/^57P03 /, `${store} is starting, stopping or recovering. Read its log`],
   ];
   return causes.find(([pattern]) => pattern.test(`${code} ${message}`))?.[1];
 }
+
+/** This code, where an error or a cause of it has it: a pool's own error says less. */
+const codeOf = (error: unknown, code: string): string | undefined => {
+  const { cause, ...given } = (error ?? {}) as { code?: string; cause?: unknown };
+  return given.code === code ? code : cause ? codeOf(cause, code) : undefined;
+};
 
 const quote = (name = '') => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`);

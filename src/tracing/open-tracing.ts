@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { createRequire } from 'node:module';
 import { DiagLogLevel, diag } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
@@ -12,6 +14,8 @@ import { type Log, throttled } from '../log.ts';
 import { withTimeout } from '../with-timeout.ts';
 import { ChosenIds, createSpans, type SpanOptions } from './spans.ts';
 import { traceIdOf } from './trace-context.ts';
+
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
 /** Of one export, with its retries. */
 const exportTimeoutMs = 10_000;
@@ -45,7 +49,12 @@ export function openTracing(
     log,
   );
   const ids = new ChosenIds();
-  const attributes = { ...resource, ...(serviceName && { 'service.name': serviceName }) };
+  const attributes = {
+    'service.version': version,
+    'service.instance.id': randomUUID(),
+    ...resource,
+    ...(serviceName && { 'service.name': serviceName }),
+  };
   const provider = new BasicTracerProvider({
     resource: defaultResource().merge(resourceFromAttributes(attributes)),
     sampler: new AlwaysOnSampler(),

@@ -6,8 +6,10 @@ import {
   SpanKind,
   SpanStatusCode,
   type Tracer,
+  trace,
 } from '@opentelemetry/api';
 import { RandomIdGenerator } from '@opentelemetry/sdk-trace-base';
+import { withoutSecrets } from '../unguessable.ts';
 import {
   createSampler,
   linkTo,
@@ -28,7 +30,9 @@ export interface SpanOptions {
 
 /** A request to a registered path. */
 export interface TracedRequest {
-  req: { headers: NodeJS.Dict<string | string[]> };
+  req: { method?: string | undefined; headers: NodeJS.Dict<string | string[]> };
+  /** The registered path. */
+  path: string;
   family: string;
   status: number | 'aborted';
   seconds: number;
@@ -58,6 +62,9 @@ export interface TracedJob {
 /** Errors of deliveries that are not sampled: in an outage, every request is one. */
 const errorsPerSecond = 100;
 
+/** The methods of HTTP that have a name in traces. */
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH']);
+
 /** How the tracer gets the ids of the next span. */
 export class ChosenIds {
   next: SpanIds = { traceId: '', spanId: '' };
@@ -67,13 +74,20 @@ export class ChosenIds {
 
 /**
  * Returns the observers that export spans. A delivery has one trace: of its requests, and of the commits and jobs that
- * it was part of. Spans of the same commit or job in several traces link to the first of them.
+ * it was part of, which are children of the request that stored it. Spans of the same commit or job in several traces link
+ * to the first of them.
  *
  * @param ids those of `tracer`, which records every span
  */
 export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, queue }: SpanOptions) {
   const random = new RandomIdGenerator();
   const isSampled = createSampler(ratio);
+  const routes = new Map<string, string>();
+  const routeOf = (path: string) => {
+    const route = routes.get(path) ?? withoutSecrets(path);
+    routes.set(path, route);
+    return route;
+  };
 
   let second = 0;
   let errors = 0;
@@ -87,13 +101,20 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
   const addSpan = (
     name: string,
     isError: boolean,
-    span: SpanIds & { kind: SpanKind; attributes: Attributes; links: Link[]; seconds: number },
+    span: SpanIds & {
+      kind: SpanKind;
+      attributes: Attributes;
+      links: Link[];
+      seconds: number;
+      parent?: SpanContext | undefined;
+    },
   ): SpanContext => {
     const end = Date.now();
     ids.next = span;
-    const { kind, attributes, links, seconds } = span;
+    const { kind, attributes, links, seconds, parent } = span;
     const options = { kind, attributes, links, startTime: end - seconds * 1000 };
-    const added = tracer.startSpan(name, options, ROOT_CONTEXT);
+    const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
+    const added = tracer.startSpan(name, options, context);
     if (isError) added.setStatus({ code: SpanStatusCode.ERROR });
     added.end(end);
     return added.spanContext();
@@ -112,16 +133,16 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
       const sampled = isSampled(delivery);
       if (!sampled && !(reported.includes(delivery) && mayReportError())) continue;
       const traceId = traceIdOf(delivery);
-      const links = [
-        ...(sampled ? [linkTo(requestSpanOf(traceId))] : []),
-        ...(first ? [{ context: first }] : []),
-      ];
+      // Without a sampled request, the span of an error is the root of its trace.
+      const parent = sampled ? linkTo(requestSpanOf(traceId)).context : undefined;
+      const links = first ? [{ context: first }] : [];
       const attributes = { ...span.attributes, 'receiver.delivery.id': delivery };
       const spanId = random.generateSpanId();
       const context = addSpan(name, failed.includes(delivery), {
         ...span,
         attributes,
         links,
+        parent,
         traceId,
         spanId,
       });
@@ -137,7 +158,8 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
     },
     observe: {
       http: {
-        responded: ({ req, family, status, seconds, delivery, event, result, reason }: TracedRequest) => {
+        responded: (request: TracedRequest) => {
+          const { req, path, family, status, seconds, delivery, event, result, reason } = request;
           const id = delivery ?? random.generateTraceId();
           const isError = status !== 'aborted' && status >= 500;
           if (!isSampled(id) && !(isError && mayReportError())) return;
@@ -150,6 +172,8 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
             'receiver.event': event !== undefined && events.has(event) ? event : undefined,
             'receiver.delivery.id': delivery,
             'receiver.result': result,
+            'http.request.method': methods.has(req.method ?? '') ? req.method : '_OTHER',
+            'http.route': routeOf(path),
             'http.response.status_code': status === 'aborted' ? undefined : status,
             'error.type': reason,
           };
@@ -162,6 +186,7 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
         committed: ({ store, deliveries, seconds, error }: TracedCommit) => {
           const attributes = {
             'receiver.store': store.toLowerCase(),
+            'db.system.name': store.toLowerCase(),
             'receiver.deliveries': deliveries.length,
             'error.type': error === undefined ? undefined : typeOf(error),
           };

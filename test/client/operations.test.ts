@@ -46,8 +46,12 @@ describe('Verify OTP (section 4.1)', () => {
     expect(Object.keys(headers)).not.toEqual(expect.arrayContaining([expect.stringMatching(/^x-/)]));
   });
 
-  it('reads every documented field, null or not, and keeps unknown ones', async () => {
-    const response = await client.verifyAadhaarOtp({ mobile, otp: '111111', txn_id: newTransaction() });
+  it('reads every documented field, null or not, and has unknown ones under raw', async () => {
+    const { raw, ...response } = await client.verifyAadhaarOtp({
+      mobile,
+      otp: '111111',
+      txn_id: newTransaction(),
+    });
     expect(response).toEqual({
       abha_profiles: [{ abha_address: 'asha.sample@sbx', kyc_verified: 'VERIFIED', name: 'Asha Sample' }],
       svc: identifier,
@@ -67,13 +71,13 @@ describe('Verify OTP (section 4.1)', () => {
         kyc_verified: true,
         mobile,
         pincode: null,
-        state_name: 'Sample State',
       },
       refresh_token: 'sandbox-refresh-token',
       skip_state: 'abha_end',
       token: 'sandbox-abha-token',
       txn_id: '',
     });
+    expect(raw).toMatchObject({ skip_state: 'abha_end', profile: { mobile, state_name: 'Sample State' } });
   });
 
   it.each([

@@ -1,6 +1,9 @@
 import type {
+  AbhaProfile,
   CreateAddressByMobileResponse,
   CreateSubscriptionRequest,
+  Drug,
+  LabTest,
   Profile,
   SearchRequest,
   SearchResponse,
@@ -24,7 +27,36 @@ it('has the service identifier in the type at abha_end, and as optional elsewher
     return response.svc.min_token;
   }
   holds<Same<Extract<VerifyAadhaarOtpResponse, { skip_state: 'abha_end' }>['svc'], ServiceIdentifier>>();
-  expect(atEnd({ skip_state: 'abha_end', svc: { min_token: 'm', oid: null, uuid: null } })).toBe('m');
+  expect(atEnd({ skip_state: 'abha_end', svc: { min_token: 'm', oid: null, uuid: null }, raw: {} })).toBe(
+    'm',
+  );
+});
+
+it('has the known fields alone, at every depth, and the rest as unknown under raw', () => {
+  type Responses = Awaited<
+    ReturnType<ServiceClient[Exclude<keyof ServiceClient, 'close' | 'deleteSubscription'>]>
+  >;
+  holds<string extends keyof Responses ? false : true>();
+  holds<
+    string extends keyof (Profile & ServiceIdentifier & Subscription & Drug & LabTest & AbhaProfile)
+      ? false
+      : true
+  >();
+  holds<Same<unknown, Responses['raw'][string]>>();
+  function misspelt(v: VerifyAadhaarOtpResponse, found: SearchResponse, subscription: Subscription) {
+    // @ts-expect-error skip_state
+    const state = v.skip_sate;
+    // @ts-expect-error year_of_birth
+    const year = v.profile?.year_of_brith;
+    // @ts-expect-error lab_tests
+    const tests = found.labtests;
+    // @ts-expect-error generic_name
+    const generic = found.drugs[0]?.genericname;
+    // @ts-expect-error event_names
+    const names = subscription.events;
+    return [state, year, tests, generic, names, v.raw.anything];
+  }
+  expect(misspelt).toHaveLength(3);
 });
 
 it('lets any profile field be null', () => {

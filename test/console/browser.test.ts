@@ -169,7 +169,7 @@ it('a report is filtered and downloaded', async () => {
   await page.getByRole('button', { name: 'Show', exact: true }).click();
   await page.waitForURL(/business=6712/);
   const downloading = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Download CSV', exact: true }).click();
+  await page.getByRole('button', { name: 'Download CSV for machines' }).click();
   const download = await downloading;
   expect(download.suggestedFilename()).toMatch(/^receipts_[\d-]+_[\d-]+\.csv$/);
   const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
@@ -322,6 +322,13 @@ const pages = async () => {
   ];
 };
 
+/** Ids that several elements have: a label, or an address, would mean the first of them. */
+const duplicateIds = (on: Page) =>
+  on.evaluate(() => {
+    const ids = Array.from(document.querySelectorAll('[id]'), ({ id }) => id);
+    return ids.filter((id, at) => ids.indexOf(id) !== at);
+  });
+
 const violationsOf = (on: Page) =>
   on.evaluate(async () => {
     const { axe } = window as unknown as { axe: { run: () => Promise<AxeResults> } };
@@ -337,7 +344,7 @@ it.each([
   ['light', 360],
   ['dark', 360],
 ] as const)(
-  'no page has a serious accessibility violation or is wider than its screen: %s, %d wide',
+  'no page has a serious accessibility violation, an id twice, or is wider than its screen: %s, %d wide',
   async (colorScheme, width) => {
     const own = await open({ colorScheme, viewport: { width, height: 780 }, reducedMotion: 'reduce' });
     const visited = await own.newPage();
@@ -345,7 +352,8 @@ it.each([
     const check = async (name: string) => {
       const serious = await violationsOf(visited);
       const overflow = await visited.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      if (serious.length > 0 || overflow > 0) found[name] = { serious, overflow };
+      const twice = await duplicateIds(visited);
+      if (serious.length > 0 || overflow > 0 || twice.length > 0) found[name] = { serious, overflow, twice };
     };
     await visited.goto(`${service.url}/console`);
     await check('sign-in');

@@ -568,7 +568,7 @@ describe('downloads', () => {
     expect(head!.slice(0, 2)).toEqual(['business_id', 'business_alias']);
   });
 
-  it('for machines have the columns of the view first, then the aliases of each kind that has some', async () => {
+  it('for machines have values as they are, in the columns of the view first, then the aliases of each kind that has some', async () => {
     const viewColumns = (
       await database.rows(
         `select attname as name from pg_attribute
@@ -577,16 +577,17 @@ describe('downloads', () => {
     ).map(({ name }) => name);
     const download = async () => {
       const [head, row] = parseCsv(await (await visitor.post('/reports/receipts/csv', fields)).text());
+      const found = Object.fromEntries(head!.map((name, index) => [name, row![index]]));
+      expect(found).toMatchObject({ mobile: '+91 98765 43210', name: formula, clinic_id: '7e5' });
       return { head, alias: row![viewColumns.length] };
     };
-    expect(await download()).toEqual({ head: [...viewColumns, 'business_alias'], alias: `'=Anna Nagar` });
+    expect(await download()).toEqual({ head: [...viewColumns, 'business_alias'], alias: '=Anna Nagar' });
     await database.rows('truncate aliases');
     expect(await download()).toEqual({ head: viewColumns, alias: undefined });
   });
 
   it('for spreadsheets keep digits of ids and phones, the time of the reports, and no formula: Excel', async () => {
     const response = await visitor.post('/reports/receipts/xlsx', fields);
-    expect(response.headers.get('content-disposition')).toContain('receipts_2026-03-01_2026-03-02.xlsx');
     const { rows, sheet } = await readXlsx(response);
     const [head, row] = rows;
     const found = Object.fromEntries(head!.map((name, index) => [name!.value, row![index]]));
@@ -607,6 +608,27 @@ describe('downloads', () => {
     expect(found.flavour).toBeUndefined();
     expect(sheet).not.toContain('<f>');
     expect(sheet).toMatch(/<pane ySplit="1" [^>]*state="frozen"/);
+    const width = head!.length;
+    const letters = String.fromCharCode(64 + Math.floor((width - 1) / 26), 65 + ((width - 1) % 26));
+    expect([width > 26, sheet]).toEqual([
+      true,
+      expect.stringContaining(`<autoFilter ref="A1:${letters}2"/>`),
+    ]);
+  });
+
+  it.each(formatNames)('a file with personal data has another name than one without: %s', async (format) => {
+    const path = `/reports/receipts/${format}`;
+    const names = [await visitor.get(path + query), await visitor.post(path, fields)].map(
+      async (response) => {
+        await response.arrayBuffer();
+        return response.headers.get('content-disposition');
+      },
+    );
+    const { ending } = formats[format];
+    expect(await Promise.all(names)).toEqual([
+      `attachment; filename="receipts_2026-03-01_2026-03-02.${ending}"`,
+      `attachment; filename="receipts_personal_2026-03-01_2026-03-02.${ending}"`,
+    ]);
   });
 
   it.each(formatNames)(
@@ -683,7 +705,7 @@ describe('CSV', () => {
     );
   });
 
-  it('contains no formula', async () => {
+  it('contains no formula, unless it is for machines', async () => {
     const formulas = [
       '=1+1',
       '+911234',
@@ -700,6 +722,14 @@ describe('CSV', () => {
     );
     const [, ...cells] = parseCsv(csv);
     expect(cells.map(([cell]) => cell)).toEqual(formulas.map((formula) => `'${formula}`));
+    const writer = csvWriter(['value'], { forMachines: true });
+    for (const value of formulas) writer.write({ value });
+    writer.end();
+    expect(
+      parseCsv(await text(writer))
+        .slice(1)
+        .flat(),
+    ).toEqual(formulas);
   });
 
   it('does not mark numbers as text', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { withClient } from '../../src/store/pool.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
@@ -39,6 +40,26 @@ it('the role reporting_reader can read every view and function of the reports', 
   expect(await asReader(`select receipt_id from reporting.receipts`)).toEqual([{ receipt_id: '4711' }]);
   expect(await asReader(`select receipt_id from reporting.receipts_as_of(now())`)).toHaveLength(1);
   expect(await asReader(`select reporting.today() = reporting.day(now()) as same`)).toEqual([{ same: true }]);
+});
+
+it('a login that is made as docs/reporting.md says shows times on the day that the report counts them to', async () => {
+  const name = `bi_${randomBytes(6).toString('hex')}`;
+  const [, recipe] = /```sql\n(create role metabase [\s\S]*?)```/.exec(
+    readFileSync('docs/reporting.md', 'utf8'),
+  )!;
+  await database.pool.query(recipe!.replaceAll('metabase', name));
+  const url = Object.assign(new URL(database.url), { username: name, password: 'choose one' }).href;
+  const created_at = Date.parse('2026-03-01T20:30:00Z');
+  await apply(database, [receiptCallback({ data: { receipt_id: 4712, created_at } })]);
+  try {
+    const { rows } = await withClient(url, (client) =>
+      client.query('select issued_at::text, day::text from reporting.receipts where receipt_id = 4712'),
+    );
+    expect(rows).toEqual([{ issued_at: '2026-03-02 02:00:00+05:30', day: '2026-03-02' }]);
+  } finally {
+    await database.pool.query(`drop role ${name}`);
+    await database.pool.query('delete from receipts where receipt_id = 4712');
+  }
 });
 
 it('the role reporting_reader cannot read any table', async () => {

@@ -1,6 +1,9 @@
+import { diagnose } from '../../src/doctor/diagnose.ts';
+import { withClient } from '../../src/store/pool.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { startPgpool } from '../support/pgpool.ts';
+import { spawnReceiver } from '../support/process.ts';
 import { openRedis, type TestRedis } from '../support/redis.ts';
 import { post, startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -14,6 +17,27 @@ beforeAll(async () => {
 afterAll(async () => {
   await pgpool.stop();
   await redis.stop();
+});
+
+it('where every process of the pooler is in use, the error and the doctor say so, and speak of no firewall', async () => {
+  const database = await createEmptyDatabase();
+  const small = await startPgpool(process.env.TEST_POSTGRES_URL!, 1);
+  const env = { DATABASE_URL: small.through(database.url) };
+  const said = 'accepts connections, and does not answer. A connection pooler there may have no process left';
+  await withClient(env.DATABASE_URL, async () => {
+    const command = spawnReceiver(['migrate'], env);
+    expect(await command.end()).toBe(1);
+    expect(command.output()).toContain(said);
+    expect(command.output()).not.toContain('firewall');
+    const findings = await diagnose(env);
+    expect(findings).toContainEqual({
+      status: 'fail',
+      name: 'database',
+      detail: expect.stringContaining(said),
+    });
+  });
+  await small.stop();
+  await database.close();
 });
 
 describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {

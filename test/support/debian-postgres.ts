@@ -36,7 +36,9 @@ export async function startDebianPostgres(): Promise<DebianServer> {
   const cluster = { database: join(place.home, 'database'), password: randomBytes(8).toString('hex') };
   const passwordFile = join(place.home, 'password');
   writeFileSync(passwordFile, cluster.password);
-  if (place.user) chownSync(passwordFile, place.user.uid, place.user.gid);
+  // initdb and pg_upgrade write there.
+  if (place.user)
+    for (const path of [place.home, passwordFile]) chownSync(path, place.user.uid, place.user.gid);
   const options = [
     '-U',
     'receiver',

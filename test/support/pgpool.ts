@@ -14,8 +14,9 @@ import { until } from './until.ts';
  * writes, and does not end it.
  *
  * @param url of a database
+ * @param children how many clients it serves at a time
  */
-export async function startPgpool(url: string) {
+export async function startPgpool(url: string, children = 64) {
   const { hostname, port } = new URL(url);
   const folder = mkdtempSync(join(tmpdir(), 'pgpool-'));
   const [listenPort, pcpPort] = [await freePort(), await freePort()];
@@ -32,7 +33,7 @@ export async function startPgpool(url: string) {
     logdir: folder,
     backend_hostname0: hostname,
     backend_port0: port,
-    num_init_children: 64,
+    num_init_children: children,
     max_pool: 1,
     allow_clear_text_frontend_auth: 'on',
   };

@@ -1,6 +1,6 @@
 // npm run test:postgres -- 14 15 17 18: runs the core of the suite on servers of these versions, from npm, one after the other
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { arch, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../src/store/embedded/free-port.ts';
@@ -51,6 +51,7 @@ async function startServer(place: Place, version: string) {
   const database = join(home, 'database');
   const passwordFile = join(home, 'password');
   writeFileSync(passwordFile, 'secret');
+  if (user) chownSync(home, user.uid, user.gid); // initdb writes there
   const options = ['--username=receiver', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
   options.push('--encoding=UTF8', '--locale=C');
   execFileSync(join(bin, 'initdb'), [`--pgdata=${database}`, ...options], { ...user, cwd: home });

@@ -20,7 +20,7 @@ export function addClientCommands(program: Command, env: Env): void {
       const { searchTable } = await import('./search-table.ts');
       await withClient(command, env, async (client, print) => {
         const found = await client.searchDrugsAndLabs({ q, limit: options.limit, s_type: options.type });
-        print(options.json ? JSON.stringify(found, undefined, 2) : searchTable(found));
+        print(options.json ? JSON.stringify(found.raw, undefined, 2) : searchTable(found));
       });
     });
 

@@ -96,7 +96,9 @@ function show({ tell, showTokens }: Registration, response: Response): void {
   const secret = new Set(showTokens ? [] : ['token', 'refresh_token', 'min_token']);
   const hide = (key: string, value: unknown) =>
     secret.has(key) && value ? '[redacted: --show-tokens]' : value;
-  tell(JSON.stringify(response, hide, 2));
+  // A field that is not documented might be a token, too.
+  const { raw, ...known } = response;
+  tell(JSON.stringify(known, hide, 2));
   const { state, statement } = nextStep(response);
   tell(`${state}: ${statement}`);
 }

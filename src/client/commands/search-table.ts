@@ -2,7 +2,7 @@ import type { SearchResponse } from '../search-schemas.ts';
 import { table } from './table.ts';
 
 /** Search results for a terminal: a table of drugs, one of laboratory tests. */
-export function searchTable({ drugs, lab_tests }: SearchResponse): string {
+export function searchTable({ drugs, lab_tests }: Omit<SearchResponse, 'raw'>): string {
   const tables = [
     table(['Drug', 'Generic', 'Manufacturer', 'Form', 'OTC', 'Id'], drugs, (d) => [
       d.name,

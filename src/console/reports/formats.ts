@@ -58,10 +58,16 @@ const dropOffsets = (cells: readonly XlsxColumn[]) =>
 const known = {
   csv: {
     ...csv,
-    label: 'CSV',
+    label: 'CSV for machines',
     write: (columns, aliases) => {
       const added = aliasesOf(columns).filter(({ kind }) => aliases?.[kind].size);
-      return [addAliases(columns, aliases), csvWriter([...columns, ...added].map(({ name }) => name))];
+      return [
+        addAliases(columns, aliases),
+        csvWriter(
+          [...columns, ...added].map(({ name }) => name),
+          { forMachines: true },
+        ),
+      ];
     },
   },
   spreadsheet: {
@@ -71,7 +77,7 @@ const known = {
       const cells = cellsOf(columns);
       const texts = cells.filter(({ kind }) => kind === 'text').map(({ name }) => name);
       const names = cells.map(({ name }) => name);
-      return [addAliases(columns, aliases), dropOffsets(cells), csvWriter(names, new Set(texts))];
+      return [addAliases(columns, aliases), dropOffsets(cells), csvWriter(names, { texts: new Set(texts) })];
     },
   },
   xlsx: {

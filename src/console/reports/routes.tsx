@@ -104,7 +104,7 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
       columns: shown,
       format,
       aliases: (res.locals.visit as Visit).aliases,
-      name: [report.view, ...days].filter(Boolean).join('_'),
+      name: [report.view, revealed && 'personal', ...days].filter(Boolean).join('_'),
       limits: downloads,
     });
   };

@@ -1,5 +1,5 @@
 import type { ComponentChildren, InputHTMLAttributes } from 'preact';
-import { useContext } from 'preact/hooks';
+import { useContext, useId } from 'preact/hooks';
 import type { Family } from '../../families/index.ts';
 import type { AliasKind } from '../../store/aliases.ts';
 import { useMayPost, VisitContext } from './context.ts';
@@ -64,16 +64,16 @@ interface FieldProps {
   'data-aliases'?: AliasKind | undefined;
 }
 
-/** A labelled field, with its error. */
+/** A labelled field, with its error. Its id is no other's: two forms of a page may have fields of one name. */
 export function Field({ label, fault, ...input }: FieldProps) {
-  const { name } = input;
-  const described = fault ? { 'aria-invalid': true, 'aria-describedby': `${name}-fault` } : {};
+  const id = useId();
+  const described = fault ? { 'aria-invalid': true, 'aria-describedby': `${id}-fault` } : {};
   return (
     <div class="field">
-      <label for={`field-${name}`}>{label}</label>
-      <input id={`field-${name}`} {...(input as InputHTMLAttributes)} {...described} />
+      <label for={id}>{label}</label>
+      <input id={id} {...(input as InputHTMLAttributes)} {...described} />
       {fault && (
-        <p class="fault" id={`${name}-fault`} role="alert">
+        <p class="fault" id={`${id}-fault`} role="alert">
           {fault}
         </p>
       )}
@@ -87,7 +87,7 @@ const mostOptions = 200;
 /** A field for the id of a business, a clinic or a doctor, with a list of those that have an alias: of many, the first. */
 export function AliasField({ kind, ...field }: FieldProps & { kind: AliasKind }) {
   const { aliases } = useContext(VisitContext);
-  const list = `list-${field.name}`;
+  const list = useId();
   const known = [...(aliases?.[kind] ?? [])];
   const part = known.length > mostOptions;
   const search = part ? { placeholder: 'type to find a name', 'data-aliases': kind } : {};
@@ -114,10 +114,11 @@ interface ChoiceProps {
 
 /** A labelled list to choose from. */
 export function Choice({ label, name, value = '', options, any = 'any' }: ChoiceProps) {
+  const id = useId();
   return (
     <div class="field">
-      <label for={`field-${name}`}>{label}</label>
-      <select id={`field-${name}`} name={name}>
+      <label for={id}>{label}</label>
+      <select id={id} name={name}>
         {any && <option value="">{any}</option>}
         {options.map((option) => (
           <option key={option} value={option} selected={option === value}>

@@ -1,17 +1,8 @@
-import {
-  copyFile,
-  type FileHandle,
-  mkdir,
-  open,
-  readdir,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { syncFolder } from '../../durable-files.ts';
+import { openTrusted } from '../../trusted-files.ts';
 import { withClient } from '../pool.ts';
 import { hasPages, isIntact, pageBytes, pagesPerFile } from './page-checksum.ts';
 
@@ -69,6 +60,7 @@ export async function backUp(
          current_setting('data_checksums')::bool as checked`,
     );
     const [{ first, checked }] = start.rows as [{ first: string; checked: boolean }];
+    const { uid } = await stat(database);
     const found = await listFiles(database);
     onTotal(found.reduce((sum, { size }) => sum + size, 0));
     await mkdir(target, { mode: 0o700 });
@@ -76,8 +68,8 @@ export async function backUp(
       if (isFolder) await mkdir(join(target, path), { mode: 0o700 });
       // A table that was dropped meanwhile: the WAL says so.
       else {
-        const copy = checked && hasPages.test(path) ? copyPages : copyDurably;
-        await copy(join(database, path), join(target, path), path).catch(unlessMissing);
+        const block = checked ? firstBlock(path) : undefined;
+        await copy(join(database, path), join(target, path), uid, block).catch(unlessMissing);
       }
       onCopied(size);
     }
@@ -88,9 +80,11 @@ export async function backUp(
     await writeFile(join(target, 'backup_label'), label, { mode: 0o600, flush: true });
     const wal = await readdir(join(database, 'pg_wal'));
     for (const name of wal.filter((file) => /^[0-9A-F]{24}$/.test(file) && file >= first && file <= last)) {
-      await copyDurably(join(database, 'pg_wal', name), join(target, 'pg_wal', name));
+      await copy(join(database, 'pg_wal', name), join(target, 'pg_wal', name), uid);
     }
-    for (const file of files) await copyDurably(file, join(draft, basename(file)));
+    for (const file of files) {
+      await copy(file, join(draft, basename(file)), (await stat(dirname(file))).uid);
+    }
     const folders = found.filter(({ isFolder }) => isFolder).map(({ path }) => join(target, path));
     for (const folder of [...folders, target, draft]) syncFolder(folder);
     await rename(draft, to);
@@ -115,57 +109,67 @@ async function listFiles(database: string, folder = ''): Promise<Found[]> {
       const content = emptied.has(path) ? [] : await listFiles(database, path);
       found.push({ path, size: 0, isFolder: true }, ...content);
     } else if (entry.isFile()) {
-      const size = await stat(join(database, path)).then(({ size }) => size, unlessMissing);
+      const size = await lstat(join(database, path)).then(({ size }) => size, unlessMissing);
       if (size !== undefined) found.push({ path, size, isFolder: false });
     }
   }
   return found;
 }
 
-/** The copy has the original's mode: only its owner can read it. */
-async function copyDurably(from: string, to: string): Promise<void> {
-  await copyFile(from, to);
-  const file = await open(to, 'r+');
-  await file.sync().finally(() => file.close());
-}
-
-const pagesAtOnce = 128;
+const bytesAtOnce = 128 * pageBytes;
 const readings = 5;
 
+/** The first block of a file that consists of pages; undefined: of another one. */
+function firstBlock(path: string): number | undefined {
+  const pages = hasPages.exec(path);
+  return pages ? Number(pages[1] ?? 0) * pagesPerFile : undefined;
+}
+
 /**
- * Copies a file of a relation, and verifies each page.
+ * Copies a file durably; only the owner can read the copy.
  *
- * @param path its name in the data directory
+ * @param owner of the folder, whose files may be read
+ * @param first its first block, where its pages are to be verified
  * @throws Error with the file and the block that is damaged
  */
-async function copyPages(from: string, to: string, path: string): Promise<void> {
-  const firstBlock = Number(hasPages.exec(path)![1] ?? 0) * pagesPerFile;
-  const source = await open(from);
+async function copy(from: string, to: string, owner: number, first?: number): Promise<void> {
+  const source = await openTrusted(from, owner);
   try {
-    const copy = await open(to, 'wx', 0o600);
+    const target = await open(to, 'wx', 0o600);
     try {
-      const buffer = Buffer.alloc(pagesAtOnce * pageBytes);
+      const buffer = Buffer.alloc(bytesAtOnce);
       for (let at = 0; ; ) {
         const { bytesRead } = await source.read(buffer, 0, buffer.length, at);
-        for (let offset = 0; offset + pageBytes <= bytesRead; offset += pageBytes) {
-          const page = buffer.subarray(offset, offset + pageBytes);
-          const block = firstBlock + (at + offset) / pageBytes;
-          if (await isReadable(source, page, at + offset, block)) continue;
-          throw new Error(
-            `${path}: block ${block} is damaged, its checksum is wrong. Keep former backups, and see docs/backup.md`,
-          );
-        }
-        await copy.write(buffer, 0, bytesRead, at);
+        if (first !== undefined) await verify(source, buffer.subarray(0, bytesRead), at, first, from);
+        await target.write(buffer, 0, bytesRead);
         at += bytesRead;
         // What is added meanwhile is in the WAL.
         if (bytesRead < buffer.length) break;
       }
-      await copy.sync();
+      await target.sync();
     } finally {
-      await copy.close();
+      await target.close();
     }
   } finally {
     await source.close();
+  }
+}
+
+/** Verifies the pages that were read from a file at an offset; what was being written is read again. */
+async function verify(
+  source: FileHandle,
+  pages: Buffer,
+  at: number,
+  first: number,
+  path: string,
+): Promise<void> {
+  for (let offset = 0; offset + pageBytes <= pages.length; offset += pageBytes) {
+    const page = pages.subarray(offset, offset + pageBytes);
+    const block = first + (at + offset) / pageBytes;
+    if (await isReadable(source, page, at + offset, block)) continue;
+    throw new Error(
+      `${path}: block ${block} is damaged, its checksum is wrong. Keep former backups, and see docs/backup.md`,
+    );
   }
 }
 

@@ -1,10 +1,13 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { chmod, cp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { closeSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmod, cp, readFile, rename, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { syncFolder, syncTree } from '../../durable-files.ts';
 import type { Log } from '../../log.ts';
+import { readTrusted } from '../../trusted-files.ts';
+import { openFolder, pathOf, removeTree } from './folders.ts';
+import type { Place } from './place.ts';
 
 /** Raised where the optional package with PostgreSQL's binaries for this machine is not installed. */
 export class NoEmbeddedPostgres extends Error {
@@ -75,40 +78,45 @@ export async function provideBinaries(home: string, log?: Pick<Log, 'warn'>): Pr
   const target = join(home, `postgresql-${version}`);
   if (!existsSync(target)) {
     const draft = `${target}.${process.pid}`;
-    await rm(draft, { recursive: true, force: true });
-    for (const part of ['bin', 'lib', 'share']) {
-      await cp(join(folder, part), join(draft, part), { recursive: true, verbatimSymlinks: true });
-    }
-    for (const program of ['postgres', 'initdb', 'pg_ctl']) {
-      const file = join(draft, 'bin', program);
-      if (existsSync(file)) await chmod(file, 0o755); // .exe on Windows
-    }
-    const list = join(folder, 'pg-symlinks.json');
-    const links = existsSync(list) ? JSON.parse(await readFile(list, 'utf8')) : [];
-    for (const { source, target: link } of links as { source: string; target: string }[]) {
-      const at = join(draft, link.replace(/^native\//, ''));
-      if (!existsSync(at)) await symlink(basename(source), at);
-    }
-    syncTree(draft);
+    mkdirSync(draft, { mode: 0o755 });
+    // In a folder of another user, the name may become that of a link.
+    const fd = openFolder(draft);
+    await copyBinaries(folder, pathOf(fd, draft)).finally(() => closeSync(fd));
     await rename(draft, target);
     syncFolder(home);
   }
   return join(target, 'bin');
 }
 
+async function copyBinaries(from: string, to: string): Promise<void> {
+  for (const part of ['bin', 'lib', 'share']) {
+    await cp(join(from, part), join(to, part), { recursive: true, verbatimSymlinks: true });
+  }
+  for (const program of ['postgres', 'initdb', 'pg_ctl']) {
+    const file = join(to, 'bin', program);
+    if (existsSync(file)) await chmod(file, 0o755); // .exe on Windows
+  }
+  const list = join(from, 'pg-symlinks.json');
+  const links = existsSync(list) ? JSON.parse(await readFile(list, 'utf8')) : [];
+  for (const { source, target: link } of links as { source: string; target: string }[]) {
+    const at = join(to, link.replace(/^native\//, ''));
+    if (!existsSync(at)) await symlink(basename(source), at);
+  }
+  syncTree(to);
+}
+
 const drafts = /^(database|password|port|owner|connection-url|postgresql-\d+\.\d+\.\d+(-[a-z]+\.\d+)?)\.\d+$/;
 
 /** Removes what starts were making when they were killed. The caller has the folder's lock: nobody is making it any more. */
-export async function removeDrafts(home: string): Promise<void> {
-  for (const name of readdirSync(home).filter((file) => drafts.test(file))) {
-    await rm(join(home, name), { recursive: true, force: true });
+export function removeDrafts(place: Place): void {
+  for (const name of readdirSync(place.home).filter((file) => drafts.test(file))) {
+    removeTree(join(place.home, name), place);
   }
 }
 
 /** The major version of PostgreSQL that made the data; undefined where there is none. */
 function readMajorVersion(home: string): string | undefined {
-  const file = join(home, 'database/PG_VERSION');
-  return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+  return readTrusted(join(home, 'database/PG_VERSION'))?.trim();
 }
 
 /** The newest programs of a major version that a former start copied. */

@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, fchmodSync, fchownSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readOrCreate, replaceFile, syncFolder } from '../../durable-files.ts';
+import { ownPath } from '../../trusted-files.ts';
+import { removeTree, withFolder } from './folders.ts';
 import type { Lock } from './lock.ts';
 import type { Place, ServerUser } from './place.ts';
 import { administrator, adminPasswordFile } from './roles.ts';
@@ -38,21 +40,29 @@ export async function provideCluster(
   const [password, adminPassword] = [passwordFile(home), file].map(
     (each) => readOrCreate(each, newPassword).content,
   ) as [string, string];
-  if (user) for (const each of [passwordFile(home), file]) chownSync(each, user.uid, user.gid);
   if (existsSync(database)) {
     claim(database, user);
   } else {
     const draft = `${database}.${process.pid}`;
-    rmSync(draft, { recursive: true, force: true });
-    const options = [`--pgdata=${draft}`, `--username=${administrator}`, `--pwfile=${file}`];
+    removeTree(draft, place);
+    if (user) provideFolder(draft, user);
+    const options = [
+      `--pgdata=${draft}`,
+      `--username=${administrator}`,
+      `--pwfile=${user ? '/dev/stdin' : file}`,
+    ];
     const checks = ['--auth=scram-sha-256', '--data-checksums'];
     const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
     try {
-      await runProgram([join(bin, 'initdb'), ...options, ...checks, ...locale], place, lock, { signal });
+      const initdb = [join(bin, 'initdb'), ...options, ...checks, ...locale];
+      // The server's user reads no file of root's. initdb opens its input by name, which a socket, as Node makes one, has not.
+      const piped = ['/bin/sh', '-c', 'read -r word; exec "$@" <<.\n$word\n.\n', 'sh', ...initdb];
+      const command = (user ? piped : initdb) as [string, ...string[]];
+      await runProgram(command, place, lock, { input: user ? `${adminPassword}\n` : '', signal });
       renameSync(draft, database);
       syncFolder(home);
     } catch (error) {
-      rmSync(draft, { recursive: true, force: true });
+      removeTree(draft, place);
       throw error;
     }
   }
@@ -73,10 +83,8 @@ export async function resetAdministrator(
   cluster: Cluster,
   lock: Lock,
 ): Promise<void> {
-  const file = adminPasswordFile(place.home);
   cluster.adminPassword = newPassword();
-  replaceFile(file, cluster.adminPassword);
-  if (place.user) chownSync(file, place.user.uid, place.user.gid);
+  replaceFile(adminPasswordFile(place.home), cluster.adminPassword);
   // The user of a session cannot be renamed. The first superuser has this oid.
   const input = `update pg_authid set rolname = '${administrator}' where oid = 10
 alter role ${administrator} password '${cluster.adminPassword}'
@@ -89,9 +97,17 @@ alter role ${administrator} password '${cluster.adminPassword}'
 /** Gives a restored copy, which may have come over another machine or disk, the owner and the mode that PostgreSQL requires. */
 function claim(database: string, user: ServerUser | undefined): void {
   if (existsSync(join(database, 'postmaster.pid'))) return;
-  const { uid, mode } = statSync(database);
-  if (user && uid !== user.uid) execFileSync('chown', ['-R', `${user.uid}:${user.gid}`, database]);
-  if (mode & 0o027) chmodSync(database, 0o700);
+  const folder = ownPath(database);
+  const { uid, mode } = statSync(folder);
+  // Neither follows a link.
+  if (user && uid !== user.uid) execFileSync('chown', ['-hR', `${user.uid}:${user.gid}`, folder]);
+  if (mode & 0o027) withFolder(folder, (fd) => fchmodSync(fd, 0o700));
+}
+
+/** An empty folder of the server's user, in one that may be root's. */
+function provideFolder(path: string, { uid, gid }: ServerUser): void {
+  mkdirSync(path, { mode: 0o700 });
+  withFolder(path, (fd) => fchownSync(fd, uid, gid));
 }
 
 /** The address of the role `receiver`. */

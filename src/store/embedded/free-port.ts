@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { readTrusted } from '../../trusted-files.ts';
 
 /**
  * A free port of 127.0.0.1 for a server that may be restarted. It is below the ephemeral ports, which an outgoing
@@ -16,7 +16,7 @@ export async function freePort(): Promise<number> {
 
 /** The port in a file if it is free, so that saved connections stay valid, or another free one. */
 export async function previousOrFreePort(file: string): Promise<number> {
-  const previous = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+  const previous = Number(readTrusted(file) ?? 0);
   // A power cut may have cut the number.
   return previous >= 1024 && previous < 65_536 && (await isFree(previous)) ? previous : freePort();
 }

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { replaceFile } from '../../durable-files.ts';
 import type { Log } from '../../log.ts';
+import { readTrusted } from '../../trusted-files.ts';
 import { provideBinaries, removeDrafts } from './binaries.ts';
 import { adminUrlOf, provideCluster, resetAdministrator, urlOf } from './cluster.ts';
 import { findServer } from './find-server.ts';
@@ -106,7 +107,7 @@ async function startOwn(
   signal?: AbortSignal,
 ) {
   const { home } = place;
-  await removeDrafts(home);
+  removeDrafts(place);
   const bin = await provideBinaries(home, log);
   const cluster = await provideCluster(place, bin, lock, signal);
   replaceFile(ownerFile(home), String(process.pid));
@@ -152,14 +153,12 @@ const urlFile = (home: string) => join(home, 'connection-url');
 
 /** Whether the process that started the server is alive; this one would know of its server. */
 function hasOwner(home: string): boolean {
-  const file = ownerFile(home);
-  const pid = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+  const pid = Number(readTrusted(ownerFile(home)) ?? 0);
   return pid !== process.pid && isAlive(pid);
 }
 
 /** The address that the owner of a server wrote; undefined where there was none yet. */
-const readUrl = (home: string): string | undefined =>
-  existsSync(urlFile(home)) ? readFileSync(urlFile(home), 'utf8').trim() || undefined : undefined;
+const readUrl = (home: string): string | undefined => readTrusted(urlFile(home))?.trim() || undefined;
 
 /** Resolves once a server accepts connections, however long its recovery takes. A start that fails ends it. */
 async function untilReady(

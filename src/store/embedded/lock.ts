@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
-  chownSync,
   closeSync,
   existsSync,
   openSync,
@@ -65,11 +64,14 @@ export async function takeLock({ home, user }: Place): Promise<Lock | Holder> {
     const id = randomBytes(6).toString('hex');
     const [draft, name] = [`lock-draft.${id}`, `lock.${origin()}.${id}`];
     const server = createServer((socket) => socket.destroy());
-    await once(server.listen(join(at, draft)), 'listening').catch((error) => {
+    // Whoever may enter the folder may find out that the lock is held: its owner, too, where root takes it.
+    const mask = user && process.umask(0);
+    const listening = once(server.listen(join(at, draft)), 'listening');
+    if (mask !== undefined) process.umask(mask);
+    await listening.catch((error) => {
       throw new Error(`DATA_DIR must be on a file system that can have sockets: ${error.message}`);
     });
     server.unref();
-    if (user) chownSync(join(home, draft), user.uid, user.gid);
     // Under its name it is listening: it is never mistaken for that of a process that has ended.
     renameSync(join(home, draft), join(home, name));
     syncFolder(home);

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { replaceFile } from '../../durable-files.ts';
+import { readTrusted } from '../../trusted-files.ts';
 
 const fileOf = (home: string) => join(home, 'moved');
 
@@ -9,15 +10,16 @@ const fileOf = (home: string) => join(home, 'moved');
  * @param to the address of the server, without its password
  */
 export function markMoved(home: string, to: string): void {
-  writeFileSync(fileOf(home), `to ${to} on ${new Date().toISOString()}\n`, { flush: true });
+  replaceFile(fileOf(home), `to ${to} on ${new Date().toISOString()}\n`);
 }
 
 /** @throws Error where the database is marked as moved */
 export function refuseMoved(home: string): void {
   const file = fileOf(home);
-  if (!existsSync(file)) return;
+  const moved = readTrusted(file);
+  if (moved === undefined) return;
   throw new Error(
-    `The embedded database was moved ${readFileSync(file, 'utf8').trim()}. Set DATABASE_URL to that server. If the move was ` +
+    `The embedded database was moved ${moved.trim()}. Set DATABASE_URL to that server. If the move was ` +
       `interrupted, run receiver move again; to use this former copy nevertheless, delete ${file}`,
   );
 }

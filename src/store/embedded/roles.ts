@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { readTrusted } from '../../trusted-files.ts';
 import { withClient } from '../pool.ts';
 
 /** The superuser, for what the server itself needs; the service and the commands use the role `receiver`. */
@@ -12,7 +12,7 @@ export const adminPasswordFile = (home: string) => join(home, 'admin-password');
 
 /** The address of the administrator, whose password is in the folder of the embedded server, made of that of `receiver`. */
 export const adminUrl = (home: string, url: string): string =>
-  withUser(url, administrator, readFileSync(adminPasswordFile(home), 'utf8').trim());
+  withUser(url, administrator, (readTrusted(adminPasswordFile(home)) ?? '').trim());
 
 /**
  * The address of a role that can read every table, and change nothing: neither rows nor files, nor run programs. Who knows the

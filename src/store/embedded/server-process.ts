@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import type { Log } from '../../log.ts';
+import { readTrusted } from '../../trusted-files.ts';
 import { withTimeout } from '../../with-timeout.ts';
 import { withClient } from '../pool.ts';
 import { explainLimit } from './limits.ts';
@@ -70,7 +71,8 @@ export function spawnServer(
   const flags = [...own, ...extra].flatMap((setting) => ['-c', setting]);
   const server = [join(bin, 'postgres'), '-D', database, '-p', String(port), ...flags];
   const log = join(home, 'postgresql.log');
-  const out = openSync(log, 'w', 0o600);
+  rmSync(log, { force: true }); // in a folder of another user it may be a link
+  const out = openSync(log, 'wx', 0o600);
   const [program, ...args] = platform() === 'win32' ? server : ['/bin/sh', '-c', watched, 'sh', ...server];
   let failure = '';
   const child = (() => {
@@ -113,7 +115,7 @@ export function spawnServer(
 
 function lastLines(file: string): string {
   try {
-    return readFileSync(file, 'utf8').trim().split('\n').slice(-5).join('\n');
+    return (readTrusted(file) ?? '').trim().split('\n').slice(-5).join('\n');
   } catch {
     return ''; // gone with its file system
   }
@@ -124,9 +126,7 @@ function lastLines(file: string): string {
  * `stopping` from the request of a shutdown on.
  */
 export function readLockFile(database: string): { pid: number; port: number; status: string } | undefined {
-  const file = join(database, 'postmaster.pid');
-  if (!existsSync(file)) return undefined;
-  const lines = readFileSync(file, 'utf8').split('\n');
+  const lines = (readTrusted(join(database, 'postmaster.pid')) ?? '').split('\n');
   const lock = { pid: Number(lines[0]), port: Number(lines[3]), status: (lines[7] ?? '').trim() };
   return lock.pid > 0 && lock.port > 0 ? lock : undefined;
 }
