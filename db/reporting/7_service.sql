@@ -12,7 +12,7 @@ begin
   grant select on all tables in schema reporting to receiver_service;
   -- Written once.
   revoke update on inbox from receiver_service;
-  grant update (envelope) on inbox to receiver_service; -- of expired bodies
+  grant update (envelope, patients) on inbox to receiver_service; -- of expired bodies
   revoke update, delete on access_log from receiver_service;
   revoke insert, delete on access_log_head from receiver_service;
   revoke insert, update, delete

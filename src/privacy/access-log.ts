@@ -37,6 +37,8 @@ export const accessActions = [
   'note',
   'test callback',
   'erase',
+  /** A body with an erased id as a word was stored again. */
+  'keep',
   'hold',
   'release',
   'erasures export',

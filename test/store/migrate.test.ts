@@ -64,6 +64,8 @@ it('a failed migration changes nothing and is named in the error; the migrations
         { name: '0011_quarantine_limit' },
         { name: '0012_columns_by_name' },
         { name: '0013_health' },
+        { name: '0017_patients' },
+        { name: '0018_patient_indexes' },
         { name: '9001_first' },
       ]);
       expect(await other.rows(`select to_regclass('second') as second`)).toEqual([{ second: null }]);
@@ -284,6 +286,8 @@ it('the lists that other migrators keep in the same schema are left alone', asyn
       '0011_quarantine_limit',
       '0012_columns_by_name',
       '0013_health',
+      '0017_patients',
+      '0018_patient_indexes',
       'reporting',
     ]);
     expect(await migrate(other.db)).toEqual([]);

@@ -1,4 +1,4 @@
-import { patientsIn } from '../../privacy/find-deliveries.ts';
+import { patientsIn } from '../../families/index.ts';
 import { redactRow } from '../redact.ts';
 import { FieldValue, type TypedColumn } from '../ui/field-value.tsx';
 import { Hidden, PostButton, Submit } from '../ui/forms.tsx';

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { rowsMadeOf, versionOrder } from '../../apply/apply-statement.ts';
-import type { Family } from '../../families/index.ts';
-import { findApplied, isAbout, patientsIn } from '../../privacy/find-deliveries.ts';
+import { type Family, patientsIn } from '../../families/index.ts';
+import { findApplied, isAbout } from '../../privacy/find-deliveries.ts';
 import type { Tables } from '../../store/tables.ts';
 import { uuid } from '../../uuid.ts';
 import type { TypedColumn } from '../ui/field-value.tsx';

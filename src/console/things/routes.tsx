@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { patientsIn } from '../../privacy/find-deliveries.ts';
+import { patientsIn } from '../../families/index.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
