@@ -184,6 +184,7 @@ async function start(
       adminToken,
       oidc,
       attempts: limits.signIns,
+      searches: limits.searches,
       trustProxy,
       timezone: config.reportTimezone,
       databaseUrl,
@@ -274,5 +275,6 @@ function openLimits(config: Config, onStop: OnStop) {
       : undefined,
     rejections: rateLimit(`${prefix}:rejections`, { points: rejectionsPerMinute, durationS: 60 }, redis),
     signIns: rateLimit(`${prefix}:sign-ins`, { points: 10, durationS: 300 }, redis),
+    searches: rateLimit(`${prefix}:searches`, { points: 30, durationS: 60 }, redis),
   };
 }

@@ -7,24 +7,32 @@ comment on column inbox.patients is 'The ids of all patients that the callback n
 create function patients_beyond(envelope jsonb) returns text[]
   language sql immutable parallel safe
   return (
-with recursive nodes (key, under, value) as (
-  select null::text, null::text, envelope
+with recursive containers (key, value) as (
+  select null::text, envelope
   union all
-  select child.key, child.under, child.value
-  from nodes n cross join lateral (
-    select translate(lower(pair.key), '_-. ', '') as key, n.key as under, pair.value
-    from jsonb_each(case when jsonb_typeof(n.value) = 'object' then n.value else '{}' end) as pair
+  select child.key, child.value
+  from containers c cross join lateral (
+    select translate(lower(pair.key), '_-. ', '') as key, pair.value
+    from jsonb_each(case when jsonb_typeof(c.value) = 'object' then c.value else '{}' end) as pair
     union all
-    select n.key, n.under, item
-    from jsonb_array_elements(case when jsonb_typeof(n.value) = 'array' then n.value else '[]' end) as item
+    select c.key, item
+    from jsonb_array_elements(case when jsonb_typeof(c.value) = 'array' then c.value else '[]' end) as item
   ) child
+  where jsonb_typeof(child.value) in ('object', 'array')
 ), keys as (
   select array['patientoid', 'patientid', 'pid', 'oid', 'partnerpatientid', 'abhaaddress', 'abhanumber', 'patient', 'patients'] as list
 ), named as (
-  select case when jsonb_typeof(n.value) = 'object' then n.value->'value' else n.value end as value
-  from nodes n cross join keys
-  where jsonb_typeof(n.value) in ('string', 'number') and (n.key = any(keys.list) or n.key = 'id' and n.under = any(keys.list))
-     or jsonb_typeof(n.value) = 'object' and translate(lower(n.value->>'type'), '_-. ', '') = any(keys.list)
+  select pair.value
+  from containers c cross join keys
+  cross join lateral jsonb_each(case when jsonb_typeof(c.value) = 'object' then c.value else '{}' end) as pair
+  where translate(lower(pair.key), '_-. ', '') = any(keys.list)
+     or translate(lower(pair.key), '_-. ', '') = 'id' and c.key = any(keys.list)
+     or pair.key = 'value' and translate(lower(c.value->>'type'), '_-. ', '') = any(keys.list)
+  union all
+  select item
+  from containers c cross join keys
+  cross join lateral jsonb_array_elements(case when jsonb_typeof(c.value) = 'array' then c.value else '[]' end) as item
+  where c.key = any(keys.list)
 ), ids as (
   select distinct btrim(value #>> '{}', E' \t\r\n') as id from named where jsonb_typeof(value) in ('string', 'number')
 )

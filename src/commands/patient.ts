@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { sql } from 'kysely';
 import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
+import { notAnalyzed } from '../privacy/analyze.ts';
 import { applyErasures } from '../privacy/apply-erasures.ts';
 import { describePreview, describeSearched } from '../privacy/describe-erasure.ts';
 import { type Certificate, type ErasureOptions, erasePatient, previewErasure } from '../privacy/erase.ts';
@@ -155,13 +156,15 @@ async function erase(
       process.stdout.write('dry run: nothing was changed\n');
       return;
     }
+    const left: string[] = [];
     const { advance, stop } = startProgress(undefined, 'deliveries erased');
     try {
-      const options = { ...config.erasure, actor: commandActor(), onProgress: advance };
+      const onNotAnalyzed = (tables: readonly string[]) => left.push(`${tables.join(', ')}: ${notAnalyzed}\n`);
+      const options = { ...config.erasure, actor: commandActor(), onProgress: advance, onNotAnalyzed };
       const certificate = await erasePatient(db, families, patient, options);
       stop();
       print(certificate.counts);
-      process.stdout.write(describeCertificate(certificate));
+      process.stdout.write(describeCertificate(certificate) + left.join(''));
     } finally {
       stop();
     }

@@ -36,6 +36,8 @@ export interface ConsoleDependencies extends StoreOptions {
   families: readonly Family[];
   /** Limits the failed sign-ins of an address. */
   attempts: Pick<RateLimit, 'consume'>;
+  /** Limits the searches of a user by what is known of a person. */
+  searches: Pick<RateLimit, 'consume'>;
   erasure: Config['erasure'];
   downloads: DownloadLimits;
   readiness: () => Promise<Readiness>;

@@ -110,7 +110,10 @@ export function patientsBeyond(envelope: { data?: unknown }): string[] | undefin
   let all: Set<string> | undefined;
   visitPatients(envelope, (_, id) => {
     if (first === undefined) first = id;
-    else if (id !== first) (all ??= new Set([first])).add(id);
+    else if (id !== first) {
+      all ??= new Set([first]);
+      all.add(id);
+    }
   });
   if (all) return [...all];
   return first === undefined || first === main || first === String(main) ? undefined : [first];

@@ -6,7 +6,8 @@ import { type Family, patientKeys } from '../families/index.ts';
 import { lockKey } from '../store/advisory-lock.ts';
 import type { Tables } from '../store/tables.ts';
 import { type Actor, logAccess } from './access-log.ts';
-import { countHeld } from './count-held.ts';
+import { analyze } from './analyze.ts';
+import { countHeld, tablesOf } from './count-held.ts';
 import { add, type Counts } from './counts.ts';
 import { deleteDeliveries } from './delete-deliveries.ts';
 import { eraseQuarantined, findInQuarantine } from './erase-quarantine.ts';
@@ -69,10 +70,15 @@ export interface ErasureSettings {
   keepsTotals: boolean;
 }
 
-export interface ErasureOptions extends ErasureSettings {
-  actor: Actor;
+interface ErasureObserver {
   /** Called when deliveries were deleted, with their number: before that is committed. */
   onProgress?: (count: number) => void;
+  /** Called with the tables whose samples in pg_stats may contain erased values: this role may not analyze them. */
+  onNotAnalyzed?: (tables: readonly string[]) => void;
+}
+
+export interface ErasureOptions extends ErasureSettings, ErasureObserver {
+  actor: Actor;
 }
 
 const perPart = 1_000;
@@ -171,7 +177,7 @@ async function withLinked(db: Kysely<Tables>, { id, businessId }: Patient): Prom
 export async function continueErasures(
   db: Kysely<Tables>,
   families: readonly Family[],
-  settings: ErasureSettings & Pick<ErasureOptions, 'onProgress'>,
+  settings: ErasureSettings & ErasureObserver,
   olderThanS = 0,
 ): Promise<Certificate[]> {
   const { rows } = await sql<Pick<Running, 'erasure_id'>>`
@@ -185,12 +191,18 @@ export async function continueErasures(
   return certificates;
 }
 
+/** The tables of which an erasure has deleted rows. */
+const changedTables = (families: readonly Family[], counts: Counts): string[] => [
+  ...['inbox', 'quarantine', 'patient_pseudonyms', 'running_erasures', 'erasing'],
+  ...families.flatMap(tablesOf).filter((table) => counts[table]),
+];
+
 /** Each step can be repeated, also by two processes at the same time. */
 async function continueErasure(
   db: Kysely<Tables>,
   families: readonly Family[],
   id: string,
-  settings: ErasureSettings & Pick<ErasureOptions, 'onProgress'>,
+  settings: ErasureSettings & ErasureObserver,
 ): Promise<Certificate> {
   for (;;) {
     const running = await readRunning(db, id);
@@ -201,13 +213,17 @@ async function continueErasure(
     await afterStatementsInProgress(db);
     const inQuarantine = await findInQuarantine(db, families, patient, id);
     const uncertain = await findUncertain(db, patient, id, inQuarantine);
-    const rejected = { certain: inQuarantine, uncertain: uncertain.quarantine };
-    if (await inStep(db, (tx) => eraseListed(tx, families, id, rejected, settings))) break;
+    const { ids: others } = await findOthers(db, patient);
+    const found = { others, certain: inQuarantine, uncertain: uncertain.quarantine };
+    if (await inStep(db, (tx) => eraseListed(tx, families, id, found, settings))) break;
     await sleep(pauseMs);
   }
   const { rows } =
     await sql<Certificate>`select ${certificateColumns} from erasures where id = ${id}`.execute(db);
-  return rows[0]!;
+  const certificate = rows[0]!;
+  const left = await analyze(db, changedTables(families, certificate.counts));
+  if (left.length > 0) settings.onNotAnalyzed?.(left);
+  return certificate;
 }
 
 const patientOf = ({ patient_id: id, business_id, linked }: Running): Patient => ({
@@ -324,14 +340,15 @@ async function listThingsAsErased(tx: Kysely<Tables>, patient: Patient, erasureI
 /**
  * Withholds and deletes what is listed, and completes the certificate.
  *
+ * @param found the ids of other patients in the deliveries, and the bodies in the quarantine
  * @returns false where another erasure is doing so, or this one was begun anew meanwhile
  */
 async function eraseListed(
   tx: Kysely<Tables>,
   families: readonly Family[],
   erasureId: string,
-  inQuarantine: { certain: readonly string[]; uncertain: readonly string[] },
-  { keepMs, keepsTotals, onProgress }: ErasureSettings & Pick<ErasureOptions, 'onProgress'>,
+  { others, certain, uncertain: rejected }: Record<'others' | 'certain' | 'uncertain', readonly string[]>,
+  { keepMs, keepsTotals, onProgress }: ErasureSettings & ErasureObserver,
 ): Promise<boolean> {
   const { rows: locks } = await sql<{ locked: boolean }>`
     select pg_try_advisory_xact_lock(${lockKey('erasure')}) as locked`.execute(tx);
@@ -356,10 +373,10 @@ async function eraseListed(
   }
   // Receivers write these rows, too.
   await forgetDrift(tx, isErased);
-  counts.quarantine = await eraseQuarantined(tx, inQuarantine.certain, withholding);
-  const hidden = { erasureId, listId, quarantine: inQuarantine.uncertain };
+  counts.quarantine = await eraseQuarantined(tx, certain, withholding);
+  const hidden = { erasureId, listId, quarantine: rejected };
   const uncertain = await hideUncertain(tx, families, hidden);
-  for (const id of idsOf(patient)) await erasePseudonym(tx, id, withholding);
+  for (const id of [...idsOf(patient), ...others]) await erasePseudonym(tx, id, withholding);
   const searched = { keys: patientKeys, ids: idsOf(patient).length, words: searchedForWords, uncertain };
   await completeCertificate(tx, erasureId, { deliveries: 0, withheld: 0, ...counts }, searched);
   await sql`delete from erasing where erasure_id in (${erasureId}::uuid, ${listId}::uuid)`.execute(tx);
@@ -439,9 +456,9 @@ async function readHashes(tx: Kysely<Tables>, patient: Patient, listId: string):
   return rows.map(({ hash }) => hash);
 }
 
-/** The access log names the patient no more, unless data of another business remains. */
+/** The access log names the patient no more, unless data remains, such as that of another business. */
 async function erasePseudonym(tx: Kysely<Tables>, id: string, withholding: Withholding): Promise<void> {
-  const pseudonym = sql`patient_pseudonyms p where p.patient_id = ${id} and p.pseudonym = any(${withholding.patients}::bytea[])
+  const pseudonym = sql`patient_pseudonyms p where p.pseudonym = (select patient_hash(salt, '', ${id}) from erasure_salt)
     and not ${isNamed(sql`${id}::text`)}`;
   await withhold(tx, 'patient_pseudonyms', sql`to_jsonb(p)`, sql`now()`, pseudonym, withholding);
   await sql`delete from ${pseudonym}`.execute(tx);

@@ -145,7 +145,8 @@ async function routesOf(dependencies: Partial<ConsoleDependencies>): Promise<str
   const { app, close } = openConsole({
     ...{ adminToken, oidc, trustProxy: 0, timezone: 'UTC', databaseUrl: database.url, families },
     connections: { pages: 2, downloads: 2 },
-    ...{ attempts: { consume: () => {} }, downloads: { stalledMs: 1000, totalMs: 1000 } },
+    ...{ attempts: { consume: () => {} }, searches: { consume: () => {} } },
+    ...{ downloads: { stalledMs: 1000, totalMs: 1000 } },
     ...{ log: createLog('silent'), queue: {}, ...dependencies },
   } as ConsoleDependencies);
   await close();

@@ -58,6 +58,7 @@ const good = {
     version: '17.6',
     major: 17,
     standby: false,
+    logs_values: null,
     read_only: false,
     role: 'app',
     database: 'a',

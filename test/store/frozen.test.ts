@@ -19,7 +19,7 @@ const frozen: Record<string, string> = {
   '0011_quarantine_limit.sql': '9d9f4ef919514c11',
   '0012_columns_by_name.sql': '3606b08bafd5d248',
   '0013_health.sql': '9a662b5b50eebbe8',
-  '0017_patients.sql': 'c5bf5bf6b209c65b',
+  '0017_patients.sql': 'ad0046bfa66a9022',
   '0018_patient_indexes.sql': '38960a46b85d57b8',
 };
 

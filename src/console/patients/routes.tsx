@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, RequestHandler, Response } from 'express';
+import { notAnalyzed } from '../../privacy/analyze.ts';
 import { erasePatient, previewErasure } from '../../privacy/erase.ts';
 import { isBeingErased, listCertificates } from '../../privacy/erasure-list.ts';
 import { accessTo, type HeldData, withPatient, zipPatient } from '../../privacy/export.ts';
@@ -115,7 +116,8 @@ export function addPatients(routes: Routes, dependencies: RouteDependencies): vo
   });
   routes.post('/patients/erase', async (req, res) => {
     const patient = readPatientForm(req);
-    const options = { ...erasure, actor: actorOf(res) };
+    const onNotAnalyzed = (tables: readonly string[]) => log.warn({ tables }, notAnalyzed);
+    const options = { ...erasure, actor: actorOf(res), onNotAnalyzed };
     const erasing = erasePatient(downloadDb, families, patient, options);
     const late = new AbortController();
     const certificate = await Promise.race([
