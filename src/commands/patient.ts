@@ -159,7 +159,8 @@ async function erase(
     const left: string[] = [];
     const { advance, stop } = startProgress(undefined, 'deliveries erased');
     try {
-      const onNotAnalyzed = (tables: readonly string[]) => left.push(`${tables.join(', ')}: ${notAnalyzed}\n`);
+      const onNotAnalyzed = (tables: readonly string[]) =>
+        left.push(`${tables.join(', ')}: ${notAnalyzed}\n`);
       const options = { ...config.erasure, actor: commandActor(), onProgress: advance, onNotAnalyzed };
       const certificate = await erasePatient(db, families, patient, options);
       stop();

@@ -150,4 +150,4 @@ export class Drift {
 
 const eventName = /^[A-Za-z_][\w.]{0,99}$/;
 /** An object with more unknown keys than this is a dictionary: its keys are values. */
-const mostUnknownKeys = 20;
+const mostUnknownKeys = 50;

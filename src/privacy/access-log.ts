@@ -79,14 +79,16 @@ export async function logAccess(
 ): Promise<number> {
   const { id, name = null, address = null } = actor;
   const logged = rows ? filter : withoutTyped(filter);
+  // As an erasure looks for them.
+  const ids = [...new Set(patients.map((one) => one.trim()))];
   const { rows: result } = await sql<{ entry: string }>`
-    select log_access(${id}, ${name}, ${address}, ${action}, ${patients}::text[], ${!anonymous},
+    select log_access(${id}, ${name}, ${address}, ${action}, ${ids}::text[], ${!anonymous},
                       ${JSON.stringify(logged)}::jsonb, ${rows ?? null}) as entry`.execute(db);
   return Number(result[0]!.entry);
 }
 
 /** The filters that take any text. Where rows match, they are ids of businesses, clinics and so on; otherwise anything. */
-const typed = ['business', 'clinic', 'doctor', 'businessId', 'error', 'actor', 'patient', 'path', 'faults'];
+const typed = ['business', 'clinic', 'doctor', 'businessId', 'actor', 'patient', 'path', 'faults'];
 
 /** Which filters were used: the log keeps its entries for years. */
 const withoutTyped = (filter: Record<string, unknown>) =>

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Family } from '../families/index.ts';
+import { type Family, patientFields } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
 
 /** A patient of one business or, without that, of every business. */
@@ -18,6 +18,10 @@ export interface Thing {
   /** Its id. */
   thing: string;
 }
+
+/** The patients that a row of a family's table names; its nested columns are text. */
+export const patientsOfRow = (row: Record<string, unknown>): string[] =>
+  patientFields.flatMap((name) => (row[name] ? [String(row[name])] : []));
 
 /** All ids of a patient. */
 export const idsOf = ({ id, linked = [] }: Patient): string[] => [id, ...linked];

@@ -61,5 +61,11 @@ export async function readDurability(client: RedisClient, key: string): Promise<
   }
   const slow = sync === 'everysec' ? ', up to a second: appendfsync always is faster' : '';
   const good = confirmsDisk ? `each waits for the disk (WAITAOF)${slow}` : 'appendfsync is always';
-  return { confirmsDisk, keepsLog: appendOnly === 'yes', safe: risks.length === 0, detail: risks.join('; ') || good, fixes };
+  return {
+    confirmsDisk,
+    keepsLog: appendOnly === 'yes',
+    safe: risks.length === 0,
+    detail: risks.join('; ') || good,
+    fixes,
+  };
 }

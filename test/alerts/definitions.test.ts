@@ -1,4 +1,5 @@
 import { definitions, type Sources } from '../../src/alerts/definitions.ts';
+import { logAccess } from '../../src/privacy/access-log.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -46,6 +47,21 @@ describe('what is found in the tables', () => {
     expect(found[20]).toBe(
       'Further businesses are silent. Besides those with a message of their own: 3. /console/reports/silence names them',
     );
+  });
+
+  it('a user who searches for many people is an alert, without what was searched', async () => {
+    const search = (actor: string) =>
+      logAccess(database.db, {
+        actor: { id: actor },
+        action: 'search',
+        patients: ['p'],
+        filter: { by: 'phone' },
+      });
+    for (let times = 0; times < 41; times += 1) await search('asha');
+    for (let times = 0; times < 5; times += 1) await search('ravi');
+    expect(await find('searches')).toEqual([
+      expect.stringMatching(/^asha searches for many people\. .*: 41 times in 10 minutes/),
+    ]);
   });
 
   it('rejected bodies that are dropped are an alert for an hour', async () => {

@@ -6,8 +6,8 @@ import { reports } from '../../src/console/reports/reports.ts';
 import { type Family, families } from '../../src/families/index.ts';
 import { signInTo } from '../console/visitor.ts';
 import { paths, receiptCallback, receiptData, samples } from '../support/callbacks.ts';
-import { spawnReceiver, spawnService } from '../support/process.ts';
 import { moreEvents, waysToName } from '../support/named-patients.ts';
+import { spawnReceiver, spawnService } from '../support/process.ts';
 import { contentsOf, startRedis, type TestRedis } from '../support/redis.ts';
 import { post } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -212,6 +212,7 @@ it('an erased patient is in no table but those of withheld, in no view, page, do
   expect(filesWith('CANARY-name')).not.toEqual([]);
 
   await command('patient', 'erase', patient, '--yes');
+  expect(await rows('select patient_id from patient_pseudonyms')).toEqual([]);
   const left = await rows('select id, erasure_id from uncertain_bodies');
   expect(left).toHaveLength(uncertain.length);
   expect(await relationsWith('CANARY', `not in ('withheld', 'pg_catalog', 'pg_toast')`, `'r', 'v'`)).toEqual([

@@ -44,8 +44,7 @@ function callbackOf(random: Random): Callback {
   const meaning = meaningOf(of, random.pick(Object.keys(of.events)), random);
   const field = spellings.find((name) => name in of.fields);
   // Another id of the patient would link callbacks, see patient-ids.test.ts.
-  for (const other of ['partner_patient_id', 'patient'])
-    if (other in of.fields) meaning.values[other] = null;
+  for (const other of ['partner_patient_id', 'patient']) if (other in of.fields) meaning.values[other] = null;
   // Mostly by the number of the thing, so that most things are of one patient.
   const thing = of.key ? String(meaning.values[of.key]) : '';
   const usual = /[024]$/.test(thing) ? patient : 'patient-b';
