@@ -196,6 +196,7 @@ async function start(
       attempts: limits.signIns,
       sessionStore: openSessionStore(pool, (session) => endSession(db, session), log),
       publicUrl: config.publicUrl,
+      searches: limits.searches,
       trustProxy,
       timezone: config.reportTimezone,
       databaseUrl,
@@ -323,5 +324,6 @@ function openLimits(config: Config, onStop: OnStop) {
     signIns: { 'admin token': failures('sign-ins'), 'identity provider': failures('provider-sign-ins') },
     adminTokens: failures('admin-tokens'),
     scrapes: failures('scrapes'),
+    searches: rateLimit(`${prefix}:searches`, { points: 30, durationS: 60 }, redis),
   };
 }

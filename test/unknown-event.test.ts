@@ -49,7 +49,7 @@ beforeEach(() => reset());
 async function reset(): Promise<void> {
   await clear(database);
   await database.pool.query(
-    'truncate other_events, appointments, lab_reports, schema_drift, patient_holds, withheld.records, erasures, erased',
+    'truncate other_events, appointments, lab_reports, schema_drift, patient_holds, withheld.records, erasures, erased, erased_words, uncertain_bodies',
   );
 }
 

@@ -15,12 +15,12 @@ begin
   grant select on all tables in schema reporting to receiver_service;
   -- Written once.
   revoke update on inbox from receiver_service;
-  grant update (envelope) on inbox to receiver_service; -- of expired bodies
+  grant update (envelope, patients) on inbox to receiver_service; -- of expired bodies
   revoke insert, update, delete on access_log, access_log_head from receiver_service;
   revoke insert, update, truncate on patient_pseudonyms from receiver_service;
   revoke delete on erased, patient_holds from receiver_service;
   revoke update, delete on erasures from receiver_service;
-  grant update (counts, destroy_after, destroyed_at) on erasures to receiver_service;
+  grant update (counts, searched, destroy_after, destroyed_at) on erasures to receiver_service;
   revoke insert, update, delete
     on receiver_migrations, database_identity, erasure_salt, saved_grants, stale_day_indexes from receiver_service;
   grant update (token) on database_identity to receiver_service;

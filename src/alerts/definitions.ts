@@ -45,6 +45,8 @@ export interface Definition {
 const mostNamed = 20;
 const dayMs = 24 * 60 * 60 * 1000;
 const rejectionMinutes = 5;
+/** In ten minutes, of one user. */
+const mostSearches = 40;
 /** A pass is due each day. */
 const overdueDays = 2;
 
@@ -119,6 +121,20 @@ export const definitions: readonly Definition[] = [
     explain: ({ detail: { perMinute, reasons } }) =>
       `${perMinute} per minute; in the last ${rejectionMinutes} minutes ${(reasons as string[]).join(', ')}. ` +
       'A key or an address of the sender may have changed, or somebody else sends requests',
+  },
+  {
+    name: 'searches',
+    find: async ({ db }) => {
+      const { rows } = await sql<{ subject: string; count: number }>`
+        select actor as subject, count(*)::int as count from access_log
+        where at > now() - interval '10 minutes' and at <= now() and action = 'search'
+        group by actor having count(*) > ${mostSearches} order by count desc, actor`.execute(db);
+      return rows.map(({ subject, count }) => ({ subject, detail: { count } }));
+    },
+    title: ({ subject }) => `${subject} searches for many people`,
+    explain: ({ detail: { count } }) =>
+      `By phone number, name or patient's id: ${count} times in 10 minutes. /console/access-log has each. ` +
+      'If nobody can say why, take the role away from this account',
   },
   {
     name: 'failed',

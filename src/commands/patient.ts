@@ -6,7 +6,9 @@ import type { Command } from 'commander';
 import { sql } from 'kysely';
 import type { Environment } from '../config.ts';
 import { families } from '../families/index.ts';
+import { notAnalyzed } from '../privacy/analyze.ts';
 import { applyErasures } from '../privacy/apply-erasures.ts';
+import { describePreview, describeSearched } from '../privacy/describe-erasure.ts';
 import { type Certificate, type ErasureOptions, erasePatient, previewErasure } from '../privacy/erase.ts';
 import { exportErasures, isBeingErased, listCertificates, parseErasures } from '../privacy/erasure-list.ts';
 import { accessTo, withPatient, zipPatient } from '../privacy/export.ts';
@@ -30,7 +32,10 @@ export function addPatientCommand(program: Command, env: Environment): void {
     patient
       .command(name)
       .description(description)
-      .argument('<patient id>', 'patient_oid, patientid or patient_id of the callbacks')
+      .argument(
+        '<patient id>',
+        'an id of the patient in the callbacks: patient_oid, partner_patient_id, abha_address and so on',
+      )
       .option('--business-id <id>', 'only of this business');
 
   sub('show', 'list what is held, without its content').action((id: string, options: PatientOptions) =>
@@ -144,25 +149,31 @@ async function erase(
         )}\n`,
       );
     if (dryRun) {
-      print(await previewErasure(db, families, patient, config.erasure));
+      const preview = await previewErasure(db, families, patient, config.erasure);
+      print(preview.counts);
+      for (const [name, text] of describePreview(preview))
+        process.stdout.write(`${name}: ${printable(text)}\n`);
       process.stdout.write('dry run: nothing was changed\n');
       return;
     }
+    const left: string[] = [];
     const { advance, stop } = startProgress(undefined, 'deliveries erased');
     try {
-      const options = { ...config.erasure, actor: commandActor(), onProgress: advance };
+      const onNotAnalyzed = (tables: readonly string[]) =>
+        left.push(`${tables.join(', ')}: ${notAnalyzed}\n`);
+      const options = { ...config.erasure, actor: commandActor(), onProgress: advance, onNotAnalyzed };
       const certificate = await erasePatient(db, families, patient, options);
       stop();
       print(certificate.counts);
-      process.stdout.write(describeCertificate(certificate));
+      process.stdout.write(describeCertificate(certificate) + left.join(''));
     } finally {
       stop();
     }
   });
 }
 
-const describeCertificate = ({ id, destroy_after }: Certificate) =>
-  `Certificate ${id}. ${
+const describeCertificate = ({ id, destroy_after, searched }: Certificate) =>
+  `Certificate ${id}. ${describeSearched(searched)} ${
     destroy_after
       ? `What is withheld is destroyed after ${destroy_after.toISOString()}.`
       : 'Nothing is withheld.'
@@ -180,8 +191,19 @@ function printCertificates(env: Environment, limit: number): Promise<void> {
         .join('\n'),
       certificate.destroy_after?.toISOString() ?? '',
       certificate.destroyed_at?.toISOString() ?? '',
+      describeSearched(certificate.searched),
+      String(certificate.undecided),
     ]);
-    const head = ['certificate', 'erased at', 'by', 'rows', 'destroyed after', 'destroyed at'];
+    const head = [
+      'certificate',
+      'erased at',
+      'by',
+      'rows',
+      'destroyed after',
+      'destroyed at',
+      'searched',
+      'undecided',
+    ];
     process.stdout.write(`${tableOf(head, rows)}\n`);
   });
 }

@@ -42,6 +42,8 @@ export interface ConsoleDependencies extends StoreOptions {
   families: readonly Family[];
   /** Limits the failed sign-ins of an address. */
   attempts: Readonly<Record<Way, Pick<RateLimit, 'check' | 'consume'>>>;
+  /** Limits the searches of a user by what is known of a person. */
+  searches: Pick<RateLimit, 'consume'>;
   sessionStore: SessionStore;
   erasure: Config['erasure'];
   downloads: DownloadLimits;

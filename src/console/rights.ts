@@ -56,6 +56,8 @@ export const rights = {
   'POST /patients/release': 'privacy',
   'POST /patients/erase/preview': 'privacy',
   'POST /patients/erase': 'privacy',
+  'POST /patients/uncertain': 'privacy',
+  'POST /patients/uncertain/decide': 'privacy',
   'GET /aliases': 'viewer',
   'GET /aliases/options': 'viewer',
   'POST /aliases': 'operator',

@@ -15,6 +15,8 @@ export interface ServerFacts {
   fsync: string;
   full_page_writes: string;
   autovacuum: string;
+  /** Settings because of which the server's log contains the values of statements. */
+  logs_values: string | null;
   /** Pages that the server has found damaged; null without checksums. */
   damaged: number | null;
   /** Connections that this role can have, and those of all that are in use. */
@@ -33,6 +35,10 @@ export async function readServer({ pool }: Database): Promise<ServerFacts> {
         quote_ident(current_user) as role, quote_ident(current_database()) as database, current_setting('is_superuser')::bool as superuser,
         current_setting('fsync') as fsync, current_setting('full_page_writes') as full_page_writes,
         current_setting('autovacuum') as autovacuum,
+        (select string_agg(name || ' = ' || current_setting(name), ', ' order by name) from unnest(
+           case when current_setting('log_parameter_max_length', true) is distinct from '0'
+             then array['log_min_duration_statement', 'log_min_duration_sample', 'log_statement'] end) as name
+         where current_setting(name) not in ('-1', 'none', 'ddl')) as logs_values,
         (select sum(checksum_failures)::int from pg_stat_database) as damaged,
         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
           - coalesce(current_setting('reserved_connections', true)::int, 0) as slots,
@@ -80,6 +86,11 @@ export function judgeServer(facts: ServerFacts, config: Configured, report: Repo
       facts.autovacuum !== 'on',
       'warn',
       `autovacuum is off: the tables grow, and become slow. ${switchOn('autovacuum')}`,
+    ],
+    [
+      facts.logs_values !== null,
+      'warn',
+      `${facts.logs_values}: the server's log contains the values of statements, and so patients' data, which no erasure removes. Run: alter system set log_parameter_max_length = 0; select pg_reload_conf()`,
     ],
     [
       needsDirect,

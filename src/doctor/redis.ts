@@ -42,6 +42,7 @@ async function checksOf(client: Redis, isCluster: boolean, subject: Subject, rep
     () => checkClock('Redis', () => readTime(client), subject, report),
     async () => checkMemory(info, report),
     () => checkPersistence(client, key, report),
+    () => checkRewrite(client, report),
   ];
 }
 
@@ -55,6 +56,22 @@ async function checkPersistence(client: Redis, key: string, report: Report): Pro
     // Another node of the cluster stores the service's keys.
     if (!(error as Error).message.startsWith('MOVED')) throw error;
   }
+}
+
+/** Asked in a transaction that is discarded: Redis checks the permission and does nothing. */
+async function checkRewrite(client: Redis, report: Report): Promise<void> {
+  await client.call('multi');
+  const error = await client.call('bgrewriteaof').then(
+    () => undefined,
+    (rejected: Error) => rejected,
+  );
+  await client.call('discard');
+  if (!error) return;
+  report(
+    'warn',
+    'persistence',
+    'BGREWRITEAOF is not permitted: after an outage of PostgreSQL, the append-only file contains callbacks until Redis rewrites it. Permit it to this user (+bgrewriteaof)',
+  );
 }
 
 function checkMemory({ used_memory: used, maxmemory: max }: Record<string, string>, report: Report): void {

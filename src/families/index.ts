@@ -47,4 +47,11 @@ export {
 } from './family.ts';
 export { knownGood } from './known-good.ts';
 export { other } from './other.ts';
-export { admissionOf, namesInData, patientFields, readField, readKey } from './thing.ts';
+export {
+  patientFields,
+  patientKeys,
+  patientsBeyond,
+  patientsIn,
+  visitPatients,
+} from './patients.ts';
+export { admissionOf, namesInData, readField, readKey } from './thing.ts';

@@ -1,8 +1,5 @@
 import type { Family } from './family.ts';
 
-/** The spellings of a patient's id in the data of a callback (service-interface section 2), as in the function patient_of. */
-export const patientFields = ['patient_oid', 'patientid', 'patient_id', 'pid'] as const;
-
 /**
  * SQL for the value of a field that identifies a family's things, with the type of its column: 1.0 and 1 are the same
  * receipt. Null for a delivery of another family, whose field of this name may contain anything.

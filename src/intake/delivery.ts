@@ -4,6 +4,8 @@ export interface Delivery {
   family: string;
   /** The callback as received: JSON in UTF-8, which PostgreSQL parses. */
   body: Buffer;
+  /** See patientsBeyond. Default: read from the body. */
+  patients?: readonly string[] | null;
 }
 
 /** Whether a delivery is new. `erased`: it is about something that was erased, and is not stored. */

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { type Family, namesInData, publicEnvelopeFields } from '../families/index.ts';
 import type { Log } from '../log.ts';
+import { fieldName } from './rejection.ts';
 
 type DriftKind = 'unknown' | 'missing' | 'value' | 'other';
 
@@ -78,7 +79,7 @@ export class Drift {
       return;
     }
     for (const name in envelope) {
-      if (!envelopeFields.has(name)) this.note(id, event, `/${safeName(name)}`, 'unknown', '');
+      if (!envelopeFields.has(name)) this.note(id, event, `/${fieldName(name)}`, 'unknown', '');
     }
     const data = envelope.data as Record<string, unknown>;
     let unknown = Object.keys(data).length;
@@ -87,12 +88,14 @@ export class Drift {
       if (value !== undefined) unknown -= 1;
       else if (!optional) this.note(id, event, `/data/${name}`, 'missing', '');
       if (knownValues && typeof value === 'string' && !knownValues.includes(value)) {
-        this.note(id, event, `/data/${name}`, 'value', safeName(value));
+        this.note(id, event, `/data/${name}`, 'value', fieldName(value));
       }
     }
     if (unknown === 0) return;
     for (const name in data) {
-      if (!fields.names.has(name)) this.note(id, event, `/data/${safeName(name)}`, 'unknown', '');
+      if (fields.names.has(name)) continue;
+      const shown = unknown > mostUnknownKeys ? '<key>' : fieldName(name);
+      this.note(id, event, `/data/${shown}`, 'unknown', '');
     }
   }
 
@@ -145,7 +148,6 @@ export class Drift {
   }
 }
 
-// Any other key or value may be personal data, such as a name.
-const identifier = /^[A-Za-z_]\w{0,63}$/;
 const eventName = /^[A-Za-z_][\w.]{0,99}$/;
-const safeName = (value: string) => (identifier.test(value) ? value : '…');
+/** An object with more unknown keys than this is a dictionary: its keys are values. */
+const mostUnknownKeys = 50;

@@ -1,44 +1,75 @@
 import type pg from 'pg';
+import { other, patientsBeyond } from '../families/index.ts';
 import { failure, failureCode } from '../store/failure.ts';
 import { queryPrepared } from '../store/prepared.ts';
+import { withDecimals } from './decimals.ts';
 import type { AppendResult, Delivery } from './delivery.ts';
-import { refusedAmong } from './refused.ts';
+import { refusedAmong, uncertainAmong, wordsOfStored } from './refused.ts';
+import { wordsOf } from './words.ts';
 
 /**
  * All deliveries are one JSON array. Rows are inserted in the order of their ids, which prevents deadlocks between
  * receivers. First-time deliveries are not returned.
  *
  * What was erased is not stored.
+ *
+ * @param isSearched whether there are deliveries whose words are searched
  */
-const statement = `
+const statement = (isSearched: boolean) => {
+  const [words, left, searchable] = isSearched
+    ? [
+        { name: ', words', type: ', words jsonb' },
+        {
+          expressions: `, ${uncertainAmong('incoming', 'inbox', leftToAPerson)}`,
+          ids: ' union all select id from uncertain',
+        },
+        `, ${wordsOfStored('incoming')}`,
+      ]
+    : [{ name: '', type: '' }, { expressions: '', ids: '' }, ''];
+  const notStored = `(select id from refused${left.ids})`;
+  return `
 with incoming as materialized (
-  select id, family, copies, envelope
-  from jsonb_to_recordset($1::jsonb) as incoming(id uuid, family text, copies int, envelope jsonb) order by id
-), ${refusedAmong('incoming')}, stored as (
-  insert into inbox (id, event, family, client_id, business_id, event_time, envelope)
+  select id, family, copies, envelope, patients${words.name}
+  from jsonb_to_recordset($1::jsonb)
+    as incoming(id uuid, family text, copies int, envelope jsonb, patients jsonb${words.type}) order by id
+), ${refusedAmong('incoming')}${left.expressions}, stored as (
+  insert into inbox (id, event, family, client_id, business_id, event_time, envelope, patients)
   select id, coalesce(envelope->>'event', envelope->>'event_type'), family, coalesce(envelope->>'client_id', ''),
-         coalesce(envelope->>'business_id', ''), callback_time(envelope->'event_time'), envelope
+         coalesce(envelope->>'business_id', ''), callback_time(envelope->'event_time'), envelope, ${patientsColumn}
   from incoming
-  where id not in (select id from refused)
+  where id not in ${notStored}
   on conflict (id) do nothing
   returning id, family, received_at
 ), pending as (
   insert into pending_deliveries (id, family, received_at) select id, family, received_at from stored
   returning id
 ), counted as (
-  select id, copies, id in (select id from stored) as is_new from incoming where id not in (select id from refused)
+  select id, copies, id in (select id from stored) as is_new from incoming where id not in ${notStored}
 ), resent as (
   insert into resends (id, count, last_received_at)
   select id, copies - is_new::int, now() from counted where copies > is_new::int
   on conflict (id) do update
     set count = resends.count + excluded.count, last_received_at = excluded.last_received_at
-)
+)${searchable}
 select id, 'duplicate' as result from counted where not is_new
 union all
 select id, 'erased' from refused
 union all
 -- The error rolls all of it back: a delivery that is in inbox alone would never be applied.
 select null, ${failure} where (select count(*) from stored) <> (select count(*) from pending)`;
+};
+
+const patientsColumn =
+  'case when patients is not null then array(select jsonb_array_elements_text(patients)) end';
+
+const leftToAPerson = {
+  event: `coalesce(envelope->>'event', envelope->>'event_type')`,
+  content: `jsonb_build_object('family', family, 'client_id', coalesce(envelope->>'client_id', ''), 'envelope', envelope,
+                            'patients', ${patientsColumn})`,
+};
+
+const withoutWords = statement(false);
+const withWords = statement(true);
 
 /**
  * Inserts deliveries in one commit; they may contain duplicates.
@@ -80,7 +111,9 @@ export function insertQuery(deliveries: readonly Delivery[], { timeoutMs }: { ti
     if (count === 0) distinct.push(delivery);
     counts.set(delivery.id, count + 1);
   }
-  return { text: statement, values: [asJsonb(distinct, counts)], query_timeout: timeoutMs };
+  const isSearched = distinct.some(({ family }) => family === other.name);
+  const text = isSearched ? withWords : withoutWords;
+  return { text, values: [asJsonb(distinct, counts)], query_timeout: timeoutMs };
 }
 
 /**
@@ -102,11 +135,24 @@ async function requireStored(pool: pg.Pool, ids: readonly string[], timeoutMs: n
 function asJsonb(deliveries: readonly Delivery[], counts: ReadonlyMap<string, number>): Buffer {
   const parts: Buffer[] = [];
   let before = '\u0001[';
-  for (const { id, family, body } of deliveries) {
-    const head = `${before}{"id":"${id}","family":${JSON.stringify(family)},"copies":${counts.get(id)},"envelope":`;
+  for (const delivery of deliveries) {
+    const { id, family, body, patients = readPatients(body) } = delivery;
+    const named = patients ? `"patients":${JSON.stringify(patients)},` : '';
+    const words = family === other.name ? `"words":${JSON.stringify(wordsOf(body.toString()))},` : '';
+    const head = `${before}{"id":"${id}","family":${JSON.stringify(family)},"copies":${counts.get(id)},${named}${words}"envelope":`;
     parts.push(Buffer.from(head), body);
     before = '},';
   }
   parts.push(Buffer.from('}]'));
   return Buffer.concat(parts);
+}
+
+/** Of a delivery from the fallback store, which PostgreSQL may refuse. */
+function readPatients(body: Buffer): string[] | undefined {
+  const json = body.toString();
+  try {
+    return patientsBeyond(withDecimals(json, JSON.parse(json)) as object);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Config } from '../config.ts';
-import { type AnyEnvelope, type Family, takesEveryEvent } from '../families/index.ts';
+import { type AnyEnvelope, type Family, patientsBeyond, takesEveryEvent } from '../families/index.ts';
 import { describeRefusal } from '../store/faults.ts';
 import { milliseconds } from '../times.ts';
 import { type Delivery, NotStorable, type NotStored, type ReceiveResult, type Stored } from './delivery.ts';
@@ -170,7 +170,8 @@ export class Intake {
   private read(body: Buffer, expected?: Family): { delivery: Delivery; envelope: AnyEnvelope } {
     const { envelope, id, family } = this.parse(body, Date.now(), expected);
     this.checkTenant(envelope);
-    return { delivery: { id, family: family.name, body }, envelope };
+    const patients = patientsBeyond(envelope) ?? null;
+    return { delivery: { id, family: family.name, body, patients }, envelope };
   }
 
   private async store(delivery: Delivery, inbox = this.inbox): Promise<ReceiveResult> {

@@ -8,9 +8,10 @@ import { uuidV8 } from '../uuid.ts';
 import { Unavailable } from './delivery.ts';
 import { Eviction, type EvictionOptions } from './eviction.ts';
 import { GroupCommit, Overloaded } from './group-commit.ts';
-import { refusedAmong } from './refused.ts';
+import { refusedAmong, uncertainAmong, wordsOfStored } from './refused.ts';
 import type { Rejection } from './rejection.ts';
-import { envelopeOf, subjectOfBody } from './subject-of-body.ts';
+import { envelopeOf, patientsNamedIn, subjectOfBody } from './subject-of-body.ts';
+import { wordsOf } from './words.ts';
 
 /** A body that passed the access checks and was rejected. */
 export interface RejectedBody extends Pick<Rejection, 'reason' | 'errors'> {
@@ -29,24 +30,53 @@ export interface QuarantineOptions extends EvictionOptions {
   families: readonly Family[];
 }
 
+const content = `jsonb_build_object('path', path, 'reason', reason, 'errors', errors::jsonb, 'body', body,
+                            'acknowledged', acknowledged, 'corrects', corrects)`;
+
 // A body about an erased patient is not stored.
 const statement = `
 with rejected as materialized (
-  select id, path, reason, errors, body, acknowledged, family, envelope, corrects
-  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::jsonb[], $9::text[])
-    as rejected(id, path, reason, errors, body, acknowledged, family, envelope, corrects)
-), ${refusedAmong('rejected')}
-insert into quarantine (id, path, reason, errors, body, acknowledged, corrects, count)
-select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), min(corrects)::uuid, count(*)
-from rejected
-where id not in (select id from refused)
-group by id
-order by id
-on conflict (id) do update set
-  count = quarantine.count + excluded.count, last_received_at = now(), replayed_at = null,
-  reason = excluded.reason, errors = excluded.errors,
-  acknowledged = quarantine.acknowledged or excluded.acknowledged,
-  corrects = coalesce(quarantine.corrects, excluded.corrects)`;
+  select id, path, reason, errors, body, acknowledged, family, envelope, corrects, patients, words
+  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::jsonb[], $9::text[],
+              $10::jsonb[], $11::jsonb[])
+    as rejected(id, path, reason, errors, body, acknowledged, family, envelope, corrects, patients, words)
+), ${refusedAmong('rejected')}, ${uncertainAmong('rejected', 'quarantine', { event: 'reason', content })}, stored as (
+  insert into quarantine (id, path, reason, errors, body, acknowledged, corrects, count)
+  select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), min(corrects)::uuid, count(*)
+  from rejected
+  where id not in (select id from refused union all select id from uncertain)
+  group by id
+  order by id
+  on conflict (id) do update set
+    count = quarantine.count + excluded.count, last_received_at = now(), replayed_at = null,
+    reason = excluded.reason, errors = excluded.errors,
+    acknowledged = quarantine.acknowledged or excluded.acknowledged,
+    corrects = coalesce(quarantine.corrects, excluded.corrects)
+  returning id
+), ${wordsOfStored('rejected')}
+select`;
+
+/** The statement that stores rejected bodies, except those that an erasure refuses. */
+export function quarantineQuery(rejected: readonly RejectedBody[], families: readonly Family[]) {
+  const subjects = rejected.map(({ body, family }) => subjectOfBody(body, families, family));
+  return {
+    text: statement,
+    query_timeout: databaseTimeoutMs,
+    values: [
+      rejected.map(quarantineId),
+      rejected.map(({ path }) => path),
+      rejected.map(({ reason }) => reason),
+      rejected.map(({ errors }) => JSON.stringify(errors)),
+      rejected.map(({ body }) => `\\x${body.toString('hex')}`),
+      rejected.map(({ acknowledged = false }) => acknowledged),
+      subjects.map(({ family }) => family),
+      subjects.map((subject) => JSON.stringify(envelopeOf(subject, families))),
+      rejected.map(({ corrects }) => corrects),
+      rejected.map(({ body }) => JSON.stringify(patientsNamedIn(body))),
+      rejected.map(({ body }) => JSON.stringify(wordsOf(body.toString()))),
+    ],
+  };
+}
 
 /** Stores rejected bodies, once per content, to be replayed after a fix. */
 export class Quarantine {
@@ -102,7 +132,7 @@ export class Quarantine {
     const errors = [{ path: '', message: 'sample' }];
     const sample = { path: '/sample', reason: 'invalid', errors, body: randomBytes(16) } as const;
     await rolledBack(this.options.pool, async (client) => {
-      await client.query(this.insertQuery([sample]));
+      await client.query(quarantineQuery([sample], this.options.families));
     });
   }
 
@@ -117,28 +147,8 @@ export class Quarantine {
     this.circuit.stop();
   }
 
-  private insertQuery(rejected: readonly RejectedBody[]) {
-    const { families } = this.options;
-    const subjects = rejected.map(({ body, family }) => subjectOfBody(body, families, family));
-    return {
-      text: statement,
-      query_timeout: databaseTimeoutMs,
-      values: [
-        rejected.map(quarantineId),
-        rejected.map(({ path }) => path),
-        rejected.map(({ reason }) => reason),
-        rejected.map(({ errors }) => JSON.stringify(errors)),
-        rejected.map(({ body }) => `\\x${body.toString('hex')}`),
-        rejected.map(({ acknowledged = false }) => acknowledged),
-        subjects.map(({ family }) => family),
-        subjects.map((subject) => JSON.stringify(envelopeOf(subject, families))),
-        rejected.map(({ corrects }) => corrects),
-      ],
-    };
-  }
-
   private async commit(rejected: RejectedBody[]): Promise<undefined[]> {
-    await this.options.pool.query(this.insertQuery(rejected));
+    await this.options.pool.query(quarantineQuery(rejected, this.options.families));
     this.eviction.added(rejected.map(({ body }) => body.length));
     return rejected.map(() => undefined);
   }

@@ -6,15 +6,23 @@ export interface FieldError {
   message: string;
 }
 
-/** A JSON pointer (RFC 6901); keys that do not look like a field's name are replaced by `…`. */
+/** A JSON pointer (RFC 6901); keys that do not look like a field's name are replaced by `<key>`. */
 export function pointer(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${name(String(part))}`).join('');
 }
 
-// A key may be personal data, so a response contains only keys that look like a field's name.
 function name(part: string): string {
-  return /^(?:[A-Za-z_]\w{0,63}|\d{1,6})$/.test(part) ? part : '…';
+  return /^\d{1,6}$/.test(part) ? part : fieldName(part);
 }
+
+const identifier = /^[A-Za-z_]\w{0,39}$/;
+/** As many as a phone number or an id has. */
+const mostDigits = 6;
+const digitsIn = (key: string) => key.replace(/\D/g, '').length;
+
+/** A key as far as it looks like a field's name; else `<key>`: it may be a value, such as a name, a phone number or an id. */
+export const fieldName = (key: string): string =>
+  identifier.test(key) && digitsIn(key) <= mostDigits ? key : '<key>';
 
 /** Raised for a body that is not accepted; it is stored in the quarantine. */
 export class Rejection extends Error {

@@ -1,5 +1,13 @@
-import { admissionOf, type Family, patientFields, publicEnvelopeFields } from '../families/index.ts';
+import {
+  admissionOf,
+  type Family,
+  patientFields,
+  patientKeys,
+  patientsIn,
+  publicEnvelopeFields,
+} from '../families/index.ts';
 import { isIsoTime } from '../times.ts';
+import { withDecimals } from './decimals.ts';
 
 /** What a rejected body is about, as far as it can be read. */
 export interface SubjectOfBody {
@@ -94,16 +102,21 @@ function unquote(value: string | undefined): unknown {
   }
 }
 
+/** A key of a patient with its value, in text that may be cut anywhere. */
 const named = new RegExp(
-  `"(?:${patientFields.join('|')})"\\s*:\\s*(?:("(?:[^"\\\\]|\\\\.)+")|(-?\\d+))`,
-  'g',
+  `"(?:${patientKeys.map((key) => [...key.replaceAll('_', '')].join('[-_. ]*')).join('|')})"\\s*:\\s*(?:("(?:[^"\\\\]|\\\\.)+")|(-?\\d+))`,
+  'gi',
 );
 
 /** The ids of all patients that a body names anywhere; it need not be valid JSON. */
 export function patientsNamedIn(body: Buffer): string[] {
-  const ids = Array.from(body.toString().matchAll(named), ([, quoted, number]) =>
-    String(unquote(quoted) ?? number),
-  );
-  // PostgreSQL's text cannot hold U+0000.
-  return [...new Set(ids.map((id) => id.replaceAll('\0', '')))];
+  const json = body.toString();
+  let ids: string[];
+  try {
+    ids = patientsIn(withDecimals(json, JSON.parse(json)));
+  } catch {
+    ids = Array.from(json.matchAll(named), ([, quoted, number]) => String(unquote(quoted) ?? number).trim());
+  }
+  // PostgreSQL's text has neither U+0000 nor half surrogates.
+  return [...new Set(ids.map((id) => id.replaceAll('\0', '').toWellFormed()))].filter(Boolean);
 }

@@ -39,6 +39,8 @@ export const accessActions = [
   'note',
   'test callback',
   'erase',
+  /** A body with an erased id as a word was stored again. */
+  'keep',
   'hold',
   'release',
   'erasures export',
@@ -61,7 +63,7 @@ export interface Access {
   patients?: readonly string[];
   /** Keeps the patients as pseudonyms only: where no data of theirs is held. */
   anonymous?: boolean;
-  /** What was selected; without personal data. */
+  /** What was selected; without personal data. What was typed and matches no row is not kept. */
   filter?: Record<string, unknown>;
   rows?: number;
 }
@@ -78,8 +80,23 @@ export async function logAccess(
   { actor, action, patients = [], anonymous = false, filter = {}, rows }: Access,
 ): Promise<number> {
   const { id, name = null, address = null } = actor;
+  const logged = rows ? filter : withoutTyped(filter);
+  // As an erasure looks for them.
+  const ids = [...new Set(patients.map((one) => one.trim()))];
   const { rows: result } = await sql<{ entry: string }>`
-    select log_access(${id}, ${name}, ${address}, ${action}, ${patients}::text[], ${!anonymous},
-                      ${JSON.stringify(filter)}::jsonb, ${rows ?? null}) as entry`.execute(db);
+    select log_access(${id}, ${name}, ${address}, ${action}, ${ids}::text[], ${!anonymous},
+                      ${JSON.stringify(logged)}::jsonb, ${rows ?? null}) as entry`.execute(db);
   return Number(result[0]!.entry);
 }
+
+/** The filters that take any text. Where rows match, they are ids of businesses, clinics and so on; otherwise anything. */
+const typed = ['business', 'clinic', 'doctor', 'businessId', 'actor', 'patient', 'path', 'faults'];
+
+/** Which filters were used: the log keeps its entries for years. */
+const withoutTyped = (filter: Record<string, unknown>) =>
+  Object.fromEntries(
+    Object.entries(filter).map(([key, value]) => [
+      key,
+      typed.includes(key) && typeof value === 'string' ? '<text>' : value,
+    ]),
+  );

@@ -14,7 +14,8 @@ import {
 import { eraseQuarantined } from './erase-quarantine.ts';
 import type { ErasureList } from './erasure-list.ts';
 import { afterStatementsInProgress, inStep } from './erasure-lock.ts';
-import { isAbout } from './find-deliveries.ts';
+import { isNamed } from './find-deliveries.ts';
+import { hideErasedWords } from './uncertain.ts';
 import { keepTotals, type Withholding } from './withhold.ts';
 
 export interface AppliedErasures {
@@ -60,6 +61,7 @@ export async function applyErasures(
     onProgress(window.read);
   }
   add(counts, await eraseQuarantine(db, families, keepMs));
+  await hideErasedWords(db, families);
   await erasePseudonyms(db);
   await reopenCertificates(db);
   await logAccess(db, {
@@ -72,7 +74,10 @@ export async function applyErasures(
 }
 
 /** @returns the number of erasures that are new here */
-async function addToList(tx: Kysely<Tables>, { salt, certificates, erased }: ErasureList): Promise<number> {
+async function addToList(
+  tx: Kysely<Tables>,
+  { salt, certificates, erased, words }: ErasureList,
+): Promise<number> {
   const { rows } = await sql<{ salt: string; empty: boolean }>`
     select encode(salt, 'hex') as salt, not exists (select from erased) and not exists (select from patient_holds) as empty
     from erasure_salt`.execute(tx);
@@ -82,6 +87,8 @@ async function addToList(tx: Kysely<Tables>, { salt, certificates, erased }: Era
       throw new Error('This list of erasures belongs to another database, which has its own erasures.');
     await sql`update erasure_salt set salt = decode(${salt}, 'hex')`.execute(tx);
     await sql`truncate patient_pseudonyms`.execute(tx);
+    // Their numbers depend on the salt.
+    await sql`delete from body_words`.execute(tx);
   }
   const added = await sql`
     insert into erasures (${certificateColumns})
@@ -93,6 +100,13 @@ async function addToList(tx: Kysely<Tables>, { salt, certificates, erased }: Era
     from jsonb_to_recordset(${JSON.stringify(erased)}::jsonb) as listed (hash text, until timestamptz, erasure_id uuid)
     on conflict (hash) do update
       set until = greatest(erased.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
+  await sql`
+    insert into erased_words (erasure_id, words, business_id, until, patients)
+    select erasure_id, words, business_id, until, array(select decode(one, 'hex') from unnest(patients) as one)
+    from jsonb_to_recordset(${JSON.stringify(words)}::jsonb)
+      as listed (erasure_id uuid, words bigint[], business_id text, until timestamptz, patients text[])
+    on conflict (words, business_id) do update
+      set until = greatest(erased_words.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
   return Number(added.numAffectedRows);
 }
 
@@ -106,17 +120,24 @@ interface Found {
 async function readWindow(db: Kysely<Tables>, after: string) {
   const { rows } = await sql<{ last: string | null; read: number; erasures: Found[] }>`
     with part as materialized (
-      select id, family, business_id, event_time, envelope from inbox where id > ${after}::uuid order by id limit ${windowSize}
+      select id, family, business_id, event_time, envelope, patients from inbox where id > ${after}::uuid order by id limit ${windowSize}
     ), hashed as materialized (
       select i.id, d.family, business_id as business, d.thing, i.event_time,
-             array_remove(patient_hashes(salt, business_id, d.patient), null) as patients,
-             erasure_hashes(salt, d.family, business_id, d.thing, d.patient) as hashes
+             named.patients,
+             erasure_hashes(salt, d.family, business_id, d.thing, d.patient) || named.patients || named.things as hashes
       from part i
       cross join erasure_salt
       cross join lateral (
         select thing_family(i.family) as family, thing_of(i.family, envelope) as thing, patient_of(envelope) as patient
         offset 0
       ) d
+      cross join lateral (
+        select array(select unnest(patient_hashes(salt, business_id, one))
+                     from unnest(patients_of(envelope, i.patients)) as one) as patients,
+               array(select thing_hash(salt, d.family, business_id, one, d.thing)
+                     from unnest(patients_of(envelope, i.patients)) as one where d.thing is not null) as things
+        offset 0
+      ) named
     ), matched as (
       select distinct on (h.id) h.id, h.family, h.business, h.thing, h.patients, e.erasure_id
       from hashed h join erased e on e.hash = any(h.hashes) and e.until >= h.event_time
@@ -174,7 +195,7 @@ async function erasePseudonyms(db: Kysely<Tables>): Promise<void> {
   await sql`
     delete from patient_pseudonyms p using erased e
     where e.hash = p.pseudonym
-      and not exists (select from inbox i where ${isAbout(sql`p.patient_id`)})`.execute(db);
+      and not ${isNamed(sql`p.patient_id`)}`.execute(db);
 }
 
 /** What the backup brought back is withheld again. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { logAccess } from './access-log.ts';
+import { analyze } from './analyze.ts';
 import type { Pass, Step } from './policy.ts';
 import { lockHolds } from './skip-held.ts';
 
@@ -30,7 +31,7 @@ export async function* destroyErased({
           select destroy_withheld(${recordsPerStep})::float8 as destroyed`.execute(tx);
         return done[0]!.destroyed;
       });
-      if (rows === 0) return;
+      if (rows === 0) break;
       destroyed += rows;
       yield ['erased', { 'withheld.records': rows }];
     }
@@ -46,4 +47,5 @@ export async function* destroyErased({
       await logAccess(tx, { actor, action: 'destroy', filter: { completed: erasures }, rows: destroyed });
     });
   }
+  if (destroyed > 0) await analyze(db, ['withheld.records']);
 }

@@ -2,11 +2,8 @@ import { type Kysely, sql } from 'kysely';
 import type { Family } from '../families/index.ts';
 import { patientsNamedIn, subjectOfBody } from '../intake/subject-of-body.ts';
 import type { Tables } from '../store/tables.ts';
-import type { Patient, Thing } from './find-deliveries.ts';
+import { idsOf, type Patient, type Thing } from './find-deliveries.ts';
 import { type Withholding, withhold } from './withhold.ts';
-
-/** A shorter id could be any other number of a body. */
-const distinctiveLength = 10;
 
 /** With more things than this, looking for each in the bytes takes longer than reading every body. */
 const fewThings = 100;
@@ -26,16 +23,17 @@ interface Body {
 export async function findInQuarantine(
   db: Kysely<Tables>,
   families: readonly Family[],
-  { id, businessId }: Patient,
+  patient: Patient,
   listId: string,
 ): Promise<string[]> {
+  const { businessId } = patient;
+  const ids = idsOf(patient);
   const own = sql`from erasing where erasure_id = ${listId}::uuid and not is_shared and thing is not null`;
   const few = await sql<{ thing: string }>`
     select distinct thing ${own} limit ${fewThings + 1}`.execute(db);
   const things = few.rows.length > fewThings ? [''] : few.rows.map(({ thing }) => thing);
-  const sought = [id, ...things, '\\u'];
-  const isWord = new RegExp(`(?<![\\w-])${id.replace(/[^\w]/g, '\\$&')}(?![\\w-])`);
-  const ids: string[] = [];
+  const sought = [...ids, ...things, '\\u'];
+  const bodies: string[] = [];
   for (let last = '00000000-0000-0000-0000-000000000000'; ; ) {
     const { rows } = await sql<Body>`
       select q.id, p.family, q.body from quarantine q left join callback_paths p using (path)
@@ -43,7 +41,7 @@ export async function findInQuarantine(
         select from unnest(${sought}::text[]) as sought where position(convert_to(sought, 'UTF8') in q.body) > 0
       )
       order by q.id limit ${perPage}`.execute(db);
-    if (rows.length === 0) return ids;
+    if (rows.length === 0) return bodies;
     last = rows.at(-1)!.id;
     const read = rows.map(({ id: bodyId, family, body }) => {
       const sentTo = families.find(({ name }) => name === family);
@@ -63,16 +61,14 @@ export async function findInQuarantine(
                 and thing = any(${nameless}::text[])`.execute(db)
           ).rows;
     for (const { bodyId, body, subject } of read) {
-      const { business, patient } = subject;
+      const { business } = subject;
       if (businessId && business !== businessId) continue;
       const isOfThing = (one: Thing) =>
         one.family === subject.family && one.business_id === business && one.thing === subject.thing;
       const isFound =
-        patient === id ||
-        patientsNamedIn(body).includes(id) ||
-        (patient === null && found.some(isOfThing)) ||
-        (id.length >= distinctiveLength && isWord.test(body.toString()));
-      if (isFound) ids.push(bodyId);
+        patientsNamedIn(body).some((id) => ids.includes(id)) ||
+        (subject.patient === null && found.some(isOfThing));
+      if (isFound) bodies.push(bodyId);
     }
   }
 }

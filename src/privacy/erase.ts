@@ -2,25 +2,37 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { applyAgain, withPlanForAnySize } from '../apply/apply.ts';
-import type { Family } from '../families/index.ts';
+import { type Family, patientKeys } from '../families/index.ts';
 import { lockKey } from '../store/advisory-lock.ts';
 import type { Tables } from '../store/tables.ts';
 import { type Actor, logAccess } from './access-log.ts';
-import { countHeld } from './count-held.ts';
+import { analyze } from './analyze.ts';
+import { countHeld, tablesOf } from './count-held.ts';
 import { add, type Counts } from './counts.ts';
 import { deleteDeliveries } from './delete-deliveries.ts';
 import { eraseQuarantined, findInQuarantine } from './erase-quarantine.ts';
 import { afterStatementsInProgress, inStep } from './erasure-lock.ts';
 import {
+  allowBitmaps,
   findApplied,
   findDeliveries,
   findMoreAbout,
-  isAbout,
+  idsOf,
+  isNamed,
   listedIds,
   names,
   type Patient,
   type Thing,
 } from './find-deliveries.ts';
+import { findLinked, findOthers, type Others } from './linked-ids.ts';
+import {
+  findUncertain,
+  hideUncertain,
+  indexWords,
+  listUncertain,
+  listWordsAsErased,
+  type UncertainBodies,
+} from './uncertain.ts';
 import { keepTotals, type Withholding, withhold, withholdDeliveries } from './withhold.ts';
 
 /** The certificate of an erasure, without personal data. */
@@ -33,9 +45,23 @@ export interface Certificate {
   /** When the last of what is withheld is due; null: nothing is withheld. */
   destroy_after: Date | null;
   destroyed_at: Date | null;
+  /** What was searched; null: by a former version. */
+  searched: Searched | null;
 }
 
-export const certificateColumns = sql`id, erased_at, erased_by, counts, destroy_after, destroyed_at`;
+/** What an erasure has searched, and how. */
+export interface Searched {
+  /** The keys under which the id was searched, at any depth, case and separators aside. */
+  keys: readonly string[];
+  /** The number of the patient's ids: the one that was given, and those that are linked to it. */
+  ids: number;
+  /** Where the ids were searched as words. */
+  words: readonly string[];
+  /** The number of bodies with an id as a word that were left to a person. */
+  uncertain: number;
+}
+
+export const certificateColumns = sql`id, erased_at, erased_by, counts, destroy_after, destroyed_at, searched`;
 
 export interface ErasureSettings {
   /** How long erased data is withheld, from its receipt, in milliseconds. */
@@ -44,10 +70,15 @@ export interface ErasureSettings {
   keepsTotals: boolean;
 }
 
-export interface ErasureOptions extends ErasureSettings {
-  actor: Actor;
+interface ErasureObserver {
   /** Called when deliveries were deleted, with their number: before that is committed. */
   onProgress?: (count: number) => void;
+  /** Called with the tables whose samples in pg_stats may contain erased values: this role may not analyze them. */
+  onNotAnalyzed?: (tables: readonly string[]) => void;
+}
+
+export interface ErasureOptions extends ErasureSettings, ErasureObserver {
+  actor: Actor;
 }
 
 const perPart = 1_000;
@@ -70,18 +101,34 @@ export async function erasePatient(
   patient: Patient,
   options: ErasureOptions,
 ): Promise<Certificate> {
-  const id = await inStep(db, (tx) => beginErasure(tx, patient, options.actor));
+  await indexWords(db);
+  const whole = await withLinked(db, patient);
+  const id = await inStep(db, (tx) => beginErasure(tx, whole, options.actor));
   return continueErasure(db, families, id, options);
 }
 
-/** Counts what an erasure would erase, by table. Nothing changes, and nobody waits. */
+/** What an erasure would do. */
+export interface Preview {
+  /** The rows that it would erase, by table. */
+  counts: Counts;
+  /** Other ids of the patient, which it would erase, too. */
+  linked: readonly string[];
+  others: Others;
+  /** What it would leave to a person. */
+  uncertain: UncertainBodies;
+}
+
+/** Counts what an erasure would erase, by table. Nothing but an index changes, and nobody waits. */
 export async function previewErasure(
   db: Kysely<Tables>,
   families: readonly Family[],
-  patient: Patient,
+  given: Patient,
   { keepMs }: Pick<ErasureSettings, 'keepMs'>,
-): Promise<Counts> {
+): Promise<Preview> {
   const erasureId = randomUUID();
+  await indexWords(db);
+  const patient = await withLinked(db, given);
+  const others = await findOthers(db, patient);
   return withPlanForAnySize(
     db,
     async (tx) => {
@@ -94,8 +141,10 @@ export async function previewErasure(
       let withheld = 0;
       for await (const ids of listedIds(tx, erasureId, perPart))
         withheld += await withholdDeliveries(tx, families, ids, withholding);
-      const quarantine = (await findInQuarantine(tx, families, patient, erasureId)).length;
-      return { ...Object.fromEntries(found), withheld, quarantine };
+      const quarantine = await findInQuarantine(tx, families, patient, erasureId);
+      const uncertain = await findUncertain(tx, patient, erasureId, quarantine);
+      const all = { ...Object.fromEntries(found), withheld, quarantine: quarantine.length };
+      return { counts: all, linked: patient.linked ?? [], others, uncertain };
     },
     true,
   );
@@ -109,6 +158,14 @@ interface Running {
   business_id: string | null;
   patients: Buffer[];
   is_found: boolean;
+  linked: string[];
+  uncertain_list: string;
+}
+
+/** The patient with all ids, trimmed. */
+async function withLinked(db: Kysely<Tables>, { id, businessId }: Patient): Promise<Patient> {
+  const patient = { id: id.trim(), businessId };
+  return { ...patient, linked: await findLinked(db, patient) };
 }
 
 /**
@@ -120,11 +177,11 @@ interface Running {
 export async function continueErasures(
   db: Kysely<Tables>,
   families: readonly Family[],
-  settings: ErasureSettings & Pick<ErasureOptions, 'onProgress'>,
+  settings: ErasureSettings & ErasureObserver,
   olderThanS = 0,
 ): Promise<Certificate[]> {
-  const { rows } = await sql<Running>`
-    select r.erasure_id, r.actor, r.patient_id, r.business_id, r.patients, r.is_found
+  const { rows } = await sql<Pick<Running, 'erasure_id'>>`
+    select r.erasure_id
     from running_erasures r join erasures e on e.id = r.erasure_id
     where e.erased_at <= now() - ${olderThanS} * interval '1 second'
     order by e.erased_at, e.id`.execute(db);
@@ -134,31 +191,54 @@ export async function continueErasures(
   return certificates;
 }
 
+/** The tables of which an erasure has deleted rows. */
+const changedTables = (families: readonly Family[], counts: Counts): string[] => [
+  ...['inbox', 'quarantine', 'patient_pseudonyms', 'running_erasures', 'erasing'],
+  ...families.flatMap(tablesOf).filter((table) => counts[table]),
+];
+
 /** Each step can be repeated, also by two processes at the same time. */
 async function continueErasure(
   db: Kysely<Tables>,
   families: readonly Family[],
   id: string,
-  settings: ErasureSettings & Pick<ErasureOptions, 'onProgress'>,
+  settings: ErasureSettings & ErasureObserver,
 ): Promise<Certificate> {
   for (;;) {
     const running = await readRunning(db, id);
     if (!running) break;
-    const patient = { id: running.patient_id, businessId: running.business_id ?? undefined };
-    if (!running.is_found) await find(db, families, patient, id);
+    const patient = patientOf(running);
+    if (!running.is_found) await find(db, families, patient, running);
     // Statements that began before the deliveries were listed may be applying them.
     await afterStatementsInProgress(db);
     const inQuarantine = await findInQuarantine(db, families, patient, id);
-    if (await inStep(db, (tx) => eraseListed(tx, families, id, inQuarantine, settings))) break;
+    const uncertain = await findUncertain(db, patient, id, inQuarantine);
+    const { ids: others } = await findOthers(db, patient);
+    const found = { others, certain: inQuarantine, uncertain: uncertain.quarantine };
+    if (await inStep(db, (tx) => eraseListed(tx, families, id, found, settings))) break;
     await sleep(pauseMs);
   }
   const { rows } =
     await sql<Certificate>`select ${certificateColumns} from erasures where id = ${id}`.execute(db);
-  return rows[0]!;
+  const certificate = rows[0]!;
+  const left = await analyze(db, changedTables(families, certificate.counts));
+  if (left.length > 0) settings.onNotAnalyzed?.(left);
+  return certificate;
 }
 
+const patientOf = ({ patient_id: id, business_id, linked }: Running): Patient => ({
+  id,
+  businessId: business_id ?? undefined,
+  linked,
+});
+
 /** Lists the patient's deliveries and what must not come back. Twice: what came before that was committed is found, too. */
-async function find(db: Kysely<Tables>, families: readonly Family[], patient: Patient, id: string) {
+async function find(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  patient: Patient,
+  { erasure_id: id, uncertain_list }: Running,
+) {
   // From now on nothing that names the patient is stored, up to the moment of the erasure.
   await afterStatementsInProgress(db);
   const until = sql`i.event_time <= (select erased.until from erased cross join erasure_salt
@@ -172,7 +252,10 @@ async function find(db: Kysely<Tables>, families: readonly Family[], patient: Pa
   await inStep(db, async (tx) => {
     if ((await lockRunning(tx, id))?.is_found !== false) return;
     await findMoreAbout(tx, families, patient, id);
+    const { deliveries } = await findUncertain(tx, patient, id, []);
+    await listUncertain(tx, deliveries, uncertain_list);
     const patients = await readHashes(tx, patient, id);
+    await sql`update erased_words set patients = ${patients}::bytea[] where erasure_id = ${id}`.execute(tx);
     await sql`
       update running_erasures set is_found = true, patients = ${patients}::bytea[] where erasure_id = ${id}`.execute(
       tx,
@@ -183,7 +266,7 @@ async function find(db: Kysely<Tables>, families: readonly Family[], patient: Pa
 /** Undefined: it is complete. */
 async function readRunning(db: Kysely<Tables>, id: string, lock = sql``): Promise<Running | undefined> {
   const { rows } = await sql<Running>`
-      select erasure_id, actor, patient_id, business_id, patients, is_found
+      select erasure_id, actor, patient_id, business_id, patients, is_found, linked, uncertain_list
       from running_erasures where erasure_id = ${id} ${lock}`.execute(db);
   return rows[0];
 }
@@ -195,43 +278,50 @@ const lockRunning = (tx: Kysely<Tables>, id: string) => readRunning(tx, id, sql`
  * patient begins anew.
  */
 async function beginErasure(tx: Kysely<Tables>, patient: Patient, actor: Actor): Promise<string> {
-  const { id, businessId } = patient;
+  const { id, businessId, linked = [] } = patient;
+  await allowBitmaps(tx);
   // Before the table of hashes is locked.
   const { rows: last } = await sql<{ time: string | null }>`
     select max(event_time)::text as time from inbox i where ${names(patient)}`.execute(tx);
   const { rows: again } = await sql<{ id: string }>`
-    update running_erasures set is_found = false
+    update running_erasures set is_found = false, linked = ${linked}::text[]
     where patient_id = ${id} and business_id is not distinct from ${businessId ?? null}
     returning erasure_id as id`.execute(tx);
   const erasureId = again[0]?.id ?? (await insertRunning(tx, patient, actor));
   await sql`
     insert into erased (hash, until, erasure_id)
-    select patient_hash(salt, ${businessId ?? ''}, ${id}), greatest(clock_timestamp(), ${last[0]!.time}::timestamptz),
+    select patient_hash(salt, ${businessId ?? ''}, one), greatest(clock_timestamp(), ${last[0]!.time}::timestamptz),
            ${erasureId}::uuid
-    from erasure_salt
+    from erasure_salt cross join unnest(${idsOf(patient)}::text[]) as one
+    order by 1
     on conflict (hash) do update
       set until = greatest(erased.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
+  await listWordsAsErased(tx, patient, erasureId, last[0]!.time);
   await logAccess(tx, {
     actor,
     action: 'erase',
-    patients: [id],
+    patients: idsOf(patient),
     anonymous: true,
     filter: { begun: erasureId, ...(businessId && { business: businessId }) },
   });
   return erasureId;
 }
 
-async function insertRunning(tx: Kysely<Tables>, { id, businessId }: Patient, actor: Actor): Promise<string> {
+async function insertRunning(
+  tx: Kysely<Tables>,
+  { id, businessId, linked = [] }: Patient,
+  actor: Actor,
+): Promise<string> {
   const { rows } = await sql<{ id: string }>`
     with certificate as (insert into erasures (erased_by, counts) values (${actor.id}, '{}') returning id)
-    insert into running_erasures (erasure_id, actor, patient_id, business_id)
-    select id, ${JSON.stringify(actor)}::jsonb, ${id}, ${businessId ?? null} from certificate
+    insert into running_erasures (erasure_id, actor, patient_id, business_id, linked)
+    select id, ${JSON.stringify(actor)}::jsonb, ${id}, ${businessId ?? null}, ${linked}::text[] from certificate
     returning erasure_id as id`.execute(tx);
   return rows[0]!.id;
 }
 
 /** The patient's things do not come back with the patient, nor with nobody where they are the patient's alone. */
-async function listThingsAsErased(tx: Kysely<Tables>, { id }: Patient, erasureId: string): Promise<void> {
+async function listThingsAsErased(tx: Kysely<Tables>, patient: Patient, erasureId: string): Promise<void> {
   await sql`
     insert into erased (hash, until, erasure_id)
     select distinct thing_hash(erasure_salt.salt, things.thing_family, things.business_id, named.patient, things.thing),
@@ -241,7 +331,7 @@ async function listThingsAsErased(tx: Kysely<Tables>, { id }: Patient, erasureId
       where erasure_id = ${erasureId}::uuid and thing is not null group by thing_family, business_id, thing
     ) things
     cross join erasure_salt
-    cross join lateral (select ${id} as patient union all select '' where not things.is_shared) named
+    cross join lateral (select unnest(${idsOf(patient)}::text[]) as patient union all select '' where not things.is_shared) named
     order by 1
     on conflict (hash) do update
       set until = greatest(erased.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
@@ -250,14 +340,15 @@ async function listThingsAsErased(tx: Kysely<Tables>, { id }: Patient, erasureId
 /**
  * Withholds and deletes what is listed, and completes the certificate.
  *
+ * @param found the ids of other patients in the deliveries, and the bodies in the quarantine
  * @returns false where another erasure is doing so, or this one was begun anew meanwhile
  */
 async function eraseListed(
   tx: Kysely<Tables>,
   families: readonly Family[],
   erasureId: string,
-  inQuarantine: readonly string[],
-  { keepMs, keepsTotals, onProgress }: ErasureSettings & Pick<ErasureOptions, 'onProgress'>,
+  { others, certain, uncertain: rejected }: Record<'others' | 'certain' | 'uncertain', readonly string[]>,
+  { keepMs, keepsTotals, onProgress }: ErasureSettings & ErasureObserver,
 ): Promise<boolean> {
   const { rows: locks } = await sql<{ locked: boolean }>`
     select pg_try_advisory_xact_lock(${lockKey('erasure')}) as locked`.execute(tx);
@@ -265,7 +356,8 @@ async function eraseListed(
   const running = await lockRunning(tx, erasureId);
   if (!running) return true;
   if (!running.is_found) return false;
-  const { patients, actor, patient_id, business_id } = running;
+  const { patients, actor, business_id, uncertain_list: listId } = running;
+  const patient = patientOf(running);
   const withholding = { erasureId, patients, keepMs };
   const isErased = (id: RawBuilder<unknown>) =>
     sql`exists (select from erasing e where e.id = ${id} and e.erasure_id = ${erasureId}::uuid)`;
@@ -281,15 +373,18 @@ async function eraseListed(
   }
   // Receivers write these rows, too.
   await forgetDrift(tx, isErased);
-  counts.quarantine = await eraseQuarantined(tx, inQuarantine, withholding);
-  await erasePseudonym(tx, patient_id, withholding);
-  await completeCertificate(tx, erasureId, { deliveries: 0, withheld: 0, ...counts });
-  await sql`delete from erasing where erasure_id = ${erasureId}::uuid`.execute(tx);
+  counts.quarantine = await eraseQuarantined(tx, certain, withholding);
+  const hidden = { erasureId, listId, quarantine: rejected };
+  const uncertain = await hideUncertain(tx, families, hidden);
+  for (const id of [...idsOf(patient), ...others]) await erasePseudonym(tx, id, withholding);
+  const searched = { keys: patientKeys, ids: idsOf(patient).length, words: searchedForWords, uncertain };
+  await completeCertificate(tx, erasureId, { deliveries: 0, withheld: 0, ...counts }, searched);
+  await sql`delete from erasing where erasure_id in (${erasureId}::uuid, ${listId}::uuid)`.execute(tx);
   await sql`delete from running_erasures where erasure_id = ${erasureId}::uuid`.execute(tx);
   await logAccess(tx, {
     actor,
     action: 'erase',
-    patients: [patient_id],
+    patients: idsOf(patient),
     anonymous: true,
     filter: { erasure: erasureId, ...(business_id && { business: business_id }) },
     rows: (counts.deliveries ?? 0) + counts.quarantine,
@@ -333,35 +428,38 @@ export async function forgetDrift(
   );
 }
 
-async function completeCertificate(tx: Kysely<Tables>, id: string, counts: Counts): Promise<void> {
+const searchedForWords = ['events that no family lists', 'the quarantine'];
+
+async function completeCertificate(
+  tx: Kysely<Tables>,
+  id: string,
+  counts: Counts,
+  searched: Searched,
+): Promise<void> {
   await sql`
     with due as (select max(destroy_at) as last from withheld.records where erasure_id = ${id}::uuid)
     update erasures
-    set counts = ${JSON.stringify(counts)}::jsonb, destroy_after = due.last,
+    set counts = ${JSON.stringify(counts)}::jsonb, searched = ${JSON.stringify(searched)}::jsonb, destroy_after = due.last,
         destroyed_at = case when due.last is null then erasures.erased_at end
     from due where id = ${id}::uuid`.execute(tx);
 }
 
 /** The hashes of a patient, of every business and of those of the listed deliveries. */
-async function readHashes(
-  tx: Kysely<Tables>,
-  { id, businessId }: Patient,
-  listId: string,
-): Promise<Buffer[]> {
+async function readHashes(tx: Kysely<Tables>, patient: Patient, listId: string): Promise<Buffer[]> {
   const { rows } = await sql<{ hash: Buffer }>`
-    select patient_hash(erasure_salt.salt, businesses.business, ${id}) as hash
+    select patient_hash(erasure_salt.salt, businesses.business, one) as hash
     from erasure_salt cross join (
       select '' as business
-      union select ${businessId ?? ''}
+      union select ${patient.businessId ?? ''}
       union select distinct business_id from erasing where erasure_id = ${listId}::uuid
-    ) businesses`.execute(tx);
+    ) businesses cross join unnest(${idsOf(patient)}::text[]) as one`.execute(tx);
   return rows.map(({ hash }) => hash);
 }
 
-/** The access log names the patient no more, unless data of another business remains. */
+/** The access log names the patient no more, unless data remains, such as that of another business. */
 async function erasePseudonym(tx: Kysely<Tables>, id: string, withholding: Withholding): Promise<void> {
-  const pseudonym = sql`patient_pseudonyms p where p.patient_id = ${id} and p.pseudonym = any(${withholding.patients}::bytea[])
-    and not exists (select from inbox i where ${isAbout(sql`${id}::text`)})`;
+  const pseudonym = sql`patient_pseudonyms p where p.pseudonym = (select patient_hash(salt, '', ${id}) from erasure_salt)
+    and not ${isNamed(sql`${id}::text`)}`;
   await withhold(tx, 'patient_pseudonyms', sql`to_jsonb(p)`, sql`now()`, pseudonym, withholding);
   await sql`delete from ${pseudonym}`.execute(tx);
 }

@@ -19,9 +19,22 @@ const listSchema = z.object({
       counts: z.record(z.string(), z.number()),
       destroy_after: z.iso.datetime({ offset: true }).nullable(),
       destroyed_at: z.iso.datetime({ offset: true }).nullable(),
+      searched: z.record(z.string(), z.unknown()).nullable().default(null),
     }),
   ),
   erased: z.array(z.object({ hash, until: z.string(), erasure_id: z.guid() })),
+  // A list of a former version has none.
+  words: z
+    .array(
+      z.object({
+        words: z.array(z.string().regex(/^-?\d+$/)),
+        business_id: z.string(),
+        until: z.string(),
+        erasure_id: z.guid(),
+        patients: z.array(hash),
+      }),
+    )
+    .default([]),
 });
 
 export type ErasureList = z.infer<typeof listSchema>;
@@ -29,12 +42,15 @@ export type ErasureList = z.infer<typeof listSchema>;
 export type ListedCertificate = Certificate & {
   /** Whether the erasure is still running, so that the certificate is not valid yet. */
   is_running: boolean;
+  /** The number of bodies that wait for a person. */
+  undecided: number;
 };
 
 /** The certificates, newest first. */
 export async function listCertificates(db: Kysely<Tables>, limit = 100): Promise<ListedCertificate[]> {
   const { rows } = await sql<ListedCertificate>`
-    select ${certificateColumns}, exists (select from running_erasures r where r.erasure_id = e.id) as is_running
+    select ${certificateColumns}, exists (select from running_erasures r where r.erasure_id = e.id) as is_running,
+      (select count(*)::int from uncertain_bodies u where u.erasure_id = e.id and u.decision is null) as undecided
     from erasures e order by erased_at desc, id limit ${limit}`.execute(db);
   return rows;
 }
@@ -44,7 +60,7 @@ export async function isBeingErased(db: Kysely<Tables>, { id, businessId }: Pati
   const { rows } = await sql<{ running: boolean }>`
     select exists (
       select from running_erasures
-      where patient_id = ${id} and (business_id is null or business_id = ${businessId ?? null} or ${!businessId})
+      where (patient_id = ${id} or ${id} = any(linked)) and (business_id is null or business_id = ${businessId ?? null} or ${!businessId})
     ) as running`.execute(db);
   return rows[0]!.running;
 }
@@ -58,7 +74,10 @@ export async function exportErasures(db: Kysely<Tables>, actor: Actor): Promise<
         'certificates', coalesce((
           select jsonb_agg(to_jsonb(e) order by erased_at, id) from (select ${certificateColumns} from erasures) e), '[]'),
         'erased', coalesce((select jsonb_agg(jsonb_build_object(
-          'hash', encode(hash, 'hex'), 'until', until, 'erasure_id', erasure_id) order by hash) from erased), '[]')
+          'hash', encode(hash, 'hex'), 'until', until, 'erasure_id', erasure_id) order by hash) from erased), '[]'),
+        'words', coalesce((select jsonb_agg(jsonb_build_object(
+          'words', words::text[], 'business_id', business_id, 'until', until, 'erasure_id', erasure_id,
+          'patients', array(select encode(one, 'hex') from unnest(patients) as one)) order by words) from erased_words), '[]')
       )) as list, (select count(*)::int from erasures) as certificates`.execute(tx);
     await logAccess(tx, { actor, action: 'erasures export', rows: rows[0]!.certificates });
     return `${rows[0]!.list}\n`;

@@ -71,7 +71,8 @@ export async function* reduceBodies({ db, families, cutoffs, inTransaction }: Pa
             select id from applied_deliveries a where id = any(${ids}::uuid[]) and ${isNotErasing(sql`a.id`)}
             order by id for update skip locked
           )
-          update inbox i set envelope = jsonb_strip_nulls(jsonb_build_object(
+          update inbox i set patients = case when i.patients = '{}' then patients_beyond(i.envelope) else i.patients end,
+            envelope = jsonb_strip_nulls(jsonb_build_object(
             'transaction_id', i.envelope->'transaction_id',
             'data', (
               select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(i.envelope->'data')
@@ -108,7 +109,10 @@ const keptFields = ({ name, fields, identifiedBy }: Family) => {
 /** What a running erasure has found is its own to delete. */
 const isNotErasing = (id: RawBuilder<unknown>) => sql`not exists (select from erasing e where e.id = ${id})`;
 
-const isOfHeld = namesHeld(sql`i.business_id`, sql`patient_about(i.family, i.business_id, i.envelope)`);
+const isOfHeld = namesHeld(
+  sql`i.business_id`,
+  sql`array_append(patients_of(i.envelope, i.patients), patient_about(i.family, i.business_id, i.envelope))`,
+);
 
 interface Found {
   id: string;

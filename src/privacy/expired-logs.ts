@@ -43,7 +43,7 @@ async function findHeld(
   if (named.length === 0) return new Set();
   const held = await sql<{ id: string }>`
     select id from jsonb_to_recordset(${JSON.stringify(named)}::jsonb) as n(id uuid, business text, patient text)
-    where ${namesHeld(sql`n.business`, sql`n.patient`)}`.execute(tx);
+    where ${namesHeld(sql`n.business`, sql`array[n.patient]`)}`.execute(tx);
   return new Set(held.rows.map(({ id }) => id));
 }
 

@@ -6,6 +6,8 @@ import type { Tables } from '../store/tables.ts';
 export interface Patient {
   id: string;
   businessId?: string | undefined;
+  /** Other ids of the same patient, see findLinked. */
+  linked?: readonly string[];
 }
 
 /** A receipt, a consent form, an admission with its parts, and so on. */
@@ -17,19 +19,46 @@ export interface Thing {
   thing: string;
 }
 
-/** Whether a row of inbox, `i`, names a patient; found by its index. */
+/** The patients that a row of a family's table names; its nested columns are text. */
+export const patientsOfRow = (row: Record<string, unknown>): string[] =>
+  patientFields.flatMap((name) => (row[name] ? [String(row[name])] : []));
+
+/** All ids of a patient. */
+export const idsOf = ({ id, linked = [] }: Patient): string[] => [id, ...linked];
+
+/** The conditions on a row of inbox, `i`, that names one of some patients, each with an index of its own. */
+const conditions = (ids: RawBuilder<unknown>) => [
+  sql`patient_key(patient_of(i.envelope)) = any(array(select patient_key(named) from unnest(${ids}) as named))
+    and patient_of(i.envelope) = any(${ids})`,
+  sql`i.patients <> '{}' and i.patients && ${ids}`,
+  // Stored by a former version.
+  sql`i.patients = '{}' and patients_beyond(i.envelope) && ${ids}`,
+];
+
+/** Whether a row of inbox, `i`, names a patient with one of the patientFields; found by its index. */
 export const isAbout = (patient: RawBuilder<unknown>) =>
   sql`patient_key(patient_of(i.envelope)) = patient_key(${patient}) and patient_of(i.envelope) = ${patient}`;
 
-/** Whether a row of inbox, `i`, names this patient in the patient's business. */
-export const names = ({ id, businessId }: Patient) =>
-  sql`${isAbout(sql`${id}::text`)} ${businessId ? sql`and i.business_id = ${businessId}` : sql``}`;
+/** Whether a delivery names a patient, with any key. */
+export const isNamed = (patient: RawBuilder<unknown>) =>
+  sql`(${sql.join(
+    conditions(sql`array[${patient}]`).map(
+      (condition) => sql`exists (select from inbox i where ${condition})`,
+    ),
+    sql` or `,
+  )})`;
 
-/** The patients that the data of a callback, or a row of a family's table, names. */
-export function patientsIn(values: object): string[] {
-  const named = values as Record<string, unknown>;
-  return patientFields.flatMap((name) => (named[name] ? [String(named[name])] : []));
-}
+/** Whether a row of inbox, `i`, names this patient, with any key, in the patient's business. */
+export const names = (patient: Patient) => {
+  const ids = sql`${idsOf(patient)}::text[]`;
+  const found = conditions(ids).map((condition) => sql`select i.id from inbox i where ${condition}`);
+  const { businessId } = patient;
+  return sql`i.id in (${sql.join(found, sql` union all `)})
+    ${businessId ? sql`and i.business_id = ${businessId}` : sql``}`;
+};
+
+/** An index on several ids of a row is read with a bitmap, which the settings `planForAnySize` avoid. */
+export const allowBitmaps = (tx: Kysely<Tables>) => sql`set local enable_bitmapscan = on`.execute(tx);
 
 /**
  * Finds a patient's deliveries and lists them in the table `erasing`: those that name the patient, and those that name
@@ -46,6 +75,7 @@ export async function findDeliveries(
   listId: string,
   until: RawBuilder<unknown> = sql`true`,
 ): Promise<void> {
+  await allowBitmaps(tx);
   await sql`
     insert into erasing (id, erasure_id, family, thing_family, business_id, thing)
     select ${listed(listId)} from (select ${columns} from inbox i where ${names(patient)} and ${until}) found
@@ -57,9 +87,10 @@ export async function findDeliveries(
 export async function findMoreAbout(
   tx: Kysely<Tables>,
   families: readonly Family[],
-  { id }: Patient,
+  patient: Patient,
   listId: string,
 ): Promise<void> {
+  const ids = sql`${idsOf(patient)}::text[]`;
   const { rows } = await sql<{ name: string }>`
     select distinct thing_family as name from erasing
     where erasure_id = ${listId}::uuid and thing is not null`.execute(tx);
@@ -76,7 +107,7 @@ export async function findMoreAbout(
     const isOfThing = isListed(listId, family, sql`a.business_id`, sql`a.thing`, sql`and e.is_shared`);
     await sql`
       with about as materialized (${about}), shared as materialized (
-        select distinct business_id, thing from about where patient <> ${id}
+        select distinct business_id, thing from about where patients <> '{}' and not patients && ${ids}
       ), marked as (
         update erasing e set is_shared = true from shared s
         where e.erasure_id = ${listId}::uuid and e.thing_family = ${family.name} and e.business_id = s.business_id
@@ -84,8 +115,8 @@ export async function findMoreAbout(
       )
       insert into erasing (id, erasure_id, family, thing_family, business_id, thing)
       select ${listed(listId)} from about a
-      where patient = ${id}
-         or patient is null and not ${isOfThing} and (business_id, thing) not in (select business_id, thing from shared)
+      where patients && ${ids}
+         or patients = '{}' and not ${isOfThing} and (business_id, thing) not in (select business_id, thing from shared)
       on conflict do nothing`.execute(tx);
   }
 }
@@ -185,6 +216,6 @@ const isIndexed = sql`i.family not in (
   'receipt', 'appointment', 'review_request', 'payment_request', 'practice_change', 'notice', 'other')`;
 
 const columns = sql`i.id, i.family, thing_family(i.family) as thing_family, i.business_id,
-  thing_of(i.family, i.envelope) as thing, patient_of(i.envelope) as patient`;
+  thing_of(i.family, i.envelope) as thing, patients_of(i.envelope, i.patients) as patients`;
 
 const listed = (listId: string) => sql`id, ${listId}::uuid, family, thing_family, business_id, thing`;

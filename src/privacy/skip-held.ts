@@ -9,8 +9,9 @@ export async function lockHolds(tx: Kysely<Tables>): Promise<void> {
   await sql`lock table patient_holds in share mode`.execute(tx);
 }
 
-/** Whether a patient is held. The hashes are only computed where there are holds. */
-export const namesHeld = (business: RawBuilder<unknown>, patient: RawBuilder<unknown>) => sql<boolean>`(
+/** Whether one of some patients, an array, is held. The hashes are only computed where there are holds. */
+export const namesHeld = (business: RawBuilder<unknown>, patients: RawBuilder<unknown>) => sql<boolean>`(
   exists (select from patient_holds) and exists (
-    select from patient_holds h where h.hash = any(patient_hashes((select salt from erasure_salt), ${business}, ${patient}))
+    select from unnest(${patients}) as named join patient_holds h
+      on h.hash = any(patient_hashes((select salt from erasure_salt), ${business}, named))
   ))`;

@@ -152,6 +152,25 @@ export class FallbackStream {
     await this.redis.xdel(stream, ...entries.map(({ entryId }) => entryId));
   }
 
+  /**
+   * Makes Redis write its append-only file anew, without what was removed.
+   *
+   * @returns false where it is being written already, and has to be written once more
+   * @throws Redis's error: a user may not have the permission
+   */
+  async rewriteLog(): Promise<boolean> {
+    const { keepsLog } = this.durability ?? (await this.readDurability());
+    if (keepsLog === false) return true;
+    const nodes = 'nodes' in this.redis ? this.redis.nodes('master') : [this.redis];
+    try {
+      await Promise.all(nodes.map((node) => node.call('BGREWRITEAOF')));
+      return true;
+    } catch (error) {
+      if (/in progress|scheduled/i.test((error as Error).message)) return false;
+      throw error;
+    }
+  }
+
   /** The number of stored deliveries, including those that cannot be drained yet. */
   async count(): Promise<number> {
     const counts = await Promise.all((await this.allStreams()).map((stream) => this.redis.xlen(stream)));

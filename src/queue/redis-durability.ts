@@ -8,6 +8,8 @@ export interface RedisDurability {
   detail: string;
   /** Whether no delivery can be lost. */
   safe: boolean;
+  /** Whether Redis keeps a log of commands, with what was deleted; undefined: its settings cannot be read. */
+  keepsLog?: boolean;
   /** The commands that make it so; none where the settings cannot be read. */
   fixes: string[];
 }
@@ -59,5 +61,11 @@ export async function readDurability(client: RedisClient, key: string): Promise<
   }
   const slow = sync === 'everysec' ? ', up to a second: appendfsync always is faster' : '';
   const good = confirmsDisk ? `each waits for the disk (WAITAOF)${slow}` : 'appendfsync is always';
-  return { confirmsDisk, safe: risks.length === 0, detail: risks.join('; ') || good, fixes };
+  return {
+    confirmsDisk,
+    keepsLog: appendOnly === 'yes',
+    safe: risks.length === 0,
+    detail: risks.join('; ') || good,
+    fixes,
+  };
 }

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Family } from '../families/index.ts';
 import { type Log, throttled } from '../log.ts';
+import { notAnalyzed } from '../privacy/analyze.ts';
 import { continueErasures } from '../privacy/erase.ts';
 import type { Tables } from '../store/tables.ts';
 
@@ -26,7 +27,8 @@ export function createErasures({ db, families, erasure, log }: Dependencies, sig
       total += count;
       report();
     };
-    for (const { id } of await continueErasures(db, families, { ...erasure, onProgress }, 60))
+    const onNotAnalyzed = (tables: readonly string[]) => log.warn({ tables }, notAnalyzed);
+    for (const { id } of await continueErasures(db, families, { ...erasure, onProgress, onNotAnalyzed }, 60))
       log.info({ erasure: id }, 'an erasure that was interrupted is complete');
   };
 }

@@ -125,11 +125,24 @@ export function startWorker(dependencies: WorkerDependencies) {
   const reportStuck = report(
     'deliveries wait in Redis, because two databases have the same address: set QUEUE_PREFIX',
   );
+  let hasDrained = false;
+  /** Once everything is drained: Redis's append-only file still contains the callbacks. */
+  const forget = async () => {
+    if (!fallback || !hasDrained) return;
+    try {
+      hasDrained = !(await fallback.rewriteLog());
+    } catch (error) {
+      hasDrained = false;
+      const message =
+        'Redis does not permit BGREWRITEAOF: its append-only file contains the drained callbacks until it rewrites it';
+      log.warn({ err: error }, message);
+    }
+  };
   const draining =
     fallback &&
     repeat('the drain', drainEveryMs, async () => {
       if (backend.circuit.isOpen) return;
-      if ((await fallback.count()) === 0) return;
+      if ((await fallback.count()) === 0) return forget();
       let total = 0;
       try {
         for (let count: number | undefined; count !== 0 && !signal.aborted; total += count) {
@@ -139,7 +152,10 @@ export function startWorker(dependencies: WorkerDependencies) {
           if (count + total === 0) reportStuck();
         }
       } finally {
-        if (total > 0) log.info({ count: total }, 'deliveries drained from Redis into PostgreSQL');
+        if (total > 0) {
+          hasDrained = true;
+          log.info({ count: total }, 'deliveries drained from Redis into PostgreSQL');
+        }
       }
     });
 

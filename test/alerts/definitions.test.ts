@@ -103,6 +103,21 @@ describe('what is found in the tables', () => {
     );
   });
 
+  it('a user who searches for many people is an alert, without what was searched', async () => {
+    const search = (actor: string) =>
+      logAccess(database.db, {
+        actor: { id: actor },
+        action: 'search',
+        patients: ['p'],
+        filter: { by: 'phone' },
+      });
+    for (let times = 0; times < 41; times += 1) await search('asha');
+    for (let times = 0; times < 5; times += 1) await search('ravi');
+    expect(await find('searches')).toEqual([
+      expect.stringMatching(/^asha searches for many people\. .*: 41 times in 10 minutes/),
+    ]);
+  });
+
   it('rejected bodies that are dropped are an alert for an hour', async () => {
     expect(await find('dropped')).toEqual([]);
     await database.rows(`insert into dropped_bodies values

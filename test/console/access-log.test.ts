@@ -152,6 +152,17 @@ const acts: Act[] = [
     }),
   },
   {
+    name: 'a report with a text that matches nothing',
+    path: () => '/reports/receipts/personal',
+    fields: () => ({ from: '2020-01-01', to: '2020-01-02', doctor: 'Asha 9900000001' }),
+    entry: () => ({
+      action: 'reveal',
+      patients: [],
+      filter: { report: 'receipts', from: '2020-01-01', to: '2020-01-02', doctor: '<text>' },
+      rows: 0,
+    }),
+  },
+  {
     name: 'a replay of one delivery',
     path: () => '/replay',
     fields: ({ delivery }) => ({ id: delivery[3] }),

@@ -31,6 +31,8 @@ const fromOperator = [401, 403, 200, 200, 200];
 const onlyPrivacy = [401, 403, 403, 200, 200];
 const none = { faults: 'none' };
 const patient = { patient: 'nobody' };
+const nobody = '00000000-0000-4000-8000-000000000000';
+const undecided = { body: nobody, erasure: nobody, decision: 'keep' };
 const { business_id: business, data } = receiptCallback();
 const thing = new URLSearchParams({ business, id: String(data.receipt_id) });
 const saved = { name: 'mine', address: '/console/reports/receipts' };
@@ -103,6 +105,8 @@ const table: Record<string, Expected> = {
   'POST /patients/release': { fields: patient, statuses: onlyPrivacy },
   'POST /patients/erase/preview': { fields: patient, statuses: onlyPrivacy },
   'POST /patients/erase': { fields: patient, statuses: onlyPrivacy },
+  'POST /patients/uncertain': { fields: undecided, statuses: [401, 403, 403, 404, 404] },
+  'POST /patients/uncertain/decide': { fields: undecided, statuses: [401, 403, 403, 404, 404] },
   'GET /aliases': { statuses: signedIn },
   'GET /aliases/options': { statuses: signedIn },
   'POST /aliases': { fields: { kind: 'clinic', id: 'c-1' }, statuses: [401, 403, 303, 303, 303] },
@@ -144,7 +148,8 @@ async function routesOf(dependencies: Partial<ConsoleDependencies>): Promise<str
   const { app, close } = openConsole({
     ...{ adminToken, oidc, trustProxy: 0, timezone: 'UTC', databaseUrl: database.url, families },
     connections: { pages: 2, downloads: 2 },
-    ...{ attempts: {}, downloads: { stalledMs: 1000, totalMs: 1000 } },
+    ...{ attempts: {}, searches: { consume: () => {} } },
+    ...{ downloads: { stalledMs: 1000, totalMs: 1000 } },
     ...{ log: createLog('silent'), queue: {}, ...dependencies },
   } as ConsoleDependencies);
   await close();

@@ -151,6 +151,16 @@ it('without the access log, a search by a person’s data leads nowhere', async 
   }
 });
 
+it('a user who tries phone numbers one after the other is stopped, and others are not', async () => {
+  const statuses: number[] = [];
+  for (let number = 0; number < 40; number += 1)
+    statuses.push((await find('viewer', String(9_000_000_000 + number))).status);
+  expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(31);
+  expect(statuses.at(-1)).toBe(429);
+  expect((await find('viewer', 'R-7')).status).toBe(303);
+  expect((await find('privacy', '9876543210')).status).toBe(303);
+});
+
 it('reads only a few of 20,000 receipts, whatever is searched', async () => {
   await database.pool.query(`
     insert into receipts (business_id, receipt_id, receipt_number, name, mobile, client_id, last_event, event_time, extra,

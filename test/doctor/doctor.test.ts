@@ -341,6 +341,14 @@ describe('Redis:', () => {
     await replica.stop();
   });
 
+  it('no permission to rewrite the append-only file', async () => {
+    await redis
+      .client()
+      .call('ACL', 'SETUSER', 'one', 'on', `>${secret('one')}`, '~*', '+@all', '-bgrewriteaof');
+    const env = { ...(await healthy()), REDIS_URL: `redis://one:${secret('one')}@127.0.0.1:${redis.port}` };
+    expect(await faults(env)).toEqual([expect.stringMatching(/BGREWRITEAOF is not permitted/)]);
+  });
+
   it('a missing permission, with the command that grants it', async () => {
     await redis.client().call('ACL', 'SETUSER', 'few', 'on', `>${secret('few')}`, '~*', '+@all', '-xadd');
     const env = { ...(await healthy()), REDIS_URL: `redis://few:${secret('few')}@127.0.0.1:${redis.port}` };

@@ -58,6 +58,7 @@ const good = {
     version: '17.6',
     major: 17,
     standby: false,
+    logs_values: null,
     read_only: false,
     role: 'app',
     database: 'a',
@@ -80,6 +81,10 @@ it.each([
   [{ damaged: 2 }, [/^fail database: pages with a wrong checksum were read 2 times/]],
   [{ superuser: true }, [/^warn .* alter role app nosuperuser$/]],
   [{ pooled: true }, [/^warn database: .* Set DIRECT_DATABASE_URL/]],
+  [
+    { logs_values: 'log_min_duration_statement = 1s' },
+    [/^warn database: log_min_duration_statement = 1s: .* log_parameter_max_length = 0/],
+  ],
   [{ used: 90 }, [/^warn connections: 90 of 97 .* raise max_connections/]],
 ])('a server of PostgreSQL: %p', async (facts, expected) => {
   const config = parseConfig({ DATABASE_URL: 'postgresql://a/b' }, families);

@@ -7,8 +7,9 @@ import { type Family, families } from '../../src/families/index.ts';
 import { adminUrl } from '../../src/store/embedded/roles.ts';
 import { signInTo } from '../console/visitor.ts';
 import { paths, receiptCallback, receiptData, samples } from '../support/callbacks.ts';
+import { moreEvents, waysToName } from '../support/named-patients.ts';
 import { spawnReceiver, spawnService } from '../support/process.ts';
-import { contentsOf, openRedis } from '../support/redis.ts';
+import { contentsOf, startRedis, type TestRedis } from '../support/redis.ts';
 import { post } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -70,6 +71,31 @@ const callbacks = [
     return { ...sample, transaction_id: `ipd/b/admissions/CANARY-id/${name}`, data: canary(sample.data) };
   }),
 ];
+const named = [...Object.entries(waysToName)].map(([way, name]) => {
+  const { beside, data } = name(patient);
+  return {
+    ...samples.other({ event: 'abha.created' }),
+    ...beside,
+    data: { way, ...data, note: 'CANARY-named' },
+  } as (typeof callbacks)[number];
+});
+/** Every other event, marked, and named by one of its ids or, where it has none, by a word. */
+const keys = ['oid', 'abha_number', 'patient'];
+const more = Object.entries(moreEvents).map(([event, data]) => {
+  const key = keys.find((one) => one in data);
+  const id = key === 'patient' ? { patient: { id: patient } } : key && { [key]: patient };
+  return {
+    ...samples.other({ event }),
+    data: { ...(mark(data, '') as object), ...(id || { words: `about ${patient}` }) },
+    isUncertain: !id,
+  };
+});
+const certainly = [
+  ...callbacks,
+  ...named,
+  ...more.filter(({ isUncertain }) => !isUncertain),
+] as typeof callbacks;
+const uncertain = more.filter(({ isUncertain }) => isUncertain) as unknown as typeof callbacks;
 const pathOf = ({ event }: { event: string }) => {
   const family = (families as readonly Family[]).find(({ events }) => events.includes(event));
   return paths[(family?.name ?? 'other') as keyof typeof paths];
@@ -81,12 +107,12 @@ const rejected = [
 ];
 
 let folder: string;
-let redis: Awaited<ReturnType<typeof openRedis>>;
+let redis: TestRedis;
 let service: Awaited<ReturnType<typeof spawnService>>;
 let database: pg.Client;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'receiver-canary-'));
-  redis = await openRedis();
+  redis = await startRedis(['--appendonly', 'yes']);
   service = await spawnService({ ...environment(), LOG_LEVEL: 'trace' });
   const url = readFileSync(join(folder, 'connection-url'), 'utf8').trim();
   database = new pg.Client({ connectionString: adminUrl(folder, url) });
@@ -149,11 +175,11 @@ async function everythingShown(): Promise<string> {
 }
 
 /** The files of the database that contain the marker. */
-function filesWith(marker: string): string[] {
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
-    statSync(join(folder, file), { throwIfNoEntry: false })?.isFile(),
+function filesWith(marker: string, place = folder): string[] {
+  const files = readdirSync(place, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    statSync(join(place, file), { throwIfNoEntry: false })?.isFile(),
   );
-  return files.filter((file) => readFileSync(join(folder, file)).includes(marker));
+  return files.filter((file) => readFileSync(join(place, file)).includes(marker));
 }
 
 /** Fills the segments of the write-ahead log that will be used again. */
@@ -167,7 +193,7 @@ async function overwriteLog(): Promise<void> {
 
 it('an erased patient is in no table but those of withheld, in no view, page, download, metric, log or key of Redis; once it is due, in no file', async () => {
   await rows('alter table receipts add constraint canary check (receipt_id <> 666)');
-  for (const callback of callbacks) expect(await send(callback)).toBe('accepted');
+  for (const callback of [...certainly, ...uncertain]) expect(await send(callback)).toBe('accepted');
   for (const body of rejected)
     expect((await post(service.url + paths.receipt, body)).status).toBeGreaterThan(399);
   await until(async () => (await rows('select from pending_deliveries')).length === 0);
@@ -187,6 +213,15 @@ it('an erased patient is in no table but those of withheld, in no view, page, do
   expect(filesWith('CANARY-name')).not.toEqual([]);
 
   await command('patient', 'erase', patient, '--yes');
+  expect(await rows('select patient_id from patient_pseudonyms')).toEqual([]);
+  const left = await rows('select id, erasure_id from uncertain_bodies');
+  expect(left).toHaveLength(uncertain.length);
+  expect(await relationsWith('CANARY', `not in ('withheld', 'pg_catalog', 'pg_toast')`, `'r', 'v'`)).toEqual([
+    'public.uncertain_bodies',
+  ]);
+  const visitor = await signInTo(service.url);
+  for (const { id: body, erasure_id: erasure } of left)
+    await visitor.post('/patients/uncertain/decide', { body, erasure, decision: 'erase' });
 
   const expectNoTrace = async () => {
     expect(
@@ -203,14 +238,18 @@ it('an erased patient is in no table but those of withheld, in no view, page, do
   expect(await relationsWith('CANARY', `= 'withheld'`, `'r'`)).toEqual(['withheld.records']);
 
   // Sent again, replayed, and from the fallback store.
-  for (const callback of callbacks) expect(await send(callback)).toBe('erased');
+  for (const callback of certainly) expect(await send(callback)).toBe('erased');
+  for (const callback of uncertain) await send(callback);
   for (const body of rejected) await post(service.url + paths.receipt, body);
   await command('replay', '--status', 'applied');
   await command('quarantine', 'replay');
   await rows('alter table inbox rename to elsewhere');
   await until(async () => (await send(callbacks[0]!)) === 'accepted');
+  for (const callback of [...certainly, ...uncertain]) expect(await send(callback)).toBe('accepted');
   await rows('alter table elsewhere rename to inbox');
   await until(async () => !(await contentsOf(redis.client())).includes('CANARY'));
+  // Its append-only file is written anew.
+  await until(async () => filesWith('CANARY', redis.folder).length === 0);
   await expectNoTrace();
   expect(await rows('select from deliveries')).toEqual([]);
 

@@ -28,7 +28,10 @@ it.each([
   'deliveries of the family %s that name nobody are found by an index',
   async (family, id, patientField) => {
     const of = (number: number, patient: string | null) =>
-      samples[family]({ event_time: 1_700_000_000, data: { [id]: `t${number}`, [patientField]: patient } });
+      samples[family]({
+        event_time: 1_700_000_000,
+        data: { [id]: `t${number}`, partner_patient_id: null, [patientField]: patient },
+      });
     await apply(
       database,
       Array.from({ length: 2_000 }, (_, number) => of(number, `other-${number}`)),

@@ -33,7 +33,7 @@ async function fill(deliveries: number): Promise<void> {
   many = deliveries;
   await clear(database);
   await database.rows(
-    'truncate erasures, erased, withheld.records, erased_receipts, running_erasures, erasing',
+    'truncate erasures, erased, erased_words, uncertain_bodies, withheld.records, erased_receipts, running_erasures, erasing',
   );
   await database.rows(
     `with made as materialized (

@@ -35,7 +35,9 @@ beforeAll(async () => {
 afterAll(() => database.close());
 beforeEach(async () => {
   await clear(database);
-  await database.rows('truncate patient_holds, withheld.records, erasures, erased');
+  await database.rows(
+    'truncate patient_holds, withheld.records, erasures, erased, erased_words, uncertain_bodies',
+  );
 });
 
 async function run(retention: Retention, options: Partial<RetentionOptions> = {}) {

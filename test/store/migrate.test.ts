@@ -67,6 +67,8 @@ it('a failed migration changes nothing and is named in the error; the migrations
         { name: '0014_sessions' },
         { name: '0015_replica_identity' },
         { name: '0016_service_rights' },
+        { name: '0017_patients' },
+        { name: '0018_patient_indexes' },
         { name: '9001_first' },
       ]);
       expect(await other.rows(`select to_regclass('second') as second`)).toEqual([{ second: null }]);
@@ -290,6 +292,8 @@ it('the lists that other migrators keep in the same schema are left alone', asyn
       '0014_sessions',
       '0015_replica_identity',
       '0016_service_rights',
+      '0017_patients',
+      '0018_patient_indexes',
       'reporting',
     ]);
     expect(await migrate(other.db)).toEqual([]);

@@ -175,6 +175,8 @@ it('the list of migrations is found under its first name, too', async () => {
       '0014_sessions',
       '0015_replica_identity',
       '0016_service_rights',
+      '0017_patients',
+      '0018_patient_indexes',
       'reporting',
     ]);
     expect(await migrate(database.db)).toEqual([]);

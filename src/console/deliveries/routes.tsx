@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
-import { patientsIn } from '../../privacy/find-deliveries.ts';
+import { patientsIn } from '../../families/index.ts';
+import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import { readNotes } from '../../store/notes.ts';
 import { readCauses } from '../../store/refusals.ts';
 import { uuid } from '../../uuid.ts';
@@ -40,10 +41,7 @@ export function addDeliveries(routes: Routes, { families, timezone, db, record }
       readNotes(db, delivery.id),
     ]);
     if (revealed) {
-      const patients = [
-        ...patientsIn(delivery.envelope.data as object),
-        ...patientsIn(thing?.newest.row ?? {}),
-      ];
+      const patients = [...patientsIn(delivery.envelope), ...patientsOfRow(thing?.newest.row ?? {})];
       const filter = { delivery: delivery.id };
       await record({ actor: actorOf(res), action: 'reveal', patients, filter, rows: 1 });
     }

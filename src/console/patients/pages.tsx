@@ -1,19 +1,27 @@
 import type { Family } from '../../families/index.ts';
-import type { Counts } from '../../privacy/counts.ts';
-import type { Certificate } from '../../privacy/erase.ts';
+import { describePreview, describeSearched } from '../../privacy/describe-erasure.ts';
+import type { Certificate, Preview } from '../../privacy/erase.ts';
 import type { ListedCertificate } from '../../privacy/erasure-list.ts';
 import { countRows, type ExportedRow, type HeldData } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
+import type { UncertainBody } from '../../privacy/uncertain.ts';
 import { EntryForm, PostButton } from '../ui/forms.tsx';
 import { Outcome } from '../ui/outcome.tsx';
 import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { Facts, Figures, formatCount, IdLink, Moment, Named, Status, ThingLink } from '../ui/values.tsx';
+import { UncertainBodies } from './uncertain.tsx';
 
 const valuesOf = ({ id, businessId }: Patient) => ({ patient: id, business: businessId });
 
 /** A form for a patient's id, and the certificates of erasures. */
-export function PatientSearch({ certificates }: { certificates: readonly ListedCertificate[] }) {
+export function PatientSearch({
+  certificates,
+  uncertain,
+}: {
+  certificates: readonly ListedCertificate[];
+  uncertain: readonly UncertainBody[];
+}) {
   return (
     <>
       <p>
@@ -27,6 +35,7 @@ export function PatientSearch({ certificates }: { certificates: readonly ListedC
         ]}
         submit="Show"
       />
+      <UncertainBodies bodies={uncertain} />
       <h2>Erasures</h2>
       <Table
         label="Certificates of erasures, newest first"
@@ -42,6 +51,7 @@ export function PatientSearch({ certificates }: { certificates: readonly ListedC
           { head: 'Deliveries', cell: ({ counts }) => formatCount(counts.deliveries ?? 0), numeric: true },
           { head: 'Destroyed after', cell: ({ destroy_after }) => <Moment at={destroy_after} /> },
           { head: 'Destroyed', cell: ({ destroyed_at }) => <Moment at={destroyed_at} /> },
+          { head: 'Undecided', cell: ({ undecided }) => formatCount(undecided), numeric: true },
         ]}
       />
     </>
@@ -139,12 +149,12 @@ export function PatientPage({ patient, counts, things, deliveries, held, isRunni
 
 interface ConfirmProps {
   patient: Patient;
-  counts: Counts;
+  preview: Preview;
   keepMs: number;
 }
 
 /** What an erasure would do. */
-export function ConfirmErasure({ patient, counts, keepMs }: ConfirmProps) {
+export function ConfirmErasure({ patient, preview, keepMs }: ConfirmProps) {
   const destroyed =
     keepMs > 0
       ? `What is withheld is destroyed ${formatDuration(keepMs)} after its receipt, or when a hold ends.`
@@ -154,9 +164,11 @@ export function ConfirmErasure({ patient, counts, keepMs }: ConfirmProps) {
       section="patients"
       isPreview
       intro={`All of this is erased for good, and does not come back with a resend or a replay. ${destroyed} Nothing was changed yet.`}
-      figures={counts}
+      figures={preview.counts}
       next={{ action: '/console/patients/erase', values: valuesOf(patient), kind: 'danger', text: 'Erase' }}
-    />
+    >
+      <Facts facts={Object.fromEntries(describePreview(preview))} />
+    </Outcome>
   );
 }
 
@@ -172,7 +184,7 @@ export function ErasureRunning() {
 
 /** The certificate of an erasure. */
 export function ErasureDone({ certificate }: { certificate: Certificate }) {
-  const { id, erased_at, erased_by, counts, destroy_after } = certificate;
+  const { id, erased_at, erased_by, counts, destroy_after, searched } = certificate;
   return (
     <Outcome section="patients" figures={counts}>
       <Facts
@@ -181,6 +193,7 @@ export function ErasureDone({ certificate }: { certificate: Certificate }) {
           Erased: <Moment at={erased_at} />,
           By: erased_by,
           'Destroyed after': destroy_after ? <Moment at={destroy_after} /> : 'at once',
+          Searched: describeSearched(searched),
         }}
       />
     </Outcome>

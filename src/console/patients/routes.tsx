@@ -1,15 +1,17 @@
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, RequestHandler, Response } from 'express';
+import { notAnalyzed } from '../../privacy/analyze.ts';
 import { erasePatient, previewErasure } from '../../privacy/erase.ts';
 import { isBeingErased, listCertificates } from '../../privacy/erasure-list.ts';
 import { accessTo, type HeldData, withPatient, zipPatient } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../../privacy/hold.ts';
+import { decide, decisions, readUncertain, readUncertainBody } from '../../privacy/uncertain.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput, NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
-import { readForm, text } from '../read-form.ts';
+import { guid, oneOf, readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { findPatient } from '../things/queries.ts';
 import { sendPage } from '../ui/page.tsx';
@@ -21,11 +23,14 @@ import {
   PatientSearch,
   readShown,
 } from './pages.tsx';
+import { UncertainPage } from './uncertain.tsx';
 
 const section = 'patients';
 const back = true;
 // A browser, or a proxy, waits for a minute or so.
 const answerAfterMs = 10_000;
+/** How many bodies are listed; a decision brings up the next. */
+const mostUncertain = 200;
 const thingFields = { family: text, thing: text, business: text };
 
 /** What is held about a patient: access, erasure and holds. Ids are posted, so that they are in no address. */
@@ -33,8 +38,11 @@ export function addPatients(routes: Routes, dependencies: RouteDependencies): vo
   const { families, erasure, db, downloadDb, record, log } = dependencies;
 
   routes.get('/patients', async (_req, res) => {
-    const certificates = await listCertificates(db);
-    sendPage(res, { title: 'Patients', section }, <PatientSearch certificates={certificates} />);
+    const [certificates, uncertain] = await Promise.all([
+      listCertificates(db),
+      readUncertain(db, mostUncertain),
+    ]);
+    sendPage(res, { title: 'Patients', section }, <PatientSearch {...{ certificates, uncertain }} />);
   });
 
   /** Reads what is held, once the entry in the access log is written. */
@@ -82,15 +90,34 @@ export function addPatients(routes: Routes, dependencies: RouteDependencies): vo
   routes.post('/patients/hold', change(holdPatient));
   routes.post('/patients/release', change(releasePatient));
 
+  routes.post('/patients/uncertain', async (req, res) => {
+    const { body: id, erasure: erasureId } = readUncertainForm(req);
+    const filter = { uncertain: id, erasure: erasureId };
+    await record({ actor: actorOf(res), action: 'body', filter, rows: 1 });
+    const body = await readUncertainBody(db, id, erasureId);
+    if (!body) throw new NotFound('There is no such body, or somebody has decided about it.');
+    sendPage(res, { title: 'Body with an erased id', section, back }, <UncertainPage body={body} />);
+  });
+  routes.post('/patients/uncertain/decide', async (req, res) => {
+    const { body: id, erasure: erasureId } = readUncertainForm(req);
+    const { decision } = readForm(req.body, { decision: oneOf(decisions) }).data;
+    if (!decision) throw new BadInput('Choose whether to erase or to keep it.');
+    const chosen = { id, erasureId, decision };
+    if (!(await decide(db, families, chosen, { actor: actorOf(res), keepMs: erasure.keepMs })))
+      throw new NotFound('There is no such body, or somebody has decided about it.');
+    res.redirect(303, '/console/patients');
+  });
+
   routes.post('/patients/erase/preview', async (req, res) => {
     const patient = readPatientForm(req);
-    const counts = await previewErasure(downloadDb, families, patient, erasure);
+    const preview = await previewErasure(downloadDb, families, patient, erasure);
     const page = { title: 'Preview erasure', section, back } as const;
-    sendPage(res, page, <ConfirmErasure {...{ patient, counts }} keepMs={erasure.keepMs} />);
+    sendPage(res, page, <ConfirmErasure {...{ patient, preview }} keepMs={erasure.keepMs} />);
   });
   routes.post('/patients/erase', async (req, res) => {
     const patient = readPatientForm(req);
-    const options = { ...erasure, actor: actorOf(res) };
+    const onNotAnalyzed = (tables: readonly string[]) => log.warn({ tables }, notAnalyzed);
+    const options = { ...erasure, actor: actorOf(res), onNotAnalyzed };
     const erasing = erasePatient(downloadDb, families, patient, options);
     const late = new AbortController();
     const certificate = await Promise.race([
@@ -103,6 +130,13 @@ export function addPatients(routes: Routes, dependencies: RouteDependencies): vo
     erasing.catch((error) => log.error({ err: error }, 'an erasure was interrupted; a worker continues it'));
     sendPage(res, { title: 'Erasure is running', section, back }, <ErasureRunning />);
   });
+}
+
+/** @throws BadInput */
+function readUncertainForm(req: Request): { body: string; erasure: string } {
+  const { body, erasure } = readForm(req.body, { body: guid, erasure: guid }).data;
+  if (!body || !erasure) throw new BadInput('Choose a body.');
+  return { body, erasure };
 }
 
 /** @throws BadInput */

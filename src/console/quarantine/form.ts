@@ -51,7 +51,7 @@ export function correctableFields(
 ): CorrectableField[] {
   const paths = [...new Set(errors.map(({ path }) => path))];
   const document = parseJson(body.toString());
-  if (!document || paths.some((path) => !path || path.includes('…'))) return [];
+  if (!document || paths.some((path) => !path || /…|<key>/.test(path))) return [];
   return paths.map((path) => {
     const value = valueAt(document, path);
     const [, field, nested] = /^\/data\/(\w+)(\/.+)?$/.exec(path) ?? [];

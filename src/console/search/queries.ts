@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
-import { isAbout } from '../../privacy/find-deliveries.ts';
+import { isNamed } from '../../privacy/find-deliveries.ts';
 import type { Tables } from '../../store/tables.ts';
 import { uuid } from '../../uuid.ts';
 import { businesses } from '../store.ts';
@@ -71,8 +71,7 @@ export function lookupsOf(families: readonly Family[], text: string, mayNamePeop
       receipt('name', sql`lower(left(name, 100)) like lower(left(${text}, 100)) || '%'`),
     mayNamePeople && {
       by: 'patient',
-      query: sql`select 'patient', null, patient_of(i.envelope), null, null::timestamptz, patient_of(i.envelope)
-                 from inbox i where ${isAbout(sql`${text}::text`)} limit 1`,
+      query: sql`select 'patient', null, ${text}::text, null, null::timestamptz, ${text}::text where ${isNamed(sql`${text}::text`)}`,
     },
   ];
   return lookups.filter((lookup) => lookup !== false);

@@ -8,12 +8,16 @@ import { sendPage } from '../ui/page.tsx';
 import { hrefOf, SearchPage } from './pages.tsx';
 import { lookupsOf, personalLookups, search } from './queries.ts';
 
+const isPersonal = (by: string) => by === 'phone' || by === 'name';
+
 /** Finds things, deliveries and rejected bodies by an id, and receipts and patients by what is known of a person. */
-export function addSearch(routes: Routes, { families, db, record }: RouteDependencies): void {
+export function addSearch(routes: Routes, { families, db, record, searches }: RouteDependencies): void {
   routes.get('/search', async (req, res) => {
     const { q = '' } = readForm(req.query, { q: text }).data;
     const mayNamePeople = isEnough((res.locals.visit as Visit).role, 'privacy');
     const lookups = q ? lookupsOf(families, q, mayNamePeople) : [];
+    // Whoever tries numbers one after the other learns who is a patient.
+    if (lookups.some(({ by }) => isPersonal(by))) searches.consume(actorOf(res).id);
     const hits = q ? await search(db, lookups) : [];
     for (const by of personalLookups) {
       const found = hits.filter((hit) => hit.by === by);

@@ -1,4 +1,4 @@
-import { patientsIn } from '../../privacy/find-deliveries.ts';
+import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import { redactRow } from '../redact.ts';
 import { FieldValue, type TypedColumn } from '../ui/field-value.tsx';
 import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
@@ -51,7 +51,7 @@ export function ThingPage(props: ThingProps) {
             Show personal data
           </PostButton>
         )}
-        {patientsIn(newest.row).length > 0 && (
+        {patientsOfRow(newest.row).length > 0 && (
           <PostButton
             action="/console/patients"
             values={{ family: family.name, business, thing: id }}

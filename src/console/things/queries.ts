@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { rowsMadeOf, versionOrder } from '../../apply/apply-statement.ts';
 import type { Family } from '../../families/index.ts';
-import { findApplied, isAbout, patientsIn } from '../../privacy/find-deliveries.ts';
+import { findApplied, isAbout, patientsOfRow } from '../../privacy/find-deliveries.ts';
 import type { Tables } from '../../store/tables.ts';
 import { uuid } from '../../uuid.ts';
 import type { TypedColumn } from '../ui/field-value.tsx';
@@ -135,7 +135,7 @@ async function readRelated(
             where business_id = ${business} and ${sql.ref(`${partOf}_id`)} = ${id}`
       : [],
   );
-  const [patient] = patientsIn(row);
+  const [patient] = patientsOfRow(row);
   const names = [row.aid, row.appointment_id, row.prescription_id].filter(Boolean);
   const visit = sql`
     select i.family, coalesce(thing_of(i.family, i.envelope), i.id::text) as id from inbox i
@@ -155,5 +155,5 @@ export const changedColumns = (columns: readonly TypedColumn[], older: Version, 
 /** The patient whom a thing names, if any. */
 export async function findPatient(db: Kysely<Tables>, key: ThingKey): Promise<string | undefined> {
   const found = await readNewest(db, key);
-  return found && patientsIn(found.newest.row)[0];
+  return found && patientsOfRow(found.newest.row)[0];
 }

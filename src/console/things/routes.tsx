@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { patientsIn } from '../../privacy/find-deliveries.ts';
+import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
@@ -23,7 +23,7 @@ export function addThings(routes: Routes, { families, db, record }: RouteDepende
     if (!thing) throw new NotFound(`There is no such ${name}. It never came, or it was erased.`);
     if (revealed) {
       const { versions } = thing;
-      const patients = [...new Set(versions.flatMap(({ row }) => patientsIn(row)))];
+      const patients = [...new Set(versions.flatMap(({ row }) => patientsOfRow(row)))];
       const filter = { family: family.name, business, id };
       await record({ actor: actorOf(res), action: 'reveal', patients, filter, rows: versions.length });
     }

@@ -1,5 +1,6 @@
 import type { Response } from 'express';
 import { ErasureDelayed } from '../../privacy/erasure-lock.ts';
+import { TooManyRequests } from '../../rate-limit.ts';
 import { StoreUnavailable } from '../../store/circuit.ts';
 import { isUnavailable } from '../../store/faults.ts';
 import { BadInput, Busy, Forbidden, ForeignForm, LogUnavailable, MissingRole, NotFound } from '../errors.ts';
@@ -29,6 +30,12 @@ const kinds: Kind[] = [
   { matches: isOf(NotFound), status: 404, title: 'Not found' },
   { matches: isOf(BadInput), status: 400, title: 'Invalid input' },
   { matches: isOf(Busy, ErasureDelayed), status: 503, title: 'Busy' },
+  {
+    matches: isOf(TooManyRequests),
+    status: 429,
+    title: 'Too many searches',
+    text: 'Searches by phone number or name are limited to 30 a minute for each user. Wait a minute.',
+  },
   { matches: isOf(LogUnavailable), status: 503, title: 'Access log unavailable', forAll: true },
   {
     matches: isTimeout,

@@ -1,0 +1,75 @@
+import type { readUncertainBody, UncertainBody } from '../../privacy/uncertain.ts';
+import { PostButton } from '../ui/forms.tsx';
+import { Table } from '../ui/table.tsx';
+import { Facts, Moment, Named, Nothing, Verbatim } from '../ui/values.tsx';
+
+const valuesOf = ({ id, erasure_id }: UncertainBody) => ({ body: id, erasure: erasure_id });
+
+/** Bodies that contain an erased id as a word, for a person to decide; nothing where there are none. */
+export function UncertainBodies({ bodies }: { bodies: readonly UncertainBody[] }) {
+  if (bodies.length === 0) return null;
+  return (
+    <>
+      <h2>To decide</h2>
+      <p class="note">
+        These contain the id of an erased patient as a word, and no key says that it names the patient. They
+        are on no other page, in no report and in no feed until somebody decides.
+      </p>
+      <Table
+        label="Bodies with an erased id, oldest first"
+        cards
+        rows={bodies}
+        columns={[
+          { head: 'Body', cell: ({ id }) => <span class="id">{id}</span> },
+          { head: 'Event', cell: ({ event }) => event ?? <Nothing /> },
+          { head: 'Business', cell: ({ business_id }) => <Named kind="business" id={business_id} /> },
+          { head: 'Received', cell: ({ received_at }) => <Moment at={received_at} /> },
+          { head: 'Erasure', cell: ({ erasure_id }) => <span class="id">{erasure_id}</span> },
+          {
+            head: 'Content',
+            cell: (body) => (
+              <PostButton action="/console/patients/uncertain" values={valuesOf(body)} kind="small second">
+                Show
+              </PostButton>
+            ),
+          },
+        ]}
+      />
+    </>
+  );
+}
+
+/** The content of one, and what can be done with it. */
+export function UncertainPage({
+  body,
+}: {
+  body: NonNullable<Awaited<ReturnType<typeof readUncertainBody>>>;
+}) {
+  const decideTo = (decision: 'erase' | 'keep') => ({ ...valuesOf(body), decision });
+  const action = '/console/patients/uncertain/decide';
+  return (
+    <>
+      <Facts
+        facts={{
+          Body: <span class="id">{body.id}</span>,
+          Event: body.event ?? <Nothing />,
+          Business: <Named kind="business" id={body.business_id} />,
+          Received: <Moment at={body.received_at} />,
+          Erasure: <span class="id">{body.erasure_id}</span>,
+        }}
+      />
+      <div class="actions">
+        <PostButton action={action} values={decideTo('erase')} kind="danger">
+          Erase
+        </PostButton>
+        <PostButton action={action} values={decideTo('keep')} kind="second">
+          Keep
+        </PostButton>
+      </div>
+      <p class="note">
+        This page shows personal data; showing it was logged. What is kept is stored as if it came now.
+      </p>
+      <Verbatim label="Body as received" text={body.body} />
+    </>
+  );
+}
