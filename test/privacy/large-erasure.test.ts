@@ -54,6 +54,8 @@ async function fill(deliveries: number): Promise<void> {
      select 'big', n, $1, 'c', 'receipt.created', event_time, '{}', id, now(), now() from made`,
     [patient.id],
   );
+  // An erasure before has analyzed them when they were empty.
+  await database.rows('analyze inbox, applied_deliveries, receipts');
 }
 afterEach(() => holder.query('rollback'));
 
