@@ -169,7 +169,7 @@ it('a report is filtered and downloaded', async () => {
   await page.getByRole('button', { name: 'Show', exact: true }).click();
   await page.waitForURL(/business=6712/);
   const downloading = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Download CSV for machines' }).click();
+  await page.getByRole('button', { name: 'Download CSV for machines', exact: true }).click();
   const download = await downloading;
   expect(download.suggestedFilename()).toMatch(/^receipts_[\d-]+_[\d-]+\.csv$/);
   const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
