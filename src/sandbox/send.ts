@@ -58,7 +58,9 @@ export async function send(
 /** Waits with each callback until its event has happened: the clock of a history is ahead by some of its milliseconds. */
 async function* afterTheirEvents(sequence: Iterable<Callback>, signal: AbortSignal) {
   for (const callback of sequence) {
-    await sleep(eventTimeMs(callback.envelope) - Date.now(), signal);
+    const time = eventTimeMs(callback.envelope);
+    // A timer may fire a little early.
+    while (time > Date.now() && !signal.aborted) await sleep(time - Date.now(), signal);
     yield callback;
   }
 }

@@ -241,7 +241,7 @@ it('logs at start and shows at /readyz which deliveries Redis may lose', async (
   expect(await fallback()).toMatch(/appendfsync is always|WAITAOF/);
   await deployment.redis!.client().config('SET', 'maxmemory-policy', 'allkeys-lru');
   await deployment.redis!.client().config('SET', 'appendonly', 'no');
-  expect(await fallback()).toMatch(/appendonly is off.*maxmemory-policy is allkeys-lru/);
+  await until(async () => /appendonly is off.*maxmemory-policy is allkeys-lru/.test(await fallback())); // shared for a second
 });
 
 it('replay applies failed deliveries again by filter, and a dry run changes nothing', async () => {

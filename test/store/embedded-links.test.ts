@@ -24,6 +24,7 @@ import { provideBinaries } from '../../src/store/embedded/binaries.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
 import { markMoved } from '../../src/store/embedded/moved.ts';
 import { findPlace, type ServerUser } from '../../src/store/embedded/place.ts';
+import { adminPasswordFile, adminUrl } from '../../src/store/embedded/roles.ts';
 import { copyCluster } from '../support/cluster.ts';
 import { rowsOf } from '../support/everything.ts';
 
@@ -105,9 +106,12 @@ async function useFolder(folder: string): Promise<string[]> {
   await step(async () => {
     const { url } = await start(folder);
     const to = join(newFolder(), 'backup');
-    const beside = [join(folder, 'password')];
+    const beside = [join(folder, 'password'), adminPasswordFile(folder)];
     await step(() =>
-      backUp(url, join(folder, 'database'), beside, to, { onTotal: () => {}, onCopied: () => {} }),
+      backUp(adminUrl(folder, url), join(folder, 'database'), beside, to, {
+        onTotal: () => {},
+        onCopied: () => {},
+      }),
     );
     if (existsSync(to)) expect(spawnSync('grep', ['-r', 'SECRET', to]).status).toBe(1);
   });
@@ -116,7 +120,7 @@ async function useFolder(folder: string): Promise<string[]> {
   return errors;
 }
 
-const written = ['password', 'admin-token', 'owner', 'port', 'connection-url', 'moved'];
+const written = ['password', 'admin-password', 'admin-token', 'owner', 'port', 'connection-url', 'moved'];
 const files = [
   ...written,
   ...written.map((name) => `${name}.${process.pid}`),
@@ -137,7 +141,7 @@ const trees = [
 it.each([
   // Those that a start refuses to read are planted alone: the others need a start that goes on.
   ['as earlier releases left it', serverUser, []],
-  ['of another user', () => otherUser, ['password', 'port', 'moved']],
+  ['of another user', () => otherUser, ['password', 'admin-password', 'port', 'moved']],
 ])(
   'root follows no link in a DATA_DIR %s: whatever it reads, writes, gives away or removes',
   async (_, userOf, more) => {
