@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../src/log.ts';
@@ -49,6 +49,7 @@ const rowsOf = (url: string, query: string) =>
 async function formerCluster(folder: string): Promise<void> {
   const place = findPlace(folder);
   const bin = await provideBinaries(place.home);
+  if (place.user) chownSync(place.home, place.user.uid, place.user.gid);
   const file = join(place.home, 'password');
   writeFileSync(file, 'former', { mode: 0o644 });
   const options = ['--username=receiver', `--pwfile=${file}`, '--auth=scram-sha-256', '--encoding=UTF8'];

@@ -146,6 +146,7 @@ it('every connection of a process is encrypted, with no warning, and NODE_EXTRA_
     DATABASE_URL: urlOf('sslmode=verify-full'),
     NODE_EXTRA_CA_CERTS: authority,
     ADMIN_TOKEN: adminToken,
+    METRICS_TOKEN: 'a-metrics-token-of-tests',
   });
   try {
     const visitor = await signInTo(service.url);
