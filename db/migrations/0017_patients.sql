@@ -106,6 +106,8 @@ create table erased_words (
   patients    bytea[]     not null
 );
 revoke all on erased_words from public;
+-- It has no key, and may be published.
+alter table erased_words replica identity full;
 create unique index erased_words_once on erased_words (words, business_id);
 create index erased_words_words on erased_words using gin (words);
 comment on table  erased_words             is 'Ids that were erased, as numbers: a body with all words of one waits for a person';

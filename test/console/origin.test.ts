@@ -1,6 +1,6 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Config } from '../../src/config.ts';
+import { startFakeProvider } from '../support/fake-provider.ts';
+import { oidcSettings } from '../support/oidc-settings.ts';
 import { testConfig } from '../support/service.ts';
 import { useConsole } from './use-console.ts';
 import { adminToken, postForm } from './visitor.ts';
@@ -66,16 +66,10 @@ it('PUBLIC_URL decides whether cookies are secure, and the addresses that the co
 });
 
 it('PUBLIC_URL decides where the identity provider sends users back', async () => {
-  const server = createServer((_req, res) => {
-    const metadata = { issuer, authorization_endpoint: `${issuer}/auth` };
-    res.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(metadata));
-  });
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const oidc = { issuer, clientId: 'console', clientSecret: 'x'.repeat(32), rolesClaim: 'roles' };
-  const { url } = await startBehindProxy({ publicUrl, oidc: oidc as NonNullable<Config['oidc']> });
+  const provider = await startFakeProvider({});
+  const { url } = await startBehindProxy({ publicUrl, oidc: oidcSettings(provider.issuer) });
   const response = await fetch(`${url}/console/sign-in/start`, { headers: forged, redirect: 'manual' });
+  await provider.stop();
   const location = new URL(response.headers.get('location')!);
   expect(location.searchParams.get('redirect_uri')).toBe(`${publicUrl}/console/sign-in/callback`);
-  server.close();
 });

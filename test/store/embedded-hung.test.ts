@@ -5,6 +5,7 @@ import { createLog } from '../../src/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
 import { childrenOf, isServerOf } from '../../src/store/embedded/processes.ts';
 import { isRecovering } from '../../src/store/embedded/recovery.ts';
+import { adminUrl } from '../../src/store/embedded/roles.ts';
 import { readLockFile, tryConnection } from '../../src/store/embedded/server-process.ts';
 import { type FaultyDisk, makeFaultyDisk, useDisk, whyNoFaultyDisk } from '../chaos/faulty-disk.ts';
 import { copyCluster } from '../support/cluster.ts';
@@ -92,7 +93,7 @@ itOnFaultyDisk('what a killed server has left behind has ended before another is
   );
   const former = pid();
   disk.set('slow', '*/database/base/*');
-  const checkpoint = rowsOf(server.url, 'checkpoint').catch(() => {});
+  const checkpoint = rowsOf(adminUrl(folder, server.url), 'checkpoint').catch(() => {});
   const isCheckpointing =
     "select from pg_stat_activity where backend_type = 'checkpointer' and wait_event like 'DataFile%'";
   await until(async () => (await rowsOf(server.url, isCheckpointing)).length > 0);

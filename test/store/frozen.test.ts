@@ -22,7 +22,7 @@ const frozen: Record<string, string> = {
   '0014_sessions.sql': 'e1bdd1c86b977706',
   '0015_replica_identity.sql': '9b57e4c0c8f11d92',
   '0016_service_rights.sql': '0ee10e6d63c1b106',
-  '0017_patients.sql': 'ad0046bfa66a9022',
+  '0017_patients.sql': '76a2ec70526c85f6',
   '0018_patient_indexes.sql': '38960a46b85d57b8',
 };
 
