@@ -16,7 +16,7 @@ it('inserts that timed out do not accumulate behind a locked table', async () =>
   const waiting = () =>
     database.rows(
       `select xact_start::text as begun from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into inbox%'`,
+       where datname = current_database() and wait_event_type = 'Lock' and query like '%as incoming(id uuid%'`,
     );
   const owner = await database.pool.connect();
   try {
