@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../src/log.ts';
@@ -50,7 +50,10 @@ async function hang(): Promise<number> {
   const stuck = pid();
   disk.set('failing sync', '*/pg_wal/*');
   await rowsOf(server.url, 'create table lost as select 1').catch(() => {});
-  await until(async () => (await tryConnection(server.url))?.code === '57P03' && !isRecovering(stuck));
+  // The second is that of the recovery.
+  const panics = () => readFileSync(join(folder, 'postgresql.log'), 'utf8').split('PANIC:').length - 1;
+  await until(async () => panics() > 1 && (await tryConnection(server.url))?.code === '57P03');
+  await until(() => !isRecovering(stuck));
   disk.set('none');
   return stuck;
 }
