@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 beforeEach(async () => {
   await clear(database);
-  await database.pool.query('truncate erasures, patient_pseudonyms cascade');
+  await database.rows('truncate erasures, patient_pseudonyms cascade');
 });
 
 const actor = { id: 'tester' };
@@ -36,7 +36,7 @@ const other = (data: object, beside: object = {}) => {
 const insert = (...callbacks: Callback[]) => insertDeliveries(database.pool, callbacks.map(deliveryOf));
 
 /** As if a former version had stored everything. */
-const asStoredBefore = () => database.pool.query(`update inbox set patients = '{}'; delete from body_words`);
+const asStoredBefore = () => database.rows(`update inbox set patients = '{}'; delete from body_words`);
 
 describe.each([
   ['', async () => {}],
@@ -224,7 +224,7 @@ it('a restored backup loses again what was certain, and hides again what is unce
   await apply(database, [...certain, unclear]);
   await erase();
   const list = parseErasures(await exportErasures(database.db, actor));
-  await database.pool.query('truncate erasures, withheld.records cascade');
+  await database.rows('truncate erasures, withheld.records cascade');
   await apply(database, [...certain, unclear]);
   await asStoredBefore();
   await applyErasures(database.db, families, list, options);
