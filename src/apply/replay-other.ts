@@ -96,7 +96,8 @@ async function moveToFamilies(tx: Kysely<Tables>, families: readonly Family[], k
 async function findErased(tx: Kysely<Tables>, known: readonly Known[]): Promise<string[]> {
   const [ids, names] = [known.map(({ id }) => id), known.map(({ family }) => family)];
   const { rows } = await sql<{ id: string }>`
-    select refused_deliveries(array_agg(id), array_agg(known.family), array_agg(envelope)) as id
+    select refused_deliveries(array_agg(id), array_agg(known.family), array_agg(envelope),
+                              array_agg(to_jsonb(patients_of(envelope, patients)))) as id
     from unnest(${ids}::uuid[], ${names}::text[]) as known (id, family) join inbox using (id)`.execute(tx);
   return rows.map(({ id }) => id);
 }

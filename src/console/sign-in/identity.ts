@@ -11,7 +11,7 @@ export interface Identity {
   role: Role | undefined;
   /** Whether the provider left the values out because there are too many. */
   isCut: boolean;
-  /** Of providers that let a client ask again later. */
+  /** Undefined: the provider lets no client ask again later. */
   refreshToken: string | undefined;
 }
 

@@ -9,13 +9,13 @@ export function faultIn(error: unknown): ProviderFault | undefined {
 
 /** What the errors of openid-client say about two values that differ. */
 interface Difference {
-  /** Of the provider's metadata. */
+  /** A part of the provider's metadata. */
   attribute?: string;
   body?: { issuer?: unknown };
-  /** Of an ID token. */
+  /** A part of an ID token. */
   claim?: string;
   claims?: { iss?: unknown };
-  /** Of the address that the provider sends the browser to. */
+  /** What the address that the provider sends the browser to contains. */
   parameters?: URLSearchParams;
   cause?: unknown;
 }

@@ -31,7 +31,7 @@ export function createRecheck(
   provider: Provider,
   everyMs: number,
 ): Recheck {
-  /** Of one session: a token of another does not fit. */
+  /** Each session has its own: the token of another does not fit. */
   const keyOf = ({ csrf }: Session) => createHash('sha256').update(values.sign('refresh', csrf)).digest();
 
   const keep = (req: Request, res: Response, session: Session, kept: Kept): void => {
