@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLog } from '../src/log.ts';
-import { verifyLog } from '../src/privacy/verify-log.ts';
+import { createLog } from '../src/common/log.ts';
+import { verifyLog } from '../src/privacy/log/verify-log.ts';
 import { openDatabase } from '../src/store/database.ts';
 import { startEmbeddedPostgres } from '../src/store/embedded/index.ts';
 import { migrate } from '../src/store/migrate.ts';

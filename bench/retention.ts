@@ -1,8 +1,8 @@
 import { Command } from 'commander';
+import { createLog } from '../src/common/log.ts';
 import { families } from '../src/families/index.ts';
-import { createLog } from '../src/log.ts';
 import { sum } from '../src/privacy/counts.ts';
-import { pauseFor, runRetention } from '../src/privacy/retention.ts';
+import { pauseFor, runRetention } from '../src/privacy/retention/retention.ts';
 import { openDatabase } from '../src/store/database.ts';
 import { receiptsPath } from './contenders/contender.ts';
 import { oursOnRedis } from './contenders/ours.ts';

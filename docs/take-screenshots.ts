@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { createLog } from '../src/log.ts';
+import { createLog } from '../src/common/log.ts';
 import { startEmbeddedPostgres } from '../src/store/embedded/index.ts';
 import { openBrowser, signIn } from '../test/console/browser.ts';
 import { makeUp } from '../test/console/made-up.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as service from '../src/client/index.ts';
-import { parseConfig } from '../src/config.ts';
+import { parseConfig } from '../src/config/config.ts';
 import { families } from '../src/families/index.ts';
 import { openApiDocument } from '../src/openapi/document.ts';
 

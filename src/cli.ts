@@ -3,9 +3,9 @@ import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import { addClientCommands } from './client/commands/index.ts';
 import { addServiceCommands } from './commands/index.ts';
-import { printable } from './commands/printable.ts';
-import { InvalidConfiguration, misspeltIn, requireSpelling } from './config.ts';
-import { addDoctorCommand } from './doctor/index.ts';
+import { printable } from './common/printable.ts';
+import { InvalidConfiguration, misspeltIn, requireSpelling } from './config/config.ts';
+import { addDoctorCommand } from './diagnostics/index.ts';
 import { families } from './families/index.ts';
 import { addSandboxCommands } from './sandbox/commands.ts';
 
@@ -19,7 +19,7 @@ const program = new Command('receiver')
   .version(version)
   .showHelpAfterError();
 addServiceCommands(program, process.env, async () => ({
-  ...(await import('./service.ts')),
+  ...(await import('./service/service.ts')),
   openapi: async (options) => {
     const { openApiDocument } = await import('./openapi/document.ts');
     return openApiDocument({ ...options, version, service: await import('./client/index.ts') });

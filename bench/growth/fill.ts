@@ -1,10 +1,10 @@
 import { applyDeliveries } from '../../src/apply/apply.ts';
-import { planForAnySize } from '../../src/apply/apply-statement.ts';
+import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
 import { history } from '../../src/sandbox/history.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { planForAnySize } from '../../src/store/transaction-settings.ts';
 
 /** Deliveries per measured rate. */
 const chunk = 100_000;

@@ -1,8 +1,8 @@
-import { planForAnySize } from '../../src/apply/apply-statement.ts';
-import type { Log } from '../../src/log.ts';
+import type { Log } from '../../src/common/log.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { SessionSettings } from '../../src/store/transaction-settings.ts';
+import { planForAnySize } from '../../src/store/transaction-settings.ts';
 import { fill } from './fill.ts';
 import { compareIntake, type Intake } from './intake.ts';
 import { withoutReports } from './without-reports.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/common/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
 import { findPlace } from '../../src/store/embedded/place.ts';
 import { withClient } from '../../src/store/pool.ts';

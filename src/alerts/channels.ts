@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Message } from './message.ts';
 
 /** Raised when a message was not accepted: without the channel's address, which is a secret. */

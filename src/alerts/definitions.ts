@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Problem } from '../health/problem.ts';
-import { maxCounted } from '../metrics/definitions.ts';
 import type { Circuit } from '../store/circuit.ts';
+import { maxCounted } from '../store/read-tables.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Finding } from './alert.ts';
 

@@ -1,4 +1,4 @@
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
 import { type Channel, NotSent } from './channels.ts';
 import type { Message } from './message.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster, Redis } from 'ioredis';
 import type { Kysely } from 'kysely';
-import type { Config } from '../config.ts';
-import { type Log, throttled } from '../log.ts';
+import { type Log, throttled } from '../common/log.ts';
+import type { Config } from '../config/config.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Tables } from '../store/tables.ts';
 import { afterSending, type Delays, isDue, updateAlerts } from './alert.ts';

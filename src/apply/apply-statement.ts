@@ -1,11 +1,17 @@
-import { type Family, namesInData, readField } from '../families/index.ts';
+import type { Family } from '../families/index.ts';
+import {
+  equal,
+  keyOf,
+  listOf,
+  literal,
+  qualified,
+  quoted,
+  rowsMadeOf,
+  versionOrder,
+} from '../families/sql.ts';
 import { erasureGate } from '../store/erasure-gate.ts';
 import { failure } from '../store/failure.ts';
 import type { DeliveryStatus } from '../store/tables.ts';
-import type { SessionSettings } from '../store/transaction-settings.ts';
-
-export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
-export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
 
 /** Retention reduces envelopes to what identifies a delivery; applying them again would empty the row. */
 const isWhole = (table: string) =>
@@ -72,18 +78,6 @@ select ${numberOf('loaded')}::int as applied, (${numberChanged})::int as changed
   (select extract(epoch from now() - min(received_at))::float8 from loaded) as "waitedS"`;
 }
 
-/**
- * Settings for which PostgreSQL plans the statement with look-ups in indexes alone, once. Such a plan is right for
- * tables of any size; one that is chosen for empty tables scans them completely once they are large.
- */
-export const planForAnySize: SessionSettings = {
-  plan_cache_mode: 'force_generic_plan',
-  enable_seqscan: 'off',
-  enable_bitmapscan: 'off',
-  enable_hashjoin: 'off',
-  enable_mergejoin: 'off',
-};
-
 const upserts = new WeakMap<Family, string>();
 
 function upsertOf(family: Family, isReplay: boolean): string {
@@ -91,47 +85,6 @@ function upsertOf(family: Family, isReplay: boolean): string {
   const upsert = upserts.get(family) ?? upsertStatement(family, false);
   upserts.set(family, upsert);
   return upsert;
-}
-
-/**
- * The query for the rows that deliveries make of one family: all versions, also of the same thing.
- *
- * @param deliveries rows of inbox; with `applied_at`, where the family has a table of versions
- */
-export function rowsMadeOf(family: Family, deliveries: string): { columns: string[]; query: string } {
-  const { name, fields, deletedBy, versions } = family;
-  const names = Object.keys(fields);
-  // What has one name in `data` is unpacked at once.
-  const isUnpacked = (field: string) => !fields[field]!.fromEnvelope && !fields[field]!.alias;
-  const unpacked = names.filter(isUnpacked).map((field) => `${quoted(field)} ${fields[field]!.json}`);
-  const read = (field: string) =>
-    isUnpacked(field)
-      ? `data.${quoted(field)}`
-      : `(${readField(fields, field, 'd.envelope')})::${fields[field]!.json}`;
-  const columns = {
-    business_id: 'd.business_id',
-    ...Object.fromEntries(names.map((field) => [field, fields[field]!.column(read(field))])),
-    client_id: 'd.client_id',
-    last_event: 'd.event',
-    event_time: 'd.event_time',
-    deleted_at: deletedBy
-      ? `case when d.event = ${literal(deletedBy)} then d.event_time end`
-      : 'null::timestamptz',
-    extra: `(d.envelope->'data') - array[${namesInData(fields).map(literal).join(', ')}]::text[]`,
-    delivery_id: 'd.id',
-    ...(versions && { received_at: 'd.received_at', applied_at: 'coalesce(d.applied_at, now())' }),
-  };
-  const data = `
-  cross join lateral jsonb_to_record(d.envelope->'data') as data(${unpacked.join(', ')})`;
-  return {
-    columns: Object.keys(columns),
-    query: `
-  select ${Object.entries(columns)
-    .map(([column, value]) => `${value} as ${quoted(column)}`)
-    .join(',\n    ')}
-  from ${deliveries} d${unpacked.length > 0 ? data : ''}
-  where d.family = ${literal(name)}`,
-  };
 }
 
 /**
@@ -159,24 +112,24 @@ function upsertStatement(family: Family, isReplay: boolean): string {
     `${incoming} as materialized (${query}
 )`,
     `${changed} as (
-  insert into ${quoted(family.table)} as existing (${list(own)})
-  select distinct on (${list(key)}) ${list(own)}
+  insert into ${quoted(family.table)} as existing (${listOf(own)})
+  select distinct on (${listOf(key)}) ${listOf(own)}
   from ${incoming}
-  order by ${[list(key), ...order(incoming).map((value) => `${value} desc`)].join(', ')}
-  on conflict (${list(key)}) do update set
+  order by ${[listOf(key), ...order(incoming).map((value) => `${value} desc`)].join(', ')}
+  on conflict (${listOf(key)}) do update set
     ${own.map((column) => `${quoted(column)} = excluded.${quoted(column)}`).join(',\n    ')}
   where (${order('excluded').join(', ')})
      >= (${order('existing').join(', ')})
     and (${qualified('existing', own)}) is distinct from (${qualified('excluded', own)})
-  returning ${list([...new Set([...key, 'delivery_id'])])}
+  returning ${listOf([...new Set([...key, 'delivery_id'])])}
 )`,
   ];
   if (versions) {
     const version = [...key, 'delivery_id'];
     const isNewest = `select from ${quoted(family.table)} newest where ${equal('newest', incoming, version)}`;
     expressions.push(`${quoted(`superseded_${name}`)} as (
-  insert into ${quoted(versions)} (${list(own)})
-  select ${list(own)}
+  insert into ${quoted(versions)} (${listOf(own)})
+  select ${listOf(own)}
   from ${incoming}
   where delivery_id not in (select delivery_id from ${changed})${isReplay ? ` and not exists (${isNewest})` : ''}
   on conflict do nothing
@@ -191,8 +144,6 @@ function upsertStatement(family: Family, isReplay: boolean): string {
   return expressions.join(', ');
 }
 
-const keyOf = ({ identifiedBy }: Family) => (identifiedBy ? ['business_id', identifiedBy] : ['delivery_id']);
-
 /**
  * The incoming versions of records that were not changed although nothing, or a smaller version, was there before. The
  * scalar subquery takes PostgreSQL less time to plan than an anti-join.
@@ -203,32 +154,7 @@ function missingOf(family: Family): string {
   const order = (row: string) => versionOrder(family, row).join(', ');
   return `
   select from ${incoming}
-  where (${qualified(incoming, key)}) not in (select ${list(key)} from ${changed}) and (
+  where (${qualified(incoming, key)}) not in (select ${listOf(key)} from ${changed}) and (
     select ((${order(incoming)}) > (${order('existing')})) is true
     from ${quoted(family.table)} existing where ${equal('existing', incoming, key)}) is distinct from false`;
 }
-
-/** What orders the versions of a thing: expressions over a row of its table. */
-export function versionOrder({ events, orderedBy, deletedBy }: Family, row: string): string[] {
-  const changeTime = (field: string) => {
-    const orElse = (time: string) => `coalesce(${row}.${quoted(field)}, '${time}')`;
-    if (!deletedBy) return orElse('-infinity');
-    const isDeletion = `${row}.last_event = ${literal(deletedBy)}`;
-    return `case when ${isDeletion} then ${orElse('infinity')} else ${orElse('-infinity')} end`;
-  };
-  return [
-    `${row}.event_time`,
-    ...(orderedBy ? [changeTime(orderedBy)] : []),
-    ...(events.length > 1
-      ? [`array_position(array[${events.map(literal).join(', ')}], ${row}.last_event)`]
-      : []),
-    `${row}.delivery_id`,
-  ];
-}
-
-export const equal = (one: string, other: string, columns: readonly string[]) =>
-  columns.map((column) => `${one}.${quoted(column)} = ${other}.${quoted(column)}`).join(' and ');
-
-const list = (columns: readonly string[]) => columns.map(quoted).join(', ');
-const qualified = (row: string, columns: readonly string[]) =>
-  columns.map((column) => `${row}.${quoted(column)}`).join(', ');

@@ -7,7 +7,8 @@ import { failureCode } from '../store/failure.ts';
 import { describeRefusal, isOutage, isRefusal } from '../store/faults.ts';
 import { queryPrepared } from '../store/prepared.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';
-import { applyStatement, planForAnySize } from './apply-statement.ts';
+import { planForAnySize } from '../store/transaction-settings.ts';
+import { applyStatement } from './apply-statement.ts';
 
 export interface Applied {
   applied: number;

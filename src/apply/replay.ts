@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
+import { addMessage, type MessageGroup } from '../common/message-groups.ts';
 import { type Family, other } from '../families/index.ts';
-import { addMessage, type MessageGroup } from '../message-groups.ts';
 import type { DeliveryStatus, Tables } from '../store/tables.ts';
 import { applyDeliveries } from './apply.ts';
 import { replayOther } from './replay-other.ts';

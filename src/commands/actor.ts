@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import type { Actor } from '../privacy/access-log.ts';
+import type { Actor } from '../privacy/log/access-log.ts';
 
 /** Who runs a command. */
 export function commandActor(): Actor {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
-import { readOrCreate } from '../durable-files.ts';
+import { readOrCreate } from '../common/durable-files.ts';
+import type { Config } from '../config/config.ts';
+import { weaknessOf } from '../config/unguessable.ts';
 import { findPlace } from '../store/embedded/place.ts';
-import { weaknessOf } from '../unguessable.ts';
 
 export type AdminToken = NonNullable<ReturnType<typeof provideAdminToken>>;
 

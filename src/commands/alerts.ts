@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { NotSent, openChannels } from '../alerts/channels.ts';
-import { type Environment, parseConfig } from '../config.ts';
+import { type Environment, parseConfig } from '../config/config.ts';
 import { families } from '../families/index.ts';
 
 const test = {

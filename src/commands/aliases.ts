@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import type { Environment } from '../config.ts';
-import { csvWriter, parseCsv } from '../csv.ts';
+import { csvWriter, parseCsv } from '../common/csv.ts';
+import type { Environment } from '../config/config.ts';
 import {
   type AliasChange,
   aliasKinds,

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { uuid } from '../uuid.ts';
+import { uuid } from '../common/uuid.ts';
 
 const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 

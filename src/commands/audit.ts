@@ -1,8 +1,9 @@
 import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import QueryStream from 'pg-query-stream';
-import type { Environment } from '../config.ts';
-import { csvWriter } from '../csv.ts';
+import { csvWriter } from '../common/csv.ts';
+import { tableOf } from '../common/printable.ts';
+import type { Environment } from '../config/config.ts';
 import {
   type AccessEntry,
   type AccessFilter,
@@ -10,11 +11,10 @@ import {
   listAccess,
   patientColumns,
   patientsSeen,
-} from '../privacy/audit.ts';
-import { type LogHead, type LogProblem, verifyLog } from '../privacy/verify-log.ts';
+} from '../privacy/log/audit.ts';
+import { type LogHead, type LogProblem, verifyLog } from '../privacy/log/verify-log.ts';
 import { parseTime } from './arguments.ts';
 import { logCommand } from './log-command.ts';
-import { tableOf } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
 

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Environment } from '../config.ts';
+import { printable } from '../common/printable.ts';
+import type { Environment } from '../config/config.ts';
 import { backUp } from '../store/embedded/backup.ts';
 import { findPlace } from '../store/embedded/place.ts';
 import { adminPasswordFile, adminUrl } from '../store/embedded/roles.ts';
 import { logCommand } from './log-command.ts';
-import { printable } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
 

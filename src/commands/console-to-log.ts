@@ -1,4 +1,4 @@
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
 
 /** Redirects what libraries print on the console, such as warnings of BullMQ and ioredis, to the log. */
 export function consoleToLog(log: Log): void {

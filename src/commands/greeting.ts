@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { type Family, takesEveryEvent } from '../families/index.ts';
 import type { AdminToken } from './admin-token.ts';
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Environment } from '../config.ts';
+import type { Environment } from '../config/config.ts';
 import { addAlertsCommand } from './alerts.ts';
 import { addAliasesCommand } from './aliases.ts';
 import { addAuditCommand } from './audit.ts';

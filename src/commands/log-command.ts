@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import type { Kysely } from 'kysely';
-import { type Access, type Actor, logAccess } from '../privacy/access-log.ts';
+import { type Access, type Actor, logAccess } from '../privacy/log/access-log.ts';
 import { isReadOnly } from '../store/faults.ts';
 import type { Tables } from '../store/tables.ts';
 

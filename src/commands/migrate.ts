@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Environment } from '../config.ts';
+import type { Environment } from '../config/config.ts';
 import type { ServiceModule } from './start.ts';
 import { withDatabase } from './with-database.ts';
 

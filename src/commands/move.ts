@@ -1,9 +1,10 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type pg from 'pg';
-import { type Environment, parseConfig } from '../config.ts';
+import { createLog } from '../common/log.ts';
+import { printable } from '../common/printable.ts';
+import { type Environment, parseConfig } from '../config/config.ts';
 import { families } from '../families/index.ts';
-import { createLog } from '../log.ts';
 import { copyDatabase } from '../store/copy-database.ts';
 import { openDatabase } from '../store/database.ts';
 import { startToMove } from '../store/embedded/index.ts';
@@ -12,7 +13,6 @@ import { hasDatabase } from '../store/embedded/place.ts';
 import { migrate } from '../store/migrate.ts';
 import { withClient } from '../store/pool.ts';
 import { logCommand } from './log-command.ts';
-import { printable } from './printable.ts';
 import { startProgress } from './progress.ts';
 
 /** `receiver move`: copies the embedded database to a server, which the service uses from then on. */

@@ -4,18 +4,28 @@ import { createInterface } from 'node:readline/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { sql } from 'kysely';
-import type { Environment } from '../config.ts';
+import { printable, tableOf } from '../common/printable.ts';
+import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
 import { notAnalyzed } from '../privacy/analyze.ts';
-import { applyErasures } from '../privacy/apply-erasures.ts';
-import { describePreview, describeSearched } from '../privacy/describe-erasure.ts';
-import { type Certificate, type ErasureOptions, erasePatient, previewErasure } from '../privacy/erase.ts';
-import { exportErasures, isBeingErased, listCertificates, parseErasures } from '../privacy/erasure-list.ts';
+import { applyErasures } from '../privacy/erasure/apply-erasures.ts';
+import { describePreview, describeSearched } from '../privacy/erasure/describe-erasure.ts';
+import {
+  type Certificate,
+  type ErasureOptions,
+  erasePatient,
+  previewErasure,
+} from '../privacy/erasure/erase.ts';
+import {
+  exportErasures,
+  isBeingErased,
+  listCertificates,
+  parseErasures,
+} from '../privacy/erasure/erasure-list.ts';
 import { accessTo, withPatient, zipPatient } from '../privacy/export.ts';
 import type { Patient } from '../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../privacy/hold.ts';
 import { commandActor, logCommand } from './log-command.ts';
-import { printable, tableOf } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
 

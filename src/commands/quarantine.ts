@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
-import type { Environment } from '../config.ts';
+import { describeGroup, printable, tableOf } from '../common/printable.ts';
+import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
 import { Intake } from '../intake/intake.ts';
 import { databaseCircuit } from '../intake/probe-inbox.ts';
@@ -15,7 +16,6 @@ import { patientsNamedIn } from '../intake/subject-of-body.ts';
 import { quarantineReasons } from '../store/tables.ts';
 import { parseTime, parseUuid } from './arguments.ts';
 import { logCommand } from './log-command.ts';
-import { describeGroup, printable, tableOf } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
 

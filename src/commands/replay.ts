@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
 import { countDeliveries, type ReplayFilter, replayDeliveries } from '../apply/replay.ts';
-import type { Environment } from '../config.ts';
+import { describeGroup } from '../common/printable.ts';
+import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
 import { deliveryStatuses } from '../store/tables.ts';
 import { parseTime, parseUuid } from './arguments.ts';
 import { logCommand } from './log-command.ts';
-import { describeGroup } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
 

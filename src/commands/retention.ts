@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { Environment } from '../config.ts';
+import { tableOf } from '../common/printable.ts';
+import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
-import { type PolicyOutcome, pauseFor, runRetention } from '../privacy/retention.ts';
+import { type PolicyOutcome, pauseFor, runRetention } from '../privacy/retention/retention.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
 import { commandActor } from './actor.ts';
-import { tableOf } from './printable.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
 

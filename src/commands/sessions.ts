@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { Environment } from '../config.ts';
+import { tableOf } from '../common/printable.ts';
+import type { Environment } from '../config/config.ts';
 import { endSessionsOf, listSignedIn, replaceSessionKey } from '../store/sessions.ts';
 import { logCommand } from './log-command.ts';
-import { tableOf } from './printable.ts';
 import { withDatabase } from './with-database.ts';
 
 /** `receiver sessions`: lists who may be signed in to the console, and ends sessions. */

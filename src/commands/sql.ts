@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import pg from 'pg';
-import type { Config, Environment } from '../config.ts';
+import { printable, tableOf } from '../common/printable.ts';
+import type { Config, Environment } from '../config/config.ts';
 import type { Database } from '../store/database.ts';
 import { readerUrl } from '../store/embedded/roles.ts';
 import { withClient } from '../store/pool.ts';
 import { logCommand } from './log-command.ts';
-import { printable, tableOf } from './printable.ts';
 import { withDatabase } from './with-database.ts';
 
 // Every value as PostgreSQL's text.

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { Server } from 'node:net';
 import type { Command } from 'commander';
-import { type Config, type Environment, parseConfig } from '../config.ts';
+import { createLog, endLog, type Log } from '../common/log.ts';
+import { type Config, type Environment, parseConfig } from '../config/config.ts';
 import { type Family, families } from '../families/index.ts';
-import { createLog, endLog, type Log } from '../log.ts';
 import { provideAdminToken } from './admin-token.ts';
 import { consoleToLog } from './console-to-log.ts';
 import { greeting } from './greeting.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import { type Config, type Environment, parseConfig } from '../config.ts';
+import { createLog, type Log } from '../common/log.ts';
+import { type Config, type Environment, parseConfig } from '../config/config.ts';
 import { families } from '../families/index.ts';
-import { createLog, type Log } from '../log.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { startEmbeddedPostgres } from '../store/embedded/index.ts';
 import { hasDatabase } from '../store/embedded/place.ts';

@@ -18,6 +18,7 @@ import { addPatients } from './patients/routes.tsx';
 import { addQuarantine } from './quarantine/routes.tsx';
 import { addQueue } from './queue/routes.tsx';
 import { createRecordAccess } from './record-access.ts';
+import { addThings } from './records/routes.tsx';
 import { addRejections } from './rejections/routes.tsx';
 import { addReports } from './reports/routes.tsx';
 import { addSearch } from './search/routes.tsx';
@@ -32,7 +33,6 @@ import { addProviderSignIn } from './sign-in/with-provider.ts';
 import { addTokenSignIn } from './sign-in/with-token.ts';
 import { createSignedValues } from './signed-values.ts';
 import { openStore } from './store.ts';
-import { addThings } from './things/routes.tsx';
 import { sendError } from './ui/error-page.tsx';
 
 const pages = [

@@ -1,11 +1,11 @@
-import type { Config } from '../config.ts';
+import type { RateLimit } from '../common/rate-limit.ts';
+import type { Readiness } from '../common/readiness.ts';
+import type { Config } from '../config/config.ts';
 import type { Family } from '../families/index.ts';
 import type { Problem } from '../health/problem.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
-import type { RateLimit } from '../rate-limit.ts';
-import type { Readiness } from '../readiness.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { RecordAccess } from './record-access.ts';
 import type { DownloadLimits } from './reports/download.ts';

@@ -1,6 +1,6 @@
 import type { RequestHandler, Router } from 'express';
-import type { Log } from '../log.ts';
-import { isSameSecret } from '../secret.ts';
+import type { Log } from '../common/log.ts';
+import { isSameSecret } from '../common/secret.ts';
 import { Forbidden, ForeignForm, MissingRole } from './errors.ts';
 import { sendConfirmation } from './kept-form.tsx';
 import { originOf, publicUrlOf } from './origin.ts';

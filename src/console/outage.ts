@@ -1,4 +1,4 @@
-import { withTimeout } from '../with-timeout.ts';
+import { withTimeout } from '../common/with-timeout.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 
 const timeoutMs = 1_000;

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import type { Request, Response } from 'express';
 import { type Kysely, sql } from 'kysely';
-import { plainAddress } from '../address.ts';
-import type { Log } from '../log.ts';
-import { type Access, type Actor, logAccess } from '../privacy/access-log.ts';
+import { plainAddress } from '../common/address.ts';
+import type { Log } from '../common/log.ts';
+import { type Access, type Actor, logAccess } from '../privacy/log/access-log.ts';
 import type { Tables } from '../store/tables.ts';
 import { LogUnavailable } from './errors.ts';
 import type { Visit } from './ui/context.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
 import { StoreUnavailable } from '../store/circuit.ts';
 import { isUnavailable } from '../store/faults.ts';
 import { readSessionState, type SessionState } from '../store/sessions.ts';

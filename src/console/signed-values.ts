@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { isSameSecret } from '../secret.ts';
+import { isSameSecret } from '../common/secret.ts';
 import { StoreUnavailable } from '../store/circuit.ts';
 
 export type SignedValues = ReturnType<typeof createSignedValues>;

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Connections } from '../connections.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
+import type { Connections } from '../config/connections.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import type { Tables } from '../store/tables.ts';
 

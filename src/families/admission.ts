@@ -38,3 +38,7 @@ export const admission = defineFamily({
     updated_at: optional(time),
   },
 });
+
+/** The admission that a `transaction_id` names, as in the function admission_of. */
+export const admissionOf = (transactionId: string): string | undefined =>
+  /\/admissions\/([^/]{1,200})(?:\/|$)/u.exec(transactionId)?.[1];

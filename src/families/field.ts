@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Decimal } from '../decimal.ts';
-import { isIsoTime } from '../times.ts';
+import { Decimal } from './decimal.ts';
+import { isIsoTime } from './times.ts';
 
 /**
  * A documented field of a family's `data`: its schema, and the SQL that reads it into a column.

@@ -37,6 +37,7 @@ export type Envelope = EnvelopeOfAny<typeof families>;
 /** A callback of any list of families. */
 export type AnyEnvelope = EnvelopeOf<Family>;
 
+export { admissionOf } from './admission.ts';
 export { envelopeSchema, otherEnvelope, publicEnvelopeFields } from './envelope.ts';
 export {
   defineFamily,
@@ -54,4 +55,4 @@ export {
   patientsIn,
   visitPatients,
 } from './patients.ts';
-export { admissionOf, namesInData, readField, readKey } from './thing.ts';
+export { namesInData, readField, readKey } from './sql.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
+import { withTimeout } from '../common/with-timeout.ts';
 import type { Circuit } from '../store/circuit.ts';
-import { withTimeout } from '../with-timeout.ts';
 import type { Problem } from './problem.ts';
 import { byUrgency, readProblems } from './read-problems.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import { type RateLimit, TooManyRequests } from '../rate-limit.ts';
-import { isSameSecret } from '../secret.ts';
+import { type RateLimit, TooManyRequests } from '../common/rate-limit.ts';
+import { isSameSecret } from '../common/secret.ts';
 import { addressOf } from './access/address.ts';
 import { NotAdmin } from './errors.ts';
 

@@ -1,6 +1,6 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
-import type { Log } from '../log.ts';
-import { type HealthCheck, sharedReadiness, withoutDetails } from '../readiness.ts';
+import type { Log } from '../common/log.ts';
+import { type HealthCheck, sharedReadiness, withoutDetails } from '../common/readiness.ts';
 import type { TokenAccess } from './admin.ts';
 import type { Handler, HttpObserver } from './callback-handler.ts';
 import { NotFound } from './errors.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { Busy } from './errors.ts';
 import type { LargeBody } from './read-body.ts';
 

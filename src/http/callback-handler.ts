@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Config } from '../config.ts';
+import type { Log } from '../common/log.ts';
+import type { Config } from '../config/config.ts';
 import { type ReceiveResult, Unavailable } from '../intake/delivery.ts';
 import type { Intake, Route } from '../intake/intake.ts';
-import type { Log } from '../log.ts';
 import type { AccessChecks } from './access/access-checks.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { RequestAborted } from './errors.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Config } from '../config.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
+import type { Config } from '../config/config.ts';
 import type { Connection, Connections } from './connections.ts';
 
 export interface ConnectionLimits {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { networkOf, plainAddress } from '../address.ts';
+import { networkOf, plainAddress } from '../common/address.ts';
 
 export interface Connection {
   socket: Socket;

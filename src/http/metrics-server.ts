@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { type AppDependencies, createApp } from './app.ts';
 import type { RequestLog } from './request-log.ts';
 import { listen } from './server.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { lstatSync, rmSync } from 'node:fs';
 import { connect, createServer, type NetConnectOpts, type Server } from 'node:net';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 
 const timeoutMs = 1_000;
 

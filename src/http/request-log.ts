@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request } from 'express';
-import { type Log, withoutLevels } from '../log.ts';
-import { withoutSecrets } from '../unguessable.ts';
+import { type Log, withoutLevels } from '../common/log.ts';
+import { withoutSecrets } from '../config/unguessable.ts';
 import { addressOf } from './access/address.ts';
 import type { HttpObserver } from './callback-handler.ts';
 

@@ -1,8 +1,8 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
-import type { ErrorStatus } from '../http-statuses.ts';
+import type { ErrorStatus } from '../common/http-statuses.ts';
+import { TooManyRequests } from '../common/rate-limit.ts';
 import { Unavailable } from '../intake/delivery.ts';
 import { DataRefused, type FieldError, NotJson, Rejection, TenantNotAllowed } from '../intake/rejection.ts';
-import { TooManyRequests } from '../rate-limit.ts';
 import {
   AddressNotAllowed,
   BodyTooLarge,

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Connections } from './connections.ts';
 
 /**

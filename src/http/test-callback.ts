@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 
 /** What a receiver responded to its own test callback. */
 export interface TestResponse {

@@ -1,4 +1,4 @@
-import { Decimal } from '../decimal.ts';
+import { Decimal } from '../families/decimal.ts';
 
 // A cheap check that rules out nearly every callback: sixteen digits, or an exponent.
 const mayContainDecimals = /[:,[]\s*-?(?:\d[\d.]{15}|[\d.]+[eE])/;

@@ -1,6 +1,6 @@
 import type pg from 'pg';
+import type { Log } from '../common/log.ts';
 import { type Family, namesInData, publicEnvelopeFields } from '../families/index.ts';
-import type { Log } from '../log.ts';
 import { fieldName } from './rejection.ts';
 
 type DriftKind = 'unknown' | 'missing' | 'value' | 'other';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import type { Config } from '../config.ts';
-import { type Log, throttled } from '../log.ts';
+import { type Log, throttled } from '../common/log.ts';
+import type { Config } from '../config/config.ts';
 import { freeDisk } from '../store/embedded/free-disk.ts';
 
 export interface EvictionOptions {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { Decimal } from '../decimal.ts';
+import { Decimal } from '../families/decimal.ts';
 import type { Family } from '../families/index.ts';
 import { type FieldError, pointer } from './rejection.ts';
 

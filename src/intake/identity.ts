@@ -1,7 +1,7 @@
 import { hash as hashOf } from 'node:crypto';
+import { uuidV8 } from '../common/uuid.ts';
 import { type AnyEnvelope, type Family, isIdentifiedByEnvelope } from '../families/index.ts';
-import { milliseconds } from '../times.ts';
-import { uuidV8 } from '../uuid.ts';
+import { milliseconds } from '../families/times.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 /** The fields that identify a callback, with `event` for `event_type`. Not `timestamp`: a resend may have a new one. */

@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import { other, patientsBeyond } from '../families/index.ts';
+import { refusedAmong, uncertainAmong, wordsOfStored } from '../store/erasure-gate.ts';
 import { failure, failureCode } from '../store/failure.ts';
 import { queryPrepared } from '../store/prepared.ts';
 import { withDecimals } from './decimals.ts';
 import type { AppendResult, Delivery } from './delivery.ts';
-import { refusedAmong, uncertainAmong, wordsOfStored } from './refused.ts';
 import { wordsOf } from './words.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { type AnyEnvelope, type Family, patientsBeyond, takesEveryEvent } from '../families/index.ts';
+import { milliseconds } from '../families/times.ts';
 import { describeRefusal } from '../store/faults.ts';
-import { milliseconds } from '../times.ts';
 import { type Delivery, NotStorable, type NotStored, type ReceiveResult, type Stored } from './delivery.ts';
 import { Drift } from './drift.ts';
 import type { EvictionOptions } from './eviction.ts';

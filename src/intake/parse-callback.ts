@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { Decimal } from '../decimal.ts';
+import { Decimal } from '../families/decimal.ts';
 import {
   type AnyEnvelope,
   envelopeSchema,
@@ -7,7 +7,7 @@ import {
   otherEnvelope,
   takesEveryEvent,
 } from '../families/index.ts';
-import { milliseconds } from '../times.ts';
+import { milliseconds } from '../families/times.ts';
 import { withDecimals } from './decimals.ts';
 import { explain } from './explain.ts';
 import { identify, identifyingMembers, idOf } from './identity.ts';

@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { uuidV8 } from '../common/uuid.ts';
 import type { Family } from '../families/index.ts';
 import { Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { databaseTimeoutMs, reportOutage } from '../store/circuits.ts';
+import { refusedAmong, uncertainAmong, wordsOfStored } from '../store/erasure-gate.ts';
 import { isOutage } from '../store/faults.ts';
 import { rolledBack } from '../store/rolled-back.ts';
-import { uuidV8 } from '../uuid.ts';
 import { Unavailable } from './delivery.ts';
 import { Eviction, type EvictionOptions } from './eviction.ts';
 import { GroupCommit, Overloaded } from './group-commit.ts';
-import { refusedAmong, uncertainAmong, wordsOfStored } from './refused.ts';
 import type { Rejection } from './rejection.ts';
 import { envelopeOf, patientsNamedIn, subjectOfBody } from './subject-of-body.ts';
 import { wordsOf } from './words.ts';

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { addMessage, type MessageGroup } from '../message-groups.ts';
+import { addMessage, type MessageGroup } from '../common/message-groups.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Intake } from './intake.ts';
 import { markReplayed, type QuarantineFilter, readQuarantine } from './quarantine-rows.ts';

@@ -6,7 +6,7 @@ import {
   patientsIn,
   publicEnvelopeFields,
 } from '../families/index.ts';
-import { isIsoTime } from '../times.ts';
+import { isIsoTime } from '../families/times.ts';
 import { withDecimals } from './decimals.ts';
 
 /** What a rejected body is about, as far as it can be read. */

@@ -5,11 +5,9 @@ import type {
   RegistryContentType,
 } from 'prom-client';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { callbackStatuses } from '../http-statuses.ts';
+import { callbackStatuses } from '../common/http-statuses.ts';
+import { maxCounted } from '../store/read-tables.ts';
 import { quarantineReasons } from '../store/tables.ts';
-
-/** Deliveries are counted up to this number, so that the cost of a scrape does not grow with the tables. */
-export const maxCounted = 100_000;
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const longSeconds = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400];

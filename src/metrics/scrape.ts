@@ -1,11 +1,11 @@
 import type pg from 'pg';
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
+import { withTimeout } from '../common/with-timeout.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
+import { readTables } from '../store/read-tables.ts';
 import { quarantineReasons } from '../store/tables.ts';
-import { withTimeout } from '../with-timeout.ts';
 import type { Metrics } from './definitions.ts';
-import { readTables } from './read-tables.ts';
 
 /** The stores that a scrape reads. */
 export interface Stores {

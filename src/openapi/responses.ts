@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ErrorStatus, errorStatuses } from '../http-statuses.ts';
+import { type ErrorStatus, errorStatuses } from '../common/http-statuses.ts';
 import { schemaRef } from './names.ts';
 
 /** The body of a 200. */

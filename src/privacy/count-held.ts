@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Family } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Counts } from './counts.ts';
-import { madeOf } from './withhold.ts';
+import { madeOf } from './erasure/withhold.ts';
 
 /** The tables of a family's rows. */
 export const tablesOf = ({ table, versions }: Family) => [table, ...(versions ? [versions] : [])];

@@ -1,6 +1,6 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely';
-import { equal, literal, quoted, rowsMadeOf, versionOrder } from '../apply/apply-statement.ts';
 import { type Family, readField } from '../families/index.ts';
+import { equal, literal, quoted, rowsMadeOf, versionOrder } from '../families/sql.ts';
 import type { Tables } from '../store/tables.ts';
 
 /**

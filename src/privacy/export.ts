@@ -3,15 +3,15 @@ import { text } from 'node:stream/consumers';
 import { Zip, ZipDeflate } from 'fflate';
 import { type Kysely, sql } from 'kysely';
 import { setPlanForAnySize } from '../apply/apply.ts';
-import { csvWriter } from '../csv.ts';
+import { csvWriter } from '../common/csv.ts';
 import type { Family } from '../families/index.ts';
 import type { Tables } from '../store/tables.ts';
-import type { Access } from './access-log.ts';
 import { countHeld, tablesOf } from './count-held.ts';
 import { type Counts, sum } from './counts.ts';
-import { findInQuarantine } from './erase-quarantine.ts';
+import { findInQuarantine } from './erasure/erase-quarantine.ts';
+import { madeOf } from './erasure/withhold.ts';
 import { findDeliveries, listedIds, type Patient } from './find-deliveries.ts';
-import { madeOf } from './withhold.ts';
+import type { Access } from './log/access-log.ts';
 
 export interface ExportedRow {
   /** As PostgreSQL writes it: numbers have all their digits. */

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Tables } from '../store/tables.ts';
-import { type Actor, logAccess } from './access-log.ts';
 import type { Patient } from './find-deliveries.ts';
+import { type Actor, logAccess } from './log/access-log.ts';
 
 /**
  * Places a hold on a patient: nothing of the patient is deleted by retention, and what was erased is not destroyed, until

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import type { Log } from '../log.ts';
-import { withTimeout } from '../with-timeout.ts';
+import type { Log } from '../common/log.ts';
+import { withTimeout } from '../common/with-timeout.ts';
 import { connectTimeoutMs, openSingle, parseRedisUrl, type RedisAddress } from './redis.ts';
 import { checkPermissions, RedisUnusable } from './redis-permissions.ts';
 

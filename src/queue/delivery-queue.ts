@@ -1,4 +1,4 @@
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
 import type { JobData, JobQueue, QueueBackend } from './backend.ts';
 import { createBatcher } from './batcher.ts';
 

@@ -1,4 +1,4 @@
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
 import type { RedisClient } from './redis.ts';
 
 export type RedisType = 'list' | 'set' | 'zset' | 'string' | 'hash' | 'stream';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
 import type { Tables } from '../store/tables.ts';
 import type { RedisClient } from './redis.ts';
 

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { throttled } from '../log.ts';
+import { throttled } from '../common/log.ts';
 import type { Circuit } from '../store/circuit.ts';
 import { type CircuitDependencies, redisCircuit, redisTimeoutMs } from '../store/circuits.ts';
 import type { Tables } from '../store/tables.ts';

@@ -10,7 +10,7 @@ import {
   Worker,
 } from 'bullmq';
 import type pg from 'pg';
-import type { Connections } from '../connections.ts';
+import type { Connections } from '../config/connections.ts';
 import type { Circuit } from '../store/circuit.ts';
 import { openPool, withClient } from '../store/pool.ts';
 import { createProcessor, type JobQueue, type JobWorker, type QueueBackend } from './backend.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ControlledTransaction, type Kysely, sql, type Transaction } from 'kysely';
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
 import { lockKey } from './advisory-lock.ts';
 import type { Tables } from './tables.ts';
 

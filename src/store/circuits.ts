@@ -1,4 +1,4 @@
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
 import { Circuit, stableAfterMs } from './circuit.ts';
 import { isLockTimeout, type LockHolder } from './lock-holders.ts';
 

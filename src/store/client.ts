@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { type Host, parseDatabaseUrl } from '../database-url.ts';
+import { type Host, parseDatabaseUrl } from '../config/database-url.ts';
 import { isReadOnly } from './faults.ts';
 
 /** What to do about an error of a connection, by its code and message. */

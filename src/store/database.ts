@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import type pg from 'pg';
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
 import { openPool } from './pool.ts';
 import type { Tables } from './tables.ts';
 import type { SessionSettings } from './transaction-settings.ts';

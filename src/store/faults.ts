@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { redactMessage } from '../log.ts';
+import { redactMessage } from '../common/log.ts';
 
 /**
  * What an error of PostgreSQL is about: a server that is unavailable for now; a connection, a session or locks that are

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { withTimeout } from '../with-timeout.ts';
+import { withTimeout } from '../common/with-timeout.ts';
 
 /** A session of PostgreSQL. What it runs is never read: a query may contain personal data. */
 export interface Session {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Kysely, sql, type Transaction } from 'kysely';
-import { InvalidConfiguration } from '../config.ts';
-import { createLog, type Log } from '../log.ts';
+import { createLog, type Log } from '../common/log.ts';
+import { InvalidConfiguration } from '../config/config.ts';
 import { changeSchema, type SchemaChange } from './change-schema.ts';
 import { checksumOf, createList, findDue, readFiles } from './migration-list.ts';
 import { applyReporting, reporting, type SqlFile, withoutViewsInTheWay } from './repeatable-migrations.ts';

@@ -72,3 +72,15 @@ export function applyInTransactions(
     return undefined;
   }) as typeof client.query;
 }
+
+/**
+ * Settings for which PostgreSQL plans the statement with look-ups in indexes alone, once. Such a plan is right for
+ * tables of any size; one that is chosen for empty tables scans them completely once they are large.
+ */
+export const planForAnySize: SessionSettings = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+};

@@ -9,9 +9,9 @@ import {
   BatchSpanProcessor,
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-base';
-import type { Config } from '../config.ts';
-import { type Log, throttled } from '../log.ts';
-import { withTimeout } from '../with-timeout.ts';
+import { type Log, throttled } from '../common/log.ts';
+import { withTimeout } from '../common/with-timeout.ts';
+import type { Config } from '../config/config.ts';
 import { ChosenIds, createSpans, type SpanOptions } from './spans.ts';
 import { traceIdOf } from './trace-context.ts';
 

@@ -9,7 +9,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { RandomIdGenerator } from '@opentelemetry/sdk-trace-base';
-import { withoutSecrets } from '../unguessable.ts';
+import { withoutSecrets } from '../config/unguessable.ts';
 import {
   createSampler,
   linkTo,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Applied, applyDeliveries } from '../apply/apply.ts';
+import { type Log, throttled } from '../common/log.ts';
 import type { Family } from '../families/index.ts';
-import { type Log, throttled } from '../log.ts';
 import type { ApplyJob } from '../queue/backend.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Database } from '../store/database.ts';

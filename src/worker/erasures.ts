@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
-import type { Config } from '../config.ts';
+import { type Log, throttled } from '../common/log.ts';
+import type { Config } from '../config/config.ts';
 import type { Family } from '../families/index.ts';
-import { type Log, throttled } from '../log.ts';
 import { notAnalyzed } from '../privacy/analyze.ts';
-import { continueErasures } from '../privacy/erase.ts';
+import { continueErasures } from '../privacy/erasure/erase.ts';
 import type { Tables } from '../store/tables.ts';
 
 interface Dependencies {

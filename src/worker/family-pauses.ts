@@ -1,6 +1,6 @@
 import type { Applied } from '../apply/apply.ts';
+import type { Log } from '../common/log.ts';
 import type { Family } from '../families/index.ts';
-import type { Log } from '../log.ts';
 import { isLockTimeout, type LockHolder } from '../store/lock-holders.ts';
 
 const shortestMs = 1_000;

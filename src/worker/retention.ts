@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
+import { type Log, throttled } from '../common/log.ts';
 import type { Family } from '../families/index.ts';
-import { type Log, throttled } from '../log.ts';
 import { sum } from '../privacy/counts.ts';
-import { pauseFor, type Retention, runRetention } from '../privacy/retention.ts';
+import { pauseFor, type Retention, runRetention } from '../privacy/retention/retention.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
 import type { Tables } from '../store/tables.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { type Config, parseConfig } from '../../src/config.ts';
+import { createLog } from '../../src/common/log.ts';
+import { type Config, parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
-import { type Service, startService } from '../../src/service.ts';
+import { type Service, startService } from '../../src/service/service.ts';
 import { withAdvisoryLock } from '../../src/store/advisory-lock.ts';
 import { type Mail, startMailServer, startWebhook } from '../support/alert-channels.ts';
 import { canary } from '../support/canary.ts';

@@ -1,6 +1,6 @@
 import { definitions, type Sources } from '../../src/alerts/definitions.ts';
-import { logAccess } from '../../src/privacy/access-log.ts';
-import { watchLogHead } from '../../src/privacy/watch-head.ts';
+import { logAccess } from '../../src/privacy/log/access-log.ts';
+import { watchLogHead } from '../../src/privacy/log/watch-head.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;

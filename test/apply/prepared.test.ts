@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { applyDeliveries } from '../../src/apply/apply.ts';
-import { planForAnySize } from '../../src/apply/apply-statement.ts';
 import { families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { openPool } from '../../src/store/pool.ts';
+import { planForAnySize } from '../../src/store/transaction-settings.ts';
 import {
   consentFormCallback,
   deliveryOf,

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/common/log.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
 import { copyCluster, makeSuperuser } from '../support/cluster.ts';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { diagnose } from '../../src/doctor/diagnose.ts';
+import { diagnose } from '../../src/diagnostics/diagnose.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { signInTo } from '../console/visitor.ts';
 import { type DebianServer, startDebianPostgres } from '../support/debian-postgres.ts';

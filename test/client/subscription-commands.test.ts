@@ -1,6 +1,6 @@
 import { subscriptionsJson, subscriptionsTable } from '../../src/client/commands/subscriptions-table.ts';
 import { eventNames } from '../../src/client/index.ts';
-import { parseConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
 import { run } from './run-command.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
-import { logAccess } from '../../src/privacy/access-log.ts';
+import { logAccess } from '../../src/privacy/log/access-log.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';

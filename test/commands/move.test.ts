@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLog } from '../../src/common/log.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
-import { createLog } from '../../src/log.ts';
-import { verifyLog } from '../../src/privacy/verify-log.ts';
+import { verifyLog } from '../../src/privacy/log/verify-log.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { withClient } from '../../src/store/pool.ts';

@@ -1,4 +1,4 @@
-import type { Service } from '../../src/service.ts';
+import type { Service } from '../../src/service/service.ts';
 import { consentFormCallback, deliveryOf, paths, receiptCallback } from '../support/callbacks.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { spawnReceiver } from '../support/process.ts';

@@ -1,6 +1,6 @@
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
-import { logAccess } from '../../src/privacy/access-log.ts';
+import { logAccess } from '../../src/privacy/log/access-log.ts';
 import { consentFormCallback, paths, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
 import { apply, clear, insertCallbacks } from '../support/deliveries.ts';
 import { post } from '../support/service.ts';

@@ -1,10 +1,10 @@
+import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
 import { replayCorrection } from '../../src/intake/correction.ts';
 import { Intake, type IntakeOptions } from '../../src/intake/intake.ts';
 import { quarantineId } from '../../src/intake/quarantine.ts';
 import { replayQuarantine } from '../../src/intake/replay-quarantine.ts';
-import { createLog } from '../../src/log.ts';
-import { erasePatient } from '../../src/privacy/erase.ts';
+import { erasePatient } from '../../src/privacy/erasure/erase.ts';
 import { paths, receiptCallback, registeredPaths } from '../support/callbacks.ts';
 import { clear } from '../support/deliveries.ts';
 import { post } from '../support/service.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import type { Config } from '../../src/config.ts';
+import type { Config } from '../../src/config/config.ts';
 import {
   type IdentityProvider,
   type ProviderOptions,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { applyDeliveries } from '../../src/apply/apply.ts';
+import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { Quarantine } from '../../src/intake/quarantine.ts';
-import { createLog } from '../../src/log.ts';
 import { history } from '../../src/sandbox/history.ts';
 import { deliveryOf, paths } from '../support/callbacks.ts';
 import type { TestDatabase } from '../support/database.ts';

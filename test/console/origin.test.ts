@@ -1,4 +1,4 @@
-import type { Config } from '../../src/config.ts';
+import type { Config } from '../../src/config/config.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { oidcSettings } from '../support/oidc-settings.ts';
 import { testConfig } from '../support/service.ts';

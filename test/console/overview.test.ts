@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { applyDeliveries } from '../../src/apply/apply.ts';
+import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
-import { RejectedRequests } from '../../src/metrics/rejected-requests.ts';
+import { RejectedRequests } from '../../src/http/rejected-requests.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { apply, insertCallbacks } from '../support/deliveries.ts';
 import { post } from '../support/service.ts';

@@ -1,4 +1,4 @@
-import type { Environment } from '../../src/config.ts';
+import type { Environment } from '../../src/config/config.ts';
 import type { Role } from '../../src/console/rights.ts';
 import type { Shape } from '../support/fake-provider.ts';
 

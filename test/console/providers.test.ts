@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { Config } from '../../src/config.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/common/log.ts';
+import type { Config } from '../../src/config/config.ts';
 import { type FakeProvider, type Shape, signInWith, startFakeProvider } from '../support/fake-provider.ts';
 import { oidcSettings } from '../support/oidc-settings.ts';
 import { until } from '../support/until.ts';

@@ -1,9 +1,9 @@
+import { createLog } from '../../src/common/log.ts';
 import { openConsole } from '../../src/console/app.ts';
 import type { ConsoleDependencies } from '../../src/console/dependencies.ts';
 import { guardRoutes } from '../../src/console/guard.ts';
 import { type Role, rights, roles } from '../../src/console/rights.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { apply } from '../support/deliveries.ts';
 import { oidcSettings } from '../support/oidc-settings.ts';

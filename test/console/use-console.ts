@@ -1,7 +1,7 @@
-import type { Config } from '../../src/config.ts';
+import { createLog } from '../../src/common/log.ts';
+import type { Config } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
-import { type Service, type StartOptions, startService } from '../../src/service.ts';
+import { type Service, type StartOptions, startService } from '../../src/service/service.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { type ServiceOptions, startTestService, testConfig } from '../support/service.ts';
 import { adminToken, setDatabase, signInTo, type Visitor } from './visitor.ts';

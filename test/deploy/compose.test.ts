@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { parseConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { parseRedisUrl } from '../../src/queue/redis.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';

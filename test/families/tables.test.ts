@@ -1,5 +1,5 @@
-import { rowsMadeOf } from '../../src/apply/apply-statement.ts';
 import { type Family, families, readKey } from '../../src/families/index.ts';
+import { rowsMadeOf } from '../../src/families/sql.ts';
 import { samples } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { createLog } from '../../src/common/log.ts';
 import { readProblems } from '../../src/health/read-problems.ts';
 import { judgeAges, judgePrepared, judgeSessions, judgeSlots } from '../../src/health/server.ts';
-import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { findLockHolders } from '../../src/store/lock-holders.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
-import { startService } from '../../src/service.ts';
+import { startService } from '../../src/service/service.ts';
 import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
 import { adminToken, postForm, signInTo } from '../console/visitor.ts';
 import { alertsTo, startWebhook } from '../support/alert-channels.ts';

@@ -1,4 +1,4 @@
-import { diagnose } from '../../src/doctor/diagnose.ts';
+import { diagnose } from '../../src/diagnostics/diagnose.ts';
 import { createFindUndrained } from '../../src/health/undrained.ts';
 import { hashAddress } from '../../src/queue/database-registry.ts';
 import { connectRedis, type RedisClient } from '../../src/queue/redis.ts';

@@ -1,11 +1,11 @@
 import request from 'supertest';
-import { parseConfig } from '../../src/config.ts';
+import { createLog } from '../../src/common/log.ts';
+import { rateLimit } from '../../src/common/rate-limit.ts';
+import { isSameSecret } from '../../src/common/secret.ts';
+import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { createTokenAccess } from '../../src/http/admin.ts';
 import { createApp } from '../../src/http/app.ts';
-import { createLog } from '../../src/log.ts';
-import { rateLimit } from '../../src/rate-limit.ts';
-import { isSameSecret } from '../../src/secret.ts';
 import { until } from '../support/until.ts';
 
 const token = 'an-admin-token-of-tests';

@@ -1,6 +1,6 @@
-import { type Config, parseConfig } from '../../src/config.ts';
+import { type Config, parseConfig } from '../../src/config/config.ts';
 import { type Family, families, takesEveryEvent } from '../../src/families/index.ts';
-import type { Service } from '../../src/service.ts';
+import type { Service } from '../../src/service/service.ts';
 import { paths, receiptCallback, samples } from '../support/callbacks.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { post, startTestService } from '../support/service.ts';

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { parseConfig } from '../../src/config.ts';
+import { createLog } from '../../src/common/log.ts';
+import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { Handler } from '../../src/http/callback-handler.ts';
 import { readBody } from '../../src/http/read-body.ts';
 import { sendJson, sendProblem } from '../../src/http/responses.ts';
 import { type HttpServer, listen } from '../../src/http/server.ts';
-import { createLog } from '../../src/log.ts';
 import { until } from '../support/until.ts';
 
 const large = 'x'.repeat(1_000_000);

@@ -1,8 +1,8 @@
-import { parseConfig } from '../../src/config.ts';
+import { createLog } from '../../src/common/log.ts';
+import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { createApp } from '../../src/http/app.ts';
 import { type HttpServer, listen } from '../../src/http/server.ts';
-import { createLog } from '../../src/log.ts';
 import { until } from '../support/until.ts';
 
 async function start(drainMs: number): Promise<HttpServer> {

@@ -1,6 +1,6 @@
+import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
 import { Drift } from '../../src/intake/drift.ts';
-import { createLog } from '../../src/log.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { deliveryOf, receiptCallback, receiptData } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

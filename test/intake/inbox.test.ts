@@ -1,8 +1,8 @@
+import { createLog } from '../../src/common/log.ts';
 import { Unavailable } from '../../src/intake/delivery.ts';
 import { Inbox } from '../../src/intake/inbox.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import { DataRefused } from '../../src/intake/rejection.ts';
-import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

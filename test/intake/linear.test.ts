@@ -1,10 +1,10 @@
+import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
 import { addressOf } from '../../src/http/access/address.ts';
 import { readSignature, verifySignature } from '../../src/http/access/signature.ts';
 import { Drift } from '../../src/intake/drift.ts';
 import { createParser } from '../../src/intake/parse-callback.ts';
 import { Rejection } from '../../src/intake/rejection.ts';
-import { createLog } from '../../src/log.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -1,11 +1,11 @@
 import { tmpdir } from 'node:os';
-import { parseConfig } from '../../src/config.ts';
+import { createLog } from '../../src/common/log.ts';
+import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { Unavailable } from '../../src/intake/delivery.ts';
 import { quarantineLimit } from '../../src/intake/eviction.ts';
 import { Quarantine, type RejectedBody } from '../../src/intake/quarantine.ts';
 import { dropQuarantine } from '../../src/intake/quarantine-rows.ts';
-import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { freeDisk } from '../../src/store/embedded/free-disk.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

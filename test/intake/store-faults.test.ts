@@ -1,4 +1,5 @@
-import { parseConfig } from '../../src/config.ts';
+import { createLog } from '../../src/common/log.ts';
+import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { type Delivery, NotStorable, Unavailable } from '../../src/intake/delivery.ts';
 import { Inbox, type InboxOptions } from '../../src/intake/inbox.ts';
@@ -6,7 +7,6 @@ import { Intake } from '../../src/intake/intake.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import { Quarantine } from '../../src/intake/quarantine.ts';
 import { DataRefused } from '../../src/intake/rejection.ts';
-import { createLog } from '../../src/log.ts';
 import { Circuit } from '../../src/store/circuit.ts';
 import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

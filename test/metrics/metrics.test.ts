@@ -1,9 +1,9 @@
-import type { Config } from '../../src/config.ts';
+import { createLog } from '../../src/common/log.ts';
+import type { Config } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
-import { logAccess } from '../../src/privacy/access-log.ts';
-import { type LogProblem, verifyLog } from '../../src/privacy/verify-log.ts';
-import { type Service, startService } from '../../src/service.ts';
+import { logAccess } from '../../src/privacy/log/access-log.ts';
+import { type LogProblem, verifyLog } from '../../src/privacy/log/verify-log.ts';
+import { type Service, startService } from '../../src/service/service.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { postForm } from '../console/visitor.ts';
 import { consentFormCallback, paths, receiptCallback, registeredPaths } from '../support/callbacks.ts';

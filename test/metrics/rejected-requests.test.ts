@@ -1,8 +1,8 @@
 import fc from 'fast-check';
+import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
-import { RejectedRequests } from '../../src/metrics/rejected-requests.ts';
-import { type Service, startService } from '../../src/service.ts';
+import { RejectedRequests } from '../../src/http/rejected-requests.ts';
+import { type Service, startService } from '../../src/service/service.ts';
 import { startTcpProxy } from '../chaos/tcp-proxy.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

@@ -1,10 +1,10 @@
 import type pg from 'pg';
+import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
 import { defineMetrics } from '../../src/metrics/definitions.ts';
-import { readTables } from '../../src/metrics/read-tables.ts';
 import { createScrape } from '../../src/metrics/scrape.ts';
-import type { Service } from '../../src/service.ts';
+import type { Service } from '../../src/service/service.ts';
+import { readTables } from '../../src/store/read-tables.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { allowConnections, createDatabase, type TestDatabase } from '../support/database.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
+import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
-import { logAccess } from '../../src/privacy/access-log.ts';
-import { erasePatient } from '../../src/privacy/erase.ts';
+import { erasePatient } from '../../src/privacy/erasure/erase.ts';
 import { holdPatient, releasePatient } from '../../src/privacy/hold.ts';
+import { logAccess } from '../../src/privacy/log/access-log.ts';
 import {
   type LogHead,
   type LogProblem,
   type VerifyOptions,
   verifyLog,
-} from '../../src/privacy/verify-log.ts';
+} from '../../src/privacy/log/verify-log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 

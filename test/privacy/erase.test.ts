@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { replayDeliveries } from '../../src/apply/replay.ts';
+import { createLog } from '../../src/common/log.ts';
 import { type Family, families } from '../../src/families/index.ts';
 import type { ReceiveResult } from '../../src/intake/delivery.ts';
 import { Intake } from '../../src/intake/intake.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
-import { createLog } from '../../src/log.ts';
-import { erasePatient } from '../../src/privacy/erase.ts';
+import { erasePatient } from '../../src/privacy/erasure/erase.ts';
 import type { Patient } from '../../src/privacy/find-deliveries.ts';
 import { holdPatient, releasePatient } from '../../src/privacy/hold.ts';
-import { runRetention } from '../../src/privacy/retention.ts';
+import { runRetention } from '../../src/privacy/retention/retention.ts';
 import {
   consentFormCallback,
   deliveryOf,

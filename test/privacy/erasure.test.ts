@@ -1,17 +1,17 @@
 import pg from 'pg';
 import { applyDeliveries } from '../../src/apply/apply.ts';
-import { planForAnySize } from '../../src/apply/apply-statement.ts';
+import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { Quarantine } from '../../src/intake/quarantine.ts';
-import { createLog } from '../../src/log.ts';
-import { applyErasures } from '../../src/privacy/apply-erasures.ts';
-import { erasePatient, previewErasure } from '../../src/privacy/erase.ts';
-import { exportErasures, parseErasures } from '../../src/privacy/erasure-list.ts';
+import { applyErasures } from '../../src/privacy/erasure/apply-erasures.ts';
+import { erasePatient, previewErasure } from '../../src/privacy/erasure/erase.ts';
+import { exportErasures, parseErasures } from '../../src/privacy/erasure/erasure-list.ts';
 import type { Patient } from '../../src/privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../../src/privacy/hold.ts';
-import { applyReportPaths } from '../../src/reporting/paths.ts';
 import { openPool } from '../../src/store/pool.ts';
+import { applyReportPaths } from '../../src/store/reporting/paths.ts';
+import { planForAnySize } from '../../src/store/transaction-settings.ts';
 import {
   consentFormCallback,
   deliveryOf,

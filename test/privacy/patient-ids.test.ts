@@ -1,12 +1,12 @@
+import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { Quarantine } from '../../src/intake/quarantine.ts';
-import { createLog } from '../../src/log.ts';
-import { applyErasures } from '../../src/privacy/apply-erasures.ts';
-import { erasePatient, previewErasure } from '../../src/privacy/erase.ts';
-import { exportErasures, listCertificates, parseErasures } from '../../src/privacy/erasure-list.ts';
+import { applyErasures } from '../../src/privacy/erasure/apply-erasures.ts';
+import { erasePatient, previewErasure } from '../../src/privacy/erasure/erase.ts';
+import { exportErasures, listCertificates, parseErasures } from '../../src/privacy/erasure/erasure-list.ts';
+import { decide, readUncertain, readUncertainBody } from '../../src/privacy/erasure/uncertain.ts';
 import type { Patient } from '../../src/privacy/find-deliveries.ts';
-import { decide, readUncertain, readUncertainBody } from '../../src/privacy/uncertain.ts';
 import { appointmentCallback, type Callback, deliveryOf, paths, samples } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { apply, clear } from '../support/deliveries.ts';

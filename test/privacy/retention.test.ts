@@ -2,13 +2,17 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { replayDeliveries } from '../../src/apply/replay.ts';
-import { parseConfig } from '../../src/config.ts';
+import { createLog } from '../../src/common/log.ts';
+import { parseConfig } from '../../src/config/config.ts';
 import { type Family, families } from '../../src/families/index.ts';
 import { Intake } from '../../src/intake/intake.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
-import { createLog } from '../../src/log.ts';
-import { logAccess } from '../../src/privacy/access-log.ts';
-import { type Retention, type RetentionOptions, runRetention } from '../../src/privacy/retention.ts';
+import { logAccess } from '../../src/privacy/log/access-log.ts';
+import {
+  type Retention,
+  type RetentionOptions,
+  runRetention,
+} from '../../src/privacy/retention/retention.ts';
 import {
   consentFormCallback,
   deliveryOf,

@@ -1,4 +1,4 @@
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/common/log.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { useConsole } from '../console/use-console.ts';
 import { cookieHeader } from '../support/fake-provider.ts';

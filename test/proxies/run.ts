@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/common/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
 import { startReceivers } from './receivers.ts';
 import { type RollingRestart, rollingRestart } from './rolling-restart.ts';

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { createServer } from 'node:tls';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/common/log.ts';
 import { checkRedis } from '../../src/queue/check-redis.ts';
 import { neededCommands } from '../../src/queue/redis-permissions.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';

@@ -1,4 +1,4 @@
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/common/log.ts';
 import { displaceKeys, typesOfQueue } from '../../src/queue/displace-keys.ts';
 import { connectRedis, type RedisClient } from '../../src/queue/redis.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
-import { diagnose } from '../../src/doctor/diagnose.ts';
-import type { Finding } from '../../src/doctor/finding.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/common/log.ts';
+import { diagnose } from '../../src/diagnostics/diagnose.ts';
+import type { Finding } from '../../src/diagnostics/finding.ts';
 import { DrainLease } from '../../src/queue/drain-lease.ts';
 import { connectRedis, type RedisClient } from '../../src/queue/redis.ts';
 import type { Tables } from '../../src/store/tables.ts';

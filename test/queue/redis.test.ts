@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { parseConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { connectRedis, parseRedisUrl } from '../../src/queue/redis.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';

@@ -14,7 +14,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { provideAdminToken } from '../../src/commands/admin-token.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/common/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
 import { explainLimit } from '../../src/store/embedded/limits.ts';
 import { type Lock, takeLock } from '../../src/store/embedded/lock.ts';

@@ -1,7 +1,7 @@
 import { chownSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/common/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { provideBinaries } from '../../src/store/embedded/binaries.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';

@@ -1,4 +1,4 @@
-import { diagnose } from '../../src/doctor/diagnose.ts';
+import { diagnose } from '../../src/diagnostics/diagnose.ts';
 import { createDatabase, createEmptyDatabase } from '../support/database.ts';
 import { killProcesses, spawnReceiver } from '../support/process.ts';
 

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { replayDeliveries } from '../../src/apply/replay.ts';
 import { families } from '../../src/families/index.ts';
-import { exportErasures, listCertificates } from '../../src/privacy/erasure-list.ts';
-import { runRetention } from '../../src/privacy/retention.ts';
-import { verifyLog } from '../../src/privacy/verify-log.ts';
+import { exportErasures, listCertificates } from '../../src/privacy/erasure/erasure-list.ts';
+import { verifyLog } from '../../src/privacy/log/verify-log.ts';
+import { runRetention } from '../../src/privacy/retention/retention.ts';
 import { copyDatabase } from '../../src/store/copy-database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { withClient } from '../../src/store/pool.ts';
@@ -193,8 +193,8 @@ const exceptions: Record<string, string[]> = {
   'src/console/deliveries/list.ts': ['select *'], // of a query that names them
   'src/console/deliveries/read-delivery.ts': ['select *'], // of a view
   'src/console/search/queries.ts': ['found.*', 'select *'], // of queries that name them
-  'src/console/things/queries.ts': ['select *'], // in a query that names them
-  'src/doctor/tables.ts': ['select *'], // an advice
+  'src/console/records/queries.ts': ['select *'], // in a query that names them
+  'src/diagnostics/tables.ts': ['select *'], // an advice
   'src/store/lock-holders.ts': ['select *'], // an advice
   'src/privacy/export.ts': ['select *', 'made.*'], // everything that is held
   'db/reporting/1_receipts.sql': ['select *'], // of views

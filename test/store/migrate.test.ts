@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { PoolClient } from 'pg';
-import { createLog } from '../../src/log.ts';
-import { applyReportTimezone } from '../../src/reporting/timezone.ts';
+import { createLog } from '../../src/common/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { applyReportTimezone } from '../../src/store/reporting/timezone.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { readCatalogue, withSchema } from '../support/schema.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { reports } from '../../src/console/reports/reports.ts';
-import type { Service } from '../../src/service.ts';
+import type { Service } from '../../src/service/service.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { tourConsole } from '../console/tour.ts';
 import { adminToken, signInTo, type Visitor } from '../console/visitor.ts';

@@ -1,4 +1,4 @@
-import { diagnose } from '../../src/doctor/diagnose.ts';
+import { diagnose } from '../../src/diagnostics/diagnose.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';

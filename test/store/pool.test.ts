@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { sql } from 'kysely';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/common/log.ts';
 import { LeftUncommitted } from '../../src/store/client.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { startTcpProxy } from '../chaos/tcp-proxy.ts';

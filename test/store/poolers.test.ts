@@ -1,7 +1,7 @@
-import { parseConfig } from '../../src/config.ts';
+import { createLog } from '../../src/common/log.ts';
+import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
-import { prepareTables } from '../../src/prepare-database.ts';
+import { prepareTables } from '../../src/service/prepare-database.ts';
 import { openPool } from '../../src/store/pool.ts';
 import { tourConsole } from '../console/tour.ts';
 import { adminToken } from '../console/visitor.ts';

@@ -1,9 +1,9 @@
-import { diagnose } from '../../src/doctor/diagnose.ts';
+import { createLog } from '../../src/common/log.ts';
+import { diagnose } from '../../src/diagnostics/diagnose.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
-import { logAccess } from '../../src/privacy/access-log.ts';
-import { erasePatient } from '../../src/privacy/erase.ts';
-import { runRetention } from '../../src/privacy/retention.ts';
+import { erasePatient } from '../../src/privacy/erasure/erase.ts';
+import { logAccess } from '../../src/privacy/log/access-log.ts';
+import { runRetention } from '../../src/privacy/retention/retention.ts';
 import { prepareQueueTables } from '../../src/queue/postgres-backend.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { parseConfig } from '../../src/config.ts';
+import { createLog } from '../../src/common/log.ts';
+import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
-import { prepareTables } from '../../src/prepare-database.ts';
+import { prepareTables } from '../../src/service/prepare-database.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { withClient } from '../../src/store/pool.ts';

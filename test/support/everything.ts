@@ -1,6 +1,6 @@
+import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
-import { erasePatient } from '../../src/privacy/erase.ts';
+import { erasePatient } from '../../src/privacy/erasure/erase.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { type Callback, paths, receiptCallback, samples } from './callbacks.ts';

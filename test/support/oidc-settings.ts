@@ -1,4 +1,4 @@
-import { type Config, type Environment, parseConfig } from '../../src/config.ts';
+import { type Config, type Environment, parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 
 export const clientSecret = 'a-client-secret-of-tests-that-is-long';

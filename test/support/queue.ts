@@ -1,5 +1,5 @@
+import { createLog } from '../../src/common/log.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
-import { createLog } from '../../src/log.ts';
 import { DeliveryQueue } from '../../src/queue/delivery-queue.ts';
 import { postgresBackend } from '../../src/queue/postgres-backend.ts';
 import { redisBackend } from '../../src/queue/redis-backend.ts';

@@ -1,7 +1,7 @@
-import { type Config, parseConfig } from '../../src/config.ts';
+import { createLog, type Log } from '../../src/common/log.ts';
+import { type Config, parseConfig } from '../../src/config/config.ts';
 import { type Family, families } from '../../src/families/index.ts';
-import { createLog, type Log } from '../../src/log.ts';
-import { type Service, startService } from '../../src/service.ts';
+import { type Service, startService } from '../../src/service/service.ts';
 
 export type ServiceOptions = Partial<Config> & { families?: readonly [Family, ...Family[]]; log?: Log };
 

@@ -1,5 +1,5 @@
+import { createLog } from '../../src/common/log.ts';
 import type { Family } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
 import { FamilyPauses } from '../../src/worker/family-pauses.ts';
 
 const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];

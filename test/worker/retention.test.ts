@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
+import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
-import { createLog } from '../../src/log.ts';
 import { history } from '../../src/sandbox/history.ts';
-import type { Service } from '../../src/service.ts';
+import type { Service } from '../../src/service/service.ts';
 import { createRetention } from '../../src/worker/retention.ts';
 import { newestVersions } from '../chaos/model.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';

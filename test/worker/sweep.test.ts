@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/common/log.ts';
 import type { QueuedDelivery } from '../../src/queue/delivery-queue.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createSweep } from '../../src/worker/sweep.ts';

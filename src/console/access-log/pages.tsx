@@ -1,5 +1,5 @@
-import { accessActions } from '../../privacy/access-log.ts';
-import type { AccessEntry } from '../../privacy/audit.ts';
+import { accessActions } from '../../privacy/log/access-log.ts';
+import type { AccessEntry } from '../../privacy/log/audit.ts';
 import type { ParsedForm } from '../read-form.ts';
 import { Filters } from '../ui/filters.tsx';
 import type { FormField } from '../ui/forms.tsx';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { accessActions } from '../../privacy/access-log.ts';
-import { listAccess } from '../../privacy/audit.ts';
+import { accessActions } from '../../privacy/log/access-log.ts';
+import { listAccess } from '../../privacy/log/audit.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
 import { takePage } from '../paging.ts';

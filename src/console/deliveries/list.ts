@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
+import { idAt } from '../../common/uuid.ts';
 import { type Family, readKey } from '../../families/index.ts';
 import { type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
-import { idAt } from '../../uuid.ts';
 import { takePage } from '../paging.ts';
 import { allOf, businesses } from '../store.ts';
 import type { DeliveryFilter } from './form.ts';

@@ -1,15 +1,15 @@
 import type { Request, Response } from 'express';
+import { uuid } from '../../common/uuid.ts';
 import { patientsIn } from '../../families/index.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import { readNotes } from '../../store/notes.ts';
 import { readCauses } from '../../store/refusals.ts';
-import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
 import { readForm } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
-import { readNewest } from '../things/queries.ts';
+import { readNewest } from '../records/queries.ts';
 import { sendPage } from '../ui/page.tsx';
 import { DeliveryDetail } from './detail-page.tsx';
 import { parseFilter, placeFields } from './form.ts';

@@ -1,4 +1,4 @@
-import type { Readiness } from '../../readiness.ts';
+import type { Readiness } from '../../common/readiness.ts';
 import { Table } from '../ui/table.tsx';
 
 /** @param open whether no access check of callbacks is configured */

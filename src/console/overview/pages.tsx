@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Readiness } from '../../readiness.ts';
+import type { Readiness } from '../../common/readiness.ts';
 import { countLimit } from '../frame.ts';
 import { HealthChecks } from '../health/pages.tsx';
 import { RejectedTable } from '../rejections/pages.tsx';

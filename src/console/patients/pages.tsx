@@ -1,10 +1,10 @@
 import type { Family } from '../../families/index.ts';
-import { describePreview, describeSearched } from '../../privacy/describe-erasure.ts';
-import type { Certificate, Preview } from '../../privacy/erase.ts';
-import type { ListedCertificate } from '../../privacy/erasure-list.ts';
+import { describePreview, describeSearched } from '../../privacy/erasure/describe-erasure.ts';
+import type { Certificate, Preview } from '../../privacy/erasure/erase.ts';
+import type { ListedCertificate } from '../../privacy/erasure/erasure-list.ts';
+import type { UncertainBody } from '../../privacy/erasure/uncertain.ts';
 import { countRows, type ExportedRow, type HeldData } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
-import type { UncertainBody } from '../../privacy/uncertain.ts';
 import { EntryForm, PostButton } from '../ui/forms.tsx';
 import { Outcome } from '../ui/outcome.tsx';
 import { Table } from '../ui/table.tsx';

@@ -2,18 +2,18 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, RequestHandler, Response } from 'express';
 import { notAnalyzed } from '../../privacy/analyze.ts';
-import { erasePatient, previewErasure } from '../../privacy/erase.ts';
-import { isBeingErased, listCertificates } from '../../privacy/erasure-list.ts';
+import { erasePatient, previewErasure } from '../../privacy/erasure/erase.ts';
+import { isBeingErased, listCertificates } from '../../privacy/erasure/erasure-list.ts';
+import { decide, decisions, readUncertain, readUncertainBody } from '../../privacy/erasure/uncertain.ts';
 import { accessTo, type HeldData, withPatient, zipPatient } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../../privacy/hold.ts';
-import { decide, decisions, readUncertain, readUncertainBody } from '../../privacy/uncertain.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput, NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
 import { guid, oneOf, readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
-import { findPatient } from '../things/queries.ts';
+import { findPatient } from '../records/queries.ts';
 import { sendPage } from '../ui/page.tsx';
 import {
   ConfirmErasure,

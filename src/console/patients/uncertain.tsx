@@ -1,4 +1,4 @@
-import type { readUncertainBody, UncertainBody } from '../../privacy/uncertain.ts';
+import type { readUncertainBody, UncertainBody } from '../../privacy/erasure/uncertain.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
 import { Facts, Moment, Named, Nothing, Verbatim } from '../ui/values.tsx';

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import type { VNode } from 'preact';
+import { uuid } from '../../common/uuid.ts';
 import { changeFields, replayCorrection } from '../../intake/correction.ts';
 import { quarantineId } from '../../intake/quarantine.ts';
 import {
@@ -12,7 +13,6 @@ import type { FieldError } from '../../intake/rejection.ts';
 import { replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { patientsNamedIn } from '../../intake/subject-of-body.ts';
 import { readNotes } from '../../store/notes.ts';
-import { uuid } from '../../uuid.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput, NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';

@@ -1,6 +1,6 @@
+import { withTimeout } from '../../common/with-timeout.ts';
 import type { JobQueue } from '../../queue/backend.ts';
 import { jobStates, listJobs } from '../../queue/list-jobs.ts';
-import { withTimeout } from '../../with-timeout.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';

@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks';
-import { callbackStatuses } from '../../http-statuses.ts';
+import { callbackStatuses } from '../../common/http-statuses.ts';
 import { VisitContext } from '../ui/context.ts';
 import { Filters } from '../ui/filters.tsx';
 import { hrefTo, words } from '../ui/links.ts';

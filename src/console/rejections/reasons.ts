@@ -1,4 +1,4 @@
-import { type ErrorStatus, errorStatuses } from '../../http-statuses.ts';
+import { type ErrorStatus, errorStatuses } from '../../common/http-statuses.ts';
 
 type Reason = [meaning: string, action?: string, quarantine?: string];
 

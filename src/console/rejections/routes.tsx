@@ -1,4 +1,4 @@
-import { callbackStatuses } from '../../http-statuses.ts';
+import { callbackStatuses } from '../../common/http-statuses.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
 import { localTime, oneOf, parseForm } from '../read-form.ts';

@@ -1,9 +1,9 @@
 import { Duplex } from 'node:stream';
-import { csvWriter } from '../../csv.ts';
+import { csvWriter } from '../../common/csv.ts';
 import type { Aliases } from '../../store/aliases.ts';
-import { type XlsxColumn, xlsxWriter } from '../../xlsx.ts';
 import { aliasKindOf, cellKindOf, type TypedColumn } from '../ui/field-value.tsx';
 import type { ReportRow } from './queries.ts';
+import { type XlsxColumn, xlsxWriter } from './xlsx.ts';
 
 interface Format {
   label: string;

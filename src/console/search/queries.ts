@@ -1,10 +1,10 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { uuid } from '../../common/uuid.ts';
 import type { Family } from '../../families/index.ts';
 import { isNamed } from '../../privacy/find-deliveries.ts';
 import type { Tables } from '../../store/tables.ts';
-import { uuid } from '../../uuid.ts';
+import { hasId } from '../records/queries.ts';
 import { businesses } from '../store.ts';
-import { hasId } from '../things/queries.ts';
 import { words } from '../ui/links.ts';
 
 /** What is searched by personal data is an entry of the access log. */

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { Actor } from '../../privacy/access-log.ts';
+import type { Actor } from '../../privacy/log/access-log.ts';
 import { readClock } from '../../store/sessions.ts';
 import type { Way } from '../dependencies.ts';
 import { addressOf } from '../record-access.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { type Role, roles } from '../rights.ts';
 
 export type Claims = Record<string, unknown>;

@@ -1,7 +1,7 @@
 import type { CookieOptions, Request, Response } from 'express';
 import { AuthorizationResponseError } from 'openid-client';
-import type { Actor } from '../../privacy/access-log.ts';
-import { TooManyRequests } from '../../rate-limit.ts';
+import { TooManyRequests } from '../../common/rate-limit.ts';
+import type { Actor } from '../../privacy/log/access-log.ts';
 import type { Routes } from '../guard.ts';
 import { isSecure, originOf } from '../origin.ts';
 import { roles } from '../rights.ts';

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
-import { TooManyRequests } from '../../rate-limit.ts';
-import { isSameSecret } from '../../secret.ts';
+import { TooManyRequests } from '../../common/rate-limit.ts';
+import { isSameSecret } from '../../common/secret.ts';
 import { isUnavailable } from '../../store/faults.ts';
 import type { Routes } from '../guard.ts';
 import { readHealth } from '../health/read-health.tsx';

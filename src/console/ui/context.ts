@@ -1,6 +1,6 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Actor } from '../../privacy/access-log.ts';
+import type { Actor } from '../../privacy/log/access-log.ts';
 import type { Aliases } from '../../store/aliases.ts';
 import { may, type Role } from '../rights.ts';
 

@@ -1,6 +1,6 @@
 import type { Response } from 'express';
-import { ErasureDelayed } from '../../privacy/erasure-lock.ts';
-import { TooManyRequests } from '../../rate-limit.ts';
+import { TooManyRequests } from '../../common/rate-limit.ts';
+import { ErasureDelayed } from '../../privacy/erasure/erasure-lock.ts';
 import { StoreUnavailable } from '../../store/circuit.ts';
 import { isUnavailable } from '../../store/faults.ts';
 import { BadInput, Busy, Forbidden, ForeignForm, LogUnavailable, MissingRole, NotFound } from '../errors.ts';

@@ -1,5 +1,5 @@
 import type { AliasKind } from '../../store/aliases.ts';
-import type { XlsxColumn } from '../../xlsx.ts';
+import type { XlsxColumn } from '../reports/xlsx.ts';
 import { thingOf, words } from './links.ts';
 import { formatDay, formatDuration, formatInterval, parseMoment } from './time.ts';
 import { formatCount, IdLink, Moment, Named, Nothing } from './values.tsx';

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { MessageGroup } from '../../message-groups.ts';
+import type { MessageGroup } from '../../common/message-groups.ts';
 import { PostButton } from './forms.tsx';
 import { titled } from './links.ts';
 import { Table } from './table.tsx';

@@ -1,4 +1,4 @@
-import { parseInterval } from '../../times.ts';
+import { parseInterval } from '../../families/times.ts';
 
 // Kept, because a page has a thousand times, and making a format takes longer than using it.
 const moments = new Map<string, Intl.DateTimeFormat>();

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
-import { plainAddress } from '../../address.ts';
+import { plainAddress } from '../../common/address.ts';
 
 /**
  * The address of a request's sender. Each proxy appends the address of its peer to X-Forwarded-For; everything

@@ -1,5 +1,5 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { SignatureMissing, SignatureStale, SignatureWrong } from '../errors.ts';
 
 type SignatureRules = Pick<Config['authentication'], 'signatureHeader' | 'signatureToleranceS'>;

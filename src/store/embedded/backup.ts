@@ -1,8 +1,8 @@
 import { type FileHandle, lstat, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { syncFolder } from '../../durable-files.ts';
-import { openTrusted } from '../../trusted-files.ts';
+import { syncFolder } from '../../common/durable-files.ts';
+import { openTrusted } from '../../common/trusted-files.ts';
 import { withClient } from '../pool.ts';
 import { hasPages, isIntact, pageBytes, pagesPerFile } from './page-checksum.ts';
 

@@ -3,9 +3,9 @@ import { chmod, cp, readFile, rename, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { syncFolder, syncTree } from '../../durable-files.ts';
-import type { Log } from '../../log.ts';
-import { readTrusted } from '../../trusted-files.ts';
+import { syncFolder, syncTree } from '../../common/durable-files.ts';
+import type { Log } from '../../common/log.ts';
+import { readTrusted } from '../../common/trusted-files.ts';
 import { openFolder, pathOf, removeTree } from './folders.ts';
 import type { Place } from './place.ts';
 

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { readTrusted } from '../../trusted-files.ts';
+import { readTrusted } from '../../common/trusted-files.ts';
 
 /**
  * A free port of 127.0.0.1 for a server that may be restarted. It is below the ephemeral ports, which an outgoing

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { replaceFile } from '../../durable-files.ts';
-import type { Log } from '../../log.ts';
-import { readTrusted } from '../../trusted-files.ts';
+import { replaceFile } from '../../common/durable-files.ts';
+import type { Log } from '../../common/log.ts';
+import { readTrusted } from '../../common/trusted-files.ts';
 import { provideBinaries, removeDrafts } from './binaries.ts';
 import { adminUrlOf, provideCluster, resetAdministrator, urlOf } from './cluster.ts';
 import { findServer } from './find-server.ts';

@@ -14,7 +14,7 @@ import {
 import { connect, createServer } from 'node:net';
 import { hostname, platform } from 'node:os';
 import { join } from 'node:path';
-import { syncFolder } from '../../durable-files.ts';
+import { syncFolder } from '../../common/durable-files.ts';
 import type { Place } from './place.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { replaceFile } from '../../durable-files.ts';
-import { readTrusted } from '../../trusted-files.ts';
+import { replaceFile } from '../../common/durable-files.ts';
+import { readTrusted } from '../../common/trusted-files.ts';
 
 const fileOf = (home: string) => join(home, 'moved');
 

@@ -17,8 +17,8 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { syncFolder } from '../../durable-files.ts';
-import { isRoot, ownPath } from '../../trusted-files.ts';
+import { syncFolder } from '../../common/durable-files.ts';
+import { isRoot, ownPath } from '../../common/trusted-files.ts';
 import { removeTree, withFolder } from './folders.ts';
 
 export interface ServerUser {

@@ -1,5 +1,5 @@
 import { statfsSync } from 'node:fs';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../common/log.ts';
 import { withClient } from '../pool.ts';
 
 const count = `

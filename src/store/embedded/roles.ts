@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import pg from 'pg';
-import { readTrusted } from '../../trusted-files.ts';
+import { readTrusted } from '../../common/trusted-files.ts';
 import { withClient } from '../pool.ts';
 
 /** The superuser, for what the server itself needs; the service and the commands use the role `receiver`. */

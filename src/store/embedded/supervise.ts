@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../common/log.ts';
 import { becomesStuck } from './recovery.ts';
 import { immediately, type ServerProcess } from './server-process.ts';
 

@@ -7,7 +7,7 @@ import { appendFileSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { createLog } from '../../../src/log.ts';
+import { createLog } from '../../../src/common/log.ts';
 import { sendCallbacks } from '../../../src/sandbox/sender.ts';
 import { eventsUrl } from '../../../src/sandbox/urls.ts';
 import { callbacks } from '../../../src/sandbox/variations.ts';

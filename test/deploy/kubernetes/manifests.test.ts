@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
-import { parseConfig } from '../../../src/config.ts';
-import { environmentSchema } from '../../../src/environment-schema.ts';
+import { parseConfig } from '../../../src/config/config.ts';
+import { environmentSchema } from '../../../src/config/environment-schema.ts';
 import { families } from '../../../src/families/index.ts';
 import { findFaults, type Resource } from './find-faults.ts';
 

@@ -1,0 +1,159 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { uuid } from '../../common/uuid.ts';
+import type { Family } from '../../families/index.ts';
+import { rowsMadeOf, versionOrder } from '../../families/sql.ts';
+import { findApplied, isAbout, patientsOfRow } from '../../privacy/find-deliveries.ts';
+import type { Tables } from '../../store/tables.ts';
+import type { TypedColumn } from '../ui/field-value.tsx';
+
+/** A receipt, a consent form, and so on; `id`: of the delivery where the family has no key. */
+export interface ThingKey {
+  family: Family;
+  business: string;
+  id: string;
+}
+
+/** What a delivery said of a thing, every value as text. */
+export interface Version {
+  row: Readonly<Record<string, string | null>>;
+  /** When the delivery came; null: it was deleted. */
+  received: Date | null;
+}
+
+export interface Newest {
+  /** The documented fields in their order, then those that every family has. */
+  columns: TypedColumn[];
+  newest: Version;
+}
+
+export interface ThingDetails extends Pick<Newest, 'columns'> {
+  /** The newest first; at least one. */
+  versions: [Version, ...Version[]];
+  related: { family: string; id: string }[];
+}
+
+const common = ['business_id', 'client_id', 'last_event', 'event_time', 'delivery_id'];
+export const shownVersions = 200;
+
+/** What a thing says now; undefined: there is no such thing. */
+export async function readNewest(db: Kysely<Tables>, key: ThingKey): Promise<Newest | undefined> {
+  const columns = await readTypes(db, key.family);
+  const from = sql`select * from ${sql.table(key.family.table)} made where ${isKey(key)}`;
+  const [newest] = await readVersions(db, columns, from);
+  return newest && { columns, newest };
+}
+
+/** Undefined: there is no such thing. */
+export async function readThing(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  key: ThingKey,
+): Promise<ThingDetails | undefined> {
+  const found = await readNewest(db, key);
+  if (!found) return undefined;
+  const { columns, newest } = found;
+  const others = await readVersions(db, columns, await versionsOf(db, families, key, newest.row), key.family);
+  const older = others.filter(({ row }) => row.delivery_id !== newest.row.delivery_id);
+  const related = await readRelated(db, families, key, newest.row);
+  return { columns, versions: [newest, ...older], related };
+}
+
+async function readTypes(db: Kysely<Tables>, { table, fields }: Family): Promise<TypedColumn[]> {
+  const names = [...Object.keys(fields), 'deleted_at', 'extra'];
+  const { rows } = await sql<TypedColumn>`
+    select attname as name, format_type(atttypid, null) as type
+    from unnest(${names}::text[]) with ordinality as listed (attname, place)
+    join pg_attribute using (attname)
+    where attrelid = ${table}::regclass
+    order by place`.execute(db);
+  return rows;
+}
+
+async function readVersions(
+  db: Kysely<Tables>,
+  columns: readonly TypedColumn[],
+  from: ReturnType<typeof sql>,
+  family?: Family,
+): Promise<Version[]> {
+  const names = [...common, ...columns.map(({ name }) => name)];
+  const texts = names.map((name) => sql`made.${sql.ref(name)}::text as ${sql.ref(name)}`);
+  const order = family ? versionOrder(family, 'made').map((value) => `${value} desc`) : ['delivery_id'];
+  const { rows } = await sql<Version['row'] & { received: Date | null }>`
+    select ${sql.join(texts)}, i.received_at as received
+    from (${from}) made left join inbox i on i.id = made.delivery_id
+    order by ${sql.raw(order.join(', '))} limit ${shownVersions}`.execute(db);
+  return rows.map(({ received, ...row }) => ({ row, received }));
+}
+
+/** The condition on the id of a family's things; undefined: no thing has this id. */
+export function hasId({ identifiedBy, fields }: Family, id: string): RawBuilder<unknown> | undefined {
+  if (!identifiedBy) return uuid.test(id) ? sql`delivery_id = ${id}::uuid` : undefined;
+  const isNumber = fields[identifiedBy]!.json === 'numeric';
+  if (isNumber && !/^\d{1,15}$/.test(id)) return undefined;
+  return sql`${sql.ref(identifiedBy)} = ${id}::${sql.raw(isNumber ? 'bigint' : 'text')}`;
+}
+
+/** The condition on a row, `made`, of the family's table. */
+function isKey({ family, business, id }: ThingKey) {
+  const condition = hasId(family, id) ?? sql`false`;
+  return family.identifiedBy ? sql`business_id = ${business} and ${condition}` : condition;
+}
+
+/** The query for versions of a thing; bodies that retention has reduced say nothing. */
+async function versionsOf(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  key: ThingKey,
+  row: Version['row'],
+) {
+  const { family, business, id } = key;
+  if (!family.identifiedBy) return sql`select * from ${sql.table(family.table)} made where false`;
+  if (family.versions) return sql`select * from ${sql.table(family.versions)} made where ${isKey(key)}`;
+  // Deliveries about a part are found as those about the whole.
+  const thing = family.partOf ? row[`${family.partOf}_id`] : id;
+  const about = { family: family.partOf ?? family.name, business_id: business, thing: thing ?? '' };
+  const ids = await findApplied(db, families, [about]);
+  const { query } = rowsMadeOf(family, 'found');
+  return sql`
+    with found as materialized (
+      select id, event, family, client_id, business_id, event_time, envelope, received_at
+      from inbox where id = any(${ids}::uuid[]) and envelope ? 'event_time'
+    )
+    select * from (${sql.raw(query)}) made where ${isKey(key)}`;
+}
+
+/** Parts; and what else of the same patient names this appointment or prescription. */
+async function readRelated(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  { family, business, id }: ThingKey,
+  row: Version['row'],
+): Promise<ThingDetails['related']> {
+  const parts = families.flatMap(({ name, table, partOf, identifiedBy }) =>
+    partOf === family.name && identifiedBy
+      ? sql`select ${name} as family, ${sql.ref(identifiedBy)}::text as id from ${sql.table(table)}
+            where business_id = ${business} and ${sql.ref(`${partOf}_id`)} = ${id}`
+      : [],
+  );
+  const [patient] = patientsOfRow(row);
+  const names = [row.aid, row.appointment_id, row.prescription_id].filter(Boolean);
+  const visit = sql`
+    select i.family, coalesce(thing_of(i.family, i.envelope), i.id::text) as id from inbox i
+    where ${isAbout(sql`${patient ?? ''}::text`)} and i.business_id = ${business}
+      and array[envelope #>> '{data,aid}', envelope #>> '{data,appointment_id}',
+                envelope #>> '{data,prescription_id}'] && ${names}::text[]`;
+  const { rows } = await sql<ThingDetails['related'][number]>`
+    select * from (${sql.join([...parts, visit], sql` union `)}) as found
+    where (family, id) <> (${family.name}, ${id}) order by family, id limit 100`.execute(db);
+  return rows;
+}
+
+/** The columns that say what a version is, and not only which. */
+export const changedColumns = (columns: readonly TypedColumn[], older: Version, newer: Version) =>
+  columns.filter(({ name }) => older.row[name] !== newer.row[name]);
+
+/** The patient whom a thing names, if any. */
+export async function findPatient(db: Kysely<Tables>, key: ThingKey): Promise<string | undefined> {
+  const found = await readNewest(db, key);
+  return found && patientsOfRow(found.newest.row)[0];
+}

@@ -1,0 +1,111 @@
+import type { Config } from '../config/config.ts';
+import type { Database } from '../store/database.ts';
+import type { Report, Status } from './finding.ts';
+
+const [oldest, newest] = [14, 18];
+
+export interface ServerFacts {
+  version: string;
+  major: number;
+  standby: boolean;
+  read_only: boolean;
+  role: string;
+  database: string;
+  superuser: boolean;
+  fsync: string;
+  full_page_writes: string;
+  autovacuum: string;
+  /** Settings because of which the server's log contains the values of statements. */
+  logs_values: string | null;
+  /** Pages that the server has found damaged; null without checksums. */
+  damaged: number | null;
+  /** Connections that this role can have, and those of all that are in use. */
+  slots: number;
+  used: number;
+  /** Whether a pooler is in between: the ids of its processes are not those of the server. */
+  pooled: boolean;
+}
+
+export async function readServer({ pool }: Database): Promise<ServerFacts> {
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query<Omit<ServerFacts, 'pooled'> & { pid: number }>(`
+      select current_setting('server_version') as version, current_setting('server_version_num')::int / 10000 as major,
+        pg_is_in_recovery() as standby, current_setting('default_transaction_read_only')::bool as read_only,
+        quote_ident(current_user) as role, quote_ident(current_database()) as database, current_setting('is_superuser')::bool as superuser,
+        current_setting('fsync') as fsync, current_setting('full_page_writes') as full_page_writes,
+        current_setting('autovacuum') as autovacuum,
+        (select string_agg(name || ' = ' || current_setting(name), ', ' order by name) from unnest(
+           case when current_setting('log_parameter_max_length', true) is distinct from '0'
+             then array['log_min_duration_statement', 'log_min_duration_sample', 'log_statement'] end) as name
+         where current_setting(name) not in ('-1', 'none', 'ddl')) as logs_values,
+        (select sum(checksum_failures)::int from pg_stat_database) as damaged,
+        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+          - coalesce(current_setting('reserved_connections', true)::int, 0) as slots,
+        (select sum(numbackends)::int from pg_stat_database) as used, pg_backend_pid() as pid`);
+    const { pid, ...facts } = rows[0]!;
+    return { ...facts, pooled: (client as { processID?: number | null }).processID !== pid };
+  } finally {
+    client.release();
+  }
+}
+
+type Configured = Pick<Config, 'databaseConnections' | 'databaseUrl' | 'directDatabaseUrl' | 'redisUrl'>;
+
+export function judgeServer(facts: ServerFacts, config: Configured, report: Report): void {
+  const { version, major, role } = facts;
+  report('ok', 'database', `PostgreSQL ${version}${facts.pooled ? ', through a connection pooler' : ''}`);
+  const reset = (owner: string) => `alter ${owner} reset default_transaction_read_only`;
+  const switchOn = (name: string) => `Run: alter system set ${name} = on; select pg_reload_conf()`;
+  const needsDirect = facts.pooled && !config.redisUrl && !config.directDatabaseUrl;
+  const faults: [is: boolean, status: Status, text: string][] = [
+    [major < oldest, 'fail', `PostgreSQL ${version} is too old. Upgrade it to ${oldest} or newer`],
+    [
+      major > newest,
+      'warn',
+      `PostgreSQL ${version} is newer than those that were tested: ${oldest} to ${newest}`,
+    ],
+    [facts.standby, 'fail', 'it is a standby, and takes no writes. Point DATABASE_URL to the primary'],
+    [
+      facts.read_only,
+      'fail',
+      `read-only by default. Run: ${reset(`role ${role}`)}; ${reset(`database ${facts.database}`)}`,
+    ],
+    [facts.fsync !== 'on', 'fail', `fsync is off: a crash loses data. ${switchOn('fsync')}`],
+    [
+      facts.full_page_writes !== 'on',
+      'fail',
+      `full_page_writes is off: a crash may damage data. ${switchOn('full_page_writes')}`,
+    ],
+    [
+      (facts.damaged ?? 0) > 0,
+      'fail',
+      `pages with a wrong checksum were read ${facts.damaged} times: a disk or memory damages data. Read the server's log, keep former backups, and move to other hardware`,
+    ],
+    [
+      facts.autovacuum !== 'on',
+      'warn',
+      `autovacuum is off: the tables grow, and become slow. ${switchOn('autovacuum')}`,
+    ],
+    [
+      facts.logs_values !== null,
+      'warn',
+      `${facts.logs_values}: the server's log contains the values of statements, and so patients' data, which no erasure removes. Run: alter system set log_parameter_max_length = 0; select pg_reload_conf()`,
+    ],
+    [
+      needsDirect,
+      'warn',
+      'through a pooler, jobs of the queue may begin up to a second late. Set DIRECT_DATABASE_URL to the server',
+    ],
+    [
+      facts.superuser && config.databaseUrl !== undefined,
+      'warn',
+      `${role} is a superuser. A role that owns the database is enough: alter role ${role} nosuperuser`,
+    ],
+  ];
+  for (const [is, status, text] of faults) if (is) report(status, 'database', text);
+  const isScarce = facts.slots - facts.used < config.databaseConnections;
+  const advice = `. A process opens up to ${config.databaseConnections}: raise max_connections, or lower DATABASE_CONNECTIONS`;
+  const connections = `${facts.used} of ${facts.slots} are in use`;
+  report(isScarce ? 'warn' : 'ok', 'connections', isScarce ? connections + advice : connections);
+}

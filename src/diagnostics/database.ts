@@ -1,0 +1,136 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type Kysely, sql } from 'kysely';
+import { createLog } from '../common/log.ts';
+import { readTrusted } from '../common/trusted-files.ts';
+import { InvalidConfiguration } from '../config/config.ts';
+import { readId, requireSameDatabase } from '../service/prepare-database.ts';
+import { DatabaseClient } from '../store/client.ts';
+import { type Database, openDatabase } from '../store/database.ts';
+import { installed } from '../store/embedded/binaries.ts';
+import { refuseMoved } from '../store/embedded/moved.ts';
+import { findHome } from '../store/embedded/place.ts';
+import { tryConnection } from '../store/embedded/server-process.ts';
+import { explainConnection } from '../store/explain-connection.ts';
+import { requireUtf8 } from '../store/migrate.ts';
+import { checkTimezone } from '../store/reporting/check-timezone.ts';
+import type { Tables } from '../store/tables.ts';
+import { checkClock } from './clock.ts';
+import { judgeServer, readServer } from './database-server.ts';
+import { checkFallback, checkLease } from './fallback.ts';
+import { type Check, type Report, runEach, type Subject } from './finding.ts';
+import {
+  checkDeliveries,
+  checkEmpty,
+  checkIndexes,
+  checkMigrations,
+  checkProcessing,
+  checkPublications,
+  checkQuarantine,
+  checkRights,
+  checkWriting,
+  hasTables,
+} from './tables.ts';
+
+const log = createLog('silent');
+
+/** PostgreSQL: whether it can be used, the server, the database and its tables. */
+export const checkDatabase: Check = async (subject, report) => {
+  const { config } = subject;
+  const url = await findDatabase(subject, report);
+  if (!url) return;
+  await withDatabase('DATABASE_URL', url, subject, report, async (database) => {
+    const { db } = database;
+    judgeServer(await readServer(database), config, report);
+    const forTables = (await hasTables(db, config.databaseSchema))
+      ? [
+          checkRights,
+          checkMigrations,
+          checkWriting,
+          checkIndexes,
+          checkPublications,
+          checkDeliveries,
+          checkProcessing,
+          checkQuarantine,
+          checkLease,
+          checkFallback,
+        ]
+      : [checkEmpty];
+    return [
+      () => checkClock('PostgreSQL', () => readTime(db), subject, report),
+      () => requireUtf8(db),
+      () => checkTimezone(db, config.reportTimezone),
+      ...forTables.map((check) => () => check(database, report, subject)),
+    ];
+  });
+};
+
+/** The address without the connection pooler: whether it is that, and of the same database. */
+export const checkDirectDatabase: Check = async (subject, report) => {
+  const { databaseUrl, directDatabaseUrl, databaseSchema: schema } = subject.config;
+  if (!databaseUrl || !directDatabaseUrl) return;
+  await withDatabase('DIRECT_DATABASE_URL', directDatabaseUrl, subject, report, async (direct) => {
+    const { pooled } = await readServer(direct);
+    if (!pooled) report('ok', 'direct database', 'no connection pooler is in between');
+    else
+      report(
+        'warn',
+        'direct database',
+        'a connection pooler is in between. Set DIRECT_DATABASE_URL to the server',
+      );
+    const isSame = async () =>
+      requireSameDatabase(databaseUrl, await readId(direct.db), { name, schema }, log);
+    return (await hasTables(direct.db, schema)) ? [isSame] : [];
+  });
+};
+
+const name = 'receiver doctor';
+
+/** Connects, and runs the checks that a function returns. */
+async function withDatabase(
+  variable: string,
+  url: string,
+  subject: Subject,
+  report: Report,
+  prepare: (database: Database) => Promise<(() => Promise<void>)[]>,
+): Promise<void> {
+  const explained = (error: unknown) => explain(error, variable, url, subject);
+  const schema = subject.config.databaseSchema;
+  const database = openDatabase(url, log, { connections: 2, name, queryTimeoutMs: 3_000, schema });
+  const connected = async () => runEach('database', await prepare(database), explained, report);
+  await runEach('database', [connected], explained, report);
+  // Not awaited: a server that hangs must not delay the other findings.
+  void database.close().catch(() => {});
+}
+
+/** The URL of the database; of the embedded one only while it runs: a start would change its files. */
+async function findDatabase({ config, invalid }: Subject, report: Report): Promise<string | undefined> {
+  if (config.databaseUrl || invalid.has('DATABASE_URL')) return config.databaseUrl;
+  const home = findHome(config.dataDir);
+  const url = home && readTrusted(join(home, 'connection-url'))?.trim();
+  if (url && existsSync(join(home, 'database/postmaster.pid'))) {
+    // What another error is about, the checks tell.
+    if ((await tryConnection(url))?.code !== 'ECONNREFUSED') return url;
+  }
+  if (home) refuseMoved(home);
+  await installed(); // or else its error says what to do
+  const state = home
+    ? 'is not running. While the service runs, it is checked, too'
+    : 'does not exist yet. The first start creates it';
+  report('ok', 'database', `the embedded PostgreSQL in ${resolve(config.dataDir)} ${state}`);
+  return undefined;
+}
+
+async function readTime(db: Kysely<Tables>): Promise<number> {
+  const { rows } = await sql<{ ms: number }>`
+    select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`.execute(db);
+  return rows[0]!.ms;
+}
+
+function explain(error: unknown, variable: string, url: string, { redact }: Subject): readonly string[] {
+  if (error instanceof InvalidConfiguration) return error.problems;
+  const message = redact(error instanceof Error ? error.message : String(error));
+  const { host, port, user, database } = new DatabaseClient({ connectionString: url });
+  const target = { variable, store: 'PostgreSQL', host, port, user, database } as const;
+  return [explainConnection(error, target) ?? message];
+}

@@ -1,0 +1,50 @@
+import { withTimeout } from '../common/with-timeout.ts';
+import type { Environment } from '../config/config.ts';
+import { checkConfiguration, readConfiguration } from './configuration.ts';
+import { checkDatabase, checkDirectDatabase } from './database.ts';
+import { checkDisk } from './disk.ts';
+import type { Check, Finding, Subject } from './finding.ts';
+import { checkPorts } from './ports.ts';
+import { checkProcess } from './process.ts';
+import { redactor } from './redact.ts';
+import { checkRedis } from './redis.ts';
+import { checkSenders } from './senders.ts';
+
+const checks: Record<string, Check> = {
+  configuration: checkConfiguration,
+  senders: checkSenders,
+  process: checkProcess,
+  disk: checkDisk,
+  database: checkDatabase,
+  'direct database': checkDirectDatabase,
+  redis: checkRedis,
+  ports: checkPorts,
+};
+
+const timeoutMs = 8_000;
+
+/** Runs all checks at once. Ends within `timeoutMs`, with what was found until then. */
+export async function diagnose(env: Environment): Promise<Finding[]> {
+  const subject = { env, ...readConfiguration(env), redact: redactor(env) };
+  const findings = await Promise.all(
+    Object.entries(checks).map(([name, check]) => run(name, check, subject)),
+  );
+  return findings.flat();
+}
+
+async function run(name: string, check: Check, subject: Subject): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  try {
+    const checked = Promise.resolve(
+      check(subject, (...[status, part, detail]) => findings.push({ status, name: part, detail })),
+    );
+    await withTimeout(timeoutMs, checked);
+  } catch (error) {
+    findings.push({
+      status: 'fail',
+      name,
+      detail: subject.redact(error instanceof Error ? error.message : String(error)),
+    });
+  }
+  return findings;
+}

@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
+import { createServer, type ListenOptions } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Readiness } from '../common/readiness.ts';
+import type { Config } from '../config/config.ts';
+import { listening, PortUnavailable } from '../http/prepare-port.ts';
+import type { Check, Report, Subject } from './finding.ts';
+
+const timeoutMs = 3_000;
+
+/** The ports or the socket file, and what the service says that listens there. */
+export const checkPorts: Check = async (subject, report) => {
+  const { role, host, port, socket, metrics } = subject.config;
+  const places: Record<string, ListenOptions | undefined> = {
+    PORT: role === 'worker' || socket ? undefined : { host, port },
+    SOCKET: role === 'worker' || !socket ? undefined : { path: socket },
+    METRICS_PORT: metrics.port === undefined ? undefined : { host, port: metrics.port },
+  };
+  if (places.PORT?.port && places.PORT.port === metrics.port) {
+    report('fail', 'METRICS_PORT', 'the same as PORT. Set another one');
+    delete places.METRICS_PORT;
+  }
+  const checked = Object.entries(places).map(async ([variable, place]) => {
+    if (place && !subject.invalid.has(variable)) await checkPlace(variable, place, subject, report);
+  });
+  await Promise.all(checked);
+};
+
+async function checkPlace(
+  variable: string,
+  place: ListenOptions,
+  subject: Subject,
+  report: Report,
+): Promise<void> {
+  const { config } = subject;
+  const name = place.path ?? place.port;
+  try {
+    const server = createServer((socket) => socket.destroy());
+    await listening(server.listen(place), { ...config, port: place.port ?? 0, socket: place.path });
+    server.close();
+    report(
+      'ok',
+      variable,
+      place.port === 0 ? 'any free one' : `${name} is free: the service does not run here`,
+    );
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    const isTaken = (error.cause as NodeJS.ErrnoException).code === 'EADDRINUSE';
+    const health = isTaken ? await ask(place, '/healthz').catch(codeOf) : {};
+    if ((health as { status?: string }).status === 'alive') {
+      report('ok', variable, `the service runs at ${name}`);
+      await includeReadiness(place, subject, report);
+    } else if (place.path && (health as { code?: string }).code === 'ECONNREFUSED') {
+      report('ok', variable, `${name} was left by a process that was killed; a start replaces it`);
+    } else {
+      report('fail', variable, error.message.replaceAll(/\bPORT\b/g, variable));
+    }
+  }
+}
+
+const codeOf = ({ code }: NodeJS.ErrnoException) => ({ code });
+
+/** What /readyz says, line by line; with the details for administrators. */
+async function includeReadiness(
+  place: ListenOptions,
+  { config, redact }: Subject,
+  report: Report,
+): Promise<void> {
+  const { parts } = (await ask(place, '/readyz', adminToken(config))) as Readiness;
+  for (const [name, { ok, detail }] of Object.entries(parts)) {
+    const said = redact(detail ?? (ok ? 'available' : 'does not respond'));
+    report(ok ? 'ok' : 'fail', `readyz: ${name}`, ok ? said : `${said}. Read the log of the service`);
+  }
+}
+
+/**
+ * Sends a request to the service.
+ *
+ * @returns the parsed response, whatever its status
+ * @throws the error of the connection, or of a response that is not JSON
+ */
+async function ask(
+  { host, port, path: socketPath }: ListenOptions,
+  path: string,
+  token?: string,
+): Promise<unknown> {
+  const hostname = host?.replace(/^0\.0\.0\.0$/, '127.0.0.1').replace(/^::$/, '::1');
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const signal = AbortSignal.timeout(timeoutMs);
+  const request = get({ ...(socketPath ? { socketPath } : { hostname, port }), path, headers, signal });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return JSON.parse(await text(response));
+}
+
+/** That of the environment, or the one that the service has generated. */
+function adminToken({ adminToken: token, databaseUrl, dataDir }: Config): string | undefined {
+  const file = join(dataDir, 'admin-token');
+  return token || databaseUrl || !existsSync(file) ? token : readFileSync(file, 'utf8').trim();
+}

@@ -1,0 +1,181 @@
+import bytes from 'bytes';
+import { type Kysely, sql } from 'kysely';
+import type pg from 'pg';
+import { lateS } from '../health/processing.ts';
+import { readProblems } from '../health/read-problems.ts';
+import { quarantineLimit } from '../intake/eviction.ts';
+import { probeInbox } from '../intake/probe-inbox.ts';
+import { readDropped } from '../intake/quarantine-rows.ts';
+import type { Database } from '../store/database.ts';
+import { describeRefusal, isReadOnly } from '../store/faults.ts';
+import { describeSession, tryFindLockHolders } from '../store/lock-holders.ts';
+import { findPending } from '../store/migrate.ts';
+import { requireNoneOfOthers } from '../store/migration-list.ts';
+import { readTables } from '../store/read-tables.ts';
+import type { Tables } from '../store/tables.ts';
+import type { Report, Subject } from './finding.ts';
+
+export type DatabaseCheck = (database: Database, report: Report, subject: Subject) => Promise<void>;
+
+/** The list of migrations, also where the role may not look into the schema. */
+const list = (schema: string) =>
+  sql`pg_class where relname = 'receiver_migrations' and relnamespace = to_regnamespace(${schema})`;
+
+export async function hasTables(db: Kysely<Tables>, schema: string): Promise<boolean> {
+  const { rows } = await sql<{
+    exists: boolean;
+  }>`select exists (select from ${list(schema)}) as exists`.execute(db);
+  return rows[0]!.exists;
+}
+
+/** An empty database: whether the first start can create the tables. */
+export const checkEmpty: DatabaseCheck = async ({ db }, report, { config }) => {
+  await requireNoneOfOthers(db);
+  const { rows } = await sql<{ may: boolean; role: string }>`
+    select has_database_privilege(current_database(), 'create')
+        and coalesce(has_schema_privilege(to_regnamespace(${config.databaseSchema}), 'create'), true) as may,
+      quote_ident(current_user) as role`.execute(db);
+  const { may, role } = rows[0]!;
+  if (may) report('ok', 'tables', 'there are none yet. The first start creates them');
+  else
+    report(
+      'fail',
+      'tables',
+      `there are none yet, and ${role} may not create any. Run receiver migrate as the owner`,
+    );
+};
+
+export const checkMigrations: DatabaseCheck = async ({ db }, report) => {
+  const pending = await findPending(db);
+  if (pending.length === 0) report('ok', 'tables', 'those of this version');
+  else
+    report(
+      'warn',
+      'tables',
+      `not yet run: ${pending.join(', ')}. Run receiver migrate as the owner, or start`,
+    );
+};
+
+/** Whether the role owns the tables, or has the rights of the service's role (db/reporting/7_service.sql). */
+export const checkRights: DatabaseCheck = async ({ db }, report, { config }) => {
+  const schemas = [config.databaseSchema, 'withheld', ...(config.redisUrl ? [] : ['bullmq'])];
+  const { rows } = await sql<{ role: string; isMember: boolean | null; tables: string[] | null }>`
+    select quote_ident(current_user) as role,
+      (select pg_has_role(oid, 'usage') from pg_roles where rolname = 'receiver_service') as "isMember",
+      (select array_agg(c.oid::regclass::text order by 1)
+        from pg_class c join pg_namespace n on n.oid = relnamespace
+        where relkind in ('r', 'p') and nspname = any(${schemas})
+          and relowner = (select relowner from ${list(config.databaseSchema)})
+          and not (has_schema_privilege(n.oid, 'usage') and has_any_column_privilege(c.oid, 'select'))) as tables`.execute(
+    db,
+  );
+  const { role, isMember, tables } = rows[0]!;
+  if (!tables) return report('ok', 'rights', `${role} may use every table`);
+  const grant = `grant receiver_service to ${role}`;
+  const migrate = 'receiver migrate with the role of the owner';
+  const fixes = {
+    true: `Run ${migrate}`,
+    false: `Run: ${grant}`,
+    null: `Run: create role receiver_service; ${grant}. Then run ${migrate}`,
+  };
+  const fix = fixes[`${isMember}`];
+  report('fail', 'rights', `${role} may not use ${tables.length} tables, such as ${tables[0]}. ${fix}`);
+};
+
+export const checkWriting: DatabaseCheck = async ({ pool }, report) => {
+  try {
+    await probeInbox(pool);
+    report('ok', 'writing', 'deliveries can be inserted');
+  } catch (error) {
+    const { code, message } = error as pg.DatabaseError;
+    const holders = (await tryFindLockHolders(pool)) ?? [];
+    const by = holders.filter(({ table }) => table === 'inbox').map(describeSession);
+    const causes: [is: boolean, text: string][] = [
+      [isReadOnly(error), 'the database is read-only'],
+      [code === '42501', 'a right is missing'],
+      [
+        code === '57014' || /timeout/.test(message),
+        `inbox is locked${by.length > 0 ? `, by ${by.join(', ')}` : ''}`,
+      ],
+    ];
+    const cause = causes.find(([is]) => is)?.[1] ?? (code ? describeRefusal(error) : message);
+    report('fail', 'writing', `deliveries cannot be inserted: ${cause}`);
+  }
+};
+
+export const checkIndexes: DatabaseCheck = async ({ db }, report) => {
+  const { rows } = await sql<{ name: string }>`
+    select indexrelid::regclass::text as name from pg_index where not indisvalid`.execute(db);
+  for (const { name } of rows) {
+    report(
+      'warn',
+      'indexes',
+      `${name} is invalid. Unless it is being built: reindex index concurrently ${name}`,
+    );
+  }
+};
+
+/** Tables whose updates and deletions PostgreSQL rejects, because they are published and nothing identifies a row. */
+export const checkPublications: DatabaseCheck = async ({ db }, report, { config }) => {
+  const { rows } = await sql<{ name: string }>`
+    select distinct c.oid::regclass::text as name
+    from pg_publication p
+    join pg_publication_tables t using (pubname)
+    join pg_namespace n on n.nspname = t.schemaname
+    join pg_class c on c.relnamespace = n.oid and c.relname = t.tablename
+    where (p.pubupdate or p.pubdelete) and t.schemaname = any(${[config.databaseSchema, 'withheld', 'bullmq']})
+      and relreplident <> 'f' and not exists (
+        select from pg_index
+        where indrelid = c.oid and (relreplident = 'd' and indisprimary or relreplident = 'i' and indisreplident))
+    order by name`.execute(db);
+  for (const { name } of rows) {
+    const fix = `Run as the owner: alter table ${name} replica identity full`;
+    report(
+      'fail',
+      'publications',
+      `${name} is published, and nothing identifies its rows: they cannot be changed. ${fix}`,
+    );
+  }
+};
+
+const droppedDays = 7;
+const inBytes = (size: number) => bytes.format(size, { decimalPlaces: 1 });
+
+/** How full the quarantine is, and what its limit has evicted. */
+export const checkQuarantine: DatabaseCheck = async ({ db }, report, { config }) => {
+  const { rows: tables } = await sql`select where to_regclass('dropped_bodies') is not null`.execute(db);
+  if (tables.length === 0) return; // a migration is missing, which is reported
+  const { rows } = await sql<{ bytes: number }>`
+    select coalesce(sum(bytes), 0)::float8 as bytes from quarantine where not acknowledged`.execute(db);
+  const limit = await quarantineLimit(config.quarantine);
+  const isCut = limit < config.quarantine.bytes;
+  const size = `${inBytes(rows[0]!.bytes)} of ${inBytes(limit)}${isCut ? ', a tenth of the free disk' : ''}`;
+  const dropped = await readDropped(db, droppedDays);
+  const reasons = dropped.map(({ reason, bodies }) => `${reason}: ${bodies}`).join(', ');
+  if (reasons === '') return report('ok', 'quarantine', size);
+  const fix = 'Replay or drop what is there, or raise QUARANTINE_LIMIT';
+  report(
+    'warn',
+    'quarantine',
+    `${size}; dropped in ${droppedDays} days before they were replayed: ${reasons}. ${fix}`,
+  );
+};
+
+/** What waits, failed or was rejected. */
+export const checkDeliveries: DatabaseCheck = async ({ pool }, report) => {
+  const { received, failed, oldestPendingS, quarantine } = await readTables(pool);
+  const rejected = [...quarantine.values()].reduce((sum, rows) => sum + rows, 0);
+  const oldest = received > 0 ? `, the oldest for ${Math.round(oldestPendingS)} s` : '';
+  const counts = `${received} wait${oldest}; ${failed} failed; ${rejected} rejected bodies`;
+  if (oldestPendingS > lateS) report('fail', 'deliveries', counts);
+  else if (failed > 0) report('warn', 'deliveries', `${counts}. To see why: receiver replay --dry-run`);
+  else report('ok', 'deliveries', counts);
+};
+
+/** What is wrong with processing. */
+export const checkProcessing: DatabaseCheck = async ({ pool }, report) => {
+  const problems = await readProblems(pool);
+  for (const { status, title, detail } of problems) report(status, 'processing', `${title}. ${detail}`);
+  if (problems.length === 0)
+    report('ok', 'processing', 'no delivery waits for more than a minute, and nothing blocks');
+};

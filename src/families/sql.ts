@@ -1,0 +1,109 @@
+import type { Family } from './family.ts';
+
+// The SQL that follows from what a family declares.
+
+/** An identifier in SQL. */
+export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+/** A string in SQL. */
+export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
+
+/** A list of columns. */
+export const listOf = (columns: readonly string[]) => columns.map(quoted).join(', ');
+/** Columns of a row of a query. */
+export const qualified = (row: string, columns: readonly string[]) =>
+  columns.map((column) => `${row}.${quoted(column)}`).join(', ');
+
+/** Whether two rows have the same values in these columns. */
+export const equal = (one: string, other: string, columns: readonly string[]) =>
+  columns.map((column) => `${one}.${quoted(column)} = ${other}.${quoted(column)}`).join(' and ');
+
+/** The key of a family's table: a record's, or a delivery's where the family has no records. */
+export const keyOf = ({ identifiedBy }: Family) =>
+  identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
+
+/** The order of the versions of a record: expressions over a row of its table. */
+export function versionOrder({ events, orderedBy, deletedBy }: Family, row: string): string[] {
+  const changeTime = (field: string) => {
+    const orElse = (time: string) => `coalesce(${row}.${quoted(field)}, '${time}')`;
+    if (!deletedBy) return orElse('-infinity');
+    const isDeletion = `${row}.last_event = ${literal(deletedBy)}`;
+    return `case when ${isDeletion} then ${orElse('infinity')} else ${orElse('-infinity')} end`;
+  };
+  return [
+    `${row}.event_time`,
+    ...(orderedBy ? [changeTime(orderedBy)] : []),
+    ...(events.length > 1
+      ? [`array_position(array[${events.map(literal).join(', ')}], ${row}.last_event)`]
+      : []),
+    `${row}.delivery_id`,
+  ];
+}
+
+/**
+ * The query for the rows that deliveries make of one family: all versions, also of the same record.
+ *
+ * @param deliveries rows of inbox; with `applied_at`, where the family has a table of versions
+ */
+export function rowsMadeOf(family: Family, deliveries: string): { columns: string[]; query: string } {
+  const { name, fields, deletedBy, versions } = family;
+  const names = Object.keys(fields);
+  // What has one name in `data` is unpacked at once.
+  const isUnpacked = (field: string) => !fields[field]!.fromEnvelope && !fields[field]!.alias;
+  const unpacked = names.filter(isUnpacked).map((field) => `${quoted(field)} ${fields[field]!.json}`);
+  const read = (field: string) =>
+    isUnpacked(field)
+      ? `data.${quoted(field)}`
+      : `(${readField(fields, field, 'd.envelope')})::${fields[field]!.json}`;
+  const columns = {
+    business_id: 'd.business_id',
+    ...Object.fromEntries(names.map((field) => [field, fields[field]!.column(read(field))])),
+    client_id: 'd.client_id',
+    last_event: 'd.event',
+    event_time: 'd.event_time',
+    deleted_at: deletedBy
+      ? `case when d.event = ${literal(deletedBy)} then d.event_time end`
+      : 'null::timestamptz',
+    extra: `(d.envelope->'data') - array[${namesInData(fields).map(literal).join(', ')}]::text[]`,
+    delivery_id: 'd.id',
+    ...(versions && { received_at: 'd.received_at', applied_at: 'coalesce(d.applied_at, now())' }),
+  };
+  const data = `
+  cross join lateral jsonb_to_record(d.envelope->'data') as data(${unpacked.join(', ')})`;
+  return {
+    columns: Object.keys(columns),
+    query: `
+  select ${Object.entries(columns)
+    .map(([column, value]) => `${value} as ${quoted(column)}`)
+    .join(',\n    ')}
+  from ${deliveries} d${unpacked.length > 0 ? data : ''}
+  where d.family = ${literal(name)}`,
+  };
+}
+
+/**
+ * SQL for the value of a field that identifies a family's records, with the type of its column: 1.0 and 1 are the same
+ * receipt. Null for a delivery of another family, whose field of this name may contain anything.
+ *
+ * @param row the alias of a row with `family` and `envelope`
+ * @returns undefined where each delivery of the family is a record of its own
+ */
+export function readKey({ name, fields, identifiedBy }: Family, row: string): string | undefined {
+  if (!identifiedBy) return undefined;
+  const { json, column } = fields[identifiedBy]!;
+  const id = column(`(${readField(fields, identifiedBy, `${row}.envelope`)})::${json}`);
+  return `case when ${row}.family = '${name}' then ${id} end`;
+}
+
+/** SQL that reads a field from an envelope, as text. */
+export function readField(fields: Family['fields'], name: string, envelope: string): string {
+  const { alias, fromEnvelope } = fields[name]!;
+  if (fromEnvelope) return fromEnvelope(envelope);
+  const [value, other] = [name, alias].map((key) => `${envelope} #>> '{data,${key}}'`);
+  return alias ? `coalesce(${value}, ${other})` : value!;
+}
+
+/** The names in `data` of the documented fields. */
+export const namesInData = (fields: Family['fields']): string[] =>
+  Object.entries(fields).flatMap(([name, { alias, fromEnvelope }]) =>
+    fromEnvelope ? [] : alias ? [name, alias] : [name],
+  );

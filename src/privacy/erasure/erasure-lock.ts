@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Kysely, sql } from 'kysely';
+import { withPlanForAnySize } from '../../apply/apply.ts';
+import type { Tables } from '../../store/tables.ts';
+
+/** Raised where the statements in progress do not end in time. What is written stays, so that it can be continued. */
+export class ErasureDelayed extends Error {
+  constructor(cause?: unknown) {
+    super(
+      'Other transactions hold locks on the deliveries. Nothing was erased yet; a worker continues the erasure, or try again later.',
+      { cause },
+    );
+    this.name = 'ErasureDelayed';
+  }
+}
+
+// New statements queue behind the lock: it must be given up before the inbox considers PostgreSQL unavailable (0.8 s).
+const lockTimeoutMs = 400;
+const pauseMs = 400;
+const attempts = 50;
+// lock_not_available, deadlock_detected
+const taken = new Set(['55P03', '40P01']);
+
+/**
+ * Waits until the statements that store or apply deliveries, and steps of the retention, have ended as far as they began
+ * before: those that begin later see what is committed now. The lock is released at once, and nothing is done under it;
+ * so a callback waits for the lock's timeout at most.
+ *
+ * @throws ErasureDelayed
+ */
+export async function afterStatementsInProgress(db: Kysely<Tables>): Promise<void> {
+  await retried(() =>
+    db.transaction().execute(async (tx) => {
+      await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(tx);
+      // Conflicts with the share lock of the statements that store and apply, and not with pg_dump or a vacuum of inbox.
+      await sql`lock table erased in exclusive mode`.execute(tx);
+    }),
+  );
+}
+
+/**
+ * Runs a step of an erasure in a transaction, without a limit of time, and again where it was the victim of a deadlock.
+ *
+ * @throws ErasureDelayed; the error of the step
+ */
+export const inStep = <T>(db: Kysely<Tables>, step: (tx: Kysely<Tables>) => Promise<T>): Promise<T> =>
+  retried(() =>
+    withPlanForAnySize(db, async (tx) => {
+      await sql`set local statement_timeout = 0`.execute(tx);
+      return step(tx);
+    }),
+  );
+
+async function retried<T>(run: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!taken.has((error as { code?: string }).code ?? '')) throw error;
+      if (attempt === attempts) throw new ErasureDelayed(error);
+    }
+    await sleep(pauseMs);
+  }
+}

@@ -1,0 +1,102 @@
+import { type Kysely, sql } from 'kysely';
+import type { Tables } from '../../store/tables.ts';
+
+/** Who sees or does something. */
+export interface Actor {
+  /** `admin-token`, the subject of the identity provider, the user of a command, or `worker`. */
+  id: string;
+  /** The name that the identity provider gives. */
+  name?: string | undefined;
+  /** The address of the request, or the host of a command. */
+  address?: string | undefined;
+}
+
+/** What an entry of the access log may be about. */
+export const accessActions = [
+  'sign-in',
+  'sign-in failed',
+  'sign-out',
+  /** All sessions of a user, or of everybody, were ended. */
+  'sessions end',
+  /** It was searched by personal data: a phone number, a name, the id of a patient. */
+  'search',
+  /** Personal data was shown on a page or by a command. */
+  'reveal',
+  /** A body was shown as received. */
+  'body',
+  /** A report was downloaded. */
+  'download',
+  /** A patient's data was exported. */
+  'export',
+  'replay',
+  'quarantine replay',
+  'quarantine drop',
+  /** Names for ids were changed. */
+  'aliases',
+  /** A rejected body was corrected and replayed. */
+  'quarantine correct',
+  /** A note was written on a failed delivery or a rejected body, or it was marked as seen. */
+  'note',
+  'test callback',
+  'erase',
+  /** A body with an erased id as a word was stored again. */
+  'keep',
+  'hold',
+  'release',
+  'erasures export',
+  'erasures apply',
+  /** The access log itself was read. */
+  'audit',
+  'sql',
+  'retention',
+  'destroy',
+  /** Everything was copied: a backup, or a move to another server. */
+  'backup',
+  'move',
+] as const;
+export type AccessAction = (typeof accessActions)[number];
+
+export interface Access {
+  actor: Actor;
+  action: AccessAction;
+  /** Whose data it was. */
+  patients?: readonly string[];
+  /** Keeps the patients as pseudonyms only: where no data of theirs is held. */
+  anonymous?: boolean;
+  /** What was selected; without personal data. What was typed and matches no row is not kept. */
+  filter?: Record<string, unknown>;
+  rows?: number;
+}
+
+/**
+ * Adds an entry to the access log. Data may be shown only after it: where it cannot be written, nothing is shown.
+ *
+ * @param db a transaction, where the entry belongs to one; the log is locked until it ends
+ * @returns the number of the entry
+ * @throws the database's error
+ */
+export async function logAccess(
+  db: Kysely<Tables>,
+  { actor, action, patients = [], anonymous = false, filter = {}, rows }: Access,
+): Promise<number> {
+  const { id, name = null, address = null } = actor;
+  const logged = rows ? filter : withoutTyped(filter);
+  // As an erasure looks for them.
+  const ids = [...new Set(patients.map((one) => one.trim()))];
+  const { rows: result } = await sql<{ entry: string }>`
+    select log_access(${id}, ${name}, ${address}, ${action}, ${ids}::text[], ${!anonymous},
+                      ${JSON.stringify(logged)}::jsonb, ${rows ?? null}) as entry`.execute(db);
+  return Number(result[0]!.entry);
+}
+
+/** The filters that take any text. Where rows match, they are ids of businesses, clinics and so on; otherwise anything. */
+const typed = ['business', 'clinic', 'doctor', 'businessId', 'actor', 'patient', 'path', 'faults'];
+
+/** Which filters were used: the log keeps its entries for years. */
+const withoutTyped = (filter: Record<string, unknown>) =>
+  Object.fromEntries(
+    Object.entries(filter).map(([key, value]) => [
+      key,
+      typed.includes(key) && typeof value === 'string' ? '<text>' : value,
+    ]),
+  );

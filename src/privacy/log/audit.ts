@@ -1,0 +1,94 @@
+import { type Kysely, sql } from 'kysely';
+import type { Tables } from '../../store/tables.ts';
+
+/** Selects entries of the access log; undefined fields do not filter. */
+export interface AccessFilter {
+  /** The id of the actor or the name. */
+  actor?: string | undefined;
+  action?: string | undefined;
+  /** The id of a patient. */
+  patient?: string | undefined;
+  since?: Date | undefined;
+  until?: Date | undefined;
+  /** Entries older than this one. */
+  before?: number | undefined;
+}
+
+export interface AccessEntry {
+  entry: string;
+  at: Date;
+  actor: string;
+  actor_name: string | null;
+  address: string | null;
+  action: string;
+  /** The first few: their ids, or `erased` and the start of the pseudonym. */
+  patients: string[];
+  /** The number of all. */
+  patient_count: number;
+  filter: Record<string, unknown>;
+  rows: string | null;
+}
+
+/** Entries of the access log, newest first. */
+export async function listAccess(
+  db: Kysely<Tables>,
+  filter: AccessFilter,
+  limit: number,
+): Promise<AccessEntry[]> {
+  const { rows } = await sql<AccessEntry>`
+    select entry, at, actor, actor_name, address, action, filter, rows, cardinality(patients) as patient_count,
+           array(
+             select coalesce(patient_id, 'erased ' || left(encode(seen, 'hex'), 8))
+             from unnest(patients[1:5]) with ordinality as first (seen, position)
+             left join patient_pseudonyms on pseudonym = seen
+             order by position
+           ) as patients
+    from access_log
+    where ${matching(filter)}
+    order by entry desc limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** The number of patients in the matching entries, and of entries that name none. */
+export async function countPatients(db: Kysely<Tables>, filter: AccessFilter) {
+  const { rows } = await sql<{ patients: string; unnamed: string }>`
+    with matching as (select patients from access_log where ${matching(filter)})
+    select (select count(distinct seen) from matching, unnest(patients) as seen) as patients,
+           (select count(*) from matching where patients = '{}') as unnamed`.execute(db);
+  return { patients: Number(rows[0]!.patients), unnamed: Number(rows[0]!.unnamed) };
+}
+
+/** The columns of `patientsSeen`. */
+export const patientColumns = [
+  'patient_id',
+  'pseudonym',
+  'first_seen_at',
+  'last_seen_at',
+  'times',
+  'actions',
+];
+
+/** A query for the patients in the matching entries, one row each; `patient_id` is empty for erased ones. */
+export function patientsSeen(db: Kysely<Tables>, filter: AccessFilter) {
+  const time = (value: 'min' | 'max') =>
+    sql`to_char(${sql.raw(value)}(at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  return sql`
+    select patient_id, encode(pseudonym, 'hex') as pseudonym, ${time('min')} as first_seen_at,
+           ${time('max')} as last_seen_at, count(*) as times, string_agg(distinct action, ', ') as actions
+    from access_log cross join unnest(patients) as pseudonym left join patient_pseudonyms using (pseudonym)
+    where ${matching(filter)}
+    group by pseudonym, patient_id
+    order by min(at), pseudonym`.compile(db);
+}
+
+function matching({ actor, action, patient, since, until, before }: AccessFilter) {
+  const conditions = [
+    actor && sql`(actor = ${actor} or actor_name = ${actor})`,
+    action && sql`action = ${action}`,
+    patient && sql`patients @> array[patient_hash((select salt from erasure_salt), '', ${patient})]`,
+    since && sql`at >= ${since}`,
+    until && sql`at < ${until}`,
+    before && sql`entry < ${before}`,
+  ].filter((condition) => typeof condition === 'object');
+  return conditions.length > 0 ? sql.join(conditions, sql` and `) : sql`true`;
+}

@@ -1,0 +1,149 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { idAt } from '../../common/uuid.ts';
+import { type Family, namesInData, patientFields } from '../../families/index.ts';
+import type { Tables } from '../../store/tables.ts';
+import { deleteDeliveries } from '../delete-deliveries.ts';
+import type { Pass, Step } from './policy.ts';
+import { lockHolds, namesHeld } from './skip-held.ts';
+
+const perScan = 20_000;
+const perStep = 500;
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** Deletes deliveries with everything derived from them, except for pending ones. */
+export async function* deleteExpired({ db, families, cutoffs, inTransaction }: Pass): AsyncGenerator<Step> {
+  const expiring = families.filter(({ name }) => cutoffs[name]);
+  if (expiring.length === 0) return;
+  const end = new Date(Math.max(...expiring.map(({ name }) => cutoffs[name]!.getTime())));
+  for await (const found of scan(db, end, isExpired(expiring, cutoffs))) {
+    for (const family of expiring) {
+      const ids = found.filter((one) => one.family === family.name).map(({ id }) => id);
+      for (let at = 0; at < ids.length; at += perStep) {
+        const some = ids.slice(at, at + perStep);
+        yield [family.name, await inTransaction((tx) => deleteSome(tx, family, some, cutoffs[family.name]!))];
+      }
+    }
+    if (found.length === 0) yield [expiring[0]!.name, {}];
+  }
+}
+
+async function deleteSome(tx: Kysely<Tables>, family: Family, ids: readonly string[], cutoff: Date) {
+  await lockHolds(tx);
+  // Receivers count resends in the order of ids, too.
+  await sql`
+    select from resends r where id = any(${ids}::uuid[]) and ${isNotErasing(sql`r.id`)}
+    order by id for update`.execute(tx);
+  const due = async (table: string) => {
+    const { rows } = await sql<{ id: string }>`
+      select s.id from ${sql.table(table)} s join inbox i using (id)
+      where s.id = any(${ids}::uuid[]) and i.event_time < ${cutoff} and not ${isOfHeld}
+        and ${isNotErasing(sql`s.id`)}
+      order by s.id
+      for update of s skip locked`.execute(tx);
+    return rows.map(({ id }) => id);
+  };
+  return deleteDeliveries(
+    tx,
+    [family],
+    [...(await due('applied_deliveries')), ...(await due('failed_deliveries'))],
+  );
+}
+
+/**
+ * Reduces the envelopes of applied deliveries to the fields that identify the thing and its patient: reports show their
+ * keys, a resend is still known, and an erasure finds them.
+ */
+export async function* reduceBodies({ db, families, cutoffs, inTransaction }: Pass): AsyncGenerator<Step> {
+  const { bodies: cutoff } = cutoffs;
+  if (!cutoff) return;
+  const kept = sql.join(families.map(keptFields), sql` `);
+  // What expires is not counted twice.
+  const isDue = sql`received_at < ${cutoff} and not (${isExpired(families, cutoffs)})`;
+  // An event time is at most a day ahead of the receipt; another day is for clocks that differ.
+  const end = new Date(cutoff.getTime() + 2 * dayMs);
+  for await (const found of scan(db, end, isDue)) {
+    for (let at = 0; at < found.length; at += perStep) {
+      const ids = found.slice(at, at + perStep).map(({ id }) => id);
+      const bodies = await inTransaction(async (tx) => {
+        await lockHolds(tx);
+        const { numAffectedRows } = await sql`
+          with taken as materialized (
+            select id from applied_deliveries a where id = any(${ids}::uuid[]) and ${isNotErasing(sql`a.id`)}
+            order by id for update skip locked
+          )
+          update inbox i set patients = case when i.patients = '{}' then patients_beyond(i.envelope) else i.patients end,
+            envelope = jsonb_strip_nulls(jsonb_build_object(
+            'transaction_id', i.envelope->'transaction_id',
+            'data', (
+              select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(i.envelope->'data')
+              where key = any(case i.family ${kept} else ${patientFields}::text[] end)
+            )
+          ))
+          from taken
+          where i.id = taken.id and i.envelope ? 'event_time' and not ${isOfHeld}`.execute(tx);
+        return Number(numAffectedRows);
+      });
+      yield ['bodies', { bodies }];
+    }
+    if (found.length === 0) yield ['bodies', {}];
+  }
+}
+
+/** Whether a delivery is older than what its family keeps: ids sort by event time. */
+function isExpired(families: readonly Family[], cutoffs: Pass['cutoffs']): RawBuilder<unknown> {
+  const expiring = families.filter(({ name }) => cutoffs[name]);
+  return sql.join(
+    [
+      sql`false`,
+      ...expiring.map(({ name }) => sql`(family = ${name} and id < ${idAt(cutoffs[name]!)}::uuid)`),
+    ],
+    sql` or `,
+  );
+}
+
+const keptFields = ({ name, fields, identifiedBy }: Family) => {
+  const id = identifiedBy ? namesInData({ [identifiedBy]: fields[identifiedBy]! }) : [];
+  return sql`when ${name} then ${[...patientFields, ...id]}::text[]`;
+};
+
+/** What a running erasure has found is its own to delete. */
+const isNotErasing = (id: RawBuilder<unknown>) => sql`not exists (select from erasing e where e.id = ${id})`;
+
+const isOfHeld = namesHeld(
+  sql`i.business_id`,
+  sql`array_append(patients_of(i.envelope, i.patients), patient_about(i.family, i.business_id, i.envelope))`,
+);
+
+interface Found {
+  id: string;
+  family: string;
+}
+
+/**
+ * Deliveries that are not pending, in the order of their event times, which is that of their ids. It reads the narrow rows
+ * of statuses only, in short statements; a part of the result may be empty.
+ *
+ * @param end of the event times
+ * @param isDue a condition on `id`, `family` and `received_at`
+ */
+async function* scan(db: Kysely<Tables>, end: Date, isDue: RawBuilder<unknown>): AsyncGenerator<Found[]> {
+  let after = idAt(new Date(0));
+  for (;;) {
+    const part = (table: string) => sql`(
+      select id, family, received_at from ${sql.table(table)}
+      where id > ${after}::uuid and id < ${idAt(end)}::uuid
+      order by id limit ${perScan})`;
+    const { rows } = await sql<{ last: string | null; found: Found[] }>`
+      with scanned as materialized (
+        select id, family, received_at from (${part('applied_deliveries')} union all ${part('failed_deliveries')}) as statuses
+        order by id limit ${perScan}
+      )
+      select (select id from scanned order by id desc limit 1) as last,
+             (select coalesce(json_agg(json_build_object('id', id, 'family', family) order by id), '[]')
+              from scanned where ${isDue}) as found`.execute(db);
+    const { last, found } = rows[0]!;
+    if (last === null) return;
+    yield found;
+    after = last;
+  }
+}

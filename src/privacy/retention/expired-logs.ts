@@ -1,0 +1,96 @@
+import { type Kysely, sql } from 'kysely';
+import { patientsNamedIn, subjectOfBody } from '../../intake/subject-of-body.ts';
+import type { Tables } from '../../store/tables.ts';
+import type { Pass, Step } from './policy.ts';
+import { lockHolds, namesHeld } from './skip-held.ts';
+
+const bodiesPerStep = 200;
+const entriesPerStep = 20_000;
+
+/** Deletes rejected bodies, acknowledged ones too, in the order of their ids. */
+export async function* deleteQuarantined({ cutoffs, inTransaction }: Pass): AsyncGenerator<Step> {
+  const { quarantine: cutoff } = cutoffs;
+  if (!cutoff) return;
+  let after: string | undefined = '00000000-0000-0000-0000-000000000000';
+  for (;;) {
+    const step = await inTransaction(async (tx) => {
+      await lockHolds(tx);
+      const { rows } = await sql<{ id: string; body: Buffer | null }>`
+        select id, case when exists (select from patient_holds) then body end as body
+        from quarantine where id > ${after}::uuid and last_received_at < ${cutoff}
+        order by id limit ${bodiesPerStep} for update skip locked`.execute(tx);
+      const held = await findHeld(tx, rows);
+      const ids = rows.map(({ id }) => id).filter((id) => !held.has(id));
+      await sql`delete from quarantine where id = any(${ids}::uuid[])`.execute(tx);
+      return { deleted: ids.length, last: rows.at(-1)?.id };
+    });
+    if (!step.last) return;
+    yield ['quarantine', { quarantine: step.deleted }];
+    after = step.last;
+  }
+}
+
+/** Bodies that name a held patient, as far as they can be read. */
+async function findHeld(
+  tx: Kysely<Tables>,
+  rows: readonly { id: string; body: Buffer | null }[],
+): Promise<Set<string>> {
+  const named = rows.flatMap(({ id, body }) =>
+    body
+      ? patientsNamedIn(body).map((patient) => ({ id, business: subjectOfBody(body, []).business, patient }))
+      : [],
+  );
+  if (named.length === 0) return new Set();
+  const held = await sql<{ id: string }>`
+    select id from jsonb_to_recordset(${JSON.stringify(named)}::jsonb) as n(id uuid, business text, patient text)
+    where ${namesHeld(sql`n.business`, sql`array[n.patient]`)}`.execute(tx);
+  return new Set(held.rows.map(({ id }) => id));
+}
+
+/** Deletes the oldest entries of the access log; afterwards pseudonyms that no entry has. */
+export async function* deleteOldEntries(pass: Pass): AsyncGenerator<Step> {
+  const { cutoffs, inTransaction, actor } = pass;
+  const { access_log: cutoff } = cutoffs;
+  if (!cutoff) return;
+  const { id, name = null, address = null } = actor;
+  let through: string | undefined;
+  for (;;) {
+    const step = await inTransaction(async (tx) => {
+      const { rows } = await sql<{ through: string | null; deleted: number }>`
+        select through, deleted::float8 as deleted
+        from delete_log_entries(${through ?? 0}, ${cutoff}, ${entriesPerStep}, ${id}, ${name}, ${address})`.execute(
+        tx,
+      );
+      return rows[0]!;
+    });
+    if (step.through === null) break;
+    through = step.through;
+    yield ['access_log', { access_log: step.deleted }];
+  }
+  if (through) yield ['access_log', { patient_pseudonyms: await forgetPseudonyms(pass, through) }];
+}
+
+/**
+ * Deletes pseudonyms that only deleted entries had. The log is read without a lock; the lock, for which new entries wait,
+ * is held for what was added since.
+ */
+async function forgetPseudonyms({ db, inTransaction }: Pass, through: string): Promise<number> {
+  const { rows } = await sql<{ entry: string; unused: string[] }>`
+    select (select entry from access_log_head) as entry, array(
+      select encode(pseudonym, 'hex') from (
+        select pseudonym from patient_pseudonyms
+        except select unnest(patients) from access_log where entry > ${through}
+      ) as unused
+    ) as unused`.execute(db);
+  const { entry, unused } = rows[0]!;
+  return inTransaction(async (tx) => {
+    await sql`lock table patient_pseudonyms in share row exclusive mode`.execute(tx);
+    const { numAffectedRows } = await sql`
+      delete from patient_pseudonyms
+      where pseudonym = any(array(select decode(hex, 'hex') from unnest(${unused}::text[]) as hex))
+        and not exists (select from access_log where entry > ${entry} and patient_pseudonyms.pseudonym = any(patients))`.execute(
+      tx,
+    );
+    return Number(numAffectedRows);
+  });
+}

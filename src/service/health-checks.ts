@@ -1,0 +1,71 @@
+import { CheckFailed, type HealthCheck } from '../common/readiness.ts';
+import type { Problem } from '../health/problem.ts';
+import type { AccessChecks } from '../http/access/access-checks.ts';
+import type { QueueBackend } from '../queue/backend.ts';
+import type { DeliveryQueue } from '../queue/delivery-queue.ts';
+import type { Circuit } from '../store/circuit.ts';
+import type { RunningWorker } from '../worker/worker.ts';
+
+export interface HealthSources {
+  /** PostgreSQL's. */
+  circuit: Circuit;
+  backend: QueueBackend;
+  queue: DeliveryQueue;
+  worker: Pick<RunningWorker, 'takesJobs'> | undefined;
+  access: Pick<AccessChecks, 'describe'>;
+  /** What is wrong with processing. */
+  problems: () => Promise<readonly Problem[]>;
+}
+
+/** The checks of /readyz. The process is ready while one store accepts deliveries; the other checks are information. */
+export function healthChecks(sources: HealthSources): HealthCheck[] {
+  const { circuit, backend, queue, worker, access, problems } = sources;
+  const { fallback } = backend;
+  const available = async (store: Circuit, detail: string) => {
+    if (!(await store.check())) throw new Error('The store is unavailable.');
+    return detail;
+  };
+  const database = () => available(circuit, 'PostgreSQL');
+  const inRedis = () => available(backend.circuit, 'Redis, until PostgreSQL is available');
+  const checks: (HealthCheck | undefined)[] = [
+    {
+      name: 'store',
+      required: true,
+      check: () => database().catch((error) => (fallback ? inRedis() : Promise.reject(error))),
+    },
+    { name: 'database', check: () => database().then(() => 'accepts deliveries') },
+    {
+      name: 'queue',
+      check: async () => {
+        queue.bullmq();
+        return available(backend.circuit, `on ${backend.name}`);
+      },
+    },
+    worker && {
+      name: 'worker',
+      check: async () => {
+        if (!worker.takesJobs()) throw new CheckFailed('takes no jobs');
+        return 'takes jobs';
+      },
+    },
+    {
+      name: 'processing',
+      check: async () => {
+        const found = await problems().catch(() => {
+          throw new CheckFailed('could not be read');
+        });
+        const failing = found.filter(({ status }) => status === 'fail');
+        const texts = (some: typeof found) =>
+          some.map(({ title, detail }) => `${title}. ${detail}`).join('; ');
+        if (failing.length > 0) throw new CheckFailed(texts(failing));
+        return texts(found) || 'no delivery waits for more than a minute';
+      },
+    },
+    fallback && {
+      name: 'fallback',
+      check: () => inRedis().then(async () => (await fallback.readDurability()).detail),
+    },
+    { name: 'access', check: async () => access.describe() },
+  ];
+  return checks.filter((check) => !!check);
+}

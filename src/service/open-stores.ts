@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Log } from '../common/log.ts';
+import type { Config } from '../config/config.ts';
+import { type Connections, divideConnections } from '../config/connections.ts';
+import { databaseCircuit } from '../intake/probe-inbox.ts';
+import type { QueueBackend } from '../queue/backend.ts';
+import { checkRedis } from '../queue/check-redis.ts';
+import { DeliveryQueue } from '../queue/delivery-queue.ts';
+import type { FallbackStream } from '../queue/fallback-stream.ts';
+import { postgresBackend } from '../queue/postgres-backend.ts';
+import { redisBackend } from '../queue/redis-backend.ts';
+import type { Circuit } from '../store/circuit.ts';
+import { type CircuitDependencies, databaseTimeoutMs } from '../store/circuits.ts';
+import { type Database, openDatabase } from '../store/database.ts';
+import { startEmbeddedPostgres } from '../store/embedded/index.ts';
+import { planForAnySize } from '../store/transaction-settings.ts';
+import { prepareDatabase } from './prepare-database.ts';
+
+export type OnStop = (close: () => Promise<void>) => void;
+
+export interface Stores {
+  databaseUrl: string;
+  /** The sizes of the pools. */
+  connections: Connections;
+  database: Database;
+  /** Connections that apply deliveries. */
+  applying: Database;
+  /** Connections that insert deliveries. */
+  inboxPool: pg.Pool;
+  /** PostgreSQL's. */
+  circuit: Circuit;
+  backend: QueueBackend;
+  queue: DeliveryQueue;
+}
+
+const openingMs = 2_000;
+const describeEveryMs = 500;
+
+/**
+ * Opens PostgreSQL (the embedded one without DATABASE_URL), updates its tables, and opens the queue.
+ *
+ * @param onStop registers functions that close them, which are called in reverse order
+ */
+export async function openStores(
+  config: Config,
+  log: Log,
+  observe: CircuitDependencies['observe'],
+  onStop: OnStop,
+): Promise<Stores> {
+  const { redisUrl, queuePrefix, databaseSchema: schema } = config;
+  const connections = divideConnections(config);
+  if (redisUrl) await checkRedis(redisUrl, queuePrefix, log);
+  const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
+  const directUrl = config.directDatabaseUrl ?? databaseUrl;
+  const { databaseId, stop } = await prepareDatabase(directUrl, config, log);
+  onStop(stop);
+  const database = openDatabase(databaseUrl, log, {
+    connections: connections.main,
+    name: `receiver ${config.role}`,
+    schema,
+    queryTimeoutMs: 30_000,
+  });
+  onStop(database.close);
+  const applying = openDatabase(databaseUrl, log, {
+    connections: connections.applying,
+    name: 'receiver apply',
+    schema,
+    queryTimeoutMs: 30_000,
+    // A locked table must not delay work on the others.
+    settings: { lock_timeout: 5_000, ...planForAnySize },
+  });
+  onStop(applying.close);
+  // Connections of the inbox alone, so that no other work delays a commit. The server cancels a statement when the inbox
+  // gives it up, so that none accumulate behind a locked table. A commit is on disk even where `synchronous_commit` is
+  // off for the database or the role.
+  const inboxDatabase = openDatabase(databaseUrl, log, {
+    connections: connections.inbox,
+    name: 'receiver inbox',
+    schema,
+    queryTimeoutMs: databaseTimeoutMs,
+    settings: { lock_timeout: databaseTimeoutMs * 0.8, synchronous_commit: 'on', ...planForAnySize },
+  });
+  onStop(inboxDatabase.close);
+  const circuit = databaseCircuit(inboxDatabase.pool, { log, observe });
+  onStop(async () => circuit.stop());
+  for (const { pool } of [database, applying, inboxDatabase]) {
+    pool.on('error', (error) => void circuit.probeAfter(error));
+  }
+  const backend = redisUrl
+    ? redisBackend({
+        url: redisUrl,
+        prefix: queuePrefix,
+        databaseUrl,
+        db: database.db,
+        databaseId,
+        log,
+        observe,
+      })
+    : postgresBackend(directUrl, circuit, connections);
+  onStop(backend.close);
+  const stopping = new AbortController();
+  onStop(async () => stopping.abort());
+  if (backend.fallback) void describeFallback(backend.fallback, log, stopping.signal);
+  const queue = new DeliveryQueue(backend, log);
+  onStop(() => queue.close());
+  // Where the queue's store is available, the first deliveries get jobs at once.
+  await Promise.race([queue.opening, sleep(openingMs, undefined, { ref: false })]);
+  const inboxPool = inboxDatabase.pool;
+  return { databaseUrl, connections, database, applying, inboxPool, circuit, backend, queue };
+}
+
+async function startEmbedded(config: Config, log: Log, onStop: OnStop): Promise<string> {
+  const stopping = new AbortController();
+  const starting = startEmbeddedPostgres(config.dataDir, log, [], stopping.signal);
+  // Registered before it has started, so that a stop during the start leaves no process behind.
+  onStop(async () => {
+    stopping.abort();
+    await starting.then(
+      ({ stop }) => stop(),
+      () => {}, // thrown below
+    );
+  });
+  return (await starting).url;
+}
+
+/** Logs whether the settings of Redis make spilled deliveries durable, once it responds. */
+async function describeFallback(fallback: FallbackStream, log: Log, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const { safe, detail } = await fallback.readDurability();
+      log[safe ? 'info' : 'warn']({ detail }, 'Redis is the fallback store while PostgreSQL is unavailable');
+      return;
+    } catch {
+      // Redis is unavailable, which its circuit logs.
+      await sleep(describeEveryMs, undefined, { ref: false, signal }).catch(() => {});
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import { networkOf, plainAddress } from '../../src/common/address.ts';
+
+it.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['2001:db8::5', '2001:db8:0:0::/64'],
+  ['2001:DB8:0:7:1:2:3:4', '2001:db8:0:7::/64'],
+  ['2001:0db8:0000:0007::', '2001:db8:0:7::/64'],
+  ['1:2:3::4:5:6:7', '1:2:3:0::/64'],
+  ['1::5:6:7:8', '1:0:0:0::/64'],
+  ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
+  ['1:2:3:4:5:6:192.0.2.1', '1:2:3:4::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['unknown', 'unknown'],
+])('limits count %s as %s', (address, expected) => {
+  expect(networkOf(address)).toBe(expected);
+});
+
+it('an IPv4 address that is shown as IPv6 counts as itself', () => {
+  expect(networkOf(plainAddress('::ffff:192.0.2.1'))).toBe('192.0.2.1');
+  expect(networkOf(plainAddress('::FFFF:192.0.2.1'))).toBe('192.0.2.1');
+});

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { createLog } from '../../src/common/log.ts';
+
+const program = `
+  const { createLog, endLog } = await import(process.argv[1]);
+  const log = createLog('info');
+  process.on('SIGTERM', async () => {
+    log.info('stopping');
+    log.info('stopped');
+    await endLog(log);
+    process.exit(0);
+  });
+  setInterval(() => {}, 1_000);
+  log.info('ready');`;
+
+function start() {
+  const args = ['--input-type=module', '-e', program, `${process.cwd()}/dist/common/log.js`];
+  return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+it('a process ends even if nothing reads its log any more', async () => {
+  const child = start();
+  try {
+    await once(child.stdout, 'data');
+    const exited = once(child, 'exit', { signal: AbortSignal.timeout(20_000) });
+    child.stdout.destroy();
+    await once(child.stdout, 'close');
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});
+
+it('a process goes on while the disk of its log is full', async () => {
+  const busy = `${program} let n = 0; setInterval(() => { log.info('line'); if (++n === 20) process.send('alive'); }, 5);`;
+  const args = ['--input-type=module', '-e', busy, `${process.cwd()}/dist/common/log.js`];
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', openSync('/dev/full', 'w'), 'inherit', 'ipc'],
+  });
+  try {
+    const exited = once(child, 'exit');
+    expect(await Promise.race([once(child, 'message'), exited])).toEqual(['alive', undefined]);
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});
+
+it('the last lines of a log are written before the process ends', async () => {
+  const child = start();
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  await once(child.stdout, 'data');
+  child.kill('SIGTERM');
+  await once(child, 'close');
+  expect(text.match(/ready|stopping|stopped/g)).toEqual(['ready', 'stopping', 'stopped']);
+});
+
+it('an error is logged with its causes, and without what a JSON parser or PostgreSQL quotes of the data', () => {
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line) => void lines.push(line) });
+  const parse = () => {
+    try {
+      return JSON.parse('{"name":Asha}');
+    } catch (error) {
+      return error;
+    }
+  };
+  const refused = Object.assign(new Error('invalid input syntax: "Asha"'), { code: '22P02', routine: 'f' });
+  const cause = new Error('No store is available', { cause: refused });
+  for (const err of [new Error('It failed', { cause }), new Error('Not JSON', { cause: parse() })]) {
+    log.error({ err }, 'failed');
+  }
+  expect(lines.join()).not.toContain('Asha');
+  const [first, second] = lines.map((line) => JSON.parse(line).err);
+  expect(first).toMatchObject({
+    message: 'It failed',
+    cause: {
+      message: 'No store is available',
+      cause: { code: '22P02', message: 'invalid input syntax: "…"' },
+    },
+  });
+  expect(second).toMatchObject({ message: 'Not JSON', cause: { type: 'SyntaxError' } });
+});

@@ -1,0 +1,306 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import type { z } from 'zod';
+import { parseSettings } from '../../src/client/commands/settings.ts';
+import { type Environment, type InvalidConfiguration, parseConfig } from '../../src/config/config.ts';
+import { environmentSchema } from '../../src/config/environment-schema.ts';
+import { type Family, families } from '../../src/families/index.ts';
+
+const problems = (env: Record<string, string>): string[] => {
+  try {
+    parseConfig(env, families);
+    return [];
+  } catch (error) {
+    return (error as InvalidConfiguration).problems;
+  }
+};
+
+it('an empty environment gives the documented defaults', () => {
+  expect(parseConfig({}, families)).toMatchObject({
+    host: '127.0.0.1',
+    port: 8080,
+    role: 'all',
+    databaseUrl: undefined,
+    redisUrl: undefined,
+    queuePrefix: 'receiver',
+    dataDir: '.data',
+    bodyLimitBytes: 256 * 1024,
+    logLevel: 'info',
+    adminToken: undefined,
+    paths: {
+      receipt: ['/registered_url_for_receipt_events'],
+      consent_form: ['/registered_url_for_consent_form'],
+      review_request: [
+        '/registered_url_for_google_review_events',
+        '/registered_url_for_google_review_manual_events',
+      ],
+      other: ['/events'],
+    },
+    authentication: {
+      signingKeys: [],
+      signatureHeader: 'X-Webhook-Signature',
+      signatureToleranceS: 180,
+      allowedIps: [],
+      trustProxy: 0,
+      allowUnauthenticated: false,
+    },
+  });
+});
+
+it.each([
+  ['https://receiver.clinic.invalid', 'https://receiver.clinic.invalid'],
+  ['https://Receiver.clinic.invalid:443/', 'https://receiver.clinic.invalid'],
+  ['http://10.0.0.7:8080', 'http://10.0.0.7:8080'],
+])('PUBLIC_URL %s is the origin %s', (PUBLIC_URL, expected) => {
+  expect(parseConfig({ PUBLIC_URL }, families).publicUrl).toBe(expected);
+});
+
+it.each([
+  ['https://clinic.invalid/receiver', 'PUBLIC_URL must have no path: the receiver needs its own host name'],
+  ['https://clinic.invalid/?a=b', 'PUBLIC_URL must have no path: the receiver needs its own host name'],
+  ['receiver.clinic.invalid', 'PUBLIC_URL must be a URL'],
+  ['https://user:secret@clinic.invalid', 'PUBLIC_URL must be a URL without a user'],
+])('PUBLIC_URL %s is refused at the start', (PUBLIC_URL, problem) => {
+  expect(problems({ PUBLIC_URL })).toEqual([expect.stringContaining(problem)]);
+});
+
+it('reports all errors at once, each with the name of its variable and without its value', () => {
+  const wrong = {
+    PORT: 'eighty',
+    DATABASE_URL: 'mysql://SECRET',
+    REDIS_URL: 'SECRET',
+    ROLE: 'boss',
+    BODY_LIMIT: 'huge',
+    RECEIPTS_PATH: 'no-slash',
+    SIGNATURE_TOLERANCE_S: '-1',
+    ALLOW_UNAUTHENTICATED: 'maybe',
+    LOG_LEVEL: 'loud',
+    ADMIN_TOKEN: 'SECRET',
+  };
+  const found = problems(wrong);
+  expect(found.map((problem) => problem.split(' ')[0]).toSorted()).toEqual(Object.keys(wrong).toSorted());
+  expect(found.join()).not.toContain('SECRET');
+});
+
+const random = 'f3b8c1d94e7a2065';
+const secrets = ['ADMIN_TOKEN', 'METRICS_TOKEN', 'OIDC_CLIENT_SECRET'];
+it.each(secrets)('%s must have 16 characters, and not repeat a few', (name) => {
+  const found = (value: string) =>
+    problems({ [name]: value }).filter((problem) => /characters/.test(problem) && problem.startsWith(name));
+  expect(found(random)).toEqual([]);
+  expect(found('9046153827710465')).toEqual([]);
+  expect(found(random.slice(1))).toEqual([`${name} must have at least 16 characters`]);
+  for (const repeated of [
+    'a'.repeat(16),
+    'ab'.repeat(40),
+    '1234'.repeat(4),
+    'password'.repeat(2),
+    ' '.repeat(20),
+  ]) {
+    expect([repeated, found(repeated)]).toEqual([
+      repeated,
+      [expect.stringMatching(/^\w+ must (not repeat|have)/)],
+    ]);
+  }
+});
+
+it('METRICS_TOKEN opens nothing else, so it cannot be the admin token', () => {
+  expect(problems({ METRICS_TOKEN: random, ADMIN_TOKEN: ` ${random}` })).toEqual([
+    expect.stringMatching(/^METRICS_TOKEN must differ from ADMIN_TOKEN/),
+  ]);
+  expect(problems({ METRICS_TOKEN: random, ADMIN_TOKEN: `${random}0` })).toEqual([]);
+});
+
+it('short SIGNING_KEYS stop no start', () => {
+  expect(problems({ SIGNING_KEYS: 'key' })).toEqual([]);
+});
+
+it('any text in any variable is accepted, or an error names the variable', () => {
+  const names = Object.keys(documented());
+  fc.assert(
+    fc.property(fc.constantFrom(...names), fc.string({ unit: 'binary' }), (name, value) => {
+      for (const problem of problems({ [name]: value })) expect(problem).toContain(name);
+    }),
+  );
+});
+
+it('an empty value counts as unset', () => {
+  const empty = Object.fromEntries(Object.keys(documented()).map((name) => [name, '']));
+  expect(parseConfig(empty, families)).toEqual(parseConfig({}, families));
+});
+
+it.each([
+  ['x', true],
+  ['clinic-2_EU', true],
+  ['a'.repeat(50), true],
+  ['a'.repeat(51), false],
+  ['{receiver}', false],
+  ['a:b', false],
+  ['a b', false],
+])('QUEUE_PREFIX %p is accepted: %p', (QUEUE_PREFIX, accepted) => {
+  expect(problems({ QUEUE_PREFIX })).toEqual(
+    accepted ? [] : ['QUEUE_PREFIX must have 1 to 50 letters, digits, - and _'],
+  );
+});
+
+it('two families cannot share a path', () => {
+  expect(problems({ RECEIPTS_PATH: '/same', CONSENT_FORMS_PATH: '/same' })).toEqual([
+    expect.stringContaining('RECEIPTS_PATH'),
+  ]);
+});
+
+it('lists are separated by commas', () => {
+  const { authentication } = parseConfig({ SIGNING_KEYS: 'old, new', ALLOWED_CLIENT_IDS: 'a,b,' }, families);
+  expect(authentication).toMatchObject({ signingKeys: ['old', 'new'], allowedClientIds: ['a', 'b'] });
+});
+
+/** The required settings of the outbound client. */
+const clientSettings: Record<string, string> = {
+  SERVICE_BASE_URL: 'http://service.invalid',
+  SERVICE_TOKEN: 'x',
+};
+
+it('roles are given to values, addresses and domains, and scopes are separated by spaces or commas', () => {
+  const oidc = (env: Environment) => {
+    const own = {
+      OIDC_ISSUER: 'https://a.example',
+      OIDC_CLIENT_ID: 'x',
+      OIDC_CLIENT_SECRET: 'a-secret-of-tests',
+    };
+    return parseConfig({ ...own, ...env }, families).oidc;
+  };
+  const map =
+    'privacy=7d4b-2c,operator = cn=front%2Cou=x , operator=asha@clinic.example,viewer=@clinic.example';
+  expect(oidc({ OIDC_ROLES_MAP: map, OIDC_SCOPES: 'openid,groups  email' })).toMatchObject({
+    scopes: 'openid groups email',
+    rolesMap: [
+      { role: 'privacy', value: '7d4b-2c' },
+      { role: 'operator', value: 'cn=front,ou=x' },
+      { role: 'operator', value: 'asha@clinic.example' },
+      { role: 'viewer', value: '@clinic.example' },
+    ],
+  });
+  expect(oidc({})).toMatchObject({ scopes: 'openid profile email', rolesMap: undefined });
+  for (const OIDC_ROLES_MAP of ['SECRET', 'admin=SECRET', 'viewer=', 'viewer=@', 'viewer=x,SECRET', ',']) {
+    const found = problems({ OIDC_ROLES_MAP });
+    expect(found).toEqual([expect.stringMatching(/^OIDC_ROLES_MAP must be role=value/)]);
+    expect(found.join()).not.toContain('SECRET');
+  }
+  expect(problems({ OIDC_SCOPES: 'profile email' })).toEqual(['OIDC_SCOPES must contain openid']);
+});
+
+it('.env.example lists every variable, and no other', () => {
+  const known = new Set(Object.keys(environmentSchema(families).shape));
+  const get = (env: Record<string, string>, name: string) => {
+    known.add(name);
+    return env[name];
+  };
+  parseSettings(new Proxy(clientSettings, { get }));
+  known.delete('NODE_ENV');
+  expect(Object.keys(documented()).toSorted()).toEqual([...known].toSorted());
+});
+
+it('.env.example contains every default, and an empty value where there is none', () => {
+  const variables = documented();
+  for (const [name, schema] of Object.entries<z.ZodType>(environmentSchema(families).shape)) {
+    if (name === 'NODE_ENV') continue;
+    const isUnset = String(schema.parse(undefined) ?? '') === '';
+    expect([name, variables[name] === '']).toEqual([name, isUnset]);
+  }
+  expect(parseConfig(variables, families)).toEqual(parseConfig({}, families));
+  const client = parseSettings(clientSettings);
+  expect(variables).toMatchObject({
+    SERVICE_TIMEOUT_MS: String(client.timeoutMs),
+    SERVICE_IDENTIFIER_FIELD: client.serviceIdentifierField,
+  });
+});
+
+it('the tables of the README list every variable of .env.example with its default', () => {
+  const code = (cell: string) => Array.from(cell.matchAll(/`([^`]+)`/g), ([, text]) => text!);
+  const rows = readFileSync('README.md', 'utf8').matchAll(/^\| (`[A-Z_]+`.*?) +\| (.*?) +\|/gm);
+  const listed = Array.from(rows).flatMap(([, names, defaults]) => {
+    const values = code(defaults!);
+    return code(names!).map((name, index) => [name, values[index] ?? '']);
+  });
+  // Lists of long paths would make the table unreadable.
+  const isLong = ({ events, path }: Family) => events.length > 0 && !path.isBasic;
+  const long = (families as readonly Family[]).filter(isLong).map(({ path }) => path.variable);
+  const short = Object.entries(documented()).map(([name, value]) => [name, long.includes(name) ? '' : value]);
+  expect(listed.toSorted()).toEqual(short.toSorted());
+});
+
+/** The variables of .env.example and their values. */
+function documented(): Record<string, string> {
+  const lines = readFileSync('.env.example', 'utf8').split('\n');
+  const pairs = lines.map((line) => /^#?([A-Z_]+)=(.*)$/.exec(line)).filter((match) => match !== null);
+  return Object.fromEntries(pairs.map(([, name, value]) => [name!, value!]));
+}
+
+it('accepts only time zones with the same meaning in Node and PostgreSQL, and names the right one', () => {
+  const problem = (REPORT_TIMEZONE: string) => problems({ REPORT_TIMEZONE }).join();
+  for (const name of ['Asia/Kolkata', 'Asia/Calcutta', 'UTC', 'America/Argentina/Ushuaia', 'Etc/GMT+5']) {
+    expect(problem(name)).toBe('');
+  }
+  expect(problem('IST')).toBe(
+    'REPORT_TIMEZONE must be a full name of the IANA time zone database: use Asia/Kolkata if IST means that',
+  );
+  expect(problem('PST')).toContain('America/Los_Angeles');
+  for (const name of ['BST', 'EST', 'EST5EDT', 'GMT', 'Japan', '+05:30', 'India', 'Mars/Olympus']) {
+    expect(problem(name)).toMatch(/^REPORT_TIMEZONE must be a full name/);
+  }
+});
+
+it('alerts by e-mail need recipients, a mail server and a sender; each that is missing is named', () => {
+  const to = { ALERT_EMAIL_TO: 'a@example.org, b@example.org' };
+  const SMTP_URL = 'smtps://alerts@example.org:p@ss/word@mail.example.org:465';
+  expect(parseConfig({ ...to, SMTP_URL }, families).alerts.email).toEqual({
+    to: ['a@example.org', 'b@example.org'],
+    from: 'alerts@example.org',
+    smtpUrl: 'smtps://alerts%40example.org:p%40ss%2Fword@mail.example.org:465',
+  });
+  expect(problems(to)).toEqual([expect.stringMatching(/^SMTP_URL must be set too/)]);
+  expect(problems({ SMTP_URL })).toEqual([expect.stringMatching(/^ALERT_EMAIL_TO must be set too/)]);
+  const relay = { ...to, SMTP_URL: 'smtp://127.0.0.1:25' };
+  expect(problems(relay)).toEqual([expect.stringMatching(/^ALERT_EMAIL_FROM must be set too/)]);
+  expect(problems({ ...relay, ALERT_EMAIL_FROM: 'receiver@example.org' })).toEqual([]);
+  for (const wrong of [
+    { ALERT_EMAIL_TO: 'a@example.org,clinic' },
+    { ALERT_WEBHOOK_URL: 'secret' },
+    { SMTP_URL: 'smtp://secret:99999' },
+  ]) {
+    const found = problems({ ...relay, ALERT_EMAIL_FROM: 'receiver@example.org', ...wrong });
+    expect(found).toEqual([expect.stringMatching(`^${Object.keys(wrong)[0]} must be`)]);
+    expect(found.join()).not.toContain('secret');
+  }
+});
+
+it('traces are off without an endpoint; headers and attributes are decoded, and no message repeats a value', () => {
+  expect(parseConfig({ OTEL_EXPORTER_OTLP_HEADERS: 'a=b' }, families).tracing).toBeUndefined();
+  const { tracing } = parseConfig(
+    {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
+      OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Bearer%20a%2Cb, x-tenant = 1=2',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=production',
+    },
+    families,
+  );
+  expect(tracing).toEqual({
+    endpoint: 'http://127.0.0.1:4318',
+    headers: { Authorization: 'Bearer a,b', 'x-tenant': '1=2' },
+    serviceName: 'webhook-receiver',
+    resource: { 'deployment.environment.name': 'production' },
+    ratio: 0.01,
+  });
+  const wrong = problems({
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'SECRET',
+    OTEL_EXPORTER_OTLP_HEADERS: 'SECRET',
+    OTEL_RESOURCE_ATTRIBUTES: 'a=%SECRET',
+    OTEL_TRACES_SAMPLER_ARG: '2',
+    ACCESS_LOG: 'SECRET',
+  });
+  expect(wrong.map((line) => line.split(' ')[0])).toEqual([
+    ...['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_RESOURCE_ATTRIBUTES'],
+    ...['OTEL_TRACES_SAMPLER_ARG', 'ACCESS_LOG'],
+  ]);
+  expect(wrong.join()).not.toContain('SECRET');
+});

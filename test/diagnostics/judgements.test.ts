@@ -1,0 +1,142 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { parseConfig } from '../../src/config/config.ts';
+import { environmentSchema } from '../../src/config/environment-schema.ts';
+import { checkClock } from '../../src/diagnostics/clock.ts';
+import { readConfiguration } from '../../src/diagnostics/configuration.ts';
+import { judgeServer } from '../../src/diagnostics/database-server.ts';
+import { diagnose } from '../../src/diagnostics/diagnose.ts';
+import type { Report } from '../../src/diagnostics/finding.ts';
+import { judgeProcess } from '../../src/diagnostics/process.ts';
+import { redactor } from '../../src/diagnostics/redact.ts';
+import { families } from '../../src/families/index.ts';
+
+const names = Object.keys(environmentSchema(families).shape);
+
+/** What a function reports, as `status name: detail`. */
+async function reported(run: (report: Report) => unknown): Promise<string[]> {
+  const lines: string[] = [];
+  await run((status, name, detail) => lines.push(`${status} ${name}: ${detail}`));
+  return lines;
+}
+
+it('any values of the variables: every fault is named, and the rest is still examined', () => {
+  const values = fc.oneof(
+    fc.string(),
+    fc.constantFrom('production', '/same', '1', 'true', 'postgresql://a/b'),
+  );
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...names), values), (env) => {
+      const { problems, invalid, config } = readConfiguration(env);
+      for (const name of names) expect(invalid.has(name)).toBe(problems.join().split(/\W+/).includes(name));
+      if (env.DATABASE_URL && !invalid.has('DATABASE_URL')) expect(config.databaseUrl).toBeDefined();
+      if (problems.length === 0) expect(config).toEqual(parseConfig(env, families));
+    }),
+  );
+});
+
+it('production without an access check is named beside another fault, unless that fault is in an access check', () => {
+  const problemsOf = (env: Record<string, string>) =>
+    readConfiguration({ NODE_ENV: 'production', ...env }).problems.map((text) => text.split(' ')[0]);
+  expect(problemsOf({ PORT: '70000' })).toEqual(['PORT', 'SIGNING_KEYS,']);
+  expect(problemsOf({ ALLOWED_IPS: 'nowhere' })).toEqual(['ALLOWED_IPS']);
+});
+
+it('a misspelt variable is a failure beside all others, and hides none', () => {
+  const { problems, config } = readConfiguration({ NODE_ENV: 'production', SIGNING_KEY: 'x', PORT: '70000' });
+  expect(problems).toEqual([
+    'SIGNING_KEY is no variable of the service: did you mean SIGNING_KEYS?',
+    'PORT must be at most 65535',
+  ]);
+  expect(config.port).toBe(8080);
+});
+
+const good = {
+  ...{
+    version: '17.6',
+    major: 17,
+    standby: false,
+    logs_values: null,
+    read_only: false,
+    role: 'app',
+    database: 'a',
+    superuser: false,
+  },
+  ...{ fsync: 'on', full_page_writes: 'on', autovacuum: 'on', slots: 97, used: 9, pooled: false, damaged: 0 },
+};
+
+it.each([
+  [{}, []],
+  [{ version: '13.9', major: 13 }, [/^fail database: PostgreSQL 13.9 is too old/]],
+  [{ version: '99', major: 99 }, [/^warn database: PostgreSQL 99 is newer/]],
+  [{ standby: true }, [/^fail database: it is a standby/]],
+  [{ fsync: 'off' }, [/^fail .* alter system set fsync = on/]],
+  [
+    { full_page_writes: 'off', autovacuum: 'off' },
+    [/^fail .*full_page_writes = on/, /^warn .*autovacuum = on/],
+  ],
+  [{ damaged: null }, []],
+  [{ damaged: 2 }, [/^fail database: pages with a wrong checksum were read 2 times/]],
+  [{ superuser: true }, [/^warn .* alter role app nosuperuser$/]],
+  [{ pooled: true }, [/^warn database: .* Set DIRECT_DATABASE_URL/]],
+  [
+    { logs_values: 'log_min_duration_statement = 1s' },
+    [/^warn database: log_min_duration_statement = 1s: .* log_parameter_max_length = 0/],
+  ],
+  [{ used: 90 }, [/^warn connections: 90 of 97 .* raise max_connections/]],
+])('a server of PostgreSQL: %p', async (facts, expected) => {
+  const config = parseConfig({ DATABASE_URL: 'postgresql://a/b' }, families);
+  const lines = await reported((report) => judgeServer({ ...good, ...facts }, config, report));
+  const faults = lines.filter((line) => !line.startsWith('ok'));
+  expect(faults).toEqual(expected.map((pattern) => expect.stringMatching(pattern)));
+});
+
+it.each([
+  [{ version: '20.19.0', files: 4096, memoryMiB: 512 }, ['ok', 'ok', 'ok']],
+  [{ version: '20.9.0', files: 1024, memoryMiB: 256 }, ['fail', 'warn', 'warn']],
+  [{ version: '101.0.0', files: Number.POSITIVE_INFINITY, memoryMiB: 4096 }, ['ok', 'ok', 'ok']],
+])('a process: %p', async (facts, expected) => {
+  const lines = await reported((report) => judgeProcess(facts, report));
+  expect(lines.map((line) => line.split(' ')[0])).toEqual(expected);
+});
+
+it.each([
+  [0, '', 'ok'],
+  [-1_500, '', 'ok'],
+  [30_000, 'key', 'warn'],
+  [-200_000, '', 'warn'],
+  [-200_000, 'key', 'fail'],
+  [200_000, 'key', 'fail'],
+])('a clock that differs by %i ms, with SIGNING_KEYS %p: %s', async (difference, SIGNING_KEYS, expected) => {
+  const config = parseConfig({ SIGNING_KEYS }, families);
+  const read = async () => Date.now() + difference;
+  const lines = await reported((report) => checkClock('Redis', read, { config }, report));
+  expect(lines).toEqual([expect.stringMatching(`^${expected} clock: `)]);
+});
+
+it('no secret is left in a text of another program', () => {
+  const text = fc.stringMatching(/^[\w%:@?&=-]{4,30}$/);
+  fc.assert(
+    fc.property(text, text, text, fc.string(), (token, password, other, around) => {
+      const [encoded, otherEncoded] = [password, other].map(encodeURIComponent) as [string, string];
+      const redact = redactor({
+        SIGNING_KEYS: `former-key,${token}`,
+        REDIS_URL: `redis://me:${encoded}@cache.example/0`,
+        DATABASE_URL: `postgresql://host/db?user=me&password=${otherEncoded}`,
+      });
+      const secrets = [token, password, encoded, other, otherEncoded];
+      const redacted = redact(`${around} ${secrets.join(' ')} ${around}`);
+      for (const secret of secrets) expect(redacted).not.toContain(secret);
+    }),
+  );
+});
+
+it('nothing is created where there is no database yet', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'receiver-doctor-'));
+  const findings = await diagnose({ DATA_DIR: join(folder, 'data'), PORT: '0' });
+  expect(findings.find(({ name }) => name === 'database')!.detail).toContain('The first start creates it');
+  expect(readdirSync(folder)).toEqual([]);
+  rmSync(folder, { recursive: true });
+});

@@ -1,0 +1,197 @@
+import { Pool } from 'undici';
+import { canonicalJson } from '../../src/intake/canonical-json.ts';
+import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { documented } from '../support/platform/documented.ts';
+import { type Meaning, meaningOf, type Random, seeded } from '../support/platform/meanings.ts';
+import { expectedTables } from '../support/platform/model.ts';
+import { spell, spellAgain } from '../support/platform/spellings.ts';
+import { openRedis } from '../support/redis.ts';
+import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+// More than `npm test` sends: EVENTS_COUNT=1000 npx jest test/every-event
+const perEvent = Number(process.env.EVENTS_COUNT ?? 100);
+const seed = Number(process.env.EVENTS_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const timeoutMs = 20_000 + 300 * perEvent;
+jest.setTimeout(2 * timeoutMs);
+
+interface Callback {
+  meaning: Meaning;
+  body: Record<string, unknown>;
+}
+
+interface Response {
+  callback: Callback;
+  status: number;
+  id: string;
+  state: string;
+}
+
+type Row = Record<string, unknown>;
+
+/** Of each event this many, half of them in each spelling; one in twenty is sent twice. In random order. */
+function callbacksOf(random: Random): Callback[] {
+  const callbacks = documented.flatMap((of) =>
+    Object.keys(of.events).flatMap((event) =>
+      Array.from({ length: perEvent / 2 }, () => meaningOf(of, event, random)).flatMap((meaning) =>
+        (['documented', 'seen'] as const).map((spelling) => ({
+          meaning,
+          body: spell(meaning, spelling, random),
+        })),
+      ),
+    ),
+  );
+  const again = callbacks
+    .filter(() => random.chance(5))
+    .map(({ meaning, body }) => ({ meaning, body: spellAgain(body, meaning, random) }));
+  return shuffled([...callbacks, ...again], random);
+}
+
+function shuffled<T>(items: T[], { below }: Random): T[] {
+  for (let last = items.length - 1; last > 0; last -= 1) {
+    const other = below(last + 1);
+    [items[last], items[other]] = [items[other]!, items[last]!];
+  }
+  return items;
+}
+
+async function sendAll(
+  url: string,
+  callbacks: Callback[],
+  pathOf: (meaning: Meaning) => string,
+): Promise<Response[]> {
+  const pool = new Pool(url, { connections: 24 });
+  const responses: Response[] = [];
+  const queue = callbacks.values();
+  const work = async () => {
+    for (const callback of queue) {
+      const { statusCode, body } = await pool.request({
+        path: pathOf(callback.meaning),
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(callback.body),
+      });
+      const { id, status: state } = (await body.json()) as { id: string; status: string };
+      responses.push({ callback, status: statusCode, id, state });
+    }
+  };
+  await Promise.all(Array.from({ length: 24 }, work));
+  await pool.close();
+  return responses;
+}
+
+/** What identifies a delivery: not its spelling of `event`, nor of an id that is not there, nor when it was sent. */
+function identityOf({ meaning, body }: Callback): string {
+  const { event, client, business, transaction, of } = meaning;
+  const named = of.key === 'transaction_id' ? transaction : '';
+  return canonicalJson([event, body.event_time, client, business, named, body.data]);
+}
+
+/** A table with its times in milliseconds, each row as text. */
+async function readTable(database: TestDatabase, query: string): Promise<string[]> {
+  const { fields } = await database.pool.query(`select * from (${query}) t limit 0`);
+  const times = fields
+    .filter(({ dataTypeID, name }) => dataTypeID === 1184 && !own.has(name))
+    .map(({ name }) => name);
+  const rows = await database.rows(`select to_jsonb(t) as row from (${query}) t`);
+  return rows.map(({ row }) => {
+    for (const name of times) {
+      const value = (row as Row)[name];
+      if (value !== null) (row as Row)[name] = Date.parse(value as string);
+    }
+    return canonicalJson(row);
+  });
+}
+
+/** Times of the service, compared as PostgreSQL writes them. */
+const own = new Set(['received_at', 'applied_at']);
+
+/** A few of the rows that only one of two tables has: thousands would be no help. */
+function differences(found: string[], expected: string[]) {
+  const [those, these] = [new Set(found), new Set(expected)];
+  return {
+    rows: found.length,
+    unexpected: found.filter((row) => !these.has(row)).slice(0, 3),
+    missing: expected.filter((row) => !those.has(row)).slice(0, 3),
+  };
+}
+
+const paths: [string, (meaning: Meaning) => string][] = [
+  ['at the registered paths', ({ of, event }) => of.events[event]!],
+  ['at EVENTS_PATH', () => '/events'],
+];
+
+describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
+  it.each(paths)(
+    `${perEvent} callbacks of each event, in both spellings, shuffled, some twice, %s: none is refused, and every row is right`,
+    async (_, pathOf) => {
+      const callbacks = callbacksOf(seeded(seed));
+      const redis = backend === 'redis' ? await openRedis() : undefined;
+      const database = await createEmptyDatabase();
+      const service = await startTestService({ databaseUrl: database.url, redisUrl: redis?.url });
+      try {
+        const responses = await sendAll(service.url, callbacks, pathOf);
+        expect(responses.filter(({ status }) => status !== 200).slice(0, 3)).toEqual([]);
+        const accepted = responses.filter(({ state }) => state === 'accepted');
+        const ids = new Map(responses.map((one) => [identityOf(one.callback), one.id]));
+        const countOf = new Map<string, number>();
+        for (const { id, callback } of responses) {
+          expect(ids.get(identityOf(callback))).toBe(id);
+          countOf.set(id, (countOf.get(id) ?? 0) + 1);
+        }
+        expect([accepted.length, countOf.size]).toEqual([ids.size, ids.size]);
+
+        const count = (table: string) => database.rows(`select count(*)::int as n from ${table}`);
+        await until(async () => (await count('pending_deliveries'))[0]!.n === 0, timeoutMs);
+        expect([await count('quarantine'), await count('failed_deliveries')]).toEqual([
+          [{ n: 0 }],
+          [{ n: 0 }],
+        ]);
+
+        const times = await database.rows(`
+          select id, to_jsonb(received_at) as received_at, to_jsonb(applied_at) as applied_at from deliveries`);
+        const timesOf = new Map(times.map(({ id, ...both }) => [id, both]));
+        const tables = expectedTables(
+          documented,
+          accepted.map(({ id, callback }) => ({
+            id,
+            meaning: callback.meaning,
+            ...(timesOf.get(id) as { received_at: unknown; applied_at: unknown }),
+          })),
+        );
+        const stored = accepted.map(({ id, callback: { meaning, body } }) => ({
+          id,
+          event: meaning.event,
+          family: meaning.of.family,
+          client_id: meaning.client,
+          business_id: meaning.business,
+          event_time: meaning.eventTime,
+          envelope: body,
+          status: 'applied',
+          error: null,
+          delivery_count: countOf.get(id),
+        }));
+        const columns = Object.keys(stored[0]!).join(', ');
+        const all: [string, Row[]][] = [
+          [`(select ${columns} from deliveries)`, stored],
+          ...Object.entries(tables),
+        ];
+        for (const [table, rows] of all) {
+          const found = await readTable(database, `select * from ${table} s`);
+          expect({ seed, table, ...differences(found, rows.map(canonicalJson)) }).toEqual({
+            seed,
+            table,
+            rows: rows.length,
+            unexpected: [],
+            missing: [],
+          });
+        }
+        expect(Object.values(tables).flat().length).toBeGreaterThan(perEvent);
+      } finally {
+        await service.stop();
+        await database.close();
+        await redis?.stop();
+      }
+    },
+  );
+});
