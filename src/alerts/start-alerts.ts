@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster, Redis } from 'ioredis';
 import type { Kysely } from 'kysely';
 import { type Log, throttled } from '../common/log.ts';
+import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Tables } from '../store/tables.ts';
@@ -87,13 +88,11 @@ export function startAlerts(dependencies: AlertDependencies) {
   })();
 
   return {
-    /** An observer of the retention. */
-    retention: {
-      deleted: () => {},
-      passed: () => {
+    observer: {
+      retained: () => {
         lastRetention = performance.now();
       },
-    },
+    } satisfies Observer,
     /** Ends what is being sent: another process, or the next start, sends it again. */
     stop: async () => {
       stopping.abort();

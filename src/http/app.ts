@@ -1,8 +1,9 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Log } from '../common/log.ts';
+import type { Observer } from '../common/observer.ts';
 import { type HealthCheck, sharedReadiness, withoutDetails } from '../common/readiness.ts';
 import type { TokenAccess } from './admin.ts';
-import type { Handler, HttpObserver } from './callback-handler.ts';
+import type { Handler } from './callback-handler.ts';
 import { NotFound } from './errors.ts';
 import { sendJson, sendProblem } from './responses.ts';
 
@@ -16,7 +17,7 @@ export interface AppDependencies {
   metrics?: MetricsDependencies | undefined;
   /** Serves /console. */
   console?: RequestHandler | undefined;
-  observe?: Pick<HttpObserver, 'unrouted'> | undefined;
+  observe?: Pick<Observer, 'unrouted'> | undefined;
   log: Log;
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/config.ts';
 import { Busy } from './errors.ts';
-import type { LargeBody } from './read-body.ts';
+import { bodySize, type LargeBody } from './read-body.ts';
 
 /** The memory of one body, which is charged as it arrives. */
 export interface BodyMemory extends LargeBody {
@@ -42,6 +42,29 @@ export class BodyBudget {
 
   constructor(options: Config['limits']['bodies']) {
     this.options = options;
+  }
+
+  /**
+   * Runs something with the memory of a request's body, and releases it afterwards.
+   *
+   * @param limit how many bytes at most
+   * @param sourceOf what the address of a request counts by
+   * @param run gets no memory for a small body
+   * @throws BodyTooLarge; what `run` throws
+   */
+  async use<T>(
+    req: IncomingMessage,
+    limit: number,
+    sourceOf: (req: IncomingMessage) => string,
+    run: (memory: BodyMemory | undefined) => Promise<T>,
+  ): Promise<T> {
+    if (!this.limits(bodySize(req, limit))) return run(undefined);
+    const memory = this.open(sourceOf(req), req);
+    try {
+      return await run(memory);
+    } finally {
+      memory.release();
+    }
   }
 
   /** Whether a body of this size counts: smaller ones are limited by the number of connections. */

@@ -1,46 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../common/log.ts';
+import type { Observer, Responded } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
-import { type ReceiveResult, Unavailable } from '../intake/delivery.ts';
+import { Unavailable } from '../intake/delivery.ts';
 import type { Intake, Route } from '../intake/intake.ts';
 import type { AccessChecks } from './access/access-checks.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { RequestAborted } from './errors.ts';
-import { bodySize, readBody, requireJson, requirePost } from './read-body.ts';
+import { readBody, requireJson, requirePost } from './read-body.ts';
 import { sendJson, sendProblem } from './responses.ts';
 
 export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
-/** A request to a registered path. */
-export interface Responded {
-  req: IncomingMessage;
-  /** The registered path. */
-  path: string;
-  family: string;
-  /** `aborted`: the sender closed the connection before its request was complete. */
-  status: number | 'aborted';
-  seconds: number;
-  /** The id of the delivery; undefined: the request was rejected. */
-  delivery?: string | undefined;
-  event?: string | undefined;
-  result?: ReceiveResult | undefined;
-  /** The name of the error. */
-  reason?: string | undefined;
-}
-
-/** Notified of every request. */
-export interface HttpObserver {
-  responded?: (request: Responded) => void;
-  /** A request to any other path that was responded to with an error. */
-  unrouted?: (req: IncomingMessage, status: number, reason: string) => void;
-}
-
 export interface CallbackDependencies {
   config: Pick<Config, 'bodyLimitBytes'>;
   access: AccessChecks;
-  bodies: Pick<BodyBudget, 'limits' | 'open'>;
+  bodies: Pick<BodyBudget, 'use'>;
   intake: Pick<Intake, 'receive'>;
-  observe?: Pick<HttpObserver, 'responded'> | undefined;
+  observe?: Pick<Observer, 'responded'> | undefined;
   log: Log;
 }
 
@@ -56,16 +33,11 @@ export function createCallbackHandler(route: Route, dependencies: CallbackDepend
     requirePost(req);
     const verify = access.authorize(req);
     requireJson(req);
-    const limit = config.bodyLimitBytes;
-    const size = bodySize(req, limit);
-    const memory = bodies.limits(size) ? bodies.open(access.sourceOf(req), req) : undefined;
-    try {
-      const body = await readBody(req, limit, memory);
+    return bodies.use(req, config.bodyLimitBytes, access.sourceOf, async (memory) => {
+      const body = await readBody(req, config.bodyLimitBytes, memory);
       verify(body);
-      return await intake.receive(body, route);
-    } finally {
-      memory?.release();
-    }
+      return intake.receive(body, route);
+    });
   };
 
   return async (req, res) => {

@@ -1,12 +1,9 @@
 import type pg from 'pg';
 import type { Log } from '../common/log.ts';
+import type { Observer, Responded } from '../common/observer.ts';
 import type { Circuit } from '../store/circuit.ts';
 
-interface RejectedRequest {
-  family: string;
-  status: number | 'aborted';
-  reason?: string | undefined;
-}
+type Rejected = Pick<Responded, 'family' | 'status' | 'reason'>;
 
 interface Count {
   minute: Date;
@@ -58,12 +55,11 @@ export class RejectedRequests {
     this.timer = setInterval(() => void this.flush(), flushEveryMs).unref();
   }
 
-  /** An observer of HTTP requests. */
-  readonly observe = {
-    responded: (request: RejectedRequest) => this.count(request),
+  readonly observer = {
+    responded: (request: Rejected) => this.count(request),
     unrouted: (_req: unknown, status: number, reason: string) =>
       this.count({ family: 'none', status, reason }),
-  };
+  } satisfies Observer;
 
   /** Writes the counts; after a failure they are written with the next ones. */
   async flush(): Promise<void> {
@@ -81,7 +77,7 @@ export class RejectedRequests {
     await this.flush();
   }
 
-  private count({ family, status, reason = '' }: RejectedRequest, now = Date.now()): void {
+  private count({ family, status, reason = '' }: Rejected, now = Date.now()): void {
     if (status === 'aborted' || status < 400) return;
     const minute = now - (now % minuteMs);
     this.add({ minute: new Date(minute), family, status, reason, count: 1 });

@@ -2,9 +2,9 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request } from 'express';
 import { type Log, withoutLevels } from '../common/log.ts';
+import type { Observer } from '../common/observer.ts';
 import { withoutSecrets } from '../config/unguessable.ts';
 import { addressOf } from './access/address.ts';
-import type { HttpObserver } from './callback-handler.ts';
 
 export type RequestLog = ReturnType<typeof createRequestLog>;
 
@@ -53,7 +53,7 @@ export function createRequestLog(log: Log, trustProxy: number) {
     lines.info({ method: req.method, path, status, reason, ms, ...bytes, source, delivery });
   };
 
-  const observe: HttpObserver = {
+  const observer: Observer = {
     responded: ({ req, delivery, reason }) => {
       const entry = entries.get(req);
       if (!entry) return;
@@ -69,7 +69,7 @@ export function createRequestLog(log: Log, trustProxy: number) {
   };
 
   return {
-    observe,
+    observer,
     /** @param callbacks the registered paths */
     watch: (server: Server, callbacks: Iterable<string>) => {
       const paths = new Map(Array.from(callbacks, (path) => [path, withoutSecrets(path)]));

@@ -1,3 +1,5 @@
+import type { NotStored, Stored } from '../common/observer.ts';
+
 /** A validated callback with its id, before it is a row of `deliveries`. */
 export interface Delivery {
   id: string;
@@ -8,14 +10,8 @@ export interface Delivery {
   patients?: readonly string[] | null;
 }
 
-/** Whether a delivery is new. `erased`: it is about something that was erased, and is not stored. */
-export type AppendResult = 'accepted' | 'duplicate' | 'erased';
-
-/** `expired`: older than what its family keeps, so it is counted and not stored. */
-export type ReceiveResult = AppendResult | 'expired';
-
-export type Stored = 'accepted' | 'duplicate';
-export type NotStored = Exclude<ReceiveResult, Stored>;
+export type ReceiveResult = Stored | NotStored;
+export type AppendResult = Exclude<ReceiveResult, 'expired'>;
 
 /** Raised while no store is available: the sender has to resend. */
 export class Unavailable extends Error {

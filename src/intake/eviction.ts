@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { type Log, throttled } from '../common/log.ts';
+import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import { freeDisk } from '../store/embedded/free-disk.ts';
 
@@ -7,8 +8,7 @@ export interface EvictionOptions {
   pool: pg.Pool;
   log: Log;
   limits: Config['quarantine'];
-  /** Called with the reason and the number of bodies that were evicted before they were replayed. */
-  onDropped?: ((reason: string, bodies: number) => void) | undefined;
+  observe?: Pick<Observer, 'evicted'> | undefined;
 }
 
 interface Evicted {
@@ -114,7 +114,7 @@ export class Eviction {
 
   private count(evicted: Evicted['evicted']): void {
     for (const { reason, count, replayed } of evicted) {
-      if (!replayed) this.options.onDropped?.(reason, count);
+      if (!replayed) this.options.observe?.evicted?.(reason, count);
       this.unlogged[replayed ? 'replayed' : 'dropped'] += count;
     }
     if (performance.now() - this.loggedAt > logEveryMs) this.logDropped();

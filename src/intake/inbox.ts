@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Log } from '../common/log.ts';
+import type { Observer } from '../common/observer.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { databaseTimeoutMs } from '../store/circuits.ts';
 import { describeRefusal, isConflict, isRefusal } from '../store/faults.ts';
@@ -15,14 +16,6 @@ export interface Fallback {
   append: (deliveries: readonly Delivery[]) => Promise<void>;
 }
 
-export interface Commit {
-  store: string;
-  deliveries: readonly Delivery[];
-  seconds: number;
-  /** Why it failed. */
-  error?: unknown;
-}
-
 export interface InboxOptions {
   pool: pg.Pool;
   /** PostgreSQL's. */
@@ -30,8 +23,7 @@ export interface InboxOptions {
   /** Enqueues the new deliveries of a commit. */
   enqueue: (deliveries: Pick<Delivery, 'id' | 'family'>[]) => Promise<void>;
   fallback?: Fallback | undefined;
-  /** Called after each commit, and each failed one. */
-  onCommit?: ((commit: Commit) => void) | undefined;
+  observe?: Pick<Observer, 'committed'> | undefined;
   log: Log;
 }
 
@@ -83,7 +75,7 @@ export class Inbox {
 
   private async commit(deliveries: Delivery[]): Promise<AppendResult[]> {
     const { circuit, fallback } = this.options;
-    const store = () => circuit.run(() => this.timed('PostgreSQL', deliveries, this.store));
+    const store = () => circuit.run(() => this.timed('PostgreSQL', deliveries, () => this.store(deliveries)));
     try {
       // A fault of the store may have ended before the probe: a lone delivery is at fault if it fails after it, too.
       return await store().catch((error) => {
@@ -92,20 +84,27 @@ export class Inbox {
       });
     } catch (error) {
       if (!(error instanceof StoreUnavailable && fallback)) throw error;
-      return await fallback.circuit.run(() => this.timed('Redis', deliveries, this.spill));
+      return await fallback.circuit.run(() =>
+        this.timed('Redis', deliveries, () => this.spill(fallback, deliveries)),
+      );
     }
   }
 
   private async timed(
     store: string,
     deliveries: Delivery[],
-    commit: (deliveries: Delivery[]) => Promise<AppendResult[]>,
+    commit: () => Promise<AppendResult[]>,
   ): Promise<AppendResult[]> {
     const started = performance.now();
     const report = (error?: unknown) =>
-      this.options.onCommit?.({ store, deliveries, seconds: (performance.now() - started) / 1000, error });
+      this.options.observe?.committed?.({
+        store,
+        deliveries,
+        seconds: (performance.now() - started) / 1000,
+        error,
+      });
     try {
-      const results = await commit.call(this, deliveries);
+      const results = await commit();
       report();
       return results;
     } catch (error) {
@@ -122,8 +121,8 @@ export class Inbox {
   }
 
   /** The fallback store cannot tell duplicates; only copies in the same commit count as such. */
-  private async spill(deliveries: Delivery[]): Promise<AppendResult[]> {
-    await this.options.fallback!.append(deliveries);
+  private async spill(fallback: Fallback, deliveries: Delivery[]): Promise<AppendResult[]> {
+    await fallback.append(deliveries);
     const seen = new Set<string>();
     return deliveries.map(({ id }) => {
       const isNew = !seen.has(id);

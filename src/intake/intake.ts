@@ -1,11 +1,11 @@
 import type pg from 'pg';
+import type { Observer, Stored } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import { type AnyEnvelope, type Family, patientsBeyond, takesEveryEvent } from '../families/index.ts';
 import { milliseconds } from '../families/times.ts';
 import { describeRefusal } from '../store/faults.ts';
-import { type Delivery, NotStorable, type NotStored, type ReceiveResult, type Stored } from './delivery.ts';
+import { type Delivery, NotStorable, type ReceiveResult } from './delivery.ts';
 import { Drift } from './drift.ts';
-import type { EvictionOptions } from './eviction.ts';
 import { eventTimeOf } from './identity.ts';
 import { Inbox, type InboxOptions } from './inbox.ts';
 import { createParser, type ParseCallback } from './parse-callback.ts';
@@ -22,18 +22,7 @@ export interface IntakeOptions extends Pick<InboxOptions, 'circuit' | 'fallback'
   inboxPool?: pg.Pool;
   /** Enqueues new deliveries. Default: the sweep finds them. */
   enqueue?: InboxOptions['enqueue'];
-  observe?: IntakeObserver | undefined;
-}
-
-export interface IntakeObserver {
-  /** Called for each accepted callback. */
-  received?: (family: string, status: Stored, eventTimeMs: number) => void;
-  /** Called for each delivery that is acknowledged and not stored. */
-  notStored?: (family: string, reason: NotStored) => void;
-  /** Called when rejected bodies that were not replayed are evicted. */
-  dropped?: EvictionOptions['onDropped'];
-  /** Called after each commit, and each failed one. */
-  committed?: InboxOptions['onCommit'];
+  observe?: Pick<Observer, 'received' | 'notStored' | 'evicted' | 'committed'> | undefined;
 }
 
 /** A registered path, and the family whose events it takes. */
@@ -65,14 +54,13 @@ export class Intake {
       pool: options.inboxPool ?? pool,
       circuit,
       enqueue,
-      onCommit: observe?.committed,
+      observe,
       log,
     };
     this.options = options;
     this.inbox = new Inbox({ ...common, fallback });
     this.databaseInbox = fallback ? new Inbox(common) : this.inbox;
-    const { dropped: onDropped } = observe ?? {};
-    this.quarantine = new Quarantine({ pool, families, limits: config.quarantine, log, onDropped });
+    this.quarantine = new Quarantine({ pool, families, limits: config.quarantine, log, observe });
     this.drift = new Drift(pool, log, families);
     this.parse = createParser(families, (family) => whereOf(family, config.paths[family.name]));
     this.clients = new Set(config.authentication.allowedClientIds);

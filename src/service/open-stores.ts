@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Log } from '../common/log.ts';
+import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import { type Connections, divideConnections } from '../config/connections.ts';
 import { databaseCircuit } from '../intake/probe-inbox.ts';
@@ -11,7 +12,7 @@ import type { FallbackStream } from '../queue/fallback-stream.ts';
 import { postgresBackend } from '../queue/postgres-backend.ts';
 import { redisBackend } from '../queue/redis-backend.ts';
 import type { Circuit } from '../store/circuit.ts';
-import { type CircuitDependencies, databaseTimeoutMs } from '../store/circuits.ts';
+import { databaseTimeoutMs } from '../store/circuits.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { startEmbeddedPostgres } from '../store/embedded/index.ts';
 import { planForAnySize } from '../store/transaction-settings.ts';
@@ -45,7 +46,7 @@ const describeEveryMs = 500;
 export async function openStores(
   config: Config,
   log: Log,
-  observe: CircuitDependencies['observe'],
+  observe: Pick<Observer, 'circuit'> | undefined,
   onStop: OnStop,
 ): Promise<Stores> {
   const { redisUrl, queuePrefix, databaseSchema: schema } = config;

@@ -1,11 +1,11 @@
 import type { Log } from '../common/log.ts';
+import type { Observer } from '../common/observer.ts';
 import { Circuit, stableAfterMs } from './circuit.ts';
 import { isLockTimeout, type LockHolder } from './lock-holders.ts';
 
 export interface CircuitDependencies {
   log: Log;
-  /** Called when a store becomes unavailable, and when it is available again. */
-  observe?: ((store: string, unavailable: boolean) => void) | undefined;
+  observe?: Pick<Observer, 'circuit'> | undefined;
 }
 
 /** Of a commit in PostgreSQL. */
@@ -35,9 +35,9 @@ export function reportOutage(
 ) {
   let since = 0;
   let ending: NodeJS.Timeout | undefined;
-  observe?.(store, false);
+  observe?.circuit?.(store, false);
   return (unavailable: boolean, cause?: unknown) => {
-    observe?.(store, unavailable);
+    observe?.circuit?.(store, unavailable);
     if (!unavailable) {
       const seconds = Math.round((performance.now() - since) / 1000);
       ending = setTimeout(() => {

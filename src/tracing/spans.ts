@@ -9,6 +9,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { RandomIdGenerator } from '@opentelemetry/sdk-trace-base';
+import type { Observer } from '../common/observer.ts';
 import { withoutSecrets } from '../config/unguessable.ts';
 import {
   createSampler,
@@ -28,37 +29,6 @@ export interface SpanOptions {
   queue: string;
 }
 
-/** A request to a registered path. */
-export interface TracedRequest {
-  req: { method?: string | undefined; headers: NodeJS.Dict<string | string[]> };
-  /** The registered path. */
-  path: string;
-  family: string;
-  status: number | 'aborted';
-  seconds: number;
-  delivery?: string | undefined;
-  event?: string | undefined;
-  result?: string | undefined;
-  reason?: string | undefined;
-}
-
-export interface TracedCommit {
-  store: string;
-  deliveries: readonly { id: string }[];
-  seconds: number;
-  error?: unknown;
-}
-
-export interface TracedJob {
-  job: string;
-  ids: readonly string[];
-  applied: number;
-  failed: readonly { id: string }[];
-  broken: readonly unknown[];
-  retries: number;
-  seconds: number;
-}
-
 /** Errors of deliveries that are not sampled: in an outage, every request is one. */
 const errorsPerSecond = 100;
 
@@ -73,7 +43,7 @@ export class ChosenIds {
 }
 
 /**
- * Returns the observers that export spans. A delivery has one trace: of its requests, and of the commits and jobs that
+ * Returns the observer that exports spans. A delivery has one trace: of its requests, and of the commits and jobs that
  * it was part of, which are children of the request that stored it. Spans of the same commit or job in several traces link
  * to the first of them.
  *
@@ -156,61 +126,53 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
       const delivery = deliveries.find(isSampled);
       return delivery === undefined ? undefined : { trace_id: traceIdOf(delivery) };
     },
-    observe: {
-      http: {
-        responded: (request: TracedRequest) => {
-          const { req, path, family, status, seconds, delivery, event, result, reason } = request;
-          const id = delivery ?? random.generateTraceId();
-          const isError = status !== 'aborted' && status >= 500;
-          if (!isSampled(id) && !(isError && mayReportError())) return;
-          const traceId = traceIdOf(id);
-          const { spanId } =
-            result === 'accepted' ? requestSpanOf(traceId) : { spanId: random.generateSpanId() };
-          const sender = readTraceparent(req.headers.traceparent);
-          const attributes = {
-            'receiver.family': family,
-            'receiver.event': event !== undefined && events.has(event) ? event : undefined,
-            'receiver.delivery.id': delivery,
-            'receiver.result': result,
-            'http.request.method': methods.has(req.method ?? '') ? req.method : '_OTHER',
-            'http.route': routeOf(path),
-            'http.response.status_code': status === 'aborted' ? undefined : status,
-            'error.type': reason,
-          };
-          const links = sender ? [linkTo(sender, true)] : [];
-          const kind = SpanKind.SERVER;
-          addSpan('receive', isError, { traceId, spanId, kind, attributes, links, seconds });
-        },
+    observer: {
+      responded: ({ req, path, family, status, seconds, delivery, event, result, reason }) => {
+        const id = delivery ?? random.generateTraceId();
+        const isError = status !== 'aborted' && status >= 500;
+        if (!isSampled(id) && !(isError && mayReportError())) return;
+        const traceId = traceIdOf(id);
+        const { spanId } =
+          result === 'accepted' ? requestSpanOf(traceId) : { spanId: random.generateSpanId() };
+        const sender = readTraceparent(req.headers.traceparent);
+        const attributes = {
+          'receiver.family': family,
+          'receiver.event': event !== undefined && events.has(event) ? event : undefined,
+          'receiver.delivery.id': delivery,
+          'receiver.result': result,
+          'http.request.method': methods.has(req.method ?? '') ? req.method : '_OTHER',
+          'http.route': routeOf(path),
+          'http.response.status_code': status === 'aborted' ? undefined : status,
+          'error.type': reason,
+        };
+        const links = sender ? [linkTo(sender, true)] : [];
+        addSpan('receive', isError, { traceId, spanId, kind: SpanKind.SERVER, attributes, links, seconds });
       },
-      intake: {
-        committed: ({ store, deliveries, seconds, error }: TracedCommit) => {
-          const attributes = {
-            'receiver.store': store.toLowerCase(),
-            'db.system.name': store.toLowerCase(),
-            'receiver.deliveries': deliveries.length,
-            'error.type': error === undefined ? undefined : typeOf(error),
-          };
-          const all = deliveries.map(({ id }) => id);
-          const failed = error === undefined ? [] : all;
-          addBatch('commit', all, failed, failed.slice(0, 1), { kind: SpanKind.CLIENT, attributes, seconds });
-        },
+      committed: ({ store, deliveries, seconds, error }) => {
+        const attributes = {
+          'receiver.store': store.toLowerCase(),
+          'db.system.name': store.toLowerCase(),
+          'receiver.deliveries': deliveries.length,
+          'error.type': error === undefined ? undefined : typeOf(error),
+        };
+        const all = deliveries.map(({ id }) => id);
+        const failed = error === undefined ? [] : all;
+        addBatch('commit', all, failed, failed.slice(0, 1), { kind: SpanKind.CLIENT, attributes, seconds });
       },
-      worker: {
-        applied: ({ job, ids: all, applied, failed, broken, retries, seconds }: TracedJob) => {
-          const attributes = {
-            'receiver.queue': queue,
-            'receiver.job.id': job,
-            'receiver.deliveries': all.length,
-            'receiver.applied': applied,
-            'receiver.failed': failed.length,
-            'receiver.retries': retries,
-          };
-          const errors = failed.map(({ id }) => id);
-          if (broken.length + retries > 0) errors.push(...all.slice(0, 1));
-          addBatch('apply', all, errors, errors, { kind: SpanKind.CONSUMER, attributes, seconds });
-        },
+      applied: ({ job, ids: all, applied, failed, broken, retries, seconds }) => {
+        const attributes = {
+          'receiver.queue': queue,
+          'receiver.job.id': job,
+          'receiver.deliveries': all.length,
+          'receiver.applied': applied,
+          'receiver.failed': failed.length,
+          'receiver.retries': retries,
+        };
+        const errors = failed.map(({ id }) => id);
+        if (broken.length + retries > 0) errors.push(...all.slice(0, 1));
+        addBatch('apply', all, errors, errors, { kind: SpanKind.CONSUMER, attributes, seconds });
       },
-    },
+    } satisfies Observer as Observer,
   };
 }
 

@@ -1,33 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Applied, applyDeliveries } from '../apply/apply.ts';
+import { applyDeliveries } from '../apply/apply.ts';
 import { type Log, throttled } from '../common/log.ts';
+import type { Observer } from '../common/observer.ts';
 import type { Family } from '../families/index.ts';
 import type { ApplyJob } from '../queue/backend.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Database } from '../store/database.ts';
 import type { FamilyPauses } from './family-pauses.ts';
 
-export interface WorkerObserver {
-  /** Called after a job was applied. */
-  applied?: (job: AppliedJob) => void;
-  /** Called when a job, or a part of it, is to be retried. */
-  retried?: () => void;
-}
-
-/** A job, or the part of it for a group of families; `waitedS`: the longest time that one of its deliveries has waited. */
-export interface AppliedJob extends Applied {
-  job: string;
-  ids: readonly string[];
-  retries: number;
-  seconds: number;
-}
-
 export interface ApplyJobDependencies {
   /** Its sessions have the settings `planForAnySize`. */
   applying: Database;
   /** Of PostgreSQL. */
   circuit: Circuit;
-  observe?: WorkerObserver | undefined;
+  observe?: Pick<Observer, 'applied' | 'retried'> | undefined;
   log: Log;
 }
 

@@ -1,24 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { type Log, throttled } from '../common/log.ts';
+import type { Observer } from '../common/observer.ts';
 import type { Family } from '../families/index.ts';
 import { sum } from '../privacy/counts.ts';
 import { pauseFor, type Retention, runRetention } from '../privacy/retention/retention.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
 import type { Tables } from '../store/tables.ts';
 
-export interface RetentionObserver {
-  /** Called after each step that deleted something. */
-  deleted: (policy: string, rows: number) => void;
-  /** Called after each complete pass. */
-  passed: () => void;
-}
-
 export interface RetentionDependencies {
   db: Kysely<Tables>;
   families: readonly Family[];
   retention: Retention;
-  observe?: RetentionObserver | undefined;
+  observe?: Pick<Observer, 'deleted' | 'retained'> | undefined;
   log: Log;
 }
 
@@ -41,7 +35,7 @@ export function createRetention(
     const report = throttled(() => log.info({ deleted: total }, 'retention deletes'));
     const onStep = (policy: string, rows: number) => {
       total[policy] = (total[policy] ?? 0) + rows;
-      observe?.deleted(policy, rows);
+      observe?.deleted?.(policy, rows);
       report();
     };
     const pause = (ms: number) => sleep(pauseFor(ms), undefined, { signal });
@@ -50,7 +44,7 @@ export function createRetention(
     );
     if (!passed) return;
     next = performance.now() + everyMs;
-    observe?.passed();
+    observe?.retained?.();
     if (sum(total) > 0) log.info({ deleted: total }, 'retention pass completed');
   };
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { throttled } from '../common/log.ts';
+import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import type { Family } from '../families/index.ts';
 import type { Intake } from '../intake/intake.ts';
@@ -14,7 +15,7 @@ import { drain } from './drain.ts';
 import { createErasures } from './erasures.ts';
 import { FamilyPauses } from './family-pauses.ts';
 import { keepHeartbeat } from './heartbeat.ts';
-import { createRetention, type RetentionObserver } from './retention.ts';
+import { createRetention } from './retention.ts';
 import { createSweep } from './sweep.ts';
 
 export interface WorkerDependencies extends ApplyJobDependencies {
@@ -26,7 +27,7 @@ export interface WorkerDependencies extends ApplyJobDependencies {
   intake: Pick<Intake, 'drain'>;
   /** How many jobs run at the same time: each needs a connection that applies deliveries. */
   concurrency: number;
-  observeRetention?: RetentionObserver | undefined;
+  observe?: Pick<Observer, 'applied' | 'retried' | 'deleted' | 'retained'> | undefined;
 }
 
 export type RunningWorker = ReturnType<typeof startWorker>;
@@ -42,7 +43,7 @@ const retentionCheckMs = 60_000;
  * until the outage ends; the sweep finds the deliveries that a stop leaves unapplied.
  */
 export function startWorker(dependencies: WorkerDependencies) {
-  const { config, families, db, circuit, backend, queue, intake, concurrency, log } = dependencies;
+  const { config, families, db, circuit, backend, queue, intake, concurrency, observe, log } = dependencies;
   const stopping = new AbortController();
   const { signal } = stopping;
   const pauses = new FamilyPauses(families, log, () => tryFindLockHolders(dependencies.applying.pool));
@@ -115,7 +116,6 @@ export function startWorker(dependencies: WorkerDependencies) {
   });
 
   const { retention } = config;
-  const observe = dependencies.observeRetention;
   const runDueRetention = createRetention({ db, families, retention, observe, log }, signal);
   const retaining = repeat('the retention', retentionCheckMs, runDueRetention);
   const runErasures = createErasures({ db, families, erasure: config.erasure, log }, signal);

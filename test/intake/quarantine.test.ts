@@ -29,9 +29,19 @@ const rejected = (body: string | Buffer): RejectedBody => ({
 /** Room for a number of bodies of these many bytes. */
 const room = (bodies: number, length: number) => bodies * (length + 1024) * 1.03;
 
-function open(bytes = 1e6, lines: string[] = [], onDropped?: (reason: string, bodies: number) => void) {
+function open(
+  bytes = 1e6,
+  lines: string[] = [],
+  evicted: (reason: string, bodies: number) => void = () => {},
+) {
   const capturing = createLog('warn', { write: (line) => lines.push(line) });
-  return new Quarantine({ families, pool: database.pool, limits: { bytes }, log: capturing, onDropped });
+  return new Quarantine({
+    families,
+    pool: database.pool,
+    limits: { bytes },
+    log: capturing,
+    observe: { evicted },
+  });
 }
 
 it('a body is stored byte for byte, once per content and path, with a count', async () => {

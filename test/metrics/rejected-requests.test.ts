@@ -90,7 +90,7 @@ it('no count is lost or added twice, whichever receivers write at once', async (
       await database.pool.query('truncate rejected_requests');
       const receivers = [open(), open(), open()];
       const writes = requests.map(({ receiver, family, status, flush }) => {
-        receivers[receiver]!.observe.responded({ family, status, reason: 'A' });
+        receivers[receiver]!.observer.responded({ family, status, reason: 'A' });
         return flush ? receivers[receiver]!.flush() : undefined;
       });
       await Promise.all(writes);
@@ -107,11 +107,11 @@ it('what cannot be written is logged once and kept, up to a limit', async () => 
   const counts = open();
   await database.pool.query('alter table rejected_requests rename to moved_away');
   for (const status of [401, 403]) {
-    counts.observe.responded({ family: 'receipt', status, reason: 'A' });
+    counts.observer.responded({ family: 'receipt', status, reason: 'A' });
     await counts.flush();
   }
   await database.pool.query('alter table moved_away rename to rejected_requests');
-  for (let n = 0; n < 5_100; n += 1) counts.observe.unrouted({}, 404, `reason ${n}`);
+  for (let n = 0; n < 5_100; n += 1) counts.observer.unrouted({}, 404, `reason ${n}`);
   await counts.close();
   expect(logged.filter((line) => line.includes('cannot be written'))).toHaveLength(1);
   const lines = await counted();
@@ -125,9 +125,9 @@ it('requests that succeed or are aborted are not counted, and what is older than
      select now() - n * interval '1 day', 'receipt', 401, 'A', 1 from generate_series(6, 9) as n`,
   );
   const counts = open();
-  counts.observe.responded({ family: 'receipt', status: 200 });
-  counts.observe.responded({ family: 'receipt', status: 'aborted', reason: 'RequestAborted' });
-  counts.observe.responded({ family: 'receipt', status: 429, reason: 'B' });
+  counts.observer.responded({ family: 'receipt', status: 200 });
+  counts.observer.responded({ family: 'receipt', status: 'aborted', reason: 'RequestAborted' });
+  counts.observer.responded({ family: 'receipt', status: 429, reason: 'B' });
   await counts.close();
   expect(await counted()).toEqual(['1 receipt 401 A', '1 receipt 429 B']);
 });

@@ -30,14 +30,10 @@ async function start(retention: Record<string, number>) {
 }
 
 const createPass = (
-  passed: () => void,
+  retained: () => void,
   retention: Record<string, number>,
   signal = new AbortController().signal,
-) =>
-  createRetention(
-    { db: database.db, families, retention, log, observe: { deleted: () => {}, passed } },
-    signal,
-  );
+) => createRetention({ db: database.db, families, retention, log, observe: { retained } }, signal);
 
 it('a worker deletes what is expired when it starts, and receivers do not take it again', async () => {
   const old = receiptCallback();
@@ -83,7 +79,6 @@ it('a pass ends between two steps when the worker stops, and the next one contin
           deleted.push(rows);
           stopping.abort();
         },
-        passed: () => {},
       },
     },
     stopping.signal,

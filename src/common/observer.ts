@@ -1,0 +1,78 @@
+import type { IncomingMessage } from 'node:http';
+
+// What the parts of the service report as it happens, for metrics, traces, logs and counts. The parts depend on none of
+// those, and those on none of the parts.
+
+/** Whether a delivery is new. */
+export type Stored = 'accepted' | 'duplicate';
+
+/**
+ * Why a delivery is acknowledged and not stored. `erased`: it is about something that was erased; `expired`: it is older than
+ * what its family keeps.
+ */
+export type NotStored = 'erased' | 'expired';
+
+/** A request to a registered path, when its response is sent. */
+export interface Responded {
+  req: IncomingMessage;
+  /** The registered path. */
+  path: string;
+  family: string;
+  /** `aborted`: the sender closed the connection before its request was complete. */
+  status: number | 'aborted';
+  seconds: number;
+  /** The id of the delivery; undefined: the request was rejected. */
+  delivery?: string | undefined;
+  event?: string | undefined;
+  result?: Stored | NotStored | undefined;
+  /** The name of the error. */
+  reason?: string | undefined;
+}
+
+/** A commit of deliveries, or a failed one. */
+export interface Committed {
+  store: string;
+  deliveries: readonly { id: string }[];
+  seconds: number;
+  /** Why it failed. */
+  error?: unknown;
+}
+
+/** An attempt to apply the deliveries of a job. */
+export interface Applied {
+  /** The id of the job. */
+  job: string;
+  /** Its deliveries. */
+  ids: readonly string[];
+  applied: number;
+  failed: readonly { id: string }[];
+  /** Families whose tables could not be written. */
+  broken: readonly unknown[];
+  retries: number;
+  seconds: number;
+  /** Seconds from the receipt of the oldest delivery to the statement; null without deliveries. */
+  waitedS?: number | null;
+}
+
+/** Notified of what happens. */
+export interface Observer {
+  responded?: (request: Responded) => void;
+  /** A request to any other path that was responded to with an error. */
+  unrouted?: (req: IncomingMessage, status: number, reason: string) => void;
+  /** Called for each accepted callback. */
+  received?: (family: string, status: Stored, eventTimeMs: number) => void;
+  /** Called for each delivery that is acknowledged and not stored. */
+  notStored?: (family: string, reason: NotStored) => void;
+  /** Called when rejected bodies that were not replayed are evicted. */
+  evicted?: (reason: string, bodies: number) => void;
+  committed?: (commit: Committed) => void;
+  /** Called when a circuit opens or closes. */
+  circuit?: (store: string, isOpen: boolean) => void;
+  applied?: (job: Applied) => void;
+  /** Called when deliveries could not be applied and will be tried again. */
+  retried?: () => void;
+  /** Called for what retention deletes. */
+  deleted?: (policy: string, rows: number) => void;
+  /** Called when a pass of retention is complete. */
+  retained?: () => void;
+}

@@ -1,0 +1,40 @@
+import type { Cluster, Redis } from 'ioredis';
+import { startAlerts } from '../alerts/start-alerts.ts';
+import type { Log } from '../common/log.ts';
+import type { Config } from '../config/config.ts';
+import type { Problem } from '../health/problem.ts';
+import { watchLogHead } from '../privacy/log/watch-head.ts';
+import { keyPrefix } from '../queue/redis-backend.ts';
+import type { OnStop, Stores } from './open-stores.ts';
+
+interface AlertParts {
+  stores: Stores;
+  redis: Redis | Cluster | undefined;
+  problems: () => Promise<readonly Problem[]>;
+  log: Log;
+}
+
+/** Alerts, where a channel is configured. */
+export function openAlerts(
+  config: Config,
+  { stores, redis, problems, log }: AlertParts,
+  onStop: OnStop,
+): ReturnType<typeof startAlerts> | undefined {
+  if (!config.alerts.webhookUrl && !config.alerts.email) return undefined;
+  const { database, circuit, backend } = stores;
+  const alerts = startAlerts({
+    config,
+    db: database.db,
+    isWorker: config.role !== 'receiver',
+    problems,
+    circuit,
+    queueCircuit: backend.circuit,
+    rival: () => backend.fallback?.rival,
+    lostHead: watchLogHead(database.db),
+    redis,
+    keyPrefix: keyPrefix(config.queuePrefix),
+    log,
+  });
+  onStop(alerts.stop);
+  return alerts;
+}

@@ -1,0 +1,137 @@
+import type { Server } from 'node:net';
+import { joinObservers } from '../common/join-observers.ts';
+import type { Log } from '../common/log.ts';
+import type { Observer } from '../common/observer.ts';
+import { type HealthCheck, readiness } from '../common/readiness.ts';
+import type { Config } from '../config/config.ts';
+import { createConsole, openSessionStore } from '../console/index.ts';
+import { type Family, takesEveryEvent } from '../families/index.ts';
+import type { Problem } from '../health/problem.ts';
+import { type AccessChecks, configuredChecks, describeWeakKeys } from '../http/access/access-checks.ts';
+import { type AdminDependencies, createApp, type MetricsDependencies } from '../http/app.ts';
+import { BodyBudget } from '../http/body-budget.ts';
+import { createCallbackHandler } from '../http/callback-handler.ts';
+import { RejectedRequests } from '../http/rejected-requests.ts';
+import type { RequestLog } from '../http/request-log.ts';
+import { listen } from '../http/server.ts';
+import { sendTestCallback, testCallback } from '../http/test-callback.ts';
+import type { Intake } from '../intake/intake.ts';
+import { endSession } from '../store/sessions.ts';
+import type { Limits } from './open-limits.ts';
+import type { OnStop, Stores } from './open-stores.ts';
+
+type Families = readonly [Family, ...Family[]];
+
+interface Parts {
+  stores: Stores;
+  intake: Intake;
+  problems: () => Promise<readonly Problem[]>;
+  limits: Limits;
+  access: AccessChecks;
+  health: readonly HealthCheck[];
+  admin: AdminDependencies | undefined;
+  metrics: MetricsDependencies | undefined;
+  requests: RequestLog | undefined;
+  observe: Observer | undefined;
+  /** A server that listens on the port already. */
+  reserved: Server | undefined;
+  log: Log;
+}
+
+/**
+ * Opens the port: callbacks, health, metrics and the console.
+ *
+ * @returns the address
+ */
+export async function startReceiver(
+  config: Config,
+  families: Families,
+  parts: Parts,
+  onStop: OnStop,
+): Promise<string> {
+  const { stores, access, health, admin, metrics, requests, reserved, log } = parts;
+  const rejected = new RejectedRequests(stores.database.pool, stores.circuit, log);
+  onStop(() => rejected.close());
+  const observe = joinObservers(parts.observe, rejected.observer);
+  const callbacks = createHandlers(config, families, { ...parts, observe });
+  report(config, families, access, log);
+
+  let url = '';
+  const console = openConsole(config, families, parts, () => url);
+  if (console) onStop(console.close);
+  const app = createApp({ callbacks, health, admin, metrics, console: console?.handle, observe, log });
+  const server = await listen(app, callbacks, config, { reserved, requests, log });
+  onStop(server.stop);
+  url = server.url;
+  return url;
+}
+
+/** The handler of each registered path. */
+function createHandlers(config: Config, families: Families, { access, intake, observe, log }: Parts) {
+  const bodies = new BodyBudget(config.limits.bodies);
+  const dependencies = { config, access, bodies, intake, observe, log };
+  const routes = families.flatMap((family) => config.paths[family.name]!.map((path) => ({ family, path })));
+  return new Map(routes.map((route) => [route.path, createCallbackHandler(route, dependencies)]));
+}
+
+/** Logs who may send callbacks, and what is not served. */
+function report(config: Config, families: Families, access: AccessChecks, log: Log): void {
+  log.info({ checks: access.describe() }, 'access checks of callbacks');
+  const weakKeys = describeWeakKeys(config.authentication);
+  if (weakKeys) log.warn(weakKeys);
+  const unserved = families.filter(({ name }) => config.paths[name]!.length === 0);
+  if (unserved.length === 0) return;
+  const variables = unserved.map(({ path }) => path.variable);
+  log.warn({ variables }, 'not served: only an unguessable path protects callbacks, and these are not set');
+}
+
+/** The console, where somebody can sign in. */
+function openConsole(
+  config: Config,
+  families: Families,
+  { stores, intake, problems, limits, health, log }: Parts,
+  urlOf: () => string,
+) {
+  const { adminToken, oidc, paths, authentication } = config;
+  if (!(adminToken ?? oidc)) return undefined;
+  const { connections, database, databaseUrl, circuit, backend, queue } = stores;
+  const { db, pool } = database;
+  const [testPath] = families.flatMap((family) => (takesEveryEvent(family) ? paths[family.name]! : []));
+  return createConsole({
+    adminToken,
+    oidc,
+    attempts: limits.signIns,
+    sessionStore: openSessionStore(pool, (session) => endSession(db, session), log),
+    publicUrl: config.publicUrl,
+    searches: limits.searches,
+    trustProxy: authentication.trustProxy,
+    timezone: config.reportTimezone,
+    databaseUrl,
+    databaseSchema: config.databaseSchema,
+    connections,
+    families,
+    erasure: config.erasure,
+    pageTimeoutMs: config.pageTimeoutMs,
+    downloads: config.downloads,
+    readiness: () => readiness(health),
+    problems,
+    circuit,
+    fallback: backend.fallback,
+    receiver: {
+      checks: configuredChecks(config),
+      paths: Object.fromEntries(
+        families.flatMap(({ name, path }) => {
+          const [first] = path.isBasic ? paths[name]! : [];
+          return first ? [[name.replaceAll('_', ' '), first]] : [];
+        }),
+      ),
+      testPath,
+      testBody: () => testCallback(config),
+      signatureHeader: authentication.signingKeys[0] && authentication.signatureHeader,
+      sendTest: () => sendTestCallback(config, testPath!, urlOf()),
+    },
+    intake,
+    queue,
+    log,
+  });
+}
