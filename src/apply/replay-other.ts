@@ -12,7 +12,7 @@ interface Known {
 }
 
 /**
- * Gives deliveries of events that a family lists by now their rows in that family's table. One that does not fit the family
+ * Applies unknown events for which a family has since been added. One that does not fit the family
  * stays as it is, and is returned as failed.
  *
  * @param ids of applied deliveries of the family `other`

@@ -6,7 +6,7 @@ export function plainAddress(address: string): string {
 }
 
 /**
- * What limits count an address by: IPv4 by the address, IPv6 by its /64, such as `2001:db8:0:7::/64`, because one
+ * The network that limits count: an IPv4 address, or the /64 of an IPv6 address, such as `2001:db8:0:7::/64`, because one
  * sender usually has a whole /64. What is no address stays as it is.
  */
 export function networkOf(address: string): string {

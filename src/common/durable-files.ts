@@ -72,7 +72,7 @@ function writeDraft(file: string, content: string): string {
   return draft;
 }
 
-// What systems answer that have no such operation for folders.
+// The errors of systems that cannot sync a folder.
 const unsupported = new Set(['EBADF', 'EINVAL', 'EISDIR', 'EPERM']);
 
 /** Makes the names in a folder durable. */

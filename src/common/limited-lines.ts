@@ -1,6 +1,6 @@
 import type { Level, Logger } from 'pino';
 
-/** What tells a line from others of its message, such as a reason and a family: of few values, none of them a sender's. */
+/** Fields that tell a line from others of its message, such as a reason and a family. They have few values, and none is chosen by a sender. */
 export type Kind = Record<string, string | number | undefined>;
 
 interface Lines {
@@ -47,7 +47,7 @@ export function limitedLines(): LimitedLines {
     const key = JSON.stringify([level, message, kind]);
     const lines = known.get(key);
     if (lines) return [lines, false];
-    // What has too many kinds after all is counted by its message.
+    // A message with too many kinds is counted as a whole.
     if (known.size >= maxKinds && Object.keys(kind).length > 0) return linesOf(level, message, {});
     const added = { level, message, kind, at: 0, count: 0 };
     known.set(key, added);

@@ -12,7 +12,7 @@ import {
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-// What root reads in a folder of another user may be a link that this user has made to a file that only root can read.
+// In a folder of another user, a file that root reads may be a link of that user to a file that only root can read.
 
 export const isRoot = (): boolean => process.geteuid?.() === 0;
 

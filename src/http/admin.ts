@@ -19,7 +19,7 @@ export interface TokenAccess {
 
 export interface TokenOptions {
   token: string;
-  /** What the token is called in the response. */
+  /** The name of the token in the response. */
   name: string;
   /** The limit of wrong tokens per address. */
   attempts: RateLimit;

@@ -48,7 +48,7 @@ export class BodyBudget {
    * Runs something with the memory of a request's body, and releases it afterwards.
    *
    * @param limit how many bytes at most
-   * @param sourceOf what the address of a request counts by
+   * @param sourceOf the network that a request counts for
    * @param run gets no memory for a small body
    * @throws BodyTooLarge; what `run` throws
    */
@@ -76,7 +76,7 @@ export class BodyBudget {
    * The memory of a body; nothing at first. Without a length, as proxies send requests of HTTP/2 on, a body cannot wait:
    * Node would buffer its chunks, which may be thousands of one byte each.
    *
-   * @param source what its address counts by
+   * @param source the network of its address
    */
   open(source: string, { headers }: Pick<IncomingMessage, 'headers'>): BodyMemory {
     const body = { source, charged: 0 };

@@ -101,7 +101,7 @@ export function limitConnections(
   };
 }
 
-/** Whether nothing but its sender has been waited for since then: for a request, its rest, or that a response is read. */
+/** Whether the connection has only waited for its sender since then: for a request, the rest of one, or a response to be read. */
 function isWaiting({ responses, since }: Connection, then: number): boolean {
   if (since > then) return false;
   const [first] = responses;

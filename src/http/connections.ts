@@ -4,7 +4,7 @@ import { networkOf, plainAddress } from '../common/address.ts';
 
 export interface Connection {
   socket: Socket;
-  /** What limits count its address by. */
+  /** The network of its address, which limits count. */
   source: string;
   /** Unfinished responses, in order. */
   responses: Set<ServerResponse>;

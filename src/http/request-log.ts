@@ -19,7 +19,7 @@ interface Entry {
   finish?: () => void;
 }
 
-/** Of one connection: the bytes of its former requests, and its latest one. */
+/** A connection: the bytes of its former requests, and its latest one. */
 interface Connection {
   received: number;
   sent: number;

@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Config } from '../config/config.ts';
 
-/** What a receiver responded to its own test callback. */
+/** The receiver's response to its own test callback. */
 export interface TestResponse {
   status: number;
   /** The delivery; undefined: it was rejected. */
@@ -50,7 +50,7 @@ export async function sendTestCallback(config: TestConfig, path: string, url: st
     'Content-Length': Buffer.byteLength(body),
     ...(key && { [signatureHeader]: sign(key, body) }),
   };
-  // To listen on every address is no address to connect to.
+  // The address that means every address cannot be connected to.
   const { hostname, port } = new URL(url.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]'));
   const target = url.startsWith('unix:')
     ? { socketPath: url.slice('unix:'.length) }

@@ -45,7 +45,7 @@ with kept as materialized (
 select bytes, (select coalesce(json_agg(evicted), '[]') from evicted) as evicted from kept`;
 
 const everyMs = 1_000;
-/** What other receivers add is seen then. */
+/** A measurement sees what other receivers have added. */
 const measureEveryMs = 60_000;
 const logEveryMs = 60_000;
 const rowsPerStatement = 5_000;

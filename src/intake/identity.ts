@@ -12,7 +12,7 @@ type Identifiable = Pick<AnyEnvelope, 'event' | 'event_time' | 'client_id' | 'bu
 /** The members of the envelope that the hash covers. */
 const identifying: ReadonlySet<string> = new Set(['event', 'event_time', 'client_id', 'business_id', 'data']);
 
-/** Where `data` has no id: two clearances of two patients may be equal but for this. */
+/** Fields that tell records without an id apart: two clearances of two patients may be equal but for these. */
 const identifyingByTransaction: ReadonlySet<string> = new Set([...identifying, 'transaction_id']);
 
 export const identifyingMembers = (family?: Family) =>

@@ -11,7 +11,7 @@ import { wordsOf } from './words.ts';
  * All deliveries are one JSON array. Rows are inserted in the order of their ids, which prevents deadlocks between
  * receivers. First-time deliveries are not returned.
  *
- * What was erased is not stored.
+ * Deliveries about erased records or patients are not stored.
  *
  * @param isSearched whether there are deliveries whose words are searched
  */
@@ -147,7 +147,7 @@ function asJsonb(deliveries: readonly Delivery[], counts: ReadonlyMap<string, nu
   return Buffer.concat(parts);
 }
 
-/** Of a delivery from the fallback store, which PostgreSQL may refuse. */
+/** Reads the patients of a delivery from the fallback store, whose body PostgreSQL may refuse. */
 function readPatients(body: Buffer): string[] | undefined {
   const json = body.toString();
   try {

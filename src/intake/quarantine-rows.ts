@@ -95,7 +95,7 @@ export interface DroppedBodies {
   last: Date;
 }
 
-/** What was dropped in the last days, by reason. */
+/** The bodies that were evicted in the last days, by reason. */
 export async function readDropped(db: Kysely<Tables>, days: number): Promise<DroppedBodies[]> {
   const { rows } = await sql<DroppedBodies>`
     select reason, sum(count)::float8 as bodies, sum(bytes)::float8 as bytes, max(last_at) as last

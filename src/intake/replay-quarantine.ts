@@ -4,7 +4,7 @@ import type { Tables } from '../store/tables.ts';
 import type { Intake } from './intake.ts';
 import { markReplayed, type QuarantineFilter, readQuarantine } from './quarantine-rows.ts';
 
-/** What a replay did, or would do. */
+/** The result of a replay, or of a dry run. */
 export type QuarantineOutcome = Awaited<ReturnType<typeof replayQuarantine>>;
 
 export interface QuarantineReplayOptions {

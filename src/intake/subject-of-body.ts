@@ -9,7 +9,7 @@ import {
 import { isIsoTime } from '../families/times.ts';
 import { withDecimals } from './decimals.ts';
 
-/** What a rejected body is about, as far as it can be read. */
+/** The subject of a rejected body, as far as it can be read. */
 export interface SubjectOfBody {
   /** The family of the thing; empty if it is not known. */
   family: string;

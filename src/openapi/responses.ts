@@ -8,7 +8,7 @@ export const acknowledgement = z
     status: z
       .enum(['accepted', 'duplicate', 'erased', 'expired'])
       .describe(
-        'duplicate: the delivery was received before; erased: its patient was erased, expired: it is older than what is kept: neither is stored',
+        'duplicate: the delivery was received before; erased: its patient was erased, expired: it is past its retention: neither is stored',
       ),
     id: z.uuid().describe('The same for every repetition of a callback, whatever its timestamp'),
   })

@@ -13,7 +13,7 @@ export interface HealthSources {
   queue: DeliveryQueue;
   worker: Pick<RunningWorker, 'takesJobs'> | undefined;
   access: Pick<AccessChecks, 'describe'>;
-  /** What is wrong with processing. */
+  /** The problems of processing. */
   problems: () => Promise<readonly Problem[]>;
 }
 

@@ -7,7 +7,7 @@ import { logAccess } from '../privacy/log/access-log.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Limits } from './open-limits.ts';
 
-/** Who may read metrics, and what administrators read without the console. */
+/** Access with a token: to metrics, and to what administrators read without the console. */
 export function openTokens(
   { adminToken, metricsToken, metrics, role, authentication: { trustProxy } }: Config,
   limits: Limits,

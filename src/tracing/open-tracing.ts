@@ -17,7 +17,7 @@ import { traceIdOf } from './trace-context.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
-/** Of one export, with its retries. */
+/** The limit of one export with its retries. */
 const exportTimeoutMs = 10_000;
 /** A collector that does not respond must not delay a stop. */
 const stopTimeoutMs = 2_000;

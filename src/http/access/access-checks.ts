@@ -16,7 +16,7 @@ export interface AccessDependencies {
   log: Log;
 }
 
-/** Whether a request comes from a legitimate sender, checked as early as possible. */
+/** Checks as early as possible that a request comes from a legitimate sender. */
 export interface AccessChecks {
   /**
    * Checks everything that does not need the body. A valid signature passes even if its address has used up its
@@ -33,7 +33,7 @@ export interface AccessChecks {
    * @returns the error of the response: TooManyRequests if the address has used up its rejections
    */
   recordRejection: (req: IncomingMessage, error: unknown) => unknown;
-  /** What limits count the address of a request by. */
+  /** The network that limits count a request for. */
   sourceOf: (req: IncomingMessage) => string;
   /** The checks that are configured, in words; never a key, an id or a path. */
   describe: () => string;
