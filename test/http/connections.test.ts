@@ -194,6 +194,27 @@ describe('where all connections are in use', () => {
     expect(callback.statuses()).toEqual([]);
   });
 
+  it('the address with the most makes room for others, even if it keeps its connections in use', async () => {
+    await start({ total: 4, forHealth: 1 });
+    const most = await Promise.all(Array.from({ length: 3 }, () => open(get('/healthz'), '127.0.0.2')));
+    const few = await open(get('/healthz'), '127.0.0.3');
+    await settled(4);
+    const again = await open(get('/accepted'), '127.0.0.4');
+    await until(() => again.statuses()[0] === 200);
+    expect([most.filter((one) => one.isClosed()).length, few.isClosed()]).toEqual([1, false]);
+  });
+
+  it('no address makes room for one that has as many, and none by a request that is handled', async () => {
+    await start({ total: 4, forHealth: 1 });
+    await Promise.all(Array.from({ length: 3 }, () => open(get('/slow'), '127.0.0.2')));
+    await until(() => started === 3);
+    const few = await open(get('/healthz'), '127.0.0.3');
+    await until(() => few.statuses()[0] === 200);
+    const callback = await open(get('/accepted'), '127.0.0.4');
+    await until(() => callback.isClosed());
+    expect([callback.statuses(), few.isClosed()]).toEqual([[], false]);
+  });
+
   it('idle ones of many addresses make room', async () => {
     await start({ total: 4, forHealth: 1 });
     const idle = await Promise.all(Array.from({ length: 4 }, (_, index) => open('', `127.0.0.${2 + index}`)));
