@@ -100,15 +100,9 @@ export class BodyBudget {
     this.waiting.get(body)?.end();
     this.charge(body, 0);
     if (this.exempt === body) this.exempt = undefined;
-    for (const [waiting, { bytes, start }] of this.byUse()) {
+    for (const [waiting, { bytes, start }] of this.waiting) {
       if (this.tryCharge(waiting, bytes)) start();
     }
-  }
-
-  /** The waiting bodies: those of the addresses that use the least are first, so that no address keeps others waiting. */
-  private byUse(): [Body, Waiting][] {
-    const usedBy = ({ source }: Body) => this.usedBy.get(source) ?? 0;
-    return [...this.waiting].sort(([one], [other]) => usedBy(one) - usedBy(other));
   }
 
   private waitForRoom(body: Body, bytes: number): Promise<void> {

@@ -76,23 +76,6 @@ it('bodies of one address take its share of the room, and leave the rest to othe
   expect(budget.open('a', hasLength).grow(60)).toBeUndefined();
 });
 
-it('room goes to the address that uses the least, whoever has waited longer', async () => {
-  const budget = new BodyBudget({ ...options, bytesPerAddress: 100 });
-  const open = (source: string, bytes: number) => {
-    const memory = budget.open(source, hasLength);
-    return { release: memory.release, room: memory.grow(bytes) };
-  };
-  open('a', 60);
-  const few = open('b', 40);
-  open('a', 20); // the one that may exceed the limit
-  const started: string[] = [];
-  void open('a', 20).room?.then(() => started.push('a'));
-  void open('c', 20).room?.then(() => started.push('c'));
-  few.release();
-  await until(() => started.length > 0);
-  expect(started).toEqual(['c']);
-});
-
 it('raises Busy if a body waits too long, too many wait, or it cannot wait; a small body never waits', async () => {
   const budget = new BodyBudget({ ...options, maxWaiting: 1, waitMs: 50 });
   const exempt = budget.open('a', hasLength);
