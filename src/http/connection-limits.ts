@@ -20,8 +20,9 @@ const waitMs = 1_000;
 /**
  * Limits the connections of each address, and of all. A connection counts towards its address until a callback on it
  * was accepted, because the platform has few addresses. For a new one the oldest is closed that waits for its sender
- * and was not proven by a callback; if there is none, the new one. Beyond the limit of all there is room for health
- * checks: a busy process must not be taken for a dead one.
+ * and was not proven by a callback; if there is none, the new one. Where all are in use, the address with the most makes
+ * room for one with fewer, also with connections that have just been used. Beyond the limit of all there is room for
+ * health checks: a busy process must not be taken for a dead one.
  *
  * @returns whether to handle a request of a connection
  */
@@ -58,6 +59,14 @@ export function limitConnections(
     return false;
   };
 
+  /** Closes a connection of the address that has the most, if it has more than the newcomer's. */
+  const takeFromLargest = ({ source }: Connection, reason: string): boolean => {
+    if (!fromSenders) return false;
+    let largest = shares.get(source) ?? new Set<Connection>();
+    for (const share of shares.values()) if (share.size > largest.size) largest = share;
+    return largest !== shares.get(source) && makeRoom(largest, performance.now(), reason);
+  };
+
   server.on('connection', (socket) => {
     const connection = connections.of(socket)!;
     socket.on('close', () => leave(connection));
@@ -71,6 +80,7 @@ export function limitConnections(
     }
     const reason = 'too many connections';
     if (connections.size <= limits.total || makeRoom(connections.values(), longAgo, reason)) return;
+    if (takeFromLargest(connection, reason)) return;
     forHealth.add(connection);
     if (forHealth.size > limits.forHealth) makeRoom(forHealth, connection.opened, reason);
   });

@@ -40,6 +40,8 @@ export class NotAdmin extends RequestError {
   }
 }
 
+export class HostMissing extends requestError('The header Host is missing.') {}
+
 export class NotFound extends requestError('Nothing is served at this path.') {}
 
 export class MethodNotAllowed extends requestError('This path accepts POST only.') {}

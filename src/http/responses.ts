@@ -8,6 +8,7 @@ import {
   BodyTooLarge,
   BodyTooSlow,
   Busy,
+  HostMissing,
   MethodNotAllowed,
   NotAdmin,
   NotFound,
@@ -32,6 +33,7 @@ const withHeader = (name: string, value: string) => () => ({ headers: { [name]: 
 /** The only place that decides which error is which response. */
 const table = [
   row(400, [NotJson]),
+  row(400, [HostMissing], withHeader('Connection', 'close')),
   row(401, [SignatureMissing, SignatureWrong, SignatureStale], withHeader('WWW-Authenticate', 'Signature')),
   row(401, [NotAdmin], withHeader('WWW-Authenticate', 'Bearer')),
   row(403, [AddressNotAllowed, TenantNotAllowed]),

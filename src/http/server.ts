@@ -12,9 +12,10 @@ import type { Config } from '../config/config.ts';
 import type { Handler } from './callback-handler.ts';
 import { limitConnections } from './connection-limits.ts';
 import { Connections } from './connections.ts';
+import { HostMissing } from './errors.ts';
 import { listening } from './prepare-port.ts';
 import type { RequestLog } from './request-log.ts';
-import { problemOf, problemType, sendJson } from './responses.ts';
+import { problemOf, problemType, sendJson, sendProblem } from './responses.ts';
 import { closeStalledConnections } from './stalled-connections.ts';
 
 export interface HttpServer {
@@ -70,7 +71,10 @@ export async function listen(
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: checkEveryMs,
   };
-  const server = createServer(timeouts);
+  // What Node responds to by itself escapes the limits. Its limit of 2,000 headers drops those that a proxy appends.
+  const server = createServer({ ...timeouts, requireHostHeader: false });
+  server.maxHeadersCount = 0;
+  server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   const connections = new Connections(server);
   const mayHandle = limitConnections(server, connections, {
     limits: limits.connections,
@@ -82,6 +86,10 @@ export async function listen(
     const connection = connections.begin(req, res);
     if (!connection || !mayHandle(connection, req, res)) return;
     if (stopping) res.shouldKeepAlive = false;
+    if (req.headers.host === undefined && req.httpVersion === '1.1') {
+      sendProblem(res, new HostMissing());
+      return;
+    }
     if (req.url === '/readyz') {
       checks = [checks[1]!, performance.now()];
       if (stopping) {

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createLog } from '../../src/common/log.ts';
@@ -95,6 +96,19 @@ describe('pipelined requests', () => {
     await until(() => other.statuses()[0] === 200);
   });
 
+  it.each([
+    ['without a Host', 'GET /slow HTTP/1.1\r\n\r\n'],
+    ['with an unknown expectation', 'GET /slow HTTP/1.1\r\nHost: x\r\nExpect: x\r\n\r\n'],
+  ])('%s have the same limits as others', async (_name, request) => {
+    await start();
+    const begun = jest.fn();
+    subscribe('http.server.request.start', begun);
+    const one = await open(request.repeat(1_000));
+    await until(() => one.isClosed());
+    unsubscribe('http.server.request.start', begun);
+    expect(begun.mock.calls.length).toBeLessThan(100);
+  });
+
   it('may follow each other without end, one at a time', async () => {
     await start();
     const one = await open();
@@ -180,6 +194,27 @@ describe('where all connections are in use', () => {
     expect(callback.statuses()).toEqual([]);
   });
 
+  it('the address with the most makes room for others, even if it keeps its connections in use', async () => {
+    await start({ total: 4, forHealth: 1 });
+    const most = await Promise.all(Array.from({ length: 3 }, () => open(get('/healthz'), '127.0.0.2')));
+    const few = await open(get('/healthz'), '127.0.0.3');
+    await settled(4);
+    const again = await open(get('/accepted'), '127.0.0.4');
+    await until(() => again.statuses()[0] === 200);
+    expect([most.filter((one) => one.isClosed()).length, few.isClosed()]).toEqual([1, false]);
+  });
+
+  it('no address makes room for one that has as many, and none by a request that is handled', async () => {
+    await start({ total: 4, forHealth: 1 });
+    await Promise.all(Array.from({ length: 3 }, () => open(get('/slow'), '127.0.0.2')));
+    await until(() => started === 3);
+    const few = await open(get('/healthz'), '127.0.0.3');
+    await until(() => few.statuses()[0] === 200);
+    const callback = await open(get('/accepted'), '127.0.0.4');
+    await until(() => callback.isClosed());
+    expect([callback.statuses(), few.isClosed()]).toEqual([[], false]);
+  });
+
   it('idle ones of many addresses make room', async () => {
     await start({ total: 4, forHealth: 1 });
     const idle = await Promise.all(Array.from({ length: 4 }, (_, index) => open('', `127.0.0.${2 + index}`)));
@@ -191,6 +226,25 @@ describe('where all connections are in use', () => {
     });
     expect(idle.filter((one) => one.isClosed())).toHaveLength(1);
   });
+});
+
+it('a request without a Host gets a 400, and an unknown expectation changes nothing', async () => {
+  await start();
+  const without = await open('GET /accepted HTTP/1.1\r\n\r\n');
+  await until(() => without.isClosed());
+  expect(without.statuses()).toEqual([400]);
+  for (const request of ['HTTP/1.1\r\nHost: x\r\nExpect: x', 'HTTP/1.0']) {
+    const one = await open(`GET /accepted ${request}\r\n\r\n`);
+    await until(() => one.statuses().length === 1);
+    expect(one.statuses()).toEqual([200]);
+  }
+});
+
+it('the last of many headers counts: a proxy appends the address of the sender', async () => {
+  await start();
+  const one = await open(`GET /accepted HTTP/1.1\r\n${'a:\r\n'.repeat(3_000)}Host: x\r\n\r\n`);
+  await until(() => one.statuses().length === 1);
+  expect(one.statuses()).toEqual([200]);
 });
 
 it('no response may be cached on its way, so that a cache does not answer for a receiver that is down', async () => {
