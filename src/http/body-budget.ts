@@ -18,6 +18,7 @@ export interface BodyMemory extends LargeBody {
 
 interface Body {
   source: string;
+  isProven: boolean;
   charged: number;
 }
 
@@ -27,16 +28,23 @@ interface Waiting {
   end: () => void;
 }
 
+/** The platform has few addresses; a proxy's clients may have many. */
+const maxProven = 1_000;
+
 /**
  * Limits the memory of the large request bodies of all connections and of each address, from the first byte to the
  * response. Where bodies wait for each other, one at a time may exceed the limits, so that each is complete eventually.
+ * Senders whose large body was accepted before have half of the room to themselves.
  */
 export class BodyBudget {
   private readonly options: Config['limits']['bodies'];
   private used = 0;
+  private usedByUnproven = 0;
   private readonly usedBy = new Map<string, number>();
   /** In order of arrival. */
   private readonly waiting = new Map<Body, Waiting>();
+  /** Networks from which a large body was accepted. */
+  private readonly proven = new Set<string>();
   /** The one that may exceed the limits. */
   private exempt: Body | undefined;
 
@@ -59,12 +67,20 @@ export class BodyBudget {
     run: (memory: BodyMemory | undefined) => Promise<T>,
   ): Promise<T> {
     if (!this.limits(bodySize(req, limit))) return run(undefined);
-    const memory = this.open(sourceOf(req), req);
+    const source = sourceOf(req);
+    const memory = this.open(source, req);
     try {
-      return await run(memory);
+      const result = await run(memory);
+      this.prove(source);
+      return result;
     } finally {
       memory.release();
     }
+  }
+
+  /** Notes that a large body from this network was accepted. */
+  prove(source: string): void {
+    if (this.proven.size < maxProven) this.proven.add(source);
   }
 
   /** Whether a body of this size counts: smaller ones are limited by the number of connections. */
@@ -79,7 +95,7 @@ export class BodyBudget {
    * @param source the network of its address
    */
   open(source: string, { headers }: Pick<IncomingMessage, 'headers'>): BodyMemory {
-    const body = { source, charged: 0 };
+    const body = { source, isProven: this.proven.has(source), charged: 0 };
     const canWait = headers['transfer-encoding'] === undefined;
     return {
       grow: (bytes) => {
@@ -100,9 +116,12 @@ export class BodyBudget {
     return true;
   }
 
-  private fits({ source }: Body, more: number): boolean {
+  private fits({ source, isProven }: Body, more: number): boolean {
     const { bytes, bytesPerAddress } = this.options;
-    return this.used + more <= bytes && (this.usedBy.get(source) ?? 0) + more <= bytesPerAddress;
+    const free = bytes - this.used;
+    const isReserved = !isProven && this.proven.size > 0;
+    const room = isReserved ? Math.min(free, bytes / 2 - this.usedByUnproven) : free;
+    return more <= room && (this.usedBy.get(source) ?? 0) + more <= bytesPerAddress;
   }
 
   private takeExemption(body: Body): boolean {
@@ -114,6 +133,7 @@ export class BodyBudget {
     const more = bytes - body.charged;
     body.charged = bytes;
     this.used += more;
+    if (!body.isProven) this.usedByUnproven += more;
     const usedBySource = (this.usedBy.get(body.source) ?? 0) + more;
     if (usedBySource > 0) this.usedBy.set(body.source, usedBySource);
     else this.usedBy.delete(body.source);

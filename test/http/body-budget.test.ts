@@ -66,6 +66,18 @@ it('exceeds its limits by one body at most, and every body is complete eventuall
   );
 });
 
+it('bodies of senders that were never accepted leave half of the room to those that were', () => {
+  const budget = new BodyBudget(options);
+  budget.prove('platform');
+  const many = Array.from({ length: 9 }, (_, index) => budget.open(`attacker ${index}`, hasLength));
+  // Two fit, and one may exceed the limit.
+  expect(many.filter((one) => one.grow(20) === undefined)).toHaveLength(3);
+  const known = [budget.open('platform', hasLength), budget.open('platform', hasLength)];
+  expect(known.map((one) => one.grow(20))).toEqual([undefined, undefined]);
+  for (const one of [...many, ...known]) one.release();
+  expect(budget.open('new', hasLength).grow(50)).toBeUndefined();
+});
+
 it('bodies of one address take its share of the room, and leave the rest to others', () => {
   const budget = new BodyBudget(options);
   const many = Array.from({ length: 9 }, () => budget.open('a', hasLength));
