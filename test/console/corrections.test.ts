@@ -113,6 +113,17 @@ describe('a rejected body', () => {
     expect(text).toContain('490.05');
   });
 
+  it.each([{ name: 'CANARY' }, ['CANARY'], 'CANARY', 'CANARY.rao'])(
+    'hides %j in a field that is not personal: it may be the value of another field',
+    async (value) => {
+      const { event, data, ...rest } = receiptCallback({ data: { receipt_amount: value } });
+      const id = await reject(JSON.stringify({ event, ...rest, event_time: value, data }));
+      const page = await operator.read(`/quarantine/${id}`);
+      expect(page).toContain('/event_time (hidden)');
+      expect(page).not.toContain('CANARY');
+    },
+  );
+
   it('that is no JSON is corrected as a whole, by the role privacy', async () => {
     const id = await reject('{"event": "receipt.created",');
     expect(await operator.read(`/quarantine/${id}`)).not.toContain('Correct and replay');

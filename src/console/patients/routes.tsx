@@ -1,4 +1,4 @@
-import { pipeline } from 'node:stream/promises';
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, RequestHandler, Response } from 'express';
 import { notAnalyzed } from '../../privacy/analyze.ts';
@@ -14,6 +14,7 @@ import type { Routes } from '../guard.ts';
 import { guid, oneOf, readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { findPatient } from '../records/queries.ts';
+import { sendStream } from '../send-stream.ts';
 import { sendPage } from '../ui/page.tsx';
 import {
   ConfirmErasure,
@@ -76,7 +77,7 @@ export function addPatients(routes: Routes, dependencies: RouteDependencies): vo
     await read(res, readPatientForm(req), 'export', async (held) => {
       res.setHeader('Content-Disposition', 'attachment; filename="patient.zip"');
       res.type('zip');
-      await pipeline(zipPatient(held), res);
+      await sendStream(res, () => [Readable.from(zipPatient(held))]);
     });
   });
 

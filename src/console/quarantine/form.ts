@@ -58,14 +58,24 @@ export function correctableFields(
     const isPublic = field
       ? !nested && isPublicField(families, field)
       : publicEnvelopeFields.has(path.slice(1));
+    const isShown = isPublic && isImpersonal(value);
     return {
       path,
       messages: errors.flatMap((error) => (error.path === path ? error.message : [])).join('; '),
-      value: isPublic && value !== undefined ? JSON.stringify(value) : '',
-      hidden: value !== undefined && !isPublic,
+      value: isShown ? JSON.stringify(value) : '',
+      hidden: value !== undefined && !isShown,
     };
   });
 }
+
+/** A number, a time or the name of an event, such as receipt.created. */
+const impersonal = /^([\d\s.,:+/TZ-]*|[a-z_]+(\.[a-z_]+)+)$/;
+
+/** Whether a rejected value cannot name a patient, whatever its field: it may be that of another field. */
+const isImpersonal = (value: unknown) =>
+  ['number', 'boolean'].includes(typeof value) ||
+  value === null ||
+  (typeof value === 'string' && impersonal.test(value));
 
 /** What was entered into a form, by path: JSON, or an empty text for no value. */
 export function readChanges(form: Record<string, unknown>, fields: readonly CorrectableField[]) {

@@ -1,10 +1,10 @@
-import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
 import type { Aliases } from '../../store/aliases.ts';
 import { BadInput, Busy } from '../errors.ts';
+import { isDisconnected, sendStream } from '../send-stream.ts';
 import type { TypedColumn } from '../ui/field-value.tsx';
 import { formatCount } from '../ui/values.tsx';
 import { type FormatName, formats } from './formats.ts';
@@ -58,10 +58,12 @@ export async function sendDownload(res: Response, pool: pg.Pool, download: Downl
       throw new BadInput(`An Excel file takes ${formatCount(mostRows)} rows. Download CSV, or fewer days.`);
     }
     await record(summaries[0]!);
-    const rows = client.query(new QueryStream(query.sql, [...query.parameters], { batchSize }));
     res.setHeader('Content-Type', type);
     res.setHeader('Content-Disposition', `attachment; filename="${name}.${ending}"`);
-    await pipeline([rows, ...write(columns, aliases), res]);
+    await sendStream(res, () => [
+      client.query(new QueryStream(query.sql, [...query.parameters], { batchSize })),
+      ...write(columns, aliases),
+    ]);
     // The file is complete, whatever becomes of the connection.
     broken = await client.query(within(limits.stalledMs, 'commit')).then(
       () => undefined,
@@ -69,8 +71,7 @@ export async function sendDownload(res: Response, pool: pg.Pool, download: Downl
     );
   } catch (error) {
     broken = error as Error;
-    // The client disconnected.
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+    if (!isDisconnected(error)) throw error;
   } finally {
     clearInterval(watch);
     client.release(broken);
