@@ -9,6 +9,7 @@ import { DatabaseClient } from '../store/client.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { installed } from '../store/embedded/binaries.ts';
 import { refuseMoved } from '../store/embedded/moved.ts';
+import { withoutClearPassword } from '../store/embedded/never-in-clear.ts';
 import { findHome } from '../store/embedded/place.ts';
 import { tryConnection } from '../store/embedded/server-process.ts';
 import { explainConnection } from '../store/explain-connection.ts';
@@ -109,6 +110,7 @@ async function findDatabase({ config, invalid }: Subject, report: Report): Promi
   const home = findHome(config.dataDir);
   const url = home && readTrusted(join(home, 'connection-url'))?.trim();
   if (url && existsSync(join(home, 'database/postmaster.pid'))) {
+    withoutClearPassword(url);
     // What another error is about, the checks tell.
     if ((await tryConnection(url))?.code !== 'ECONNREFUSED') return url;
   }

@@ -36,8 +36,8 @@ const longest = 200;
 const isContainer = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !(value instanceof Decimal);
 
-/** An id as text; undefined: it is neither a text nor a number. */
-function textOf(id: unknown): string | undefined {
+/** An id as text, a number without exponent and fraction; undefined: it is neither a text nor a number. */
+export function idAsText(id: unknown): string | undefined {
   if (typeof id === 'string') return id.trim();
   if (typeof id === 'number') return String(id);
   // Too many digits for a double.
@@ -57,7 +57,7 @@ export function visitPatients(
   visit: (key: string, id: string, within: object) => void,
 ): void {
   const found = (key: string, id: unknown, within: object) => {
-    const text = textOf(id);
+    const text = idAsText(id);
     if (text && text.length <= longest) visit(key, text, within);
   };
   const containers: object[] = isContainer(value) ? [value] : [];
@@ -116,5 +116,6 @@ export function patientsBeyond(envelope: { data?: unknown }): string[] | undefin
     }
   });
   if (all) return [...all];
-  return first === undefined || first === main || first === String(main) ? undefined : [first];
+  // PostgreSQL keeps the zeros of 1.0, which JSON.parse does not tell.
+  return first === undefined || first === main ? undefined : [first];
 }

@@ -1,4 +1,5 @@
 import { Decimal } from '../families/decimal.ts';
+import { idAsText } from '../families/patients.ts';
 
 // A cheap check that rules out nearly every callback: sixteen digits, or an exponent.
 const mayContainDecimals = /[:,[]\s*-?(?:\d[\d.]{15}|[\d.]+[eE])/;
@@ -25,4 +26,9 @@ export function withDecimals(json: string, value: unknown): unknown {
   return JSON.parse(marked, (_, inner) =>
     typeof inner === 'string' && inner[0] === '\0' ? decimals[Number(inner.slice(1))] : inner,
   );
+}
+
+/** A number of JSON without exponent and fraction, as an id is written; the literal itself where it is no such number. */
+export function integerOf(literal: string): string {
+  return /^-?\d+$/.test(literal) ? literal : (idAsText(Decimal.of(literal) ?? Number(literal)) ?? literal);
 }

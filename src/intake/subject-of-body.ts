@@ -7,7 +7,7 @@ import {
   publicEnvelopeFields,
 } from '../families/index.ts';
 import { isIsoTime } from '../families/times.ts';
-import { withDecimals } from './decimals.ts';
+import { integerOf, withDecimals } from './decimals.ts';
 
 /** The subject of a rejected body, as far as it can be read. */
 export interface SubjectOfBody {
@@ -104,7 +104,7 @@ function unquote(value: string | undefined): unknown {
 
 /** A key of a patient with its value, in text that may be cut anywhere. */
 const named = new RegExp(
-  `"(?:${patientKeys.map((key) => [...key.replaceAll('_', '')].join('[-_. ]*')).join('|')})"\\s*:\\s*(?:("(?:[^"\\\\]|\\\\.)+")|(-?\\d+))`,
+  `"(?:${patientKeys.map((key) => [...key.replaceAll('_', '')].join('[-_. ]*')).join('|')})"\\s*:\\s*(?:("(?:[^"\\\\]|\\\\.)+")|(-?\\d+(?:\\.\\d+)?(?:[eE][+-]?\\d+)?))`,
   'gi',
 );
 
@@ -115,7 +115,9 @@ export function patientsNamedIn(body: Buffer): string[] {
   try {
     ids = patientsIn(withDecimals(json, JSON.parse(json)));
   } catch {
-    ids = Array.from(json.matchAll(named), ([, quoted, number]) => String(unquote(quoted) ?? number).trim());
+    ids = Array.from(json.matchAll(named), ([, quoted, number]) =>
+      String(unquote(quoted) ?? integerOf(number!)).trim(),
+    );
   }
   // PostgreSQL's text has neither U+0000 nor half surrogates.
   return [...new Set(ids.map((id) => id.replaceAll('\0', '').toWellFormed()))].filter(Boolean);

@@ -26,6 +26,22 @@ const timeoutMs = 2_000;
 // The primary of each URL with several hosts, while connections to it succeed: one search for all pools of the process.
 const primaries = new Map<string, Promise<Host>>();
 
+// Of the roles of the embedded server. While it is down, another user of the machine may listen on its port and ask for them;
+// the server itself asks for a proof (SCRAM), which tells nothing.
+const secret = new Set<string>();
+
+/** From now on, no connection of this process answers this password in clear or as an MD5 hash. */
+export const neverInClear = (password: string): void => void secret.add(password);
+
+/** Who listens on the port of the embedded server is not that server. */
+class AskedInClear extends Error {
+  constructor() {
+    super(
+      'what listens on the port of the embedded PostgreSQL asks for its password in clear: it is another program',
+    );
+  }
+}
+
 /**
  * A client that understands URLs with several hosts, and says what to do about errors of TLS. With several hosts, the
  * first that accepts writes is used; after a failed connection it is searched again, so that new connections go to a
@@ -47,6 +63,7 @@ export class DatabaseClient extends pg.Client {
     // it was opened. It is the error of the next query; without a listener it would end the process.
     this.on('error', () => {});
     this.failStatementsLeftUncommitted();
+    this.refuseToTellSecrets();
     this.url = url;
     this.fault = given.fault;
     this.search = hosts.length > 1 ? () => findPrimary(hosts, { ...config, ...address }) : undefined;
@@ -100,6 +117,16 @@ export class DatabaseClient extends pg.Client {
     });
   }
 
+  private refuseToTellSecrets(): void {
+    for (const handle of ['_handleAuthCleartextPassword', '_handleAuthMD5Password'] as const) {
+      const answer = this.internals[handle].bind(this);
+      this.internals[handle] = (message) => {
+        if (typeof this.password !== 'string' || !secret.has(this.password)) return answer(message);
+        this.internals.connection.stream.destroy(new AskedInClear());
+      };
+    }
+  }
+
   private get stream() {
     return this.internals.connection.stream;
   }
@@ -120,10 +147,17 @@ export class LeftUncommitted extends Error {
 /** What pg does not document. */
 interface Internals {
   connection: {
-    stream: { destroyed: boolean; bytesWritten: number; bytesRead: number };
+    stream: {
+      destroyed: boolean;
+      bytesWritten: number;
+      bytesRead: number;
+      destroy: (error: Error) => void;
+    };
     on(event: 'commandComplete', listener: (message: { text: string }) => void): void;
     on(event: 'readyForQuery', listener: (message: { status: string }) => void): void;
   };
+  _handleAuthCleartextPassword: (message: unknown) => void;
+  _handleAuthMD5Password: (message: unknown) => void;
   _getActiveQuery: () => { _canceledDueToError?: Error } | null;
 }
 

@@ -63,18 +63,56 @@ describe.each([
       other({ list: { [id]: true } }),
       other({ context: `${id}-2026` }),
       other({ padded: `00${id}` }),
+      other({ link: `https://a.example/?next=%2Fp%2F${id}` }),
+      other({ link: `https://a.example/?next=%252Fp%252F${id}` }),
+      other({ prefixed: `P${id}`, number: 1 }),
+      other({ grouped: id.match(/.{5}/g)!.join('-') }),
+      other({ invisible: `${id.slice(0, 7)}\u200b${id.slice(7)}` }),
+      other({ wide: Array.from(id, (digit) => String.fromCharCode(0xff10 + Number(digit))).join('') }),
     ];
     const clear = [other({ amount: `9${id}` }), other({ note: 'nothing' })];
     await apply(database, [...unclear, ...clear]);
     await prepare();
     const { uncertain, counts } = await preview();
-    expect([uncertain.deliveries.length, counts.deliveries]).toEqual([4, 0]);
-    expect((await erase()).searched).toMatchObject({ ids: 1, uncertain: 4 });
+    expect([uncertain.deliveries.length, counts.deliveries]).toEqual([10, 0]);
+    expect((await erase()).searched).toMatchObject({ ids: 1, uncertain: 10 });
     for (const table of ['inbox', 'other_events', 'deliveries'])
       expect([table, await count(table)]).toEqual([table, 2]);
-    expect(await readUncertain(database.db, 10)).toHaveLength(4);
-    expect(await listCertificates(database.db)).toMatchObject([{ undecided: 4 }]);
+    expect(await readUncertain(database.db, 20)).toHaveLength(10);
+    expect(await listCertificates(database.db)).toMatchObject([{ undecided: 10 }]);
   });
+});
+
+const numbers = [`${id}.0`, `${id}0e-1`, '1.61467756044204e14', '1.61467756044204000E+14'];
+const namedByNumber = (key: string, number: string, rest: object) =>
+  JSON.stringify({ ...rest, data: { [key]: '@' } }).replace('"@"', number);
+
+it.each(numbers.flatMap((number) => ['patient_id', 'oid'].map((key) => [key, number] as const)))(
+  'a delivery that names the patient by the number %s: %s is erased and does not come back',
+  async (key, number) => {
+    const rest = { event: 'x.number', event_time: 1_751_260_800, business_id: 'b' };
+    const named = () => deliveryOf(JSON.parse(namedByNumber(key, number, rest)));
+    const delivery = { ...named(), body: Buffer.from(namedByNumber(key, number, rest)) };
+    await insertDeliveries(database.pool, [delivery]);
+    expect((await erase()).counts).toMatchObject({ deliveries: 1 });
+    expect(await insertDeliveries(database.pool, [delivery])).toEqual(['erased']);
+    expect(await count('uncertain_bodies')).toBe(0);
+  },
+);
+
+it('an id with hyphens is found as a word without them', async () => {
+  await apply(database, [other({ note: '91123456789012' }), other({ note: '91-1234-5678-9012' })]);
+  expect((await erase({ id: '91-1234-5678-9012' })).searched).toMatchObject({ uncertain: 2 });
+  expect(await count('inbox')).toBe(0);
+});
+
+it('the differences found in a body that is left to a person go with it', async () => {
+  const unclear = { ...other({}), event: `x.${id}` } as Callback;
+  await apply(database, [unclear]);
+  await database.rows(`insert into schema_drift (event, field, kind, value, count, first_seen, last_seen, example_delivery)
+    values ('x.${id}', '/event', 'unknown', '', 1, now(), now(), '${deliveryOf(unclear).id}')`);
+  expect((await erase()).searched).toMatchObject({ uncertain: 1 });
+  expect(await count('schema_drift')).toBe(0);
 });
 
 it('a short id refuses nothing by a word', async () => {
@@ -168,6 +206,32 @@ describe('a rejected body', () => {
       expect(await count('quarantine')).toBe(0);
     },
   );
+
+  it.each(numbers.flatMap((number) => ['', ' cut'].map((rest) => [number, rest] as const)))(
+    'that names the patient by the number %s is erased and does not come back%s',
+    async (number, rest) => {
+      const body = `${namedByNumber('patient_id', number, {})}${rest}`;
+      await keep(body);
+      expect((await erase()).counts).toMatchObject({ quarantine: 1 });
+      await keep(body);
+      expect([await count('quarantine'), await count('uncertain_bodies')]).toEqual([0, 0]);
+    },
+  );
+
+  it('that names the patient with any key is erased again in a restored backup', async () => {
+    const bodies = Object.keys(waysToName).map((way) => {
+      const { beside = {}, data } = waysToName[way]!(id);
+      return JSON.stringify({ event: 'x', ...beside, data });
+    });
+    for (const body of bodies) await keep(body);
+    expect((await erase()).counts).toMatchObject({ quarantine: bodies.length });
+    const list = parseErasures(await exportErasures(database.db, actor));
+    await database.rows('truncate erasures, withheld.records cascade');
+    for (const body of bodies) await keep(body);
+    const { counts } = await applyErasures(database.db, families, list, options);
+    expect(counts).toMatchObject({ quarantine: bodies.length });
+    expect([await count('quarantine'), await count('uncertain_bodies')]).toEqual([0, 0]);
+  });
 
   it('with the id as a word is left to a person, also one that arrives later; a person may keep it', async () => {
     await keep(`not json at all, patient ${id}.`);

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../src/common/log.ts';
@@ -176,4 +178,40 @@ it('the password of the administrator is its own, and only the server’s user c
   expect(administrator.password).not.toBe(new URL(url).password);
   expect(await rowsOf(administrator.href, 'select 1 as one')).toEqual([{ one: 1 }]);
   expect(statSync(adminPasswordFile(findPlace(folder).home)).mode & 0o077).toBe(0);
+});
+
+it.each([
+  ['in clear', 3],
+  ['as an MD5 hash', 5],
+])('who listens on the port of a server that is down is told no password %s', async (_, kind) => {
+  const url = await start(dataDir());
+  const answers: Buffer[] = [];
+  const request = Buffer.alloc(kind === 5 ? 13 : 9, 'R');
+  request.writeUInt32BE(request.length - 1, 1);
+  request.writeUInt32BE(kind, 5);
+  const impostor = createServer((socket) => {
+    socket
+      .on('error', () => {})
+      .once('data', () => {
+        socket.on('data', (data) => answers.push(data));
+        socket.write(request);
+      });
+  });
+  await once(impostor.listen(0, '127.0.0.1'), 'listening');
+  const port = String((impostor.address() as AddressInfo).port);
+  try {
+    for (const address of [url, readerUrl(url)]) {
+      const there = Object.assign(new URL(address), { port }).href;
+      await expect(withClient(there, (client) => client.query('select 1'))).rejects.toThrow(
+        'asks for its password',
+      );
+    }
+    expect(
+      Buffer.concat(answers)
+        .toString('latin1')
+        .match(/^p|md5/),
+    ).toBeNull();
+  } finally {
+    impostor.close();
+  }
 });

@@ -148,6 +148,8 @@ describe.each([
     ['destroy what was erased', () => 'delete from withheld.records'],
     ['forget what was erased', () => `delete from ${schema}.erased`],
     ['let back what was erased', () => `update ${schema}.erased set until = '-infinity'`],
+    ['forget what was erased as a word', () => `delete from ${schema}.erased_words`],
+    ['let back another word', () => `update ${schema}.erased_words set words = '{}'`],
     ['remove a certificate', () => `delete from ${schema}.erasures`],
     ['change who erased', () => `update ${schema}.erasures set erased_by = 'x'`],
     ['release a hold that nobody reads of', () => `delete from ${schema}.patient_holds`],

@@ -1,20 +1,15 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
-import { subjectOfBody } from '../../intake/subject-of-body.ts';
+import { patientsNamedIn, subjectOfBody } from '../../intake/subject-of-body.ts';
 import type { Tables } from '../../store/tables.ts';
 import { add, type Counts, sum } from '../counts.ts';
 import { isNamed } from '../find-deliveries.ts';
 import { logAccess } from '../log/access-log.ts';
-import {
-  certificateColumns,
-  continueErasures,
-  type ErasureOptions,
-  eraseDeliveries,
-  forgetDrift,
-} from './erase.ts';
+import { certificateColumns, continueErasures, type ErasureOptions, eraseDeliveries } from './erase.ts';
 import { eraseQuarantined } from './erase-quarantine.ts';
 import type { ErasureList } from './erasure-list.ts';
 import { afterStatementsInProgress, inStep } from './erasure-lock.ts';
+import { forgetDrift } from './forget-drift.ts';
 import { hideErasedWords } from './uncertain.ts';
 import { keepTotals, type Withholding } from './withhold.ts';
 
@@ -26,6 +21,7 @@ export interface AppliedErasures {
 }
 
 const windowSize = 5_000;
+const bodiesPerPage = 500;
 
 /**
  * Applies a list of erasures to a restored database: what the backup brought back is erased again, and nothing of it can
@@ -161,33 +157,42 @@ async function readWindow(db: Kysely<Tables>, after: string) {
   };
 }
 
-/** Bodies in the quarantine that were erased. */
+/** Bodies in the quarantine that were erased, in pages. */
 async function eraseQuarantine(
   db: Kysely<Tables>,
   families: readonly Family[],
   keepMs: number,
 ): Promise<{ quarantine: number }> {
-  return inStep(db, async (tx) => {
+  let quarantine = 0;
+  for (let last = '00000000-0000-0000-0000-000000000000'; ; ) {
     const { rows: bodies } = await sql<{ id: string; family: string | null; body: Buffer }>`
-      select q.id, p.family, q.body from quarantine q left join callback_paths p using (path)`.execute(tx);
+      select q.id, p.family, q.body from quarantine q left join callback_paths p using (path)
+      where q.id > ${last}::uuid order by q.id limit ${bodiesPerPage}`.execute(db);
+    if (bodies.length === 0) return { quarantine };
+    last = bodies.at(-1)!.id;
     const named = bodies.map(({ id, family, body }) => {
       const sentTo = families.find(({ name }) => name === family);
-      return { id, ...subjectOfBody(body, families, sentTo) };
+      return { id, ...subjectOfBody(body, families, sentTo), patients: patientsNamedIn(body) };
     });
-    const { rows } = await sql<{ erasure_id: string; ids: string[]; patients: Buffer[] }>`
-      select e.erasure_id, array_agg(distinct b.id) as ids, array_agg(e.hash) as patients
-      from jsonb_to_recordset(${JSON.stringify(named)}::jsonb)
-        as b (id uuid, family text, business text, thing text, patient text, "eventTime" jsonb)
-      cross join erasure_salt
-      join erased e on e.hash = any(erasure_hashes(salt, b.family, b.business, b.thing, b.patient))
-        and e.until >= coalesce(callback_time(b."eventTime"), '-infinity')
-      group by e.erasure_id`.execute(tx);
-    let quarantine = 0;
-    for (const { erasure_id: erasureId, ids, patients } of rows) {
-      quarantine += await eraseQuarantined(tx, ids, { erasureId, patients, keepMs });
-    }
-    return { quarantine };
-  });
+    quarantine += await inStep(db, (tx) => eraseBodies(tx, JSON.stringify(named), keepMs));
+  }
+}
+
+/** @param named what rejected bodies are about, as JSON */
+async function eraseBodies(tx: Kysely<Tables>, named: string, keepMs: number): Promise<number> {
+  const { rows } = await sql<{ erasure_id: string; ids: string[]; patients: Buffer[] }>`
+    select e.erasure_id, array_agg(distinct b.id) as ids, array_agg(distinct e.hash) as patients
+    from jsonb_to_recordset(${named}::jsonb)
+      as b (id uuid, family text, business text, thing text, patient text, patients text[], "eventTime" jsonb)
+    cross join erasure_salt
+    cross join lateral (select unnest(b.patients) as id union select b.patient) one
+    join erased e on e.hash = any(erasure_hashes(salt, b.family, b.business, b.thing, one.id))
+      and e.until >= coalesce(callback_time(b."eventTime"), '-infinity')
+    group by e.erasure_id`.execute(tx);
+  let erased = 0;
+  for (const { erasure_id: erasureId, ids, patients } of rows)
+    erased += await eraseQuarantined(tx, ids, { erasureId, patients, keepMs });
+  return erased;
 }
 
 /** The access log names an erased patient no more, unless something of the patient came later. */

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
 import { patientsNamedIn, subjectOfBody } from '../../intake/subject-of-body.ts';
+import { wordsOfId } from '../../intake/words.ts';
 import type { Tables } from '../../store/tables.ts';
 import { idsOf, type Patient, type Thing } from '../find-deliveries.ts';
 import { type Withholding, withhold } from './withhold.ts';
@@ -33,12 +34,16 @@ export async function findInQuarantine(
     select distinct thing ${own} limit ${fewThings + 1}`.execute(db);
   const things = few.rows.length > fewThings ? [''] : few.rows.map(({ thing }) => thing);
   const sought = [...ids, ...things, '\\u'];
+  const words = ids.flatMap(wordsOfId).map((one) => JSON.stringify(one));
   const bodies: string[] = [];
   for (let last = '00000000-0000-0000-0000-000000000000'; ; ) {
     const { rows } = await sql<Body>`
       select q.id, p.family, q.body from quarantine q left join callback_paths p using (path)
       where q.id > ${last}::uuid and exists (
         select from unnest(${sought}::text[]) as sought where position(convert_to(sought, 'UTF8') in q.body) > 0
+        union all
+        -- A number may have an exponent.
+        select from body_words w join unnest(${words}::jsonb[]) as one on w.words @> word_keys(one) where w.id = q.id
       )
       order by q.id limit ${perPage}`.execute(db);
     if (rows.length === 0) return bodies;

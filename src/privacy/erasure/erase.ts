@@ -24,6 +24,7 @@ import {
 import { type Actor, logAccess } from '../log/access-log.ts';
 import { eraseQuarantined, findInQuarantine } from './erase-quarantine.ts';
 import { afterStatementsInProgress, inStep } from './erasure-lock.ts';
+import { forgetDrift } from './forget-drift.ts';
 import { findLinked, findOthers, type Others } from './linked-ids.ts';
 import {
   findUncertain,
@@ -416,16 +417,6 @@ export async function eraseDeliveries(
   const others = families.filter(({ versions }) => !versions);
   await applyAgain(tx, others, await findApplied(tx, others, things));
   return { ...counts, withheld };
-}
-
-/** Deletes differences whose values may be those of erased deliveries. */
-export async function forgetDrift(
-  tx: Kysely<Tables>,
-  isErased: (id: RawBuilder<unknown>) => RawBuilder<unknown>,
-): Promise<void> {
-  await sql`delete from schema_drift where kind in ('unknown', 'value') and ${isErased(sql`schema_drift.example_delivery`)}`.execute(
-    tx,
-  );
 }
 
 const searchedForWords = ['events that no family lists', 'the quarantine'];

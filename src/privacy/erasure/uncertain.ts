@@ -9,6 +9,7 @@ import { deleteDeliveries } from '../delete-deliveries.ts';
 import { idsOf, listedIds, type Patient } from '../find-deliveries.ts';
 import { type Actor, logAccess } from '../log/access-log.ts';
 import { inStep } from './erasure-lock.ts';
+import { forgetDrift } from './forget-drift.ts';
 import { withhold } from './withhold.ts';
 
 /*
@@ -59,9 +60,7 @@ export async function findUncertain(
   certain: readonly string[],
 ): Promise<UncertainBodies> {
   const { businessId = null } = patient;
-  const words = idsOf(patient)
-    .map(wordsOfId)
-    .filter(({ length }) => length > 0);
+  const words = idsOf(patient).flatMap(wordsOfId);
   const found: UncertainBodies = { deliveries: [], quarantine: [] };
   for (const one of words) {
     const isFound = sql`w.words @> word_keys(${JSON.stringify(one)}::jsonb)`;
@@ -90,8 +89,7 @@ export async function listWordsAsErased(
   erasureId: string,
   until: string | null,
 ): Promise<void> {
-  for (const words of idsOf(patient).map(wordsOfId)) {
-    if (words.length === 0) continue;
+  for (const words of idsOf(patient).flatMap(wordsOfId)) {
     await sql`
       insert into erased_words (erasure_id, words, business_id, until, patients)
       values (${erasureId}, word_keys(${JSON.stringify(words)}::jsonb), ${patient.businessId ?? ''},
@@ -133,6 +131,10 @@ export async function hideUncertain(
     hidden += Number(numAffectedRows);
   };
   const own = families.filter(({ name }) => name === other.name);
+  await forgetDrift(
+    tx,
+    (id) => sql`exists (select from erasing e where e.id = ${id} and e.erasure_id = ${listId}::uuid)`,
+  );
   for await (const ids of listedIds(tx, listId, perPage)) {
     await hide(sql`
       select id, 'inbox', ${erasureId}::uuid, business_id, event, event_time, received_at,

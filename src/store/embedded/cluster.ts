@@ -6,6 +6,7 @@ import { readOrCreate, replaceFile, syncFolder } from '../../common/durable-file
 import { ownPath } from '../../common/trusted-files.ts';
 import { removeTree, withFolder } from './folders.ts';
 import type { Lock } from './lock.ts';
+import { withoutClearPassword } from './never-in-clear.ts';
 import type { Place, ServerUser } from './place.ts';
 import { administrator, adminPasswordFile } from './roles.ts';
 import { runProgram } from './run-program.ts';
@@ -112,10 +113,10 @@ function provideFolder(path: string, { uid, gid }: ServerUser): void {
 
 /** The address of the role `receiver`. */
 export function urlOf({ password }: Cluster, port: number): string {
-  return `postgresql://receiver:${password}@127.0.0.1:${port}/receiver`;
+  return withoutClearPassword(`postgresql://receiver:${password}@127.0.0.1:${port}/receiver`);
 }
 
 /** The address of the superuser. */
 export function adminUrlOf({ adminPassword }: Cluster, port: number, database: string): string {
-  return `postgresql://${administrator}:${adminPassword}@127.0.0.1:${port}/${database}`;
+  return withoutClearPassword(`postgresql://${administrator}:${adminPassword}@127.0.0.1:${port}/${database}`);
 }

@@ -10,6 +10,7 @@ import { findServer } from './find-server.ts';
 import { previousOrFreePort } from './free-port.ts';
 import { type Lock, takeLock } from './lock.ts';
 import { refuseMoved } from './moved.ts';
+import { withoutClearPassword } from './never-in-clear.ts';
 import { findPlace, type Place } from './place.ts';
 import { preallocateWal } from './preallocate-wal.ts';
 import { endFormerServer, isAlive } from './processes.ts';
@@ -158,7 +159,10 @@ function hasOwner(home: string): boolean {
 }
 
 /** The address that the owner of a server wrote; undefined where there was none yet. */
-const readUrl = (home: string): string | undefined => readTrusted(urlFile(home))?.trim() || undefined;
+function readUrl(home: string): string | undefined {
+  const url = readTrusted(urlFile(home))?.trim();
+  return url ? withoutClearPassword(url) : undefined;
+}
 
 /** Resolves once a server accepts connections, however long its recovery takes. A start that fails ends it. */
 async function untilReady(

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { readTrusted } from '../../common/trusted-files.ts';
 import { withClient } from '../pool.ts';
+import { withoutClearPassword } from './never-in-clear.ts';
 
 /** The superuser, for what the server itself needs; the service and the commands use the role `receiver`. */
 export const administrator = 'receiver_admin';
@@ -22,7 +23,7 @@ export const readerUrl = (url: string): string =>
   withUser(url, reader, readerPassword(decodeURIComponent(new URL(url).password)));
 
 const withUser = (url: string, username: string, password: string) =>
-  Object.assign(new URL(url), { username, password }).href;
+  withoutClearPassword(Object.assign(new URL(url), { username, password }).href);
 
 const readerPassword = (password: string) => createHmac('sha256', password).update(reader).digest('hex');
 
