@@ -144,7 +144,8 @@ describe('rejected requests', () => {
       [503, 'Unavailable'],
       [500, 'SomethingNew'],
     ];
-    for (const [status, reason] of responses) counts.observer.responded({ family: 'receipt', status, reason });
+    for (const [status, reason] of responses)
+      counts.observer.responded({ family: 'receipt', status, reason });
     counts.observer.unrouted({}, 404, 'NotFound');
     await counts.close();
     const page = await visitor.read('');
