@@ -39,7 +39,7 @@ export interface Committed {
 }
 
 /** An attempt to apply the deliveries of a job. */
-export interface Applied {
+export interface AppliedJob {
   /** The id of the job. */
   job: string;
   /** Its deliveries. */
@@ -68,7 +68,7 @@ export interface Observer {
   committed?: (commit: Committed) => void;
   /** Called when a circuit opens or closes. */
   circuit?: (store: string, isOpen: boolean) => void;
-  applied?: (job: Applied) => void;
+  applied?: (job: AppliedJob) => void;
   /** Called when deliveries could not be applied and will be tried again. */
   retried?: () => void;
   /** Called for what retention deletes. */

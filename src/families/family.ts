@@ -7,7 +7,12 @@ type Events = readonly string[];
 
 /** The columns of every family's table that cannot identify a patient. */
 export const publicColumns = new Set([
-  ...['business_id', 'client_id', 'last_event', 'event_time', 'deleted_at', 'delivery_id'],
+  'business_id',
+  'client_id',
+  'last_event',
+  'event_time',
+  'deleted_at',
+  'delivery_id',
 ]);
 
 /** The definition of a family: one file of this folder. */

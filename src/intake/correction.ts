@@ -6,7 +6,7 @@ import { quarantineId } from './quarantine.ts';
 import type { QuarantineRow } from './quarantine-rows.ts';
 import { replayQuarantine } from './replay-quarantine.ts';
 
-const partsOf = (pointer: string) => pointer.split('/').slice(1);
+const segmentsOf = (pointer: string) => pointer.split('/').slice(1);
 
 /**
  * A value of a rejected body; undefined: it is not there.
@@ -14,7 +14,7 @@ const partsOf = (pointer: string) => pointer.split('/').slice(1);
  * @param pointer see `FieldError`
  */
 export function valueAt(document: unknown, pointer: string): unknown {
-  return partsOf(pointer).reduce<unknown>(
+  return segmentsOf(pointer).reduce<unknown>(
     (value, part) =>
       typeof value === 'object' && value !== null && Object.hasOwn(value, part)
         ? (value as Record<string, unknown>)[part]
@@ -37,8 +37,8 @@ export async function changeFields(
   const changed = Object.entries(changes).reduce(
     (document, [pointer, value]) =>
       value === ''
-        ? sql`${document} #- ${partsOf(pointer)}::text[]`
-        : sql`jsonb_set(${document}, ${partsOf(pointer)}::text[], ${value}::jsonb)`,
+        ? sql`${document} #- ${segmentsOf(pointer)}::text[]`
+        : sql`jsonb_set(${document}, ${segmentsOf(pointer)}::text[], ${value}::jsonb)`,
     sql`convert_from(${body}::bytea, 'UTF8')::jsonb`,
   );
   try {

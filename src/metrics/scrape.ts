@@ -8,7 +8,7 @@ import { quarantineReasons } from '../store/tables.ts';
 import type { Metrics } from './definitions.ts';
 
 /** The stores that a scrape reads. */
-export interface Stores {
+export interface Sources {
   pool: pg.Pool;
   queue: Pick<DeliveryQueue, 'bullmq'>;
   backend: Pick<QueueBackend, 'name' | 'fallback'>;
@@ -24,7 +24,7 @@ const jobStates = ['waiting', 'active', 'delayed', 'failed'] as const;
  *
  * @param cacheMs how long the stores' statistics are cached
  */
-export function createScrape(metrics: Metrics, stores: Stores, cacheMs: number) {
+export function createScrape(metrics: Metrics, stores: Sources, cacheMs: number) {
   let refreshed = Number.NEGATIVE_INFINITY;
   let refreshing: Promise<void> | undefined;
   return async (accept = '') => {
@@ -39,7 +39,7 @@ export function createScrape(metrics: Metrics, stores: Stores, cacheMs: number) 
   };
 }
 
-async function refresh(metrics: Metrics, { pool, queue, backend, log }: Stores): Promise<void> {
+async function refresh(metrics: Metrics, { pool, queue, backend, log }: Sources): Promise<void> {
   const readOrWarn = <T>(source: string, read: () => Promise<T>) =>
     withTimeout(timeoutMs, read()).catch((err) => {
       log.warn({ err, source }, 'metrics are incomplete: statistics could not be read');

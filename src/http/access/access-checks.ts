@@ -77,7 +77,10 @@ export function createAccessChecks({ config, limits, log }: AccessDependencies):
   // A sender that is known by its signature or address does not guess clients or businesses.
   const isSenderKnown = isSigned || rules.allowedIps.length > 0;
   const guesses = [
-    ...[SignatureMissing, SignatureStale, SignatureWrong, AddressNotAllowed],
+    SignatureMissing,
+    SignatureStale,
+    SignatureWrong,
+    AddressNotAllowed,
     ...(isSenderKnown ? [] : [TenantNotAllowed]),
   ];
   const addressFor = (req: IncomingMessage) => addressOf(req, rules.trustProxy);
