@@ -179,7 +179,15 @@ function filesWith(marker: string, place = folder): string[] {
   const files = readdirSync(place, { recursive: true, encoding: 'utf8' }).filter((file) =>
     statSync(join(place, file), { throwIfNoEntry: false })?.isFile(),
   );
-  return files.filter((file) => readFileSync(join(place, file)).includes(marker));
+  return files.filter((file) => {
+    try {
+      return readFileSync(join(place, file)).includes(marker);
+    } catch (error) {
+      // A temporary file of a server, which has renamed or deleted it meanwhile.
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+      throw error;
+    }
+  });
 }
 
 /** Fills the segments of the write-ahead log that will be used again. */
