@@ -16,7 +16,6 @@ import { describeOutage } from './outage.ts';
 import { addOverview } from './overview/routes.tsx';
 import { addPatients } from './patients/routes.tsx';
 import { addQuarantine } from './quarantine/routes.tsx';
-import { addQueue } from './queue/routes.tsx';
 import { createRecordAccess } from './record-access.ts';
 import { addThings } from './records/routes.tsx';
 import { addRejections } from './rejections/routes.tsx';
@@ -36,7 +35,7 @@ import { openStore } from './store.ts';
 import { sendError } from './ui/error-page.tsx';
 
 const pages = [
-  ...[addOverview, addDeliveries, addFailed, addQuarantine, addReports, addQueue],
+  ...[addOverview, addDeliveries, addFailed, addQuarantine, addReports],
   ...[addPatients, addAliases, addAccessLog, addSessions, addNotes, addRejections, addSearch, addThings],
 ];
 

@@ -5,7 +5,6 @@ import type { Family } from '../families/index.ts';
 import type { Problem } from '../health/problem.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { RecordAccess } from './record-access.ts';
 import type { DownloadLimits } from './reports/download.ts';
@@ -56,7 +55,6 @@ export interface ConsoleDependencies extends StoreOptions {
   fallback: Pick<NonNullable<QueueBackend['fallback']>, 'count' | 'oldest'> | undefined;
   receiver: Receiver;
   intake: Pick<Intake, 'replay' | 'quarantineBody'>;
-  queue: Pick<DeliveryQueue, 'bullmq' | 'store'>;
 }
 
 /** What the routes of each page get. */

@@ -224,7 +224,6 @@ async function start(
         sendTest: () => sendTestCallback(config, testPath!, server.url),
       },
       intake,
-      queue,
       log,
     });
   if (webConsole) onStop(webConsole.close);

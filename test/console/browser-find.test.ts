@@ -37,7 +37,7 @@ async function tabTo(selector: string, on: Page) {
 }
 
 it('the key / leads to the search, and Enter opens the receipt of that id', async () => {
-  await go('/queue');
+  await go('/aliases');
   await page.keyboard.press('/');
   await page.keyboard.type('11');
   await page.keyboard.press('Enter');

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { openQueue } from '../support/queue.ts';
 import { until } from '../support/until.ts';
 import { openBrowser, signIn } from './browser.ts';
 import { type MadeUp, makeUp } from './made-up.ts';
@@ -32,9 +31,6 @@ const provoked = ['/favicon.ico', '/console', '/console/deliveries', '/console/n
 const isProvoked = (path: string) => provoked.includes(path) || path.endsWith('/fields');
 
 beforeAll(async () => {
-  const { queue, close } = await openQueue(database);
-  await queue.bullmq().add('apply', { ids: [madeUp.applied[0]!] }, { delay: 60 * minute });
-  await close();
   browser = await openBrowser();
   context = await open();
   page = await context.newPage();
@@ -235,7 +231,7 @@ it('the table is sorted by the head of a column, by keyboard, and the address ha
   expect((await amounts()).every((text) => /\d\.\d\d$/.test(text))).toBe(true);
 });
 
-it('yesterday’s takings of a clinic, and a month as an Excel file, are a few clicks away; a page is saved', async () => {
+it('yesterday’s takings of a clinic, and a month as an Excel file, are a few clicks away', async () => {
   await go('');
   await page.getByRole('link', { name: 'Reports', exact: true }).click();
   await page.getByRole('link', { name: 'Takings of yesterday' }).click();
@@ -252,12 +248,6 @@ it('yesterday’s takings of a clinic, and a month as an Excel file, are a few c
   expect(sum!.n).toBeGreaterThan(0);
   const total = page.locator('tfoot td').nth(7);
   expect((await total.textContent())!.replaceAll(',', '')).toBe(sum!.paid);
-
-  await page.getByText('Save this page').click();
-  await page.getByLabel('Name').fill('My clinic yesterday');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByRole('link', { name: 'My clinic yesterday' }).click();
-  await page.waitForURL(/range=yesterday&clinic=/);
 
   await go('/reports');
   await page.getByRole('link', { name: 'Receipts of last month' }).click();
@@ -276,14 +266,6 @@ it('dues older than 90 days, and their totals per phone, are two clicks away', a
   await page.getByRole('link', { name: 'Totals per phone' }).click();
   await heading('Outstanding by phone');
   expect(await page.locator('thead').allTextContents()).not.toContain('mobile');
-});
-
-it('a state of the queue links to its jobs, and a job to its delivery', async () => {
-  await go('/queue');
-  await page.getByRole('link', { name: 'delayed' }).click();
-  await heading('Jobs: delayed');
-  await page.getByRole('link', { name: madeUp.applied[0]! }).click();
-  await page.getByRole('heading', { name: 'Callback' }).waitFor();
 });
 
 const pages = async () => {
@@ -312,8 +294,6 @@ const pages = async () => {
     '/reports/receipts_as_of',
     '/reports/appointments?from=2020-01-01&to=2020-01-07',
     '/reports/silence',
-    '/queue',
-    '/queue/delayed',
     '/aliases',
     '/access-log',
     '/sessions',

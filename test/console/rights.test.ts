@@ -35,7 +35,6 @@ const nobody = '00000000-0000-4000-8000-000000000000';
 const undecided = { body: nobody, erasure: nobody, decision: 'keep' };
 const { business_id: business, data } = receiptCallback();
 const thing = new URLSearchParams({ business, id: String(data.receipt_id) });
-const saved = { name: 'mine', address: '/console/reports/receipts' };
 
 /** `<delivery>` and `<body>` are replaced by the ids of one that exists. */
 const table: Record<string, Expected> = {
@@ -88,16 +87,10 @@ const table: Record<string, Expected> = {
   'GET /reports': { statuses: signedIn },
   'GET /reports/:view': { path: '/reports/receipts', statuses: signedIn },
   'GET /reports/:view/csv': { path: '/reports/receipts/csv', statuses: signedIn },
-  'GET /reports/:view/spreadsheet': { path: '/reports/receipts/spreadsheet', statuses: signedIn },
   'GET /reports/:view/xlsx': { path: '/reports/receipts/xlsx', statuses: signedIn },
   'POST /reports/:view/personal': { path: '/reports/receipts/personal', statuses: onlyPrivacy },
   'POST /reports/:view/csv': { path: '/reports/receipts/csv', statuses: onlyPrivacy },
-  'POST /reports/:view/spreadsheet': { path: '/reports/receipts/spreadsheet', statuses: onlyPrivacy },
   'POST /reports/:view/xlsx': { path: '/reports/receipts/xlsx', statuses: onlyPrivacy },
-  'POST /saved-views': { fields: saved, statuses: [401, 303, 303, 303, 303] },
-  'POST /saved-views/delete': { fields: saved, statuses: [401, 303, 303, 303, 303] },
-  'GET /queue': { statuses: signedIn },
-  'GET /queue/:state': { path: '/queue/waiting', statuses: signedIn },
   'GET /patients': { statuses: onlyPrivacy },
   'POST /patients': { fields: patient, statuses: onlyPrivacy },
   'POST /patients/export': { fields: patient, statuses: onlyPrivacy },
@@ -150,7 +143,7 @@ async function routesOf(dependencies: Partial<ConsoleDependencies>): Promise<str
     connections: { pages: 2, downloads: 2 },
     ...{ attempts: {}, searches: { consume: () => {} } },
     ...{ downloads: { stalledMs: 1000, totalMs: 1000 } },
-    ...{ log: createLog('silent'), queue: {}, ...dependencies },
+    ...{ log: createLog('silent'), ...dependencies },
   } as ConsoleDependencies);
   await close();
   return app.router.stack.flatMap(({ route }) =>
@@ -182,7 +175,7 @@ it.each(Object.entries(table))('%s is for the roles of the table alone', async (
 
 it.each(roles)('no page shows the role %s a button or a section that it may not use', async (role) => {
   for (const [route, expected] of Object.entries(table)) {
-    if (!route.startsWith('GET /') || /assets|sign-in|csv|spreadsheet|xlsx|options/.test(route)) continue;
+    if (!route.startsWith('GET /') || /assets|sign-in|csv|xlsx|options/.test(route)) continue;
     const text = await (await request(role, route, expected)).text();
     const posts = Array.from(
       text.matchAll(/method="post" action="\/console([^"]*)"/g),
@@ -200,8 +193,8 @@ it.each(roles)('no page shows the role %s a button or a section that it may not 
 });
 
 it('the header names the user and the role', async () => {
-  expect(await users.operator.read('/queue')).toMatch(/operator@clinic\.invalid <span>operator</);
-  expect(await users['admin token'].read('/queue')).toMatch(/admin-token <span>privacy</);
+  expect(await users.operator.read('/aliases')).toMatch(/operator@clinic\.invalid <span>operator</);
+  expect(await users['admin token'].read('/aliases')).toMatch(/admin-token <span>privacy</);
 });
 
 it('a viewer sees no body, no personal data, and no name of an undocumented field', async () => {
@@ -216,7 +209,7 @@ it('a viewer sees no body, no personal data, and no name of an undocumented fiel
   const bodies = await database.rows('select id from quarantine');
   const pages = [
     ...['', '/deliveries', `/deliveries/${id}`, '/failed', '/quarantine', '/reports/receipts'],
-    ...['/reports/all_receipts', '/reports/receipts/csv', '/reports/quarantine', '/queue'],
+    ...['/reports/all_receipts', '/reports/receipts/csv', '/reports/quarantine', '/aliases'],
     ...bodies.map((body) => `/quarantine/${body.id}`),
   ];
   for (const page of pages) {
@@ -228,6 +221,6 @@ it('a viewer sees no body, no personal data, and no name of an undocumented fiel
 it('a route that the table of rights does not list cannot be added', () => {
   const added: string[] = [];
   const routes = guardRoutes({ get: (path: string) => added.push(path) } as never);
-  expect(() => routes.get('/secrets' as '/queue', () => {})).toThrow('does not list GET /secrets');
+  expect(() => routes.get('/secrets' as '/aliases', () => {})).toThrow('does not list GET /secrets');
   expect(added).toEqual([]);
 });

@@ -19,14 +19,7 @@ const { database, service, visitor, startAnother } = useConsole({
 const oidc = oidcSettings('http://127.0.0.1:9'); // nobody listens there
 const id = '018bcfe5-6800-8a3c-9f10-0123456789ab';
 const pages = ['', '/', '/deliveries', `/deliveries/${id}`, '/failed', '/quarantine', `/quarantine/${id}`];
-const more = [
-  '/reports',
-  '/reports/silence',
-  '/reports/silence/csv',
-  '/queue',
-  '/queue/waiting',
-  '/access-log',
-];
+const more = ['/reports', '/reports/silence', '/reports/silence/csv', '/aliases', '/access-log'];
 const assets = [
   '/assets/charts.js',
   '/assets/chart-library.js',
@@ -214,7 +207,7 @@ it('no page can be framed, cached, or load anything of another site', async () =
   for (const response of [
     await fetch(`${service.url}/console`),
     await visitor.get('/deliveries'),
-    await visitor.get('/queue'),
+    await visitor.get('/aliases'),
   ]) {
     const policy = response.headers.get('content-security-policy')!;
     expect(policy.split(';').sort()).toEqual(

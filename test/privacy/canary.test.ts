@@ -154,7 +154,7 @@ async function relationsWith(marker: string, schemas: string, kinds: string): Pr
 /** Every page, with personal data, and every download. */
 async function everythingShown(): Promise<string> {
   const visitor = await signInTo(service.url);
-  const pages = ['', '/deliveries', '/failed', '/quarantine', '/queue', '/patients', '/access-log'];
+  const pages = ['', '/deliveries', '/failed', '/quarantine', '/aliases', '/patients', '/access-log'];
   const texts = await Promise.all(pages.map((page) => visitor.read(page)));
   const range = { from: '2000-01-01', to: '2100-01-01' };
   for (const { view } of reports) {

@@ -93,7 +93,7 @@ describe.each(['redis', 'postgresql'])(
 
     it('shows every page of the console', async () => {
       const views = reports.flatMap(({ view }) => [`/reports/${view}`, `/reports/${view}/csv`]);
-      for (const page of ['/', '/deliveries', '/failed', '/quarantine', '/reports', '/queue', ...views]) {
+      for (const page of ['/', '/deliveries', '/failed', '/quarantine', '/reports', '/aliases', ...views]) {
         const response = await visitor.get(page);
         const text = await response.text();
         expect([page, response.status]).toEqual([page, 200]);

@@ -3,11 +3,9 @@ import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput, NotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
 import { takePage } from '../paging.ts';
-import { readForm, text } from '../read-form.ts';
 import { actorOf } from '../record-access.ts';
 import { read, unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
-import { withQuery } from '../ui/links.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { readChart } from './chart.ts';
 import { filtersOf, readColumns, readComments } from './columns.ts';
@@ -18,7 +16,6 @@ import { ReportList } from './list-page.tsx';
 import { ReportPage, type Sums } from './pages.tsx';
 import * as queries from './queries.ts';
 import { type Report, reports, titleOf } from './reports.ts';
-import { deleteView, listViews, saveView } from './saved-views.ts';
 
 const section = 'reports';
 
@@ -28,21 +25,12 @@ const findReport = (view: unknown): Report => {
   return report;
 };
 
-/** Lists whose pages can be saved, and the fields of their addresses that are: none that may name a patient. */
-const lists: Readonly<Record<string, readonly string[]>> = {
-  '/deliveries': [
-    ...['family', 'event', 'status', 'business', 'receipt'],
-    ...['from', 'until', 'receivedFrom', 'receivedUntil'],
-  ],
-};
-
-/** The reporting views as tables, charts and downloads, and the pages that users have saved. */
+/** The reporting views as tables, charts and downloads. */
 export function addReports(routes: Routes, dependencies: RouteDependencies): void {
   const { families, timezone, downloads, db, downloadPool, record } = dependencies;
 
   routes.get('/reports', async (_req, res) => {
-    const [saved, comments] = [await listViews(db, actorOf(res).id), await readComments(db)];
-    sendPage(res, { title: 'Reports', section }, <ReportList saved={saved} comments={comments} />);
+    sendPage(res, { title: 'Reports', section }, <ReportList comments={await readComments(db)} />);
   });
 
   /** The columns and the rows of a report that a form names; columns with personal data only if `revealed`. */
@@ -112,29 +100,4 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
     routes.get(`/reports/:view/${format}`, (req, res) => download(req, res, format, false));
     routes.post(`/reports/:view/${format}`, (req, res) => download(req, res, format, true));
   }
-
-  /** The address of a page that can be saved, below /console and without fields that it does not know. */
-  const savable = async (given: string): Promise<string> => {
-    const base = 'http://own.invalid';
-    if (!URL.canParse(given, base)) throw new BadInput('This page cannot be saved.');
-    const { pathname, searchParams } = new URL(given, base);
-    const form = Object.fromEntries(searchParams);
-    const path = pathname.replace(/^\/console/, '');
-    const known = lists[path];
-    if (known) return withQuery(path, Object.fromEntries(known.map((name) => [name, form[name]])));
-    const report = findReport(/^\/reports\/(\w+)$/.exec(path)?.[1]);
-    const { page, ...entered } = (await parse(report, form, false)).entered;
-    return withQuery(path, entered);
-  };
-
-  routes.post('/saved-views', async (req, res) => {
-    const { name, address } = readForm(req.body, { name: text.max(80, 'Too long.'), address: text }).data;
-    if (!name || !address) throw new BadInput('Enter a name.');
-    await saveView(db, actorOf(res).id, { name, address: await savable(address) });
-    res.redirect(303, '/console/reports');
-  });
-  routes.post('/saved-views/delete', async (req, res) => {
-    await deleteView(db, actorOf(res).id, readForm(req.body, { name: text }).data.name ?? '');
-    res.redirect(303, '/console/reports');
-  });
 }

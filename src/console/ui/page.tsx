@@ -14,7 +14,6 @@ const sections = {
   failed: { name: 'Failed', href: '/console/failed' },
   quarantine: { name: 'Quarantine', href: '/console/quarantine' },
   reports: { name: 'Reports', href: '/console/reports' },
-  queue: { name: 'Queue', href: '/console/queue' },
   patients: { name: 'Patients', href: '/console/patients' },
   aliases: { name: 'Aliases', href: '/console/aliases' },
   'access-log': { name: 'Access log', href: '/console/access-log' },
