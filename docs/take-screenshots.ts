@@ -29,7 +29,7 @@ const shots = ({ receipt }: Subjects) =>
   [
     ['overview', 'desk', ''],
     ['overview', 'phone', ''],
-    ['record', 'desk', `/things/receipt?${receipt}`],
+    ['record', 'desk', `/records/receipt?${receipt}`],
     ['dues', 'desk', '/reports/outstanding_receipts'],
   ] as const;
 

@@ -5,19 +5,20 @@ import { addAliases } from './aliases/routes.tsx';
 import { serveAsset } from './assets.ts';
 import { addDeliveries } from './deliveries/routes.tsx';
 import type { ConsoleDependencies } from './dependencies.ts';
-import { NotFound } from './errors.ts';
+import { PageNotFound } from './errors.ts';
 import { addFailed } from './failed/routes.tsx';
 import { loadFrame } from './frame.ts';
 import { guardRoutes, requireFormToken, requireSameOrigin } from './guard.ts';
 import { addHealth } from './health/routes.tsx';
+import { createLogAccess } from './log-access.ts';
+import { redirectMoved } from './moved.ts';
 import { addNotes } from './notes/routes.ts';
 import { publicUrlSetting } from './origin.ts';
 import { describeOutage } from './outage.ts';
 import { addOverview } from './overview/routes.tsx';
 import { addPatients } from './patients/routes.tsx';
 import { addQuarantine } from './quarantine/routes.tsx';
-import { createRecordAccess } from './record-access.ts';
-import { addThings } from './records/routes.tsx';
+import { addRecords } from './records/routes.tsx';
 import { addRejections } from './rejections/routes.tsx';
 import { addReports } from './reports/routes.tsx';
 import { addSearch } from './search/routes.tsx';
@@ -36,7 +37,7 @@ import { sendError } from './ui/error-page.tsx';
 
 const pages = [
   ...[addOverview, addDeliveries, addFailed, addQuarantine, addReports],
-  ...[addPatients, addAliases, addAccessLog, addSessions, addNotes, addRejections, addSearch, addThings],
+  ...[addPatients, addAliases, addAccessLog, addSessions, addNotes, addRejections, addSearch, addRecords],
 ];
 
 /** Whether somebody has signed in, or could but for the outage. */
@@ -46,12 +47,12 @@ const isKnown = (res: Response) => Boolean(res.locals.visit ?? res.locals.enteri
 export function openConsole(dependencies: ConsoleDependencies) {
   const { adminToken, oidc, log, trustProxy, sessionStore, publicUrl } = dependencies;
   const { close, ...store } = openStore(dependencies);
-  const record = createRecordAccess(store.db, log);
+  const logAccess = createLogAccess(store.db, log);
   const provider = oidc && createProvider(oidc);
   const values = createSignedValues(() => sessionStore.key(), [adminToken, oidc?.clientSecret]);
   const sessions = createSessions(values, sessionStore);
-  const recheck = provider && createRecheck({ values, record, log }, provider, oidc.recheckMs);
-  const signIn = { ...dependencies, db: store.db, values, sessions, provider, recheck, record };
+  const recheck = provider && createRecheck({ values, logAccess, log }, provider, oidc.recheckMs);
+  const signIn = { ...dependencies, db: store.db, values, sessions, provider, recheck, logAccess };
 
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', trustProxy).set(publicUrlSetting, publicUrl);
@@ -64,7 +65,7 @@ export function openConsole(dependencies: ConsoleDependencies) {
   app.use('/sign-in', readForm);
   addTokenSignIn(routes, signIn);
 
-  app.use(requireSession(signIn, readForm));
+  app.use(requireSession(signIn, readForm), redirectMoved);
   // A corrected body, encoded as a form.
   app.use('/quarantine', express.urlencoded({ extended: false, limit: '1mb' }));
   app.use(readForm, requireFormToken);
@@ -74,10 +75,10 @@ export function openConsole(dependencies: ConsoleDependencies) {
   addSignOut(routes, signIn);
   addHealth(routes, dependencies);
   app.use(requireDatabase, loadFrame(store.db));
-  for (const addPages of pages) addPages(routes, { ...dependencies, ...store, record });
+  for (const addPages of pages) addPages(routes, { ...dependencies, ...store, logAccess });
 
   app.use(() => {
-    throw new NotFound('There is no such page.');
+    throw new PageNotFound('There is no such page.');
   });
   const onError: ErrorRequestHandler = async (error, _req, res, _next) => {
     const isAway = dependencies.circuit.isOpen || res.locals.outage || isUnavailable(error);

@@ -6,7 +6,7 @@ import type { Problem } from '../health/problem.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Circuit } from '../store/circuit.ts';
-import type { RecordAccess } from './record-access.ts';
+import type { LogAccess } from './log-access.ts';
 import type { DownloadLimits } from './reports/download.ts';
 import type { SessionStore } from './session-store.ts';
 import type { ConsoleStore, StoreOptions } from './store.ts';
@@ -58,4 +58,4 @@ export interface ConsoleDependencies extends StoreOptions {
 }
 
 /** What the routes of each page get. */
-export type RouteDependencies = ConsoleDependencies & Omit<ConsoleStore, 'close'> & { record: RecordAccess };
+export type RouteDependencies = ConsoleDependencies & Omit<ConsoleStore, 'close'> & { logAccess: LogAccess };

@@ -86,7 +86,7 @@ const acts: Act[] = [
   }),
   {
     name: 'the personal data of a receipt',
-    path: () => '/things/receipt/personal',
+    path: () => '/records/receipt/personal',
     fields: () => ({ business: receiptCallback().business_id, id: '1' }),
     entry: () => ({
       action: 'reveal',

@@ -281,7 +281,7 @@ const pages = async () => {
     '/deliveries',
     '/deliveries?family=receipt&id=x',
     `/deliveries/${madeUp.applied[0]}`,
-    `/things/receipt?${new URLSearchParams(receipt as Record<string, string>)}`,
+    `/records/receipt?${new URLSearchParams(receipt as Record<string, string>)}`,
     `/search?q=${named!.q}`,
     '/failed',
     '/quarantine',

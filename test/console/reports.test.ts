@@ -460,9 +460,9 @@ it('rows lead to what they are about', async () => {
   ]);
   const { business_id } = receiptCallback();
   expect(await visitor.read('/reports/receipts')).toContain(
-    `href="/console/things/receipt?business=${business_id}&amp;id=7"`,
+    `href="/console/records/receipt?business=${business_id}&amp;id=7"`,
   );
-  expect(await visitor.read('/reports/consent_forms')).toContain('href="/console/things/consent_form?');
+  expect(await visitor.read('/reports/consent_forms')).toContain('href="/console/records/consent_form?');
 });
 
 describe('downloads', () => {

@@ -34,7 +34,7 @@ const patient = { patient: 'nobody' };
 const nobody = '00000000-0000-4000-8000-000000000000';
 const undecided = { body: nobody, erasure: nobody, decision: 'keep' };
 const { business_id: business, data } = receiptCallback();
-const thing = new URLSearchParams({ business, id: String(data.receipt_id) });
+const record = new URLSearchParams({ business, id: String(data.receipt_id) });
 
 /** `<delivery>` and `<body>` are replaced by the ids of one that exists. */
 const table: Record<string, Expected> = {
@@ -55,10 +55,10 @@ const table: Record<string, Expected> = {
   'GET /deliveries': { statuses: signedIn },
   'GET /deliveries/:id': { path: '/deliveries/<delivery>', statuses: signedIn },
   'POST /deliveries/:id/personal': { path: '/deliveries/<delivery>/personal', statuses: onlyPrivacy },
-  'GET /things/:family': { path: `/things/receipt?${thing}`, statuses: signedIn },
-  'POST /things/:family/personal': {
-    path: '/things/receipt/personal',
-    fields: Object.fromEntries(thing),
+  'GET /records/:family': { path: `/records/receipt?${record}`, statuses: signedIn },
+  'POST /records/:family/personal': {
+    path: '/records/receipt/personal',
+    fields: Object.fromEntries(record),
     statuses: onlyPrivacy,
   },
   'GET /search': { path: '/search?q=nothing', statuses: signedIn },

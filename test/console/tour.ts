@@ -19,13 +19,13 @@ export async function tourConsole(
   );
   const { business_id: business, id, delivery_id: delivery, patient } = receipt as Record<string, string>;
   const [{ id: body } = {}] = await rows('select id from quarantine where replayed_at is null limit 1');
-  const thing = { business: business!, id: id! };
-  const query = new URLSearchParams(thing);
+  const record = { business: business!, id: id! };
+  const query = new URLSearchParams(record);
   const gets = [
     ...['/', '/deliveries', `/deliveries?business=${business}&receipt=${id}`, '/deliveries?order=event'],
     ...[
       `/deliveries/${delivery}`,
-      `/things/receipt?${query}`,
+      `/records/receipt?${query}`,
       `/quarantine/${body}`,
       '/failed',
       '/quarantine',
@@ -47,7 +47,7 @@ export async function tourConsole(
   const corrected = JSON.stringify(receiptCallback({ data: { receipt_id: 77_001, patient_oid: 'p-tour' } }));
   const posts: [path: string, fields?: Record<string, string>][] = [
     [`/deliveries/${delivery}/personal`],
-    ['/things/receipt/personal', thing],
+    ['/records/receipt/personal', record],
     ['/reports/receipts/personal'],
     ['/reports/receipts/csv'],
     ['/aliases', { kind: 'business', id: business!, alias: 'Lake Road' }],

@@ -1,14 +1,14 @@
 import { changeAliases } from '../../store/aliases.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
-import { actorOf } from '../record-access.ts';
+import { actorOf } from '../log-access.ts';
 import { sendPage } from '../ui/page.tsx';
 import { parseFilter, readAlias } from './form.ts';
 import { AliasesPage } from './pages.tsx';
 import { findAliases, readKnownIds } from './queries.ts';
 
 /** Names for the ids of businesses, clinics and doctors. */
-export function addAliases(routes: Routes, { db, record }: RouteDependencies): void {
+export function addAliases(routes: Routes, { db, logAccess }: RouteDependencies): void {
   routes.get('/aliases', async (req, res) => {
     const { data, entered, faults } = parseFilter(req.query);
     const ids = await readKnownIds(db, data);
@@ -24,7 +24,7 @@ export function addAliases(routes: Routes, { db, record }: RouteDependencies): v
     const { kind, id } = change;
     const actor = actorOf(res);
     await db.transaction().execute(async (tx) => {
-      await record({ actor, action: 'aliases', filter: { kind, id }, rows: 1 }, tx);
+      await logAccess({ actor, action: 'aliases', filter: { kind, id }, rows: 1 }, tx);
       await changeAliases(tx, [change], actor.id);
     });
     res.redirect(303, `/console/aliases?${filter}#${encodeURIComponent(`${kind}-${id}`)}`);

@@ -5,10 +5,10 @@ import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import { readNotes } from '../../store/notes.ts';
 import { readCauses } from '../../store/refusals.ts';
 import type { RouteDependencies } from '../dependencies.ts';
-import { NotFound } from '../errors.ts';
+import { PageNotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
+import { actorOf } from '../log-access.ts';
 import { readForm } from '../read-form.ts';
-import { actorOf } from '../record-access.ts';
 import { readNewest } from '../records/queries.ts';
 import { sendPage } from '../ui/page.tsx';
 import { DeliveryDetail } from './detail-page.tsx';
@@ -18,7 +18,10 @@ import { DeliveryList } from './list-page.tsx';
 import { readDelivery } from './read-delivery.ts';
 
 /** A list of deliveries with filters, and a page for each delivery. */
-export function addDeliveries(routes: Routes, { families, timezone, db, record }: RouteDependencies): void {
+export function addDeliveries(
+  routes: Routes,
+  { families, timezone, db, logAccess }: RouteDependencies,
+): void {
   routes.get('/deliveries', async (req, res) => {
     const parsed = parseFilter(req.query, families, timezone);
     const { data: place } = readForm(req.query, placeFields);
@@ -32,21 +35,21 @@ export function addDeliveries(routes: Routes, { families, timezone, db, record }
   const show = async (req: Request, res: Response, revealed: boolean) => {
     const id = String(req.params.id);
     const delivery = uuid.test(id) ? await readDelivery(db, families, id) : undefined;
-    if (!delivery) throw new NotFound('There is no such delivery.');
+    if (!delivery) throw new PageNotFound('There is no such delivery.');
     const family = families.find(({ name }) => name === delivery.family);
-    const thingKey = family && { family, business: delivery.business_id, id: delivery.record ?? id };
-    const thing = thingKey && (await readNewest(db, thingKey));
+    const recordKey = family && { family, business: delivery.business_id, id: delivery.record ?? id };
+    const record = recordKey && (await readNewest(db, recordKey));
     const [[cause], notes] = await Promise.all([
       delivery.error ? readCauses(db, [delivery.error]) : [],
       readNotes(db, delivery.id),
     ]);
     if (revealed) {
-      const patients = [...patientsIn(delivery.envelope), ...patientsOfRow(thing?.newest.row ?? {})];
+      const patients = [...patientsIn(delivery.envelope), ...patientsOfRow(record?.newest.row ?? {})];
       const filter = { delivery: delivery.id };
-      await record({ actor: actorOf(res), action: 'reveal', patients, filter, rows: 1 });
+      await logAccess({ actor: actorOf(res), action: 'reveal', patients, filter, rows: 1 });
     }
     const page = { title: delivery.event, section: 'deliveries', back: true } as const;
-    sendPage(res, page, <DeliveryDetail {...{ delivery, thingKey, thing, revealed, cause, notes }} />);
+    sendPage(res, page, <DeliveryDetail {...{ delivery, recordKey, record, revealed, cause, notes }} />);
   };
   routes.get('/deliveries/:id', (req, res) => show(req, res, false));
   routes.post('/deliveries/:id/personal', (req, res) => show(req, res, true));

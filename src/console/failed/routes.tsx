@@ -4,7 +4,7 @@ import { countDeliveries, type ReplayFilter, replayDeliveries } from '../../appl
 import { readCauses } from '../../store/refusals.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
-import { actorOf } from '../record-access.ts';
+import { actorOf } from '../log-access.ts';
 import { read } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { readReplayForm } from './form.ts';
@@ -18,7 +18,7 @@ const send = (res: Response, title: string, page: VNode) =>
   sendPage(res, { title, section: 'failed', back: true }, page);
 
 /** Failed deliveries, and their replay: a preview first, then the replay itself. */
-export function addFailed(routes: Routes, { families, timezone, db, record }: RouteDependencies): void {
+export function addFailed(routes: Routes, { families, timezone, db, logAccess }: RouteDependencies): void {
   routes.get('/failed', async (_req, res) => {
     const groups = await read(db, failedGroups);
     const errors = groups.map(({ error }) => error);
@@ -44,7 +44,7 @@ export function addFailed(routes: Routes, { families, timezone, db, record }: Ro
     const rows = Math.min(await countDeliveries(db, families, filter), limit);
     // PostgreSQL's error may quote a value.
     const logged = { ...filter, ...(filter.error && { error: 'one error' }) };
-    await record({ actor: actorOf(res), action: 'replay', filter: logged, rows });
+    await logAccess({ actor: actorOf(res), action: 'replay', filter: logged, rows });
     const outcome = await replay(filter, false);
     send(res, 'Replayed', <ReplayDone outcome={outcome} values={entered} />);
   });

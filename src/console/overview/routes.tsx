@@ -3,8 +3,8 @@ import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
 import type { Routes } from '../guard.ts';
 import { Problems } from '../health/problems.tsx';
+import { actorOf } from '../log-access.ts';
 import { originOf } from '../origin.ts';
-import { actorOf } from '../record-access.ts';
 import { rejectedByReason } from '../rejections/queries.ts';
 import { read, unlessTimeout } from '../store.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
@@ -26,7 +26,7 @@ const hourMs = 3_600_000;
 /** The first page: last callbacks, backlog, failures, health. */
 export function addOverview(
   routes: Routes,
-  { readiness, problems, receiver, db, record }: RouteDependencies,
+  { readiness, problems, receiver, db, logAccess }: RouteDependencies,
 ): void {
   const readSilent = cached(() => read(db, silencesQuery));
   const tryRead = <Row,>(query: RawBuilder<Row>) => unlessTimeout(read(db, query));
@@ -43,7 +43,7 @@ export function addOverview(
       tryRead(daysQuery),
       readSilent(),
       tryRead(latencyQuery),
-      tryRead(rejectedByReason({ from: since })),
+      tryRead(rejectedByReason({ since })),
     ]);
     const figures = {
       ...{
@@ -63,7 +63,7 @@ export function addOverview(
 
   routes.post('/test-callback', async (_req, res) => {
     if (!receiver.testPath) throw new BadInput('A test callback needs EVENTS_PATH, which is not set.');
-    await record({ actor: actorOf(res), action: 'test callback' });
+    await logAccess({ actor: actorOf(res), action: 'test callback' });
     const page = { title: 'Test callback', section: 'overview', back: true } as const;
     sendPage(res, page, <TestResult tested={await sendTest(db, receiver)} />);
   });

@@ -9,10 +9,10 @@ import { accessTo, type HeldData, withPatient, zipPatient } from '../../privacy/
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../../privacy/hold.ts';
 import type { RouteDependencies } from '../dependencies.ts';
-import { BadInput, NotFound } from '../errors.ts';
+import { BadInput, PageNotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
+import { actorOf } from '../log-access.ts';
 import { guid, oneOf, readForm, text } from '../read-form.ts';
-import { actorOf } from '../record-access.ts';
 import { findPatient } from '../records/queries.ts';
 import { sendPage } from '../ui/page.tsx';
 import {
@@ -31,11 +31,11 @@ const back = true;
 const answerAfterMs = 10_000;
 /** How many bodies are listed; a decision brings up the next. */
 const mostUncertain = 200;
-const thingFields = { family: text, thing: text, business: text };
+const recordFields = { family: text, record: text, business: text };
 
 /** What is held about a patient: access, erasure and holds. Ids are posted, so that they are in no address. */
 export function addPatients(routes: Routes, dependencies: RouteDependencies): void {
-  const { families, erasure, db, downloadDb, record, log } = dependencies;
+  const { families, erasure, db, downloadDb, logAccess, log } = dependencies;
 
   routes.get('/patients', async (_req, res) => {
     const [certificates, uncertain] = await Promise.all([
@@ -53,7 +53,7 @@ export function addPatients(routes: Routes, dependencies: RouteDependencies): vo
     use: (held: HeldData) => Promise<T>,
   ) =>
     withPatient(downloadDb, families, patient, async (held) => {
-      await record({ actor: actorOf(res), ...accessTo(patient, held, action) });
+      await logAccess({ actor: actorOf(res), ...accessTo(patient, held, action) });
       return use(held);
     });
 
@@ -64,11 +64,11 @@ export function addPatients(routes: Routes, dependencies: RouteDependencies): vo
     sendPage(res, page, <PatientPage {...{ patient, ...shown, held, isRunning }} />);
   };
   routes.post('/patients', async (req, res) => {
-    const { family, thing, business } = readForm(req.body, thingFields).data;
+    const { family, record, business } = readForm(req.body, recordFields).data;
     const known = families.find(({ name }) => name === family);
-    if (!known || !thing) return show(res, readPatientForm(req));
-    const id = await findPatient(db, { family: known, business: business ?? '', id: thing });
-    if (!id) throw new NotFound('There is no such patient.');
+    if (!known || !record) return show(res, readPatientForm(req));
+    const id = await findPatient(db, { family: known, business: business ?? '', id: record });
+    if (!id) throw new PageNotFound('There is no such patient.');
     await show(res, { id, businessId: business });
   });
 
@@ -93,9 +93,9 @@ export function addPatients(routes: Routes, dependencies: RouteDependencies): vo
   routes.post('/patients/uncertain', async (req, res) => {
     const { body: id, erasure: erasureId } = readUncertainForm(req);
     const filter = { uncertain: id, erasure: erasureId };
-    await record({ actor: actorOf(res), action: 'body', filter, rows: 1 });
+    await logAccess({ actor: actorOf(res), action: 'body', filter, rows: 1 });
     const body = await readUncertainBody(db, id, erasureId);
-    if (!body) throw new NotFound('There is no such body, or somebody has decided about it.');
+    if (!body) throw new PageNotFound('There is no such body, or somebody has decided about it.');
     sendPage(res, { title: 'Body with an erased id', section, back }, <UncertainPage body={body} />);
   });
   routes.post('/patients/uncertain/decide', async (req, res) => {
@@ -104,7 +104,7 @@ export function addPatients(routes: Routes, dependencies: RouteDependencies): vo
     if (!decision) throw new BadInput('Choose whether to erase or to keep it.');
     const chosen = { id, erasureId, decision };
     if (!(await decide(db, families, chosen, { actor: actorOf(res), keepMs: erasure.keepMs })))
-      throw new NotFound('There is no such body, or somebody has decided about it.');
+      throw new PageNotFound('There is no such body, or somebody has decided about it.');
     res.redirect(303, '/console/patients');
   });
 

@@ -14,10 +14,10 @@ import { replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { patientsNamedIn } from '../../intake/subject-of-body.ts';
 import { readNotes } from '../../store/notes.ts';
 import type { RouteDependencies } from '../dependencies.ts';
-import { BadInput, NotFound } from '../errors.ts';
+import { BadInput, PageNotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
+import { actorOf } from '../log-access.ts';
 import { guid, localTime, readForm, text } from '../read-form.ts';
-import { actorOf } from '../record-access.ts';
 import { read } from '../store.ts';
 import { hrefTo, words } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
@@ -44,7 +44,7 @@ interface Correction extends Pick<Attempt, 'values' | 'text'> {
 
 /** Rejected bodies, and their replay or deletion: a preview first, then the action itself. */
 export function addQuarantine(routes: Routes, dependencies: RouteDependencies): void {
-  const { intake, families, timezone, db, record } = dependencies;
+  const { intake, families, timezone, db, logAccess } = dependencies;
   routes.get('/quarantine', async (req, res) => {
     const since = localTime(timezone);
     const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid, since });
@@ -80,7 +80,7 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
   routes.post('/quarantine/replay', async (req, res) => {
     const { filter } = readQuarantineForm(req.body, timezone);
     const rows = Math.min(await countQuarantine(db, filter), limit);
-    await record({ actor: actorOf(res), action: 'quarantine replay', filter, rows });
+    await logAccess({ actor: actorOf(res), action: 'quarantine replay', filter, rows });
     const outcome = await replay(filter, false);
     send(res, 'Replayed', <ReplayDone outcome={outcome} />);
   });
@@ -89,7 +89,7 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
     const { filter } = readQuarantineForm(req.body, timezone);
     const count = await db.transaction().execute(async (transaction) => {
       const rows = await dropQuarantine(transaction, filter);
-      await record({ actor: actorOf(res), action: 'quarantine drop', filter, rows }, transaction);
+      await logAccess({ actor: actorOf(res), action: 'quarantine drop', filter, rows }, transaction);
       return rows;
     });
     send(res, 'Dropped', <DropDone count={count} />);
@@ -98,7 +98,7 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
   const load = async (req: Request) => {
     const id = String(req.params.id);
     const body = uuid.test(id) ? await readBody(db, id) : undefined;
-    if (!body) throw new NotFound('There is no such body in the quarantine.');
+    if (!body) throw new PageNotFound('There is no such body in the quarantine.');
     return body;
   };
   const sendBody = async (
@@ -117,7 +117,7 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
     const body = await load(req);
     const patients = patientsNamedIn(body.body);
     const filter = { quarantine: body.id };
-    await record({ actor: actorOf(res), action: 'body', patients, filter, rows: 1 });
+    await logAccess({ actor: actorOf(res), action: 'body', patients, filter, rows: 1 });
     await sendBody(res, body, { revealed: true });
   });
 
@@ -133,7 +133,7 @@ export function addQuarantine(routes: Routes, dependencies: RouteDependencies): 
       throw new BadInput('This body was replayed or corrected before.');
     if (body.equals(old.body)) return reject({ message: 'Nothing was changed.' });
     const result = await replayCorrection(db, intake, old, body, () =>
-      record({
+      logAccess({
         actor: actorOf(res),
         action: 'quarantine correct',
         patients: [...new Set([old.body, body].flatMap(patientsNamedIn))],

@@ -11,15 +11,15 @@ export interface Rejected {
 }
 
 export interface RejectionFilter {
-  from: Date;
+  since: Date;
   until?: Date | undefined;
   family?: string | undefined;
   status?: string | undefined;
 }
 
-const matching = ({ from, until, family, status }: RejectionFilter) => sql`
+const matching = ({ since, until, family, status }: RejectionFilter) => sql`
   rejected_requests where ${allOf([
-    sql`minute >= date_trunc('minute', ${from}::timestamptz)`,
+    sql`minute >= date_trunc('minute', ${since}::timestamptz)`,
     until && sql`minute < ${until}`,
     family && sql`family = ${family}`,
     status && sql`status = ${status}::int`,

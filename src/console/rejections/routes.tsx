@@ -14,13 +14,13 @@ export function addRejections(routes: Routes, { families, timezone, db }: RouteD
   const names = families.map(({ name }) => name);
   routes.get('/rejections', async (req, res) => {
     const { data, entered, faults } = parseForm(req.query, {
-      from: localTime(timezone),
+      since: localTime(timezone),
       until: localTime(timezone),
       family: oneOf([...names, 'none']),
       status: oneOf(callbackStatuses.map(String)),
     });
-    const since = data.from ?? new Date((data.until?.getTime() ?? Date.now()) - 24 * hourMs);
-    const filter = { ...data, from: since };
+    const since = data.since ?? new Date((data.until?.getTime() ?? Date.now()) - 24 * hourMs);
+    const filter = { ...data, since };
     const spanMs = (data.until?.getTime() ?? Date.now()) - since.getTime();
     const unit = spanMs > 3 * hourMs ? 'hour' : 'minute';
     const [rows, times] = await Promise.all([

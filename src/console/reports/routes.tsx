@@ -1,9 +1,9 @@
 import type { Request, Response } from 'express';
 import type { RouteDependencies } from '../dependencies.ts';
-import { BadInput, NotFound } from '../errors.ts';
+import { BadInput, PageNotFound } from '../errors.ts';
 import type { Routes } from '../guard.ts';
+import { actorOf } from '../log-access.ts';
 import { takePage } from '../paging.ts';
-import { actorOf } from '../record-access.ts';
 import { read, unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
@@ -21,13 +21,13 @@ const section = 'reports';
 
 const findReport = (view: unknown): Report => {
   const report = reports.find((one) => one.view === view);
-  if (!report) throw new NotFound('There is no such report.');
+  if (!report) throw new PageNotFound('There is no such report.');
   return report;
 };
 
 /** The reporting views as tables, charts and downloads. */
 export function addReports(routes: Routes, dependencies: RouteDependencies): void {
-  const { families, timezone, downloads, db, downloadPool, record } = dependencies;
+  const { families, timezone, downloads, db, downloadPool, logAccess } = dependencies;
 
   routes.get('/reports', async (_req, res) => {
     sendPage(res, { title: 'Reports', section }, <ReportList comments={await readComments(db)} />);
@@ -68,7 +68,7 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
     if (revealed) {
       const patients = queries.patientsOf(rows);
       const logged = { report: report.view, ...filter };
-      await record({ actor: actorOf(res), action: 'reveal', patients, filter: logged, rows: rows.length });
+      await logAccess({ actor: actorOf(res), action: 'reveal', patients, filter: logged, rows: rows.length });
     }
     sendPage(
       res,
@@ -88,7 +88,7 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
     await sendDownload(res, downloadPool, {
       query: queries.queryRows(report, shown, from, { sort: filter.sort }).compile(db),
       summary: queries.querySummary(shown, from).compile(db),
-      record: (summary) => record({ actor, action: 'download', filter: logged, ...summary }),
+      logAccess: (summary) => logAccess({ actor, action: 'download', filter: logged, ...summary }),
       columns: shown,
       format,
       aliases: (res.locals.visit as Visit).aliases,

@@ -13,7 +13,7 @@ export const personalLookups = ['phone', 'name', 'patient'] as const;
 export interface Hit {
   /** The look-up that found it, such as phone. */
   by: string;
-  /** delivery, quarantine, patient, or a family: that of a thing. */
+  /** delivery, quarantine, patient, or a family: that of a record. */
   kind: string;
   business_id: string | null;
   id: string;

@@ -1,7 +1,7 @@
 import type { RouteDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
+import { actorOf } from '../log-access.ts';
 import { readForm, text } from '../read-form.ts';
-import { actorOf } from '../record-access.ts';
 import { isEnough } from '../rights.ts';
 import type { Visit } from '../ui/context.ts';
 import { sendPage } from '../ui/page.tsx';
@@ -10,8 +10,8 @@ import { lookupsOf, personalLookups, search } from './queries.ts';
 
 const isPersonal = (by: string) => by === 'phone' || by === 'name';
 
-/** Finds things, deliveries and rejected bodies by an id, and receipts and patients by what is known of a person. */
-export function addSearch(routes: Routes, { families, db, record, searches }: RouteDependencies): void {
+/** Finds records, deliveries and rejected bodies by an id, and receipts and patients by what is known of a person. */
+export function addSearch(routes: Routes, { families, db, logAccess, searches }: RouteDependencies): void {
   routes.get('/search', async (req, res) => {
     const { q = '' } = readForm(req.query, { q: text }).data;
     const mayNamePeople = isEnough((res.locals.visit as Visit).role, 'privacy');
@@ -25,7 +25,13 @@ export function addSearch(routes: Routes, { families, db, record, searches }: Ro
       // Any text may be the id of a patient.
       if (!isAsked || (by === 'patient' && found.length === 0)) continue;
       const patients = [...new Set(found.flatMap(({ patient }) => patient || []))];
-      await record({ actor: actorOf(res), action: 'search', patients, filter: { by }, rows: found.length });
+      await logAccess({
+        actor: actorOf(res),
+        action: 'search',
+        patients,
+        filter: { by },
+        rows: found.length,
+      });
     }
     const addresses = new Set(hits.map(hrefOf));
     const [only] = addresses;

@@ -2,16 +2,21 @@ import { endSessionsOf, listSignedIn } from '../../store/sessions.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
 import type { Routes } from '../guard.ts';
+import { actorOf } from '../log-access.ts';
 import { readForm, text } from '../read-form.ts';
-import { actorOf } from '../record-access.ts';
 import { sendPage } from '../ui/page.tsx';
 import { SessionsPage } from './pages.tsx';
 
 /** Who may have a session, with a button that ends all sessions of a user. */
-export function addSessions(routes: Routes, { db, record, sessionStore }: RouteDependencies): void {
+export function addSessions(routes: Routes, { db, logAccess, sessionStore }: RouteDependencies): void {
   routes.get('/sessions', async (_req, res) => {
     const users = await listSignedIn(db);
-    await record({ actor: actorOf(res), action: 'audit', filter: { page: 'sessions' }, rows: users.length });
+    await logAccess({
+      actor: actorOf(res),
+      action: 'audit',
+      filter: { page: 'sessions' },
+      rows: users.length,
+    });
     sendPage(res, { title: 'Sessions', section: 'access-log', back: true }, <SessionsPage users={users} />);
   });
 
@@ -19,7 +24,7 @@ export function addSessions(routes: Routes, { db, record, sessionStore }: RouteD
     const { user } = readForm(req.body, { user: text }).data;
     if (!user) throw new BadInput('The user is missing.');
     await db.transaction().execute(async (tx) => {
-      await record({ actor: actorOf(res), action: 'sessions end', filter: { user } }, tx);
+      await logAccess({ actor: actorOf(res), action: 'sessions end', filter: { user } }, tx);
       await endSessionsOf(tx, user);
     });
     sessionStore.expire();

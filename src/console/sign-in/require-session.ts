@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { entriesOf } from '../kept-form.tsx';
-import { addressOf } from '../record-access.ts';
+import { clientAddressOf } from '../log-access.ts';
 import { readCookie, type Session, sessionCookie } from '../session.ts';
 import type { SessionStore } from '../session-store.ts';
 import type { Visit } from '../ui/context.ts';
@@ -37,7 +37,7 @@ export function requireSession(dependencies: SignInDependencies, readForm: Reque
       });
     }
     const { id, csrf, user } = session;
-    const actor = { id: user.id, name: user.name, address: addressOf(req) };
+    const actor = { id: user.id, name: user.name, address: clientAddressOf(req) };
     res.locals.visit = { timezone, csrf, actor, role: user.role, session: id } satisfies Visit;
     next();
   };

@@ -2,8 +2,8 @@ import type { Response } from 'express';
 import { isUnavailable } from '../../store/faults.ts';
 import { endSession } from '../../store/sessions.ts';
 import type { Routes } from '../guard.ts';
+import { actorOf } from '../log-access.ts';
 import { originOf } from '../origin.ts';
-import { actorOf } from '../record-access.ts';
 import { sessionCookie } from '../session.ts';
 import type { Visit } from '../ui/context.ts';
 import { type SignInDependencies, sessionOptions } from './dependencies.ts';
@@ -42,12 +42,12 @@ export function addSignOut(routes: Routes, dependencies: SignInDependencies): vo
  * @returns false: PostgreSQL is unavailable
  * @throws LogUnavailable
  */
-async function tryToEnd({ db, record }: SignInDependencies, res: Response, session: string) {
+async function tryToEnd({ db, logAccess }: SignInDependencies, res: Response, session: string) {
   if (res.locals.outage) return false;
   try {
     await db.transaction().execute(async (tx) => {
       await endSession(tx, session);
-      await record({ actor: actorOf(res), action: 'sign-out' }, tx);
+      await logAccess({ actor: actorOf(res), action: 'sign-out' }, tx);
     });
     return true;
   } catch (error) {

@@ -4,7 +4,7 @@ import { isSameSecret } from '../../common/secret.ts';
 import { isUnavailable } from '../../store/faults.ts';
 import type { Routes } from '../guard.ts';
 import { readHealth } from '../health/read-health.tsx';
-import { addressOf } from '../record-access.ts';
+import { clientAddressOf } from '../log-access.ts';
 import type { User } from '../session.ts';
 import { sendBarePage } from '../ui/page.tsx';
 import type { SignInDependencies } from './dependencies.ts';
@@ -25,7 +25,7 @@ export function addTokenSignIn(routes: Routes, dependencies: SignInDependencies)
     const { token, next } = (req.body ?? {}) as Record<string, unknown>;
     const given = typeof token === 'string' ? token.trim() : '';
     try {
-      attempts['admin token'].check(addressOf(req));
+      attempts['admin token'].check(clientAddressOf(req));
       if (adminToken && isSameSecret(given, adminToken)) {
         if (await tryToEnter(dependencies, req, res)) return res.redirect(303, ownPath(next));
         log.limited('warn', {}, 'PostgreSQL is unavailable: the admin token has opened Health alone');
