@@ -191,7 +191,7 @@ it('a filter shows matching deliveries, and an invalid one says what is wrong', 
   expect(some).not.toContain('>receipt.created</td>');
   expect(await visitor.read('/deliveries?since=2023-11-15T03:44')).toContain('No matching deliveries.');
 
-  const wrong = await visitor.get('/deliveries?id=5&receipt=x&family=dog&from=yesterday&business=%00');
+  const wrong = await visitor.get('/deliveries?id=5&receipt=x&family=dog&since=yesterday&business=%00');
   const text = await wrong.text();
   expect(wrong.status).toBe(400);
   for (const fault of ['An id must be a UUID.', 'A receipt id must be a whole number.', 'Enter a date']) {

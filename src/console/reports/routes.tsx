@@ -27,7 +27,7 @@ const findReport = (view: unknown): Report => {
 
 /** The reporting views as tables, charts and downloads. */
 export function addReports(routes: Routes, dependencies: RouteDependencies): void {
-  const { families, timezone, downloads, db, downloadPool, logAccess } = dependencies;
+  const { timezone, downloads, db, downloadPool, logAccess } = dependencies;
 
   routes.get('/reports', async (_req, res) => {
     sendPage(res, { title: 'Reports', section }, <ReportList comments={await readComments(db)} />);
@@ -37,7 +37,7 @@ export function addReports(routes: Routes, dependencies: RouteDependencies): voi
   const parse = async (report: Report, form: Record<string, unknown>, revealed: boolean) => {
     const asked = readReportForm(form, report, timezone);
     const { filter } = asked;
-    const columns = await readColumns(db, report, families);
+    const columns = await readColumns(db, report);
     const shown = columns.filter(({ personal }) => revealed || !personal);
     const sort = filter.sort?.replace('-', '');
     if (sort && !shown.some(({ name }) => name === sort)) throw new BadInput('Unknown column.');
