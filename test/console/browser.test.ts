@@ -5,6 +5,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { until } from '../support/until.ts';
 import { openBrowser, signIn } from './browser.ts';
 import { type MadeUp, makeUp } from './made-up.ts';
+import { pagesOf } from './pages.ts';
 import { useConsole } from './use-console.ts';
 import { adminToken } from './visitor.ts';
 
@@ -275,29 +276,26 @@ const pages = async () => {
     from receipts r join receipt_versions v using (business_id, receipt_id) limit 1`);
   const [named] = await database.rows(`
     select left(name, 3) as q from receipts where name ~ '^[A-Za-z]{3}' group by 1 order by count(*) desc limit 1`);
+  const { from, to, business, id } = receipt as Record<string, string>;
+  const subjects = {
+    delivery: madeUp.applied[0]!,
+    body: body!.id as string,
+    receipt: { business: business!, id: id! },
+  };
+  const views = [
+    'receipts_daily',
+    'outstanding_receipts',
+    'outstanding_by_phone',
+    'receipts_as_of',
+    'silence',
+  ];
   return [
-    '',
-    '/rejections',
-    '/deliveries',
+    ...pagesOf(subjects, views),
     '/deliveries?family=receipt&id=x',
-    `/deliveries/${madeUp.applied[0]}`,
-    `/records/receipt?${new URLSearchParams(receipt as Record<string, string>)}`,
+    `/records/receipt?${new URLSearchParams({ ...subjects.receipt, from: from!, to: to! })}`,
     `/search?q=${named!.q}`,
-    '/failed',
-    '/quarantine',
-    `/quarantine/${body!.id}`,
-    '/reports',
-    '/reports/receipts_daily',
     '/reports/receipts?sort=-net_amount',
-    '/reports/outstanding_receipts',
-    '/reports/outstanding_by_phone',
-    '/reports/receipts_as_of',
     '/reports/appointments?from=2020-01-01&to=2020-01-07',
-    '/reports/silence',
-    '/aliases',
-    '/access-log',
-    '/sessions',
-    '/health',
     '/nothing',
   ];
 };

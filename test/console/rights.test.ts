@@ -2,7 +2,8 @@ import { createLog } from '../../src/common/log.ts';
 import { openConsole } from '../../src/console/app.ts';
 import type { ConsoleDependencies } from '../../src/console/dependencies.ts';
 import { guardRoutes } from '../../src/console/guard.ts';
-import { type Role, rights, roles } from '../../src/console/rights.ts';
+import { type Role, roles } from '../../src/console/rights.ts';
+import { rights } from '../../src/console/sections.ts';
 import { families } from '../../src/families/index.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { apply } from '../support/deliveries.ts';
@@ -218,9 +219,10 @@ it('a viewer sees no body, no personal data, and no name of an undocumented fiel
   expect(await users.viewer.read(`/deliveries/${id}`)).toContain('1 undocumented field');
 });
 
-it('a route that the table of rights does not list cannot be added', () => {
+it('a route that the rights of its section do not list cannot be added', () => {
   const added: string[] = [];
-  const routes = guardRoutes({ get: (path: string) => added.push(path) } as never);
+  const router = { get: (path: string) => added.push(path) } as never;
+  const routes = guardRoutes(router, { 'GET /aliases': 'viewer' });
   expect(() => routes.get('/secrets' as '/aliases', () => {})).toThrow('does not list GET /secrets');
   expect(added).toEqual([]);
 });

@@ -1,5 +1,6 @@
 import { reports } from '../../src/console/reports/reports.ts';
 import { receiptCallback } from '../support/callbacks.ts';
+import { pagesOf } from './pages.ts';
 import { signInTo } from './visitor.ts';
 
 /**
@@ -20,19 +21,13 @@ export async function tourConsole(
   const { business_id: business, id, delivery_id: delivery, patient } = receipt as Record<string, string>;
   const [{ id: body } = {}] = await rows('select id from quarantine where replayed_at is null limit 1');
   const record = { business: business!, id: id! };
-  const query = new URLSearchParams(record);
   const gets = [
-    ...['/', '/deliveries', `/deliveries?business=${business}&receipt=${id}`, '/deliveries?order=event'],
-    ...[
-      `/deliveries/${delivery}`,
-      `/records/receipt?${query}`,
-      `/quarantine/${body}`,
-      '/failed',
-      '/quarantine',
-    ],
-    ...[`/search?q=${id}`, '/search?q=nobody', `/search?q=${encodeURIComponent(String(receipt!.mobile))}`],
-    ...['/rejections', '/reports', '/patients', '/aliases', '/access-log', '/sessions', '/health'],
-    ...reports.flatMap(({ view }) => ['', '/csv', '/xlsx'].map((format) => `/reports/${view}${format}`)),
+    ...pagesOf({ delivery: delivery!, body: String(body), receipt: record }),
+    `/deliveries?business=${business}&receipt=${id}`,
+    '/deliveries?order=event',
+    `/search?q=${id}`,
+    `/search?q=${encodeURIComponent(String(receipt!.mobile))}`,
+    ...reports.flatMap(({ view }) => ['csv', 'xlsx'].map((format) => `/reports/${view}/${format}`)),
   ];
   for (const path of gets) {
     const response = await visitor.get(path);

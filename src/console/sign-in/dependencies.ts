@@ -5,6 +5,7 @@ import { isSecure } from '../origin.ts';
 import type { Session, Sessions } from '../session.ts';
 import type { SignedValues } from '../signed-values.ts';
 import type { ConsoleStore } from '../store.ts';
+import type { Frame } from '../ui/context.ts';
 import type { Provider } from './provider.ts';
 
 /** Asks the identity provider again whether the user of a session may still be in. */
@@ -22,6 +23,7 @@ export interface SignInDependencies extends ConsoleDependencies, Pick<ConsoleSto
   sessions: Sessions;
   provider: Provider | undefined;
   recheck: Recheck | undefined;
+  frame: Frame;
   logAccess: LogAccess;
 }
 

@@ -21,7 +21,7 @@ export function readSessions(store: Pick<SessionStore, 'refresh'>): RequestHandl
  * @param readForm parses a posted form
  */
 export function requireSession(dependencies: SignInDependencies, readForm: RequestHandler): RequestHandler {
-  const { sessions, recheck, timezone } = dependencies;
+  const { sessions, recheck, timezone, frame } = dependencies;
 
   const goesOn = async (req: Request, res: Response, session: Session) =>
     !session.user.recheck || (recheck?.passes(req, res, session) ?? false);
@@ -38,7 +38,7 @@ export function requireSession(dependencies: SignInDependencies, readForm: Reque
     }
     const { id, csrf, user } = session;
     const actor = { id: user.id, name: user.name, address: clientAddressOf(req) };
-    res.locals.visit = { timezone, csrf, actor, role: user.role, session: id } satisfies Visit;
+    res.locals.visit = { ...frame, timezone, csrf, actor, role: user.role, session: id } satisfies Visit;
     next();
   };
 }

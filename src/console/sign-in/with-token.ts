@@ -11,6 +11,7 @@ import type { SignInDependencies } from './dependencies.ts';
 import { enter, recordFailure } from './enter.ts';
 import { ownPath } from './own-path.ts';
 import { sendSignIn } from './pages.tsx';
+import type { SignInRights } from './rights.ts';
 
 /** Whoever has the admin token, for a small set-up and for emergencies. */
 export const tokenUser: User = { id: 'admin-token', role: 'privacy' };
@@ -19,7 +20,7 @@ export const tokenUser: User = { id: 'admin-token', role: 'privacy' };
  * Sign-in with the admin token. Once an address has reached the limit of failures, no token of it is compared until the
  * period ends: otherwise every guess would be tried, whatever the response.
  */
-export function addTokenSignIn(routes: Routes, dependencies: SignInDependencies): void {
+export function addTokenSignIn(routes: Routes<SignInRights>, dependencies: SignInDependencies): void {
   const { adminToken, attempts, log } = dependencies;
   routes.post('/sign-in', async (req, res) => {
     const { token, next } = (req.body ?? {}) as Record<string, unknown>;

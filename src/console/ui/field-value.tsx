@@ -14,9 +14,15 @@ export interface TypedColumn {
 type Row = Readonly<Record<string, string | null>>;
 
 const aliased: Record<string, AliasKind> = {
-  ...{ business_id: 'business', bid: 'business', owner: 'business' },
-  ...{ clinic_id: 'clinic', facility_id: 'clinic', facilityid: 'clinic' },
-  ...{ doctor_id: 'doctor', doctor_oid: 'doctor', docid: 'doctor' },
+  business_id: 'business',
+  bid: 'business',
+  owner: 'business',
+  clinic_id: 'clinic',
+  facility_id: 'clinic',
+  facilityid: 'clinic',
+  doctor_id: 'doctor',
+  doctor_oid: 'doctor',
+  docid: 'doctor',
 };
 
 /** What can have an alias in a column of this name. */
