@@ -20,7 +20,7 @@ export interface Receiver {
   checks: readonly string[];
   /** The registered paths that a sender needs at least, by their names. */
   paths: Readonly<Record<string, string>>;
-  /** Of test callbacks; undefined: it is not served. */
+  /** The path of test callbacks; undefined: it is not served. */
   testPath: string | undefined;
   testBody: () => string;
   /** Undefined: callbacks need no signature. */

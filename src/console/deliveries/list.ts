@@ -141,7 +141,7 @@ function conditions(families: readonly Family[], filter: DeliveryFilter, status:
   ]);
 }
 
-/** Of both tables: PostgreSQL does not conclude that a range of one is a range of the other. */
+/** A condition on both tables: PostgreSQL does not conclude that a range of one is a range of the other. */
 const ids = (condition: RawBuilder<unknown>) => sql`s.id ${condition} and i.id ${condition}`;
 
 function ofReceipt(receipt: string, applied: boolean): RawBuilder<unknown> {

@@ -4,7 +4,7 @@ import { allOf } from '../store.ts';
 export interface Rejected {
   status: number;
   reason: string;
-  /** Of another path than a registered one. */
+  /** Whether the path is not a registered one. */
   unrouted: boolean;
   requests: string;
   last: Date;

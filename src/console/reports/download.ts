@@ -30,7 +30,7 @@ export interface Download {
   columns: readonly TypedColumn[];
   format: FormatName;
   aliases: Aliases | undefined;
-  /** Of the file, without its ending. */
+  /** The file's name, without its ending. */
   name: string;
   limits: DownloadLimits;
 }

@@ -7,7 +7,7 @@ import { type XlsxColumn, xlsxWriter } from './xlsx.ts';
 
 interface Format {
   label: string;
-  /** Of the content. */
+  /** The content type. */
   type: string;
   ending: string;
   /** More rows are not sent. */

@@ -25,7 +25,7 @@ export interface Sums {
 
 export interface ReportProps extends ReportForm, Sums {
   report: Report;
-  /** Of the view. */
+  /** The view's comment. */
   comment: string | undefined;
   columns: readonly ReportColumn[];
   /** Those that are shown: without personal data, unless it is revealed. */

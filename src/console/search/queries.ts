@@ -7,7 +7,7 @@ import { hasId } from '../records/queries.ts';
 import { businesses } from '../store.ts';
 import { words } from '../ui/links.ts';
 
-/** What is searched by personal data is an entry of the access log. */
+/** A search by personal data is an entry of the access log. */
 export const personalLookups = ['phone', 'name', 'patient'] as const;
 
 export interface Hit {

@@ -47,7 +47,7 @@ interface PageLocals {
   visit: Visit;
   /** The path of its entry in the navigation. */
   place?: string | undefined;
-  /** Of a page that was begun: what follows its content. */
+  /** What follows the content of a page that was begun. */
   rest?: string | undefined;
 }
 
