@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { createLog } from '../src/common/log.ts';
 import { startEmbeddedPostgres } from '../src/store/embedded/index.ts';
+import { findPlace } from '../src/store/embedded/place.ts';
 import { openBrowser, signIn } from '../test/console/browser.ts';
 import { makeUp } from '../test/console/made-up.ts';
+import { makeSuperuser } from '../test/support/cluster.ts';
 import { createDatabase, createTemplate, type TestDatabase } from '../test/support/database.ts';
 import { startTestService } from '../test/support/service.ts';
 
@@ -27,7 +29,7 @@ const shots = ({ receipt }: Subjects) =>
   [
     ['overview', 'desk', ''],
     ['overview', 'phone', ''],
-    ['record', 'desk', `/things/receipt?${receipt}`],
+    ['record', 'desk', `/records/receipt?${receipt}`],
     ['dues', 'desk', '/reports/outstanding_receipts'],
   ] as const;
 
@@ -60,6 +62,7 @@ async function takeAll(browser: Browser, url: string, subjects: Subjects): Promi
 
 const home = mkdtempSync(join(tmpdir(), 'receiver-screenshots-'));
 const server = await startEmbeddedPostgres(home, createLog('error'), ['fsync=off']);
+await makeSuperuser(findPlace(home).home, server.url);
 process.env.TEST_POSTGRES_URL = server.url;
 await createTemplate();
 const database = await createDatabase();

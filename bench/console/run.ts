@@ -71,7 +71,7 @@ try {
     const begin = [
       '/console',
       ...searches.map((text) => `/console/search?${new URLSearchParams({ q: text! })}`),
-      `/console/things/receipt?${new URLSearchParams({ business: one.business!, id: one.receipt! })}`,
+      `/console/records/receipt?${new URLSearchParams({ business: one.business!, id: one.receipt! })}`,
     ];
     const timed = await crawl(receiver.url, cookie, begin, options.runs, ({ ms, wholeMs, path, status }) =>
       print(`${ms.toFixed(0).padStart(6)} ms  ${wholeMs.toFixed(0).padStart(6)} ms  ${status}  ${path}`),

@@ -5,10 +5,8 @@ import type { Family } from '../families/index.ts';
 import type { Problem } from '../health/problem.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import type { Circuit } from '../store/circuit.ts';
-import type { RecordAccess } from './record-access.ts';
-import type { DownloadLimits } from './reports/download.ts';
+import type { LogAccess } from './log-access.ts';
 import type { SessionStore } from './session-store.ts';
 import type { ConsoleStore, StoreOptions } from './store.ts';
 
@@ -21,7 +19,7 @@ export interface Receiver {
   checks: readonly string[];
   /** The registered paths that a sender needs at least, by their names. */
   paths: Readonly<Record<string, string>>;
-  /** Of test callbacks; undefined: it is not served. */
+  /** The path of test callbacks; undefined: it is not served. */
   testPath: string | undefined;
   testBody: () => string;
   /** Undefined: callbacks need no signature. */
@@ -32,21 +30,16 @@ export interface Receiver {
 
 /** What the console needs; the composition root provides it. */
 export interface ConsoleDependencies extends StoreOptions {
-  /** Undefined: nobody signs in with it. */
-  adminToken: string | undefined;
-  oidc: Config['oidc'];
-  /** Scheme and host that browsers use; undefined: as each request tells them. */
-  publicUrl: string | undefined;
-  /** The number of proxies in front. */
-  trustProxy: number;
+  config: StoreOptions['config'] &
+    Pick<Config, 'adminToken' | 'oidc' | 'publicUrl' | 'erasure' | 'downloads'> & {
+      authentication: Pick<Config['authentication'], 'trustProxy'>;
+    };
   families: readonly Family[];
   /** Limits the failed sign-ins of an address. */
   attempts: Readonly<Record<Way, Pick<RateLimit, 'check' | 'consume'>>>;
   /** Limits the searches of a user by what is known of a person. */
   searches: Pick<RateLimit, 'consume'>;
   sessionStore: SessionStore;
-  erasure: Config['erasure'];
-  downloads: DownloadLimits;
   readiness: () => Promise<Readiness>;
   /** What is wrong with processing. */
   problems: () => Promise<readonly Problem[]>;
@@ -56,8 +49,14 @@ export interface ConsoleDependencies extends StoreOptions {
   fallback: Pick<NonNullable<QueueBackend['fallback']>, 'count' | 'oldest'> | undefined;
   receiver: Receiver;
   intake: Pick<Intake, 'replay' | 'quarantineBody'>;
-  queue: Pick<DeliveryQueue, 'bullmq' | 'store'>;
 }
 
 /** What the routes of each page get. */
-export type RouteDependencies = ConsoleDependencies & Omit<ConsoleStore, 'close'> & { record: RecordAccess };
+export interface RouteDependencies
+  extends Omit<ConsoleDependencies, 'config'>,
+    Pick<Config, 'erasure' | 'downloads'>,
+    Omit<ConsoleStore, 'close'> {
+  /** The IANA time zone that times are shown in. */
+  timezone: string;
+  logAccess: LogAccess;
+}

@@ -18,13 +18,13 @@ export class MissingRole extends Error {
 }
 
 /** Raised where there is no such page, delivery or body. */
-export class NotFound extends Error {}
+export class PageNotFound extends Error {}
 
 /** Raised for invalid input. */
 export class BadInput extends Error {}
 
 /** Raised where the maximum number of downloads is running. */
-export class Busy extends Error {}
+export class TooManyDownloads extends Error {}
 
 /** Raised instead of doing what cannot be logged. */
 export class LogUnavailable extends Error {

@@ -4,7 +4,7 @@ import { isSameSecret } from '../common/secret.ts';
 import { Forbidden, ForeignForm, MissingRole } from './errors.ts';
 import { sendConfirmation } from './kept-form.tsx';
 import { originOf, publicUrlOf } from './origin.ts';
-import { isEnough, type Role, type Route, rights } from './rights.ts';
+import { isEnough, type Rights, type Role } from './rights.ts';
 import type { Visit } from './ui/context.ts';
 
 /**
@@ -64,29 +64,40 @@ export const requireFormToken: RequestHandler = (req, res, next) => {
   sendConfirmation(req, res);
 };
 
-type PathOf<Method extends string, R = Route> = R extends `${Method} ${infer Path}` ? Path : never;
+type PathOf<Method extends string, Route> = Route extends `${Method} ${infer Path}` ? Path : never;
 
 /** Where pages add their routes. */
-export interface Routes {
-  get: (path: PathOf<'GET'>, handler: RequestHandler) => void;
-  post: (path: PathOf<'POST'>, handler: RequestHandler) => void;
+export interface Routes<R extends Rights> {
+  get: (path: PathOf<'GET', keyof R>, handler: RequestHandler) => void;
+  post: (path: PathOf<'POST', keyof R>, handler: RequestHandler) => void;
 }
 
-/** Adds routes that check the role which the table of rights says. */
-export function guardRoutes(router: Router): Routes {
+/**
+ * Adds routes that check the role which their table of rights says.
+ *
+ * @param place the path of the navigation's entry that their pages are below
+ */
+export function guardRoutes<R extends Rights>(router: Router, rights: R, place?: string): Routes<R> {
+  const guard = (route: string): RequestHandler => {
+    const takes = rights[route];
+    if (!takes) throw new Error(`The table of rights does not list ${route}.`);
+    const check = requireRole(takes);
+    return (req, res, next) => {
+      res.locals.place = place;
+      check(req, res, next);
+    };
+  };
   return {
-    get: (path, handler) => void router.get(path, requireRole(`GET ${path}`), handler),
-    post: (path, handler) => void router.post(path, requireRole(`POST ${path}`), handler),
+    get: (path, handler) => void router.get(path, guard(`GET ${path}`), handler),
+    post: (path, handler) => void router.post(path, guard(`POST ${path}`), handler),
   };
 }
 
-function requireRole(route: string): RequestHandler {
-  if (!Object.hasOwn(rights, route)) throw new Error(`The table of rights does not list ${route}.`);
-  const takes: Role | 'anyone' = rights[route as Route];
-  return (_req, res, next) => {
+const requireRole =
+  (takes: Role | 'anyone'): RequestHandler =>
+  (_req, res, next) => {
     if (takes === 'anyone') return next();
     const visit = res.locals.visit as Visit | undefined;
     if (!visit || !isEnough(visit.role, takes)) throw new MissingRole(takes, visit?.role);
     next();
   };
-}

@@ -1,6 +1,5 @@
 import type { Request, Response } from 'express';
 import { Forbidden } from './errors.ts';
-import { may } from './rights.ts';
 import type { Visit } from './ui/context.ts';
 import { PostForm, Submit } from './ui/forms.tsx';
 import { titled } from './ui/links.ts';
@@ -47,7 +46,7 @@ export function KeptForm({ action, entries }: { action: string; entries: readonl
  */
 export function sendConfirmation(req: Request, res: Response): void {
   const action = req.baseUrl + req.path;
-  const { role } = res.locals.visit as Visit;
+  const { may, role } = res.locals.visit as Visit;
   if (!may(role, 'POST', action)) throw new Forbidden();
   const entries = entriesOf(req.body);
   const columns = [

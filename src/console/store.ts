@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Log } from '../common/log.ts';
+import type { Config } from '../config/config.ts';
 import type { Connections } from '../config/connections.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import type { Tables } from '../store/tables.ts';
@@ -15,13 +16,9 @@ export interface ConsoleStore {
 }
 
 export interface StoreOptions {
+  config: Pick<Config, 'databaseSchema' | 'reportTimezone' | 'pageTimeoutMs'>;
   databaseUrl: string;
-  databaseSchema: string;
   connections: Pick<Connections, 'pages' | 'downloads'>;
-  /** The IANA time zone that times are shown in. */
-  timezone: string;
-  /** When a page gives up a database that does not respond. */
-  pageTimeoutMs: number;
   log: Log;
 }
 
@@ -30,25 +27,18 @@ const pageStatementMs = 5_000;
 const downloadStatementMs = 15 * 60_000;
 
 /** Separate connections, so that the console takes none from callbacks. */
-export function openStore(options: StoreOptions): ConsoleStore {
-  const {
-    databaseUrl: url,
-    databaseSchema: schema,
-    connections: sizes,
-    timezone,
-    pageTimeoutMs,
-    log,
-  } = options;
-  const open = (name: string, connections: number, statementMs: number, queryTimeoutMs?: number) =>
-    openDatabase(url, log, {
-      connections,
+export function openStore({ config, databaseUrl, connections, log }: StoreOptions): ConsoleStore {
+  const { databaseSchema: schema, reportTimezone, pageTimeoutMs } = config;
+  const open = (name: string, size: number, statementMs: number, queryTimeoutMs?: number) =>
+    openDatabase(databaseUrl, log, {
+      connections: size,
       name,
       schema,
       ...(queryTimeoutMs && { queryTimeoutMs }),
-      settings: { statement_timeout: statementMs, TimeZone: timezone },
+      settings: { statement_timeout: statementMs, TimeZone: reportTimezone },
     });
-  const pages = open('receiver console', sizes.pages, pageStatementMs, pageTimeoutMs);
-  const downloads = open('receiver download', sizes.downloads, downloadStatementMs);
+  const pages = open('receiver console', connections.pages, pageStatementMs, pageTimeoutMs);
+  const downloads = open('receiver download', connections.downloads, downloadStatementMs);
   return {
     db: pages.db,
     downloadPool: downloads.pool,

@@ -81,11 +81,6 @@ export class DeliveryQueue {
     return this.bullmq().getJobCountByTypes('waiting', 'delayed', 'prioritized');
   }
 
-  /** The store of the queue. */
-  get store(): QueueBackend['name'] {
-    return this.backend.name;
-  }
-
   /**
    * BullMQ's own queue.
    *

@@ -94,25 +94,17 @@ function openConsole(
 ) {
   const { adminToken, oidc, paths, authentication } = config;
   if (!(adminToken ?? oidc)) return undefined;
-  const { connections, database, databaseUrl, circuit, backend, queue } = stores;
+  const { connections, database, databaseUrl, circuit, backend } = stores;
   const { db, pool } = database;
   const [testPath] = families.flatMap((family) => (takesEveryEvent(family) ? paths[family.name]! : []));
   return createConsole({
-    adminToken,
-    oidc,
-    attempts: limits.signIns,
-    sessionStore: openSessionStore(pool, (session) => endSession(db, session), log),
-    publicUrl: config.publicUrl,
-    searches: limits.searches,
-    trustProxy: authentication.trustProxy,
-    timezone: config.reportTimezone,
+    config,
     databaseUrl,
-    databaseSchema: config.databaseSchema,
     connections,
     families,
-    erasure: config.erasure,
-    pageTimeoutMs: config.pageTimeoutMs,
-    downloads: config.downloads,
+    attempts: limits.signIns,
+    searches: limits.searches,
+    sessionStore: openSessionStore(pool, (session) => endSession(db, session), log),
     readiness: () => readiness(health),
     problems,
     circuit,
@@ -131,7 +123,6 @@ function openConsole(
       sendTest: () => sendTestCallback(config, testPath!, urlOf()),
     },
     intake,
-    queue,
     log,
   });
 }

@@ -86,7 +86,7 @@ const acts: Act[] = [
   }),
   {
     name: 'the personal data of a receipt',
-    path: () => '/things/receipt/personal',
+    path: () => '/records/receipt/personal',
     fields: () => ({ business: receiptCallback().business_id, id: '1' }),
     entry: () => ({
       action: 'reveal',
@@ -381,9 +381,9 @@ describe('the page of the access log', () => {
   });
 
   it('is linked for the role privacy alone', async () => {
-    expect(await privacy.read('/queue')).toContain('/console/access-log');
-    expect(await visitor.read('/queue')).toContain('/console/access-log');
-    expect(await (await visitAs(service.url, 'operator')).read('/queue')).not.toContain(
+    expect(await privacy.read('/aliases')).toContain('/console/access-log');
+    expect(await visitor.read('/aliases')).toContain('/console/access-log');
+    expect(await (await visitAs(service.url, 'operator')).read('/aliases')).not.toContain(
       '/console/access-log',
     );
   });

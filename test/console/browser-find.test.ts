@@ -37,7 +37,7 @@ async function tabTo(selector: string, on: Page) {
 }
 
 it('the key / leads to the search, and Enter opens the receipt of that id', async () => {
-  await go('/queue');
+  await go('/aliases');
   await page.keyboard.press('/');
   await page.keyboard.type('11');
   await page.keyboard.press('Enter');
@@ -178,7 +178,7 @@ it('on a phone, the difference between two versions is found with the keyboard',
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
 });
 
-it('works without scripts: search, list, thing and difference', async () => {
+it('works without scripts: search, list, record and difference', async () => {
   const plain = await (await browser.newContext({ javaScriptEnabled: false })).newPage();
   await signIn(plain, service.url, adminToken);
   await go('/deliveries', plain);

@@ -59,9 +59,9 @@ it('pages in either direction contain every matching delivery once, newest first
           one('status', 'applied', 'received', 'failed'),
           one('business', 'b1', 'b2'),
           one('receipt', '1', '2'),
-          one('from', new Date(1_700_000_001_000)),
+          one('since', new Date(1_700_000_001_000)),
           one('until', new Date(1_700_000_002_000)),
-          one('receivedFrom', new Date('2023-11-15T18:29:59Z')),
+          one('receivedSince', new Date('2023-11-15T18:29:59Z')),
           one('receivedUntil', new Date('2023-11-15T18:30:01Z')),
         ),
         { maxLength: 2 },
@@ -77,7 +77,7 @@ it('pages in either direction contain every matching delivery once, newest first
       await setTimes(database, { received_at: moment, applied_at: moment });
       await moveApplied(database, 'get_byte(uuid_send(id), 15) < 64', 'failed');
       await moveApplied(database, 'get_byte(uuid_send(id), 15) > 192', 'pending');
-      const { order, from, until, receivedFrom, receivedUntil, receipt } = filter;
+      const { order, since, until, receivedSince, receivedUntil, receipt } = filter;
       const all = await database.rows(
         `select * from deliveries order by ${order === 'event' ? '' : 'received_at desc, '} id desc`,
       );
@@ -90,9 +90,9 @@ it('pages in either direction contain every matching delivery once, newest first
           (!filter.event || row.event === filter.event) &&
           (!filter.status || row.status === filter.status) &&
           (!filter.business || row.business_id === filter.business) &&
-          (!from || event_time >= from) &&
+          (!since || event_time >= since) &&
           (!until || event_time < until) &&
-          (!receivedFrom || received_at >= receivedFrom) &&
+          (!receivedSince || received_at >= receivedSince) &&
           (!receivedUntil || received_at < receivedUntil) &&
           (!receipt || String(envelope.data.receipt_id) === receipt)
         );
@@ -129,9 +129,9 @@ it('reads only a few of 20,000 deliveries for a page, whatever the filter', asyn
     ['those of a business that has stopped', { business: 'old' }, {}],
     ['those of another business', { business: 'nobody' }, {}],
     ['those that failed', { status: 'failed' }, {}],
-    ['those of one second', { from: new Date(1_700_000_000_000), until: new Date(1_700_000_001_000) }, {}],
-    ['those since a second', { from: new Date(1_700_000_001_000) }, {}],
-    ['those that came in one minute', { receivedFrom: at(3_000), receivedUntil: at(3_060) }, {}],
+    ['those of one second', { since: new Date(1_700_000_000_000), until: new Date(1_700_000_001_000) }, {}],
+    ['those since a second', { since: new Date(1_700_000_001_000) }, {}],
+    ['those that came in one minute', { receivedSince: at(3_000), receivedUntil: at(3_060) }, {}],
     ['those that came before', { receivedUntil: at(60) }, {}],
     ['one receipt', { receipt: '5' }, {}],
     ['one delivery', { id }, {}],
@@ -186,12 +186,12 @@ it('a filter shows matching deliveries, and an invalid one says what is wrong', 
   for (const event of ['receipt.created', 'mcert.created', 'google_review.request']) {
     expect(all).toContain(`>${event}</td>`);
   }
-  const some = await visitor.read('/deliveries?family=consent_form&from=2023-11-15T03:43');
+  const some = await visitor.read('/deliveries?family=consent_form&since=2023-11-15T03:43');
   expect(some).toContain('>mcert.created</td>');
   expect(some).not.toContain('>receipt.created</td>');
-  expect(await visitor.read('/deliveries?from=2023-11-15T03:44')).toContain('No matching deliveries.');
+  expect(await visitor.read('/deliveries?since=2023-11-15T03:44')).toContain('No matching deliveries.');
 
-  const wrong = await visitor.get('/deliveries?id=5&receipt=x&family=dog&from=yesterday&business=%00');
+  const wrong = await visitor.get('/deliveries?id=5&receipt=x&family=dog&since=yesterday&business=%00');
   const text = await wrong.text();
   expect(wrong.status).toBe(400);
   for (const fault of ['An id must be a UUID.', 'A receipt id must be a whole number.', 'Enter a date']) {

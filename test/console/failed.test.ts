@@ -73,6 +73,12 @@ describe('failed deliveries', () => {
     expect(await database.rows('select from notes')).toEqual([]);
   });
 
+  it('a form of an earlier version replays no more than the business that it names', async () => {
+    await fail(receipts('bad'));
+    const none = await textOf(visitor.post('/replay/preview', { businessId: 'nobody' }));
+    expect(none).toContain('0 deliveries match');
+  });
+
   it('a preview that would apply nothing offers no replay, and says why', async () => {
     const [id] = await fail(receipts('bad'));
     await database.pool.query(`alter table receipts add constraint plain check (remarks = '')`);
@@ -80,7 +86,7 @@ describe('failed deliveries', () => {
     await database.pool.query('alter table receipts drop constraint plain');
     expect(stuck).toContain('would apply nothing: every delivery would fail again');
     expect(stuck).not.toContain('action="/console/replay"');
-    const none = await textOf(visitor.post('/replay/preview', { businessId: 'nobody' }));
+    const none = await textOf(visitor.post('/replay/preview', { business: 'nobody' }));
     expect(none).toContain('0 deliveries match');
     expect(none).not.toContain('action="/console/replay"');
     await visitor.post('/replay', { id: id! });
@@ -121,7 +127,7 @@ describe('failed deliveries', () => {
     ]);
     await visitor.post('/replay', { id: one! });
     expect(await statuses()).toEqual(['1 applied', '3 failed']);
-    await visitor.post('/replay', { businessId: 'b2' });
+    await visitor.post('/replay', { business: 'b2' });
     expect(await statuses()).toEqual(['2 applied', '2 failed']);
     const [{ error }] = (await database.rows(`select error from deliveries where status = 'failed'`)) as [
       { error: string },

@@ -1,4 +1,4 @@
-import { rights } from '../../src/console/rights.ts';
+import { rights } from '../../src/console/sections.ts';
 import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

@@ -178,13 +178,13 @@ describe('rejected requests', () => {
       new Date(Date.now() - ago * 60_000)
         .toLocaleString('sv-SE', { timeZone: 'Asia/Kolkata' })
         .replace(' ', 'T');
-    const query = new URLSearchParams({ from: local(120), until: local(30) });
+    const query = new URLSearchParams({ since: local(120), until: local(30) });
     const hour = await visitor.read(`/rejections?${query}`);
     expect(hour).toContain('By minute');
     expect(rowsOf(hour)).toBe(5);
     expect(hour).not.toContain('No store was available');
     expect(await visitor.read('/rejections?status=503')).not.toContain('signing key');
-    expect((await visitor.get('/rejections?from=yesterday')).status).toBe(400);
+    expect((await visitor.get('/rejections?since=yesterday')).status).toBe(400);
   });
 });
 

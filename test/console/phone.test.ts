@@ -152,10 +152,10 @@ it('the navigation has the numbers of failed deliveries and rejected bodies, and
   const [row] = await database.rows(`
     select (select count(*) from failed_deliveries)::text as failed,
            (select count(*) from quarantine where replayed_at is null)::text as rejected`);
-  expect(countsIn(await visitor.read('/queue'))).toEqual([
+  expect(countsIn(await visitor.read('/aliases'))).toEqual([
     ['Failed', row!.failed],
     ['Quarantine', row!.rejected],
   ]);
   await database.pool.query('delete from quarantine');
-  expect(countsIn(await visitor.read('/queue'))).toEqual([['Failed', row!.failed]]);
+  expect(countsIn(await visitor.read('/aliases'))).toEqual([['Failed', row!.failed]]);
 });

@@ -22,7 +22,7 @@ async function signedIn(shape: Shape = {}, recheckMs = 0) {
   const jar = new Map(cookie.split('; ').map((pair) => pair.split(/=(.*)/) as [string, string]));
   const send = () => [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
   /** As a browser does: with all cookies, keeping those that are set. */
-  const get = async (path = '/queue', sent = send()) => {
+  const get = async (path = '/aliases', sent = send()) => {
     const response = await fetch(`${url}/console${path}`, { headers: { cookie: sent } });
     for (const text of response.headers.getSetCookie()) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(text)!;
@@ -89,14 +89,14 @@ it('a session goes on where a refresh says nothing about roles', async () => {
 it('concurrent requests use a refresh token once, and so do those that come late', async () => {
   const { get, send, refreshes, url, oidc } = await signedIn({}, 500);
   const first = send();
-  await until(async () => (await get('/queue', first)) === 200 && refreshes() === 1);
-  const statuses = await Promise.all(Array.from({ length: 8 }, () => get('/queue', first)));
+  await until(async () => (await get('/aliases', first)) === 200 && refreshes() === 1);
+  const statuses = await Promise.all(Array.from({ length: 8 }, () => get('/aliases', first)));
   expect([statuses, refreshes()]).toEqual([Array(8).fill(200), 1]);
   // Another receiver goes on with the next token.
   const { url: another } = await startAnother({ oidc });
   expect(another).not.toBe(url);
   await until(async () => {
-    const { status } = await fetch(`${another}/console/queue`, { headers: { cookie: send() } });
+    const { status } = await fetch(`${another}/console/aliases`, { headers: { cookie: send() } });
     expect(status).toBe(200);
     return refreshes() === 2;
   });
@@ -121,7 +121,7 @@ it('nobody reads the refresh token, and a session is nothing without its own', a
     `${session}; ${changed}`,
     `${session}; receiver_console_refresh=`,
   ]) {
-    expect(await get('/queue', sent)).toBe(401);
+    expect(await get('/aliases', sent)).toBe(401);
   }
 });
 
@@ -131,8 +131,8 @@ it('the answer about one user is none about another', async () => {
   const [leaver] = (await signInWith(url)).cookie.split('; ');
   const [session, refresh] = send().split('; ');
   provider.become({ subject: 'subject-1' });
-  expect(await get('/queue', `${session}; ${refresh}`)).toBe(200);
-  expect(await get('/queue', `${leaver}; ${refresh}`)).toBe(401);
+  expect(await get('/aliases', `${session}; ${refresh}`)).toBe(200);
+  expect(await get('/aliases', `${leaver}; ${refresh}`)).toBe(401);
 });
 
 it('a refresh token that no cookie can hold is not kept, and the session is like one without', async () => {
@@ -145,5 +145,5 @@ it('a refresh token that no cookie can hold is not kept, and the session is like
   const { url } = await startAnother({ oidc: { ...oidcSettings(provider.issuer), recheckMs: 0 } });
   const { cookie } = await signInWith(url);
   expect(cookie).toMatch(/^receiver_console=[^;]+$/);
-  expect((await fetch(`${url}/console/queue`, { headers: { cookie } })).status).toBe(200);
+  expect((await fetch(`${url}/console/aliases`, { headers: { cookie } })).status).toBe(200);
 });

@@ -4,7 +4,7 @@ import { buffer, text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { strFromU8, unzipSync } from 'fflate';
 import { csvWriter } from '../../src/common/csv.ts';
-import { isPersonal, readColumns, readComments } from '../../src/console/reports/columns.ts';
+import { readColumns, readComments } from '../../src/console/reports/columns.ts';
 import { readReportForm } from '../../src/console/reports/form.ts';
 import { formatNames, formats } from '../../src/console/reports/formats.ts';
 import { reports } from '../../src/console/reports/reports.ts';
@@ -17,7 +17,7 @@ import { apply, clear } from '../support/deliveries.ts';
 import { post } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { useConsole } from './use-console.ts';
-import { adminToken, signInTo, visitAs } from './visitor.ts';
+import { adminToken, signInTo } from './visitor.ts';
 
 const { database, service, visitor, logged, startAnother } = useConsole();
 beforeEach(() => clear(database));
@@ -210,7 +210,6 @@ it('personal data is shown and downloaded only by a posted form, and logged', as
   for (const { view } of reports) {
     expect(await visitor.read(`/reports/${view}`)).not.toContain(canary);
     expect(await visitor.read(`/reports/${view}/csv`)).not.toContain(canary);
-    expect(await visitor.read(`/reports/${view}/spreadsheet`)).not.toContain(canary);
     expect(JSON.stringify(await readXlsx(await visitor.get(`/reports/${view}/xlsx`)))).not.toContain(canary);
   }
   for (const { view } of personal) {
@@ -228,7 +227,7 @@ it('personal data is shown and downloaded only by a posted form, and logged', as
 
 it('every report with personal data has the patient, for the access log', async () => {
   for (const report of reports) {
-    const columns = await readColumns(database.db, report, families);
+    const columns = await readColumns(database.db, report);
     const personal = columns.filter((column) => column.personal).map(({ name }) => name);
     const patients = personal.includes('patient_ids') ? 'patient_ids' : 'patient_id';
     if (personal.length > 0) {
@@ -248,18 +247,18 @@ it('the default days of open admissions are a year, those of other reports a mon
   expect(await rowsOf('appointments')).toEqual([]);
 });
 
-it('a text column is personal unless it is marked otherwise', () => {
-  const isText = (name: string) => isPersonal(families, name, 'text');
-  expect(['name', 'mobile', 'remarks', 'patient_id', 'invented_tomorrow'].every(isText)).toBe(true);
-  expect(['clinic_id', 'business_id', 'event', 'actor'].some(isText)).toBe(false);
-  expect(isPersonal(families, 'net_amount', 'numeric')).toBe(false);
-});
-
-it('a nested column is personal even if a text of its name is not', () => {
-  for (const type of ['jsonb', 'text[]', 'bytea']) {
-    expect(isPersonal(families, 'clinic_id', type)).toBe(true);
-    expect(isPersonal(families, 'partner_meta', type)).toBe(true);
-  }
+it('a column that is listed nowhere is personal, and so is every column of such a view', async () => {
+  const create = (view: string, columns: string) =>
+    database.pool.query(`create or replace view reporting.${view} as select ${columns}`);
+  const personal = async (view: string) =>
+    (await readColumns(database.db, { view, order: '' }))
+      .filter((column) => column.personal)
+      .map(({ name }) => name);
+  expect(await personal('admission_clearances')).toEqual(['patient_id', 'completed_by']);
+  expect(await personal('receipts_daily')).toEqual([]);
+  await create('invented', `1 as number, now() as at, ''::text as event`);
+  expect(await personal('invented')).toEqual(['number', 'at', 'event']);
+  await database.pool.query('drop view reporting.invented');
 });
 
 it('a download of many rows is streamed: it begins before they have all been read', async () => {
@@ -365,7 +364,7 @@ it('sums amounts and counts, and nothing else', async () => {
   const summed = new Set<string>();
   for (const report of reports) {
     if (report.withoutTotals) continue;
-    for (const column of await readColumns(database.db, report, families)) {
+    for (const column of await readColumns(database.db, report)) {
       if (isSummable(column)) summed.add(column.name);
     }
   }
@@ -500,60 +499,9 @@ it('rows lead to what they are about', async () => {
   ]);
   const { business_id } = receiptCallback();
   expect(await visitor.read('/reports/receipts')).toContain(
-    `href="/console/things/receipt?business=${business_id}&amp;id=7"`,
+    `href="/console/records/receipt?business=${business_id}&amp;id=7"`,
   );
-  expect(await visitor.read('/reports/consent_forms')).toContain('href="/console/things/consent_form?');
-});
-
-describe('saved pages', () => {
-  beforeEach(() => database.pool.query('truncate saved_views'));
-  const save = (address: string, name = 'mine') => visitor.post('/saved-views', { name, address });
-  const saved = () => database.rows('select owner, name, address from saved_views');
-
-  it('are links of their owner alone, until they are deleted', async () => {
-    await save('/console/reports/receipts_daily?range=yesterday&clinic=64a1f0c2e4b0a1b2c3d4e5f8');
-    const link =
-      'href="/console/reports/receipts_daily?range=yesterday&amp;clinic=64a1f0c2e4b0a1b2c3d4e5f8">mine</a>';
-    expect(await visitor.read('/reports')).toContain(link);
-    const other = await visitAs(service.url, 'viewer');
-    expect(await other.read('/reports')).not.toContain('mine');
-    await other.post('/saved-views/delete', { name: 'mine' });
-    expect(await saved()).toHaveLength(1);
-    await visitor.post('/saved-views/delete', { name: 'mine' });
-    expect(await saved()).toEqual([]);
-  });
-
-  it('keep no field that may name a patient, no page and no token', async () => {
-    await save('/console/reports/receipts?business=b&patient=p&q=Rao&page=3&csrf=x&sort=-net_amount');
-    await save('/console/deliveries?family=receipt&error=Mrs+Rao&id=x', 'list');
-    expect((await saved()).map(({ address }) => address).sort()).toEqual([
-      '/deliveries?family=receipt',
-      '/reports/receipts?business=b&sort=-net_amount',
-    ]);
-  });
-
-  it.each([
-    ['another host', 'https://elsewhere.invalid/x'],
-    ['another page', '/console/patients?patient=p'],
-    ['a page of personal data', '/console/reports/receipts/personal'],
-    ['an order that shows names', '/console/reports/receipts?sort=name'],
-    ['no report', '/console/reports/receipts;drop'],
-    ['no address', '//'],
-  ])('cannot be of %s', async (_what, address) => {
-    expect([400, 404]).toContain((await save(address)).status);
-    expect(await saved()).toEqual([]);
-  });
-
-  it('are fifty at most, and one of the same name is replaced', async () => {
-    await database.pool.query(
-      `insert into saved_views (owner, name, address) select 'admin-token', n::text, '/reports/receipts' from generate_series(1, 50) as n`,
-    );
-    expect((await save('/console/reports/silence')).status).toBe(400);
-    expect((await save('/console/reports/silence', '7')).status).toBe(303);
-    expect(await database.rows(`select address from saved_views where name = '7'`)).toEqual([
-      { address: '/reports/silence' },
-    ]);
-  });
+  expect(await visitor.read('/reports/consent_forms')).toContain('href="/console/records/consent_form?');
 });
 
 describe('downloads', () => {
@@ -586,28 +534,6 @@ describe('downloads', () => {
   const query = '?from=2026-03-01&to=2026-03-02';
   const fields = { from: '2026-03-01', to: '2026-03-02' };
 
-  it('for spreadsheets keep digits of ids and phones, the time of the reports, and no formula: CSV', async () => {
-    const csv = await (await visitor.post('/reports/receipts/spreadsheet', fields)).arrayBuffer();
-    const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(csv);
-    expect(text.charCodeAt(0)).toBe(0xfeff);
-    const [head, row] = parseCsv(text.slice(1));
-    const found = Object.fromEntries(head!.map((name, index) => [name, row![index]]));
-    expect(found).toMatchObject({
-      business_id: `="${business_id}"`,
-      business_alias: `'=Anna Nagar`,
-      clinic_id: '="7e5"',
-      clinic_alias: '',
-      receipt_id: '="7"',
-      receipt_number: '="2026-11"',
-      mobile: '="+91 98765 43210"',
-      name: `'${formula}`,
-      net_amount: '1234567.5',
-      day: '2026-03-02',
-      issued_at: '2026-03-02 00:00:05',
-    });
-    expect(head!.slice(0, 2)).toEqual(['business_id', 'business_alias']);
-  });
-
   it('for machines have values as they are, in the columns of the view first, then the aliases of each kind that has some', async () => {
     const viewColumns = (
       await database.rows(
@@ -626,7 +552,7 @@ describe('downloads', () => {
     expect(await download()).toEqual({ head: viewColumns, alias: undefined });
   });
 
-  it('for spreadsheets keep digits of ids and phones, the time of the reports, and no formula: Excel', async () => {
+  it('an Excel file keeps digits of ids and phones, the time of the reports, and no formula', async () => {
     const response = await visitor.post('/reports/receipts/xlsx', fields);
     const { rows, sheet } = await readXlsx(response);
     const [head, row] = rows;

@@ -1,8 +1,10 @@
 import { createLog } from '../../src/common/log.ts';
+import { parseConfig } from '../../src/config/config.ts';
 import { openConsole } from '../../src/console/app.ts';
 import type { ConsoleDependencies } from '../../src/console/dependencies.ts';
 import { guardRoutes } from '../../src/console/guard.ts';
-import { type Role, rights, roles } from '../../src/console/rights.ts';
+import { type Role, roles } from '../../src/console/rights.ts';
+import { rights } from '../../src/console/sections.ts';
 import { families } from '../../src/families/index.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { apply } from '../support/deliveries.ts';
@@ -34,8 +36,7 @@ const patient = { patient: 'nobody' };
 const nobody = '00000000-0000-4000-8000-000000000000';
 const undecided = { body: nobody, erasure: nobody, decision: 'keep' };
 const { business_id: business, data } = receiptCallback();
-const thing = new URLSearchParams({ business, id: String(data.receipt_id) });
-const saved = { name: 'mine', address: '/console/reports/receipts' };
+const record = new URLSearchParams({ business, id: String(data.receipt_id) });
 
 /** `<delivery>` and `<body>` are replaced by the ids of one that exists. */
 const table: Record<string, Expected> = {
@@ -56,10 +57,10 @@ const table: Record<string, Expected> = {
   'GET /deliveries': { statuses: signedIn },
   'GET /deliveries/:id': { path: '/deliveries/<delivery>', statuses: signedIn },
   'POST /deliveries/:id/personal': { path: '/deliveries/<delivery>/personal', statuses: onlyPrivacy },
-  'GET /things/:family': { path: `/things/receipt?${thing}`, statuses: signedIn },
-  'POST /things/:family/personal': {
-    path: '/things/receipt/personal',
-    fields: Object.fromEntries(thing),
+  'GET /records/:family': { path: `/records/receipt?${record}`, statuses: signedIn },
+  'POST /records/:family/personal': {
+    path: '/records/receipt/personal',
+    fields: Object.fromEntries(record),
     statuses: onlyPrivacy,
   },
   'GET /search': { path: '/search?q=nothing', statuses: signedIn },
@@ -88,16 +89,10 @@ const table: Record<string, Expected> = {
   'GET /reports': { statuses: signedIn },
   'GET /reports/:view': { path: '/reports/receipts', statuses: signedIn },
   'GET /reports/:view/csv': { path: '/reports/receipts/csv', statuses: signedIn },
-  'GET /reports/:view/spreadsheet': { path: '/reports/receipts/spreadsheet', statuses: signedIn },
   'GET /reports/:view/xlsx': { path: '/reports/receipts/xlsx', statuses: signedIn },
   'POST /reports/:view/personal': { path: '/reports/receipts/personal', statuses: onlyPrivacy },
   'POST /reports/:view/csv': { path: '/reports/receipts/csv', statuses: onlyPrivacy },
-  'POST /reports/:view/spreadsheet': { path: '/reports/receipts/spreadsheet', statuses: onlyPrivacy },
   'POST /reports/:view/xlsx': { path: '/reports/receipts/xlsx', statuses: onlyPrivacy },
-  'POST /saved-views': { fields: saved, statuses: [401, 303, 303, 303, 303] },
-  'POST /saved-views/delete': { fields: saved, statuses: [401, 303, 303, 303, 303] },
-  'GET /queue': { statuses: signedIn },
-  'GET /queue/:state': { path: '/queue/waiting', statuses: signedIn },
   'GET /patients': { statuses: onlyPrivacy },
   'POST /patients': { fields: patient, statuses: onlyPrivacy },
   'POST /patients/export': { fields: patient, statuses: onlyPrivacy },
@@ -144,13 +139,15 @@ function request(visitor: Visitors, route: string, { path, fields = {} }: Expect
 }
 
 /** The routes of the console, as Express has them. */
-async function routesOf(dependencies: Partial<ConsoleDependencies>): Promise<string[]> {
+async function routesOf(): Promise<string[]> {
   const { app, close } = openConsole({
-    ...{ adminToken, oidc, trustProxy: 0, timezone: 'UTC', databaseUrl: database.url, families },
+    config: { ...parseConfig({}, families), adminToken, oidc },
+    databaseUrl: database.url,
+    families,
     connections: { pages: 2, downloads: 2 },
-    ...{ attempts: {}, searches: { consume: () => {} } },
-    ...{ downloads: { stalledMs: 1000, totalMs: 1000 } },
-    ...{ log: createLog('silent'), queue: {}, ...dependencies },
+    attempts: {},
+    searches: { consume: () => {} },
+    log: createLog('silent'),
   } as ConsoleDependencies);
   await close();
   return app.router.stack.flatMap(({ route }) =>
@@ -159,7 +156,7 @@ async function routesOf(dependencies: Partial<ConsoleDependencies>): Promise<str
 }
 
 it('the table of this test has every route of the console, and so has the table of rights', async () => {
-  const routes = [...new Set(await routesOf({}))].sort();
+  const routes = [...new Set(await routesOf())].sort();
   expect(Object.keys(table).sort()).toEqual(routes);
   expect(Object.keys(rights).sort()).toEqual(routes);
 });
@@ -182,7 +179,7 @@ it.each(Object.entries(table))('%s is for the roles of the table alone', async (
 
 it.each(roles)('no page shows the role %s a button or a section that it may not use', async (role) => {
   for (const [route, expected] of Object.entries(table)) {
-    if (!route.startsWith('GET /') || /assets|sign-in|csv|spreadsheet|xlsx|options/.test(route)) continue;
+    if (!route.startsWith('GET /') || /assets|sign-in|csv|xlsx|options/.test(route)) continue;
     const text = await (await request(role, route, expected)).text();
     const posts = Array.from(
       text.matchAll(/method="post" action="\/console([^"]*)"/g),
@@ -200,8 +197,8 @@ it.each(roles)('no page shows the role %s a button or a section that it may not 
 });
 
 it('the header names the user and the role', async () => {
-  expect(await users.operator.read('/queue')).toMatch(/operator@clinic\.invalid <span>operator</);
-  expect(await users['admin token'].read('/queue')).toMatch(/admin-token <span>privacy</);
+  expect(await users.operator.read('/aliases')).toMatch(/operator@clinic\.invalid <span>operator</);
+  expect(await users['admin token'].read('/aliases')).toMatch(/admin-token <span>privacy</);
 });
 
 it('a viewer sees no body, no personal data, and no name of an undocumented field', async () => {
@@ -216,7 +213,7 @@ it('a viewer sees no body, no personal data, and no name of an undocumented fiel
   const bodies = await database.rows('select id from quarantine');
   const pages = [
     ...['', '/deliveries', `/deliveries/${id}`, '/failed', '/quarantine', '/reports/receipts'],
-    ...['/reports/all_receipts', '/reports/receipts/csv', '/reports/quarantine', '/queue'],
+    ...['/reports/all_receipts', '/reports/receipts/csv', '/reports/quarantine', '/aliases'],
     ...bodies.map((body) => `/quarantine/${body.id}`),
   ];
   for (const page of pages) {
@@ -225,9 +222,10 @@ it('a viewer sees no body, no personal data, and no name of an undocumented fiel
   expect(await users.viewer.read(`/deliveries/${id}`)).toContain('1 undocumented field');
 });
 
-it('a route that the table of rights does not list cannot be added', () => {
+it('a route that the rights of its section do not list cannot be added', () => {
   const added: string[] = [];
-  const routes = guardRoutes({ get: (path: string) => added.push(path) } as never);
-  expect(() => routes.get('/secrets' as '/queue', () => {})).toThrow('does not list GET /secrets');
+  const router = { get: (path: string) => added.push(path) } as never;
+  const routes = guardRoutes(router, { 'GET /aliases': 'viewer' });
+  expect(() => routes.get('/secrets' as '/aliases', () => {})).toThrow('does not list GET /secrets');
   expect(added).toEqual([]);
 });

@@ -40,8 +40,8 @@ beforeAll(async () => {
 });
 
 const find = (role: Role, q: string) => users[role].get(`/search?${new URLSearchParams({ q })}`);
-const thing = (family: string, id: string) =>
-  `/console/things/${family}?${new URLSearchParams({ business, id })}`;
+const record = (family: string, id: string) =>
+  `/console/records/${family}?${new URLSearchParams({ business, id })}`;
 /** What a search leads to: a page, or the links of a list. */
 async function found(role: Role, q: string) {
   const response = await find(role, q);
@@ -63,14 +63,14 @@ const lastEntry = async () => (await database.rows('select entry from access_log
 
 it('one exact match opens its page, whatever id it is', async () => {
   const ids: [string, string][] = [
-    ['7', thing('receipt', '7')],
-    [' R-7 ', thing('receipt', '7')],
+    ['7', record('receipt', '7')],
+    [' R-7 ', record('receipt', '7')],
     [deliveries[0]!, `/console/deliveries/${deliveries[0]}`],
     [body, `/console/quarantine/${body}`],
-    [appointmentData.appointment_id, thing('appointment', appointmentData.appointment_id)],
-    ['mc-1', thing('consent_form', 'mc-1')],
-    ['adm-1', thing('admission', 'adm-1')],
-    ['rx-1', thing('prescription', 'rx-1')],
+    [appointmentData.appointment_id, record('appointment', appointmentData.appointment_id)],
+    ['mc-1', record('consent_form', 'mc-1')],
+    ['adm-1', record('admission', 'adm-1')],
+    ['rx-1', record('prescription', 'rx-1')],
   ];
   const before = await lastEntry();
   for (const [q, page] of ids) {
@@ -81,7 +81,7 @@ it('one exact match opens its page, whatever id it is', async () => {
 });
 
 it('several matches are a list; where there is none, the page says what was searched', async () => {
-  expect(await found('viewer', 'R-8')).toEqual([thing('receipt', '9'), thing('receipt', '8')].sort());
+  expect(await found('viewer', 'R-8')).toEqual([record('receipt', '9'), record('receipt', '8')].sort());
   const text = await (await find('viewer', 'R-none')).text();
   expect(text).toMatch(
     /Nothing was found. Searched: .*appointment id.*receipt number.*Names and patients take/,
@@ -93,7 +93,7 @@ it.each(['+91 98765 43210', '9876543210', '09876543210', '+91-98765-43210', '(00
   'the phone number %s finds the receipt, and the entry of the access log has the patient alone',
   async (q) => {
     const before = await lastEntry();
-    expect(await found('viewer', q)).toBe(thing('receipt', '7'));
+    expect(await found('viewer', q)).toBe(record('receipt', '7'));
     expect(await entriesAfter(before)).toEqual([
       { action: 'search', filter: { by: 'phone' }, rows: 1, patients: ['p7'] },
     ]);
@@ -105,7 +105,7 @@ it('names are found by their beginning, for the role privacy alone', async () =>
   expect(await found('viewer', 'meera')).toEqual([]);
   expect(await entriesAfter(before)).toEqual([]);
   expect(await found('privacy', 'MEERA')).toHaveLength(2);
-  expect(await found('privacy', 'Meera R')).toBe(thing('receipt', '7'));
+  expect(await found('privacy', 'Meera R')).toBe(record('receipt', '7'));
   // No wildcard.
   expect(await found('privacy', 'meera_')).toEqual([]);
   expect((await entriesAfter(before)).map(({ filter, patients }) => [filter, patients])).toEqual([

@@ -99,8 +99,8 @@ it('all sessions of a user end at every receiver, and not those of others or tha
   expect(page).toMatch(/name="user" value="admin-token"/);
   expect(await lastEntry()).toMatchObject({ action: 'audit', filter: { page: 'sessions' } });
   const statuses = async (cookie: string) => [
-    await openWith(service.url, cookie, '/queue'),
-    await openWith(other.url, cookie, '/queue'),
+    await openWith(service.url, cookie, '/aliases'),
+    await openWith(other.url, cookie, '/aliases'),
   ];
   expect((await operator.post('/sessions/end', { user: 'subject-viewer' })).status).toBe(403);
   expect((await token.post('/sessions/end', { user: 'subject-viewer' })).status).toBe(303);
@@ -135,14 +135,14 @@ it('the command lists who has signed in, ends the sessions of one user, and thos
     actor: expect.stringMatching(/^command:/),
     filter: { user: 'subject-viewer' },
   });
-  await until(async () => (await openWith(service.url, viewer.cookie, '/queue')) === 401);
+  await until(async () => (await openWith(service.url, viewer.cookie, '/aliases')) === 401);
   expect(await openWith(service.url, mine.cookie)).toBe(200);
 
   const [before] = await database.rows('select key from session_key');
   expect(await run('end', '--all')).toEqual([0, expect.any(String)]);
   const [after] = await database.rows('select key from session_key');
   expect(after).not.toEqual(before);
-  await until(async () => (await openWith(service.url, mine.cookie, '/queue')) === 401);
+  await until(async () => (await openWith(service.url, mine.cookie, '/aliases')) === 401);
   expect(await lastEntry()).toMatchObject({ action: 'sessions end', filter: { all: true } });
   await until(
     async () => (await postForm(`${service.url}/console/sign-in`, { token: adminToken })).status === 303,

@@ -9,6 +9,7 @@ import { sessionS } from '../../src/store/sessions.ts';
 import { oidcSettings } from '../support/oidc-settings.ts';
 import { testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { pagesOf } from './pages.ts';
 import { useConsole } from './use-console.ts';
 import { adminToken, postForm, signInTo } from './visitor.ts';
 
@@ -18,15 +19,8 @@ const { database, service, visitor, startAnother } = useConsole({
 
 const oidc = oidcSettings('http://127.0.0.1:9'); // nobody listens there
 const id = '018bcfe5-6800-8a3c-9f10-0123456789ab';
-const pages = ['', '/', '/deliveries', `/deliveries/${id}`, '/failed', '/quarantine', `/quarantine/${id}`];
-const more = [
-  '/reports',
-  '/reports/silence',
-  '/reports/silence/csv',
-  '/queue',
-  '/queue/waiting',
-  '/access-log',
-];
+const pages = ['', ...pagesOf({ delivery: id, body: id, receipt: { business: 'b', id: '7' } }, ['silence'])];
+const more = ['/reports/silence/csv'];
 const assets = [
   '/assets/charts.js',
   '/assets/chart-library.js',
@@ -214,7 +208,7 @@ it('no page can be framed, cached, or load anything of another site', async () =
   for (const response of [
     await fetch(`${service.url}/console`),
     await visitor.get('/deliveries'),
-    await visitor.get('/queue'),
+    await visitor.get('/aliases'),
   ]) {
     const policy = response.headers.get('content-security-policy')!;
     expect(policy.split(';').sort()).toEqual(

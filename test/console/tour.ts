@@ -1,5 +1,6 @@
 import { reports } from '../../src/console/reports/reports.ts';
 import { receiptCallback } from '../support/callbacks.ts';
+import { pagesOf } from './pages.ts';
 import { signInTo } from './visitor.ts';
 
 /**
@@ -19,30 +20,14 @@ export async function tourConsole(
   );
   const { business_id: business, id, delivery_id: delivery, patient } = receipt as Record<string, string>;
   const [{ id: body } = {}] = await rows('select id from quarantine where replayed_at is null limit 1');
-  const thing = { business: business!, id: id! };
-  const query = new URLSearchParams(thing);
+  const record = { business: business!, id: id! };
   const gets = [
-    ...['/', '/deliveries', `/deliveries?business=${business}&receipt=${id}`, '/deliveries?order=event'],
-    ...[
-      `/deliveries/${delivery}`,
-      `/things/receipt?${query}`,
-      `/quarantine/${body}`,
-      '/failed',
-      '/quarantine',
-    ],
-    ...[`/search?q=${id}`, '/search?q=nobody', `/search?q=${encodeURIComponent(String(receipt!.mobile))}`],
-    ...[
-      '/rejections',
-      '/reports',
-      '/queue',
-      '/queue/waiting',
-      '/patients',
-      '/aliases',
-      '/access-log',
-      '/sessions',
-      '/health',
-    ],
-    ...reports.flatMap(({ view }) => ['', '/csv', '/xlsx'].map((format) => `/reports/${view}${format}`)),
+    ...pagesOf({ delivery: delivery!, body: String(body), receipt: record }),
+    `/deliveries?business=${business}&receipt=${id}`,
+    '/deliveries?order=event',
+    `/search?q=${id}`,
+    `/search?q=${encodeURIComponent(String(receipt!.mobile))}`,
+    ...reports.flatMap(({ view }) => ['csv', 'xlsx'].map((format) => `/reports/${view}/${format}`)),
   ];
   for (const path of gets) {
     const response = await visitor.get(path);
@@ -57,14 +42,12 @@ export async function tourConsole(
   const corrected = JSON.stringify(receiptCallback({ data: { receipt_id: 77_001, patient_oid: 'p-tour' } }));
   const posts: [path: string, fields?: Record<string, string>][] = [
     [`/deliveries/${delivery}/personal`],
-    ['/things/receipt/personal', thing],
+    ['/records/receipt/personal', record],
     ['/reports/receipts/personal'],
     ['/reports/receipts/csv'],
     ['/aliases', { kind: 'business', id: business!, alias: 'Lake Road' }],
     ['/notes', { section: 'deliveries', subject: delivery!, text: 'Told the service' }],
     ['/notes', { section: 'quarantine', subject: String(body), seen: 'yes' }],
-    ['/saved-views', { name: 'Mine', address: '/console/reports/receipts?range=yesterday' }],
-    ['/saved-views/delete', { name: 'Mine' }],
     [`/quarantine/${body}/personal`],
     ['/quarantine/preview', { id: String(body), action: 'replay' }],
     ['/quarantine/preview', { id: String(body), action: 'drop' }],
@@ -83,7 +66,7 @@ export async function tourConsole(
   ];
   for (const [path, fields] of posts) {
     const response = await visitor.post(path, fields);
-    const redirects = path === '/aliases' || path === '/notes' || /^\/(saved-views|sessions)/.test(path);
+    const redirects = /^\/(aliases|notes|sessions)/.test(path);
     expect([path, response.status]).toEqual([path, redirects ? 303 : 200]);
   }
   expect(await rows('select alias, updated_by from aliases')).toEqual([

@@ -28,7 +28,7 @@ it.each([glewlwyd, lemonldap])('a user signs in with $name, and is asked about a
     const entries = await database.rows('select * from access_log order by entry desc limit 1');
     expect(entries).toMatchObject([{ action: 'sign-in', filter: { role: 'operator' } }]);
     for (let i = 0; i < 2; i += 1) {
-      const page = await fetch(`${url}/console/queue`, { headers: { cookie } });
+      const page = await fetch(`${url}/console/aliases`, { headers: { cookie } });
       expect([page.status, await page.text()]).toEqual([
         200,
         expect.stringContaining('<span>operator</span>'),

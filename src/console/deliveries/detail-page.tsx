@@ -3,10 +3,10 @@ import type { Cause } from '../../store/refusals.ts';
 import { CauseText, sameCause } from '../failed/cause.tsx';
 import { Notes } from '../notes/notes.tsx';
 import { Fields, nameOf, ReceiptDeliveries } from '../records/pages.tsx';
-import type { Newest, ThingKey } from '../records/queries.ts';
+import type { Newest, RecordKey } from '../records/queries.ts';
 import { redactEnvelope } from '../redact.ts';
 import { PostButton } from '../ui/forms.tsx';
-import { thingHref } from '../ui/links.ts';
+import { recordHref } from '../ui/links.ts';
 import { formatDuration } from '../ui/time.ts';
 import { Facts, formatCount, IdLink, Moment, Named, PersonalNote, Status, Verbatim } from '../ui/values.tsx';
 import type { DeliveryDetails } from './read-delivery.ts';
@@ -16,9 +16,9 @@ const preview = '/console/replay/preview';
 export interface DetailProps {
   delivery: DeliveryDetails;
   /** What it is about; undefined: this version does not have its family. */
-  thingKey: ThingKey | undefined;
+  recordKey: RecordKey | undefined;
   /** What that says now. */
-  thing: Newest | undefined;
+  record: Newest | undefined;
   /** Whether personal data is shown. */
   revealed: boolean;
   /** Why it failed. */
@@ -27,13 +27,13 @@ export interface DetailProps {
 }
 
 export function DeliveryDetail(props: DetailProps) {
-  const { delivery, thingKey, thing, revealed, cause, notes } = props;
+  const { delivery, recordKey, record, revealed, cause, notes } = props;
   const { id, status, text } = delivery;
   const address = `/console/deliveries/${id}`;
   const isReduced = !('event' in delivery.envelope);
   const envelope = revealed
     ? text
-    : JSON.stringify(redactEnvelope(delivery.envelope, thingKey?.family), null, 4);
+    : JSON.stringify(redactEnvelope(delivery.envelope, recordKey?.family), null, 4);
   return (
     <>
       <DeliveryFacts delivery={delivery} cause={cause} />
@@ -48,12 +48,12 @@ export function DeliveryDetail(props: DetailProps) {
             Show personal data
           </PostButton>
         )}
-        {thingKey && thing && (
-          <a href={thingHref(thingKey.family.name, thingKey.business, thingKey.id)}>
-            The {nameOf(thingKey.family.name)} itself
+        {recordKey && record && (
+          <a href={recordHref(recordKey.family.name, recordKey.business, recordKey.id)}>
+            The {nameOf(recordKey.family.name)} itself
           </a>
         )}
-        {thingKey && <ReceiptDeliveries {...thingKey} />}
+        {recordKey && <ReceiptDeliveries {...recordKey} />}
       </div>
       <PersonalNote revealed={revealed} shownAt={`${address}/personal`} hiddenAt={address}>
         Personal data is hidden.
@@ -109,11 +109,11 @@ function DeliveryFacts({ delivery, cause }: Pick<DetailProps, 'delivery' | 'caus
   );
 }
 
-function Row({ delivery, thingKey, thing, revealed }: DetailProps) {
-  if (!thingKey) return <p class="empty">This version of the service does not have this family.</p>;
-  const { family } = thingKey;
-  if (!thing) return <p class="empty">The table {family.table} has no row for this delivery.</p>;
-  const { delivery_id } = thing.newest.row;
+function Row({ delivery, recordKey, record, revealed }: DetailProps) {
+  if (!recordKey) return <p class="empty">This version of the service does not have this family.</p>;
+  const { family } = recordKey;
+  if (!record) return <p class="empty">The table {family.table} has no row for this delivery.</p>;
+  const { delivery_id } = record.newest.row;
   return (
     <>
       <p>
@@ -126,7 +126,7 @@ function Row({ delivery, thingKey, thing, revealed }: DetailProps) {
           </>
         )}
       </p>
-      <Fields {...{ thingKey, ...thing, revealed }} />
+      <Fields {...{ recordKey, ...record, revealed }} />
     </>
   );
 }

@@ -21,9 +21,9 @@ export function parseFilter(query: Record<string, unknown>, families: readonly F
     /** Default: by the time of arrival. */
     order: oneOf(['event']),
     /** By the time of the event. */
-    from: time,
+    since: time,
     until: time,
-    receivedFrom: time,
+    receivedSince: time,
     receivedUntil: time,
   });
 }

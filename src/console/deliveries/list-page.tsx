@@ -2,7 +2,7 @@ import type { Family } from '../../families/index.ts';
 import { deliveryStatuses } from '../../store/tables.ts';
 import { Filters } from '../ui/filters.tsx';
 import { type FormField, familyChoices } from '../ui/forms.tsx';
-import { hrefTo, thingHref, words } from '../ui/links.ts';
+import { hrefTo, recordHref, words } from '../ui/links.ts';
 import { PageLinks, Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { formatTimes, IdLink, Moment, Named, Status } from '../ui/values.tsx';
@@ -25,9 +25,9 @@ export function DeliveryList({ families, parsed: { entered, faults }, listed, li
     { name: 'business', label: 'Business', kind: 'business' },
     { name: 'receipt', label: 'Receipt id' },
     { name: 'id', label: 'Delivery id' },
-    { name: 'from', label: 'Event time from', kind: 'datetime-local' },
+    { name: 'since', label: 'Event time from', kind: 'datetime-local' },
     { name: 'until', label: 'Event time before', kind: 'datetime-local' },
-    { name: 'receivedFrom', label: 'Received from', kind: 'datetime-local' },
+    { name: 'receivedSince', label: 'Received from', kind: 'datetime-local' },
     { name: 'receivedUntil', label: 'Received before', kind: 'datetime-local' },
     { name: 'order', label: 'Order by', kind: 'choice', options: ['event'], any: 'arrival' },
     ...(entered.error ? [{ name: 'error', label: 'Error' }] : []),
@@ -40,10 +40,10 @@ export function DeliveryList({ families, parsed: { entered, faults }, listed, li
   );
 }
 
-/** Leads to the thing that a delivery is about; where its family has no ids, each delivery is one. */
-function RecordLink({ id, family, business_id, record }: DeliveryLine) {
+/** Leads to the record that a delivery is about; where its family has no ids, each delivery is one. */
+function RecordCell({ id, family, business_id, record }: DeliveryLine) {
   return (
-    <a class="cut" href={thingHref(family, business_id, record ?? id)} title={record ?? undefined}>
+    <a class="cut" href={recordHref(family, business_id, record ?? id)} title={record ?? undefined}>
       {record ?? words(family)}
     </a>
   );
@@ -88,7 +88,7 @@ function Lines({ listed, entered, live }: LinesProps) {
             cell: ({ id, received_at }) => <IdLink to="deliveries" id={id} at={received_at} />,
           },
           { head: 'Event', cell: ({ event }) => event },
-          { head: 'Record', cell: (line) => <RecordLink {...line} /> },
+          { head: 'Record', cell: (line) => <RecordCell {...line} /> },
           { head: 'Business', cell: ({ business_id }) => <Named kind="business" id={business_id} /> },
           { head: 'Status', cell: ({ status }) => <Status status={status} /> },
           { head: 'Event time', sort: 'event', cell: (line) => <EventTime {...line} /> },

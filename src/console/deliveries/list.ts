@@ -116,8 +116,8 @@ export function recordOf(families: readonly Family[]): RawBuilder<unknown> {
 }
 
 function conditions(families: readonly Family[], filter: DeliveryFilter, status: DeliveryStatus) {
-  const { id, receipt, event, business, error, from, until } = filter;
-  const { receivedFrom: first, receivedUntil: end } = filter;
+  const { id, receipt, event, business, error, since, until } = filter;
+  const { receivedSince: first, receivedUntil: end } = filter;
   const applied = status === 'applied';
   // Without its family, every row of inbox would be read for a rare event.
   const family = filter.family ?? families.find(({ events }) => event && events.includes(event))?.name;
@@ -130,8 +130,8 @@ function conditions(families: readonly Family[], filter: DeliveryFilter, status:
     business && sql`${sql.ref(applied ? 's.business_id' : 'i.business_id')} = ${business}`,
     error && (status === 'failed' ? sql`s.error = ${error}` : sql`false`),
     // An event further ahead of its arrival than a day is refused; the clocks may differ, too.
-    from &&
-      sql`${ids(sql`>= ${idAt(from)}::uuid`)} and s.received_at >= ${from}::timestamptz - interval '2 days'`,
+    since &&
+      sql`${ids(sql`>= ${idAt(since)}::uuid`)} and s.received_at >= ${since}::timestamptz - interval '2 days'`,
     until && ids(sql`< ${idAt(until)}::uuid`),
     first && sql`s.received_at >= ${first}`,
     end && sql`s.received_at < ${end}`,
@@ -141,7 +141,7 @@ function conditions(families: readonly Family[], filter: DeliveryFilter, status:
   ]);
 }
 
-/** Of both tables: PostgreSQL does not conclude that a range of one is a range of the other. */
+/** A condition on both tables: PostgreSQL does not conclude that a range of one is a range of the other. */
 const ids = (condition: RawBuilder<unknown>) => sql`s.id ${condition} and i.id ${condition}`;
 
 function ofReceipt(receipt: string, applied: boolean): RawBuilder<unknown> {

@@ -9,15 +9,21 @@ import { familyFields, guid, localTime, oneOf, readForm, text } from '../read-fo
  * @throws BadInput
  */
 export function readReplayForm(form: Record<string, unknown>, families: readonly Family[], timezone: string) {
-  const { data: filter, entered } = readForm(form, {
-    status: oneOf(['failed', 'applied']),
-    ...familyFields(families),
-    businessId: text,
-    id: guid,
-    error: text,
-    since: localTime(timezone),
-    until: localTime(timezone),
-  });
+  // A page of an earlier version names the business otherwise; without it, all would be replayed.
+  const { data, entered } = readForm(
+    { business: form.businessId, ...form },
+    {
+      status: oneOf(['failed', 'applied']),
+      ...familyFields(families),
+      business: text,
+      id: guid,
+      error: text,
+      since: localTime(timezone),
+      until: localTime(timezone),
+    },
+  );
+  const { business: businessId, ...others } = data;
+  const filter = { ...others, businessId };
   if (filter.status === 'applied' && !filter.id && filter.family !== other.name) {
     throw new BadInput('Applied deliveries can only be replayed one at a time, by id.');
   }

@@ -52,7 +52,7 @@ export function FailedPage({ groups, families }: FailedProps) {
           hint="Empty fields are ignored. The next page is a preview; nothing is changed before you confirm."
           fields={[
             ...familyChoices(families),
-            { name: 'businessId', label: 'Business', kind: 'business' },
+            { name: 'business', label: 'Business', kind: 'business' },
             { name: 'since', label: 'Received from', kind: 'datetime-local' },
             { name: 'until', label: 'Received before', kind: 'datetime-local' },
           ]}
@@ -137,7 +137,6 @@ export function ReplayDone({ outcome, values }: ReplayProps) {
 }
 
 const labels: Record<string, string> = {
-  businessId: 'business',
   id: 'delivery',
   since: 'received from',
   until: 'received before',

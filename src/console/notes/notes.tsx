@@ -13,7 +13,7 @@ interface NotesProps {
   notes: readonly Note[];
 }
 
-/** Notes with a form to add one. Who may not write them sees only that there are some. */
+/** Notes with a form to add one. Other roles see only that notes exist. */
 export function Notes({ section, subject, notes }: NotesProps) {
   const mayWrite = useMayPost(action);
   if (!mayWrite && notes.length === 0) return null;

@@ -27,7 +27,7 @@ export interface OverviewProps {
   /** Rejected requests since the time. */
   rejected: readonly Rejected[] | undefined;
   since: Date;
-  /** Whether nothing tells the service from anybody else. */
+  /** Whether no access check of callbacks is configured. */
   open: boolean;
   /** Shown in place of charts before the first callback. */
   setup: VNode | false;

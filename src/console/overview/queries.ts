@@ -39,7 +39,7 @@ export interface Latency {
   p95: number | null;
 }
 
-/** Of the deliveries of the last hour, the last 10,000 at most; a replay includes the time of the repair, and is left out. */
+/** The last 10,000 deliveries of the last hour, at most. Replays are left out: their time includes that of the repair. */
 export const latencyQuery = sql<Latency>`
   select percentile_cont(0.5) within group (order by ms) as p50, percentile_cont(0.95) within group (order by ms) as p95
   from (

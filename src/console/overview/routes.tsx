@@ -1,11 +1,10 @@
 import type { RawBuilder } from 'kysely';
-import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
-import type { Routes } from '../guard.ts';
 import { Problems } from '../health/problems.tsx';
+import { actorOf } from '../log-access.ts';
 import { originOf } from '../origin.ts';
-import { actorOf } from '../record-access.ts';
 import { rejectedByReason } from '../rejections/queries.ts';
+import { defineSection } from '../section.ts';
 import { read, unlessTimeout } from '../store.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { cached } from './cached.ts';
@@ -24,29 +23,31 @@ import { sendTest } from './send-test.ts';
 const hourMs = 3_600_000;
 
 /** The first page: last callbacks, backlog, failures, health. */
-export function addOverview(
-  routes: Routes,
-  { readiness, problems, receiver, db, record }: RouteDependencies,
-): void {
-  const readSilent = cached(() => read(db, silencesQuery));
-  const tryRead = <Row,>(query: RawBuilder<Row>) => unlessTimeout(read(db, query));
-  routes.get('/', async (req, res) => {
-    const [state] = await read(db, freshQuery);
-    const page = { title: 'Overview', section: 'overview', charts: !state!.fresh } as const;
-    beginPage(res, page);
-    const since = new Date(Date.now() - hourMs);
-    const [checks, found, backlog, arrivals, days, silences, latency, rejected] = await Promise.all([
-      readiness(),
-      problems().catch(() => undefined),
-      tryRead(backlogQuery),
-      tryRead(arrivalsQuery),
-      tryRead(daysQuery),
-      readSilent(),
-      tryRead(latencyQuery),
-      tryRead(rejectedByReason({ from: since })),
-    ]);
-    const figures = {
-      ...{
+export const section = defineSection({
+  entry: { title: 'Overview', path: '/' },
+  rights: {
+    'GET /': 'viewer',
+    'POST /test-callback': 'operator',
+  },
+  addRoutes(routes, { readiness, problems, receiver, db, logAccess }) {
+    const readSilent = cached(() => read(db, silencesQuery));
+    const tryRead = <Row,>(query: RawBuilder<Row>) => unlessTimeout(read(db, query));
+    routes.get('/', async (req, res) => {
+      const [state] = await read(db, freshQuery);
+      const page = { title: 'Overview', charts: !state!.fresh } as const;
+      beginPage(res, page);
+      const since = new Date(Date.now() - hourMs);
+      const [checks, found, backlog, arrivals, days, silences, latency, rejected] = await Promise.all([
+        readiness(),
+        problems().catch(() => undefined),
+        tryRead(backlogQuery),
+        tryRead(arrivalsQuery),
+        tryRead(daysQuery),
+        readSilent(),
+        tryRead(latencyQuery),
+        tryRead(rejectedByReason({ since })),
+      ]);
+      const figures = {
         readiness: checks,
         problems: <Problems problems={found} />,
         backlog: backlog?.[0],
@@ -54,17 +55,19 @@ export function addOverview(
         days,
         silences,
         latency: latency?.[0],
-      },
-      ...{ rejected, since, open: receiver.checks.length === 0 },
-      setup: state!.fresh && <Fresh receiver={receiver} origin={originOf(req)} />,
-    };
-    sendPage(res, page, <Overview {...figures} />);
-  });
+        rejected,
+        since,
+        open: receiver.checks.length === 0,
+        setup: state!.fresh && <Fresh receiver={receiver} origin={originOf(req)} />,
+      };
+      sendPage(res, page, <Overview {...figures} />);
+    });
 
-  routes.post('/test-callback', async (_req, res) => {
-    if (!receiver.testPath) throw new BadInput('A test callback needs EVENTS_PATH, which is not set.');
-    await record({ actor: actorOf(res), action: 'test callback' });
-    const page = { title: 'Test callback', section: 'overview', back: true } as const;
-    sendPage(res, page, <TestResult tested={await sendTest(db, receiver)} />);
-  });
-}
+    routes.post('/test-callback', async (_req, res) => {
+      if (!receiver.testPath) throw new BadInput('A test callback needs EVENTS_PATH, which is not set.');
+      await logAccess({ actor: actorOf(res), action: 'test callback' });
+      const page = { title: 'Test callback', back: true } as const;
+      sendPage(res, page, <TestResult tested={await sendTest(db, receiver)} />);
+    });
+  },
+});

@@ -9,7 +9,7 @@ import { EntryForm, PostButton } from '../ui/forms.tsx';
 import { Outcome } from '../ui/outcome.tsx';
 import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
-import { Facts, Figures, formatCount, IdLink, Moment, Named, Status, ThingLink } from '../ui/values.tsx';
+import { Facts, Figures, formatCount, IdLink, Moment, Named, RecordLink, Status } from '../ui/values.tsx';
 import { UncertainBodies } from './uncertain.tsx';
 
 const valuesOf = ({ id, businessId }: Patient) => ({ patient: id, business: businessId });
@@ -63,13 +63,13 @@ const mostShown = 200;
 
 /** What the page of a patient shows: the number of rows of each table, and the latest records and deliveries. */
 export async function readShown({ counts, readLatest }: HeldData, families: readonly Family[]) {
-  const things: { family: string; id: string; row: ExportedRow['columns'] }[] = [];
+  const records: { family: string; id: string; row: ExportedRow['columns'] }[] = [];
   for (const { name, table, identifiedBy = 'delivery_id' } of families) {
     if (!counts[table]) continue;
     for (const { columns: row } of await readLatest(table, mostShown))
-      things.push({ family: name, id: row[identifiedBy]!, row });
+      records.push({ family: name, id: row[identifiedBy]!, row });
   }
-  return { counts, things, deliveries: await readLatest('deliveries', mostShown) };
+  return { counts, records, deliveries: await readLatest('deliveries', mostShown) };
 }
 
 type PatientProps = Awaited<ReturnType<typeof readShown>> & {
@@ -80,7 +80,7 @@ type PatientProps = Awaited<ReturnType<typeof readShown>> & {
 };
 
 /** What is held about a patient, and what can be done with it. */
-export function PatientPage({ patient, counts, things, deliveries, held, isRunning }: PatientProps) {
+export function PatientPage({ patient, counts, records, deliveries, held, isRunning }: PatientProps) {
   const values = valuesOf(patient);
   return (
     <>
@@ -114,12 +114,12 @@ export function PatientPage({ patient, counts, things, deliveries, held, isRunni
       <Table
         label="Records of the patient"
         cards
-        rows={things}
+        rows={records}
         empty="No records."
         columns={[
           {
             head: 'Record',
-            cell: ({ row, ...thing }) => <ThingLink {...thing} business={row.business_id!} />,
+            cell: ({ row, ...record }) => <RecordLink {...record} business={row.business_id!} />,
           },
           { head: 'Last event', cell: ({ row }) => row.last_event },
           { head: 'Business', cell: ({ row }) => <Named kind="business" id={row.business_id} /> },

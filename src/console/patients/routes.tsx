@@ -8,12 +8,11 @@ import { decide, decisions, readUncertain, readUncertainBody } from '../../priva
 import { accessTo, type HeldData, withPatient, zipPatient } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../../privacy/hold.ts';
-import type { RouteDependencies } from '../dependencies.ts';
-import { BadInput, NotFound } from '../errors.ts';
-import type { Routes } from '../guard.ts';
+import { BadInput, PageNotFound } from '../errors.ts';
+import { actorOf } from '../log-access.ts';
 import { guid, oneOf, readForm, text } from '../read-form.ts';
-import { actorOf } from '../record-access.ts';
 import { findPatient } from '../records/queries.ts';
+import { defineSection } from '../section.ts';
 import { sendStream } from '../send-stream.ts';
 import { sendPage } from '../ui/page.tsx';
 import {
@@ -26,112 +25,127 @@ import {
 } from './pages.tsx';
 import { UncertainPage } from './uncertain.tsx';
 
-const section = 'patients';
 const back = true;
 // A browser, or a proxy, waits for a minute or so.
 const answerAfterMs = 10_000;
 /** How many bodies are listed; a decision brings up the next. */
 const mostUncertain = 200;
-const thingFields = { family: text, thing: text, business: text };
+const recordFields = { family: text, record: text, business: text };
 
 /** What is held about a patient: access, erasure and holds. Ids are posted, so that they are in no address. */
-export function addPatients(routes: Routes, dependencies: RouteDependencies): void {
-  const { families, erasure, db, downloadDb, record, log } = dependencies;
+export const section = defineSection({
+  entry: { title: 'Patients', path: '/patients' },
+  rights: {
+    'GET /patients': 'privacy',
+    'POST /patients': 'privacy',
+    'POST /patients/export': 'privacy',
+    'POST /patients/hold': 'privacy',
+    'POST /patients/release': 'privacy',
+    'POST /patients/erase/preview': 'privacy',
+    'POST /patients/erase': 'privacy',
+    'POST /patients/uncertain': 'privacy',
+    'POST /patients/uncertain/decide': 'privacy',
+  },
+  addRoutes(routes, dependencies) {
+    const { families, erasure, db, downloadDb, logAccess, log } = dependencies;
 
-  routes.get('/patients', async (_req, res) => {
-    const [certificates, uncertain] = await Promise.all([
-      listCertificates(db),
-      readUncertain(db, mostUncertain),
-    ]);
-    sendPage(res, { title: 'Patients', section }, <PatientSearch {...{ certificates, uncertain }} />);
-  });
-
-  /** Reads what is held, once the entry in the access log is written. */
-  const read = <T,>(
-    res: Response,
-    patient: Patient,
-    action: 'reveal' | 'export',
-    use: (held: HeldData) => Promise<T>,
-  ) =>
-    withPatient(downloadDb, families, patient, async (held) => {
-      await record({ actor: actorOf(res), ...accessTo(patient, held, action) });
-      return use(held);
+    routes.get('/patients', async (_req, res) => {
+      const [certificates, uncertain] = await Promise.all([
+        listCertificates(db),
+        readUncertain(db, mostUncertain),
+      ]);
+      sendPage(res, { title: 'Patients' }, <PatientSearch {...{ certificates, uncertain }} />);
     });
 
-  const show = async (res: Response, patient: Patient) => {
-    const shown = await read(res, patient, 'reveal', (held) => readShown(held, families));
-    const [held, isRunning] = [await isHeld(db, patient), await isBeingErased(db, patient)];
-    const page = { title: 'Patient', section, back } as const;
-    sendPage(res, page, <PatientPage {...{ patient, ...shown, held, isRunning }} />);
-  };
-  routes.post('/patients', async (req, res) => {
-    const { family, thing, business } = readForm(req.body, thingFields).data;
-    const known = families.find(({ name }) => name === family);
-    if (!known || !thing) return show(res, readPatientForm(req));
-    const id = await findPatient(db, { family: known, business: business ?? '', id: thing });
-    if (!id) throw new NotFound('There is no such patient.');
-    await show(res, { id, businessId: business });
-  });
+    /** Reads what is held, once the entry in the access log is written. */
+    const read = <T,>(
+      res: Response,
+      patient: Patient,
+      action: 'reveal' | 'export',
+      use: (held: HeldData) => Promise<T>,
+    ) =>
+      withPatient(downloadDb, families, patient, async (held) => {
+        await logAccess({ actor: actorOf(res), ...accessTo(patient, held, action) });
+        return use(held);
+      });
 
-  routes.post('/patients/export', async (req, res) => {
-    await read(res, readPatientForm(req), 'export', async (held) => {
-      res.setHeader('Content-Disposition', 'attachment; filename="patient.zip"');
-      res.type('zip');
-      await sendStream(res, () => [Readable.from(zipPatient(held))]);
-    });
-  });
-
-  const change =
-    (act: typeof holdPatient): RequestHandler =>
-    async (req, res) => {
-      const patient = readPatientForm(req);
-      await act(db, patient, actorOf(res));
-      await show(res, patient);
+    const show = async (res: Response, patient: Patient) => {
+      const shown = await read(res, patient, 'reveal', (held) => readShown(held, families));
+      const [held, isRunning] = [await isHeld(db, patient), await isBeingErased(db, patient)];
+      const page = { title: 'Patient', back } as const;
+      sendPage(res, page, <PatientPage {...{ patient, ...shown, held, isRunning }} />);
     };
-  routes.post('/patients/hold', change(holdPatient));
-  routes.post('/patients/release', change(releasePatient));
+    routes.post('/patients', async (req, res) => {
+      const { family, record, business } = readForm(req.body, recordFields).data;
+      const known = families.find(({ name }) => name === family);
+      if (!known || !record) return show(res, readPatientForm(req));
+      const id = await findPatient(db, { family: known, business: business ?? '', id: record });
+      if (!id) throw new PageNotFound('There is no such patient.');
+      await show(res, { id, businessId: business });
+    });
 
-  routes.post('/patients/uncertain', async (req, res) => {
-    const { body: id, erasure: erasureId } = readUncertainForm(req);
-    const filter = { uncertain: id, erasure: erasureId };
-    await record({ actor: actorOf(res), action: 'body', filter, rows: 1 });
-    const body = await readUncertainBody(db, id, erasureId);
-    if (!body) throw new NotFound('There is no such body, or somebody has decided about it.');
-    sendPage(res, { title: 'Body with an erased id', section, back }, <UncertainPage body={body} />);
-  });
-  routes.post('/patients/uncertain/decide', async (req, res) => {
-    const { body: id, erasure: erasureId } = readUncertainForm(req);
-    const { decision } = readForm(req.body, { decision: oneOf(decisions) }).data;
-    if (!decision) throw new BadInput('Choose whether to erase or to keep it.');
-    const chosen = { id, erasureId, decision };
-    if (!(await decide(db, families, chosen, { actor: actorOf(res), keepMs: erasure.keepMs })))
-      throw new NotFound('There is no such body, or somebody has decided about it.');
-    res.redirect(303, '/console/patients');
-  });
+    routes.post('/patients/export', async (req, res) => {
+      await read(res, readPatientForm(req), 'export', async (held) => {
+        res.setHeader('Content-Disposition', 'attachment; filename="patient.zip"');
+        res.type('zip');
+        await sendStream(res, () => [Readable.from(zipPatient(held))]);
+      });
+    });
 
-  routes.post('/patients/erase/preview', async (req, res) => {
-    const patient = readPatientForm(req);
-    const preview = await previewErasure(downloadDb, families, patient, erasure);
-    const page = { title: 'Preview erasure', section, back } as const;
-    sendPage(res, page, <ConfirmErasure {...{ patient, preview }} keepMs={erasure.keepMs} />);
-  });
-  routes.post('/patients/erase', async (req, res) => {
-    const patient = readPatientForm(req);
-    const onNotAnalyzed = (tables: readonly string[]) => log.warn({ tables }, notAnalyzed);
-    const options = { ...erasure, actor: actorOf(res), onNotAnalyzed };
-    const erasing = erasePatient(downloadDb, families, patient, options);
-    const late = new AbortController();
-    const certificate = await Promise.race([
-      erasing,
-      sleep(answerAfterMs, undefined, { signal: late.signal }),
-    ]).finally(() => late.abort());
-    if (certificate)
-      return sendPage(res, { title: 'Erased', section, back }, <ErasureDone certificate={certificate} />);
-    // It goes on; a worker continues it if this process ends.
-    erasing.catch((error) => log.error({ err: error }, 'an erasure was interrupted; a worker continues it'));
-    sendPage(res, { title: 'Erasure is running', section, back }, <ErasureRunning />);
-  });
-}
+    const change =
+      (act: typeof holdPatient): RequestHandler =>
+      async (req, res) => {
+        const patient = readPatientForm(req);
+        await act(db, patient, actorOf(res));
+        await show(res, patient);
+      };
+    routes.post('/patients/hold', change(holdPatient));
+    routes.post('/patients/release', change(releasePatient));
+
+    routes.post('/patients/uncertain', async (req, res) => {
+      const { body: id, erasure: erasureId } = readUncertainForm(req);
+      const filter = { uncertain: id, erasure: erasureId };
+      await logAccess({ actor: actorOf(res), action: 'body', filter, rows: 1 });
+      const body = await readUncertainBody(db, id, erasureId);
+      if (!body) throw new PageNotFound('There is no such body, or somebody has decided about it.');
+      sendPage(res, { title: 'Body with an erased id', back }, <UncertainPage body={body} />);
+    });
+    routes.post('/patients/uncertain/decide', async (req, res) => {
+      const { body: id, erasure: erasureId } = readUncertainForm(req);
+      const { decision } = readForm(req.body, { decision: oneOf(decisions) }).data;
+      if (!decision) throw new BadInput('Choose whether to erase or to keep it.');
+      const chosen = { id, erasureId, decision };
+      if (!(await decide(db, families, chosen, { actor: actorOf(res), keepMs: erasure.keepMs })))
+        throw new PageNotFound('There is no such body, or somebody has decided about it.');
+      res.redirect(303, '/console/patients');
+    });
+
+    routes.post('/patients/erase/preview', async (req, res) => {
+      const patient = readPatientForm(req);
+      const preview = await previewErasure(downloadDb, families, patient, erasure);
+      const page = { title: 'Preview erasure', back } as const;
+      sendPage(res, page, <ConfirmErasure {...{ patient, preview }} keepMs={erasure.keepMs} />);
+    });
+    routes.post('/patients/erase', async (req, res) => {
+      const patient = readPatientForm(req);
+      const onNotAnalyzed = (tables: readonly string[]) => log.warn({ tables }, notAnalyzed);
+      const options = { ...erasure, actor: actorOf(res), onNotAnalyzed };
+      const erasing = erasePatient(downloadDb, families, patient, options);
+      const late = new AbortController();
+      const certificate = await Promise.race([
+        erasing,
+        sleep(answerAfterMs, undefined, { signal: late.signal }),
+      ]).finally(() => late.abort());
+      if (certificate)
+        return sendPage(res, { title: 'Erased', back }, <ErasureDone certificate={certificate} />);
+      // It goes on; a worker continues it if this process ends.
+      erasing.catch((error) =>
+        log.error({ err: error }, 'an erasure was interrupted; a worker continues it'),
+      );
+      sendPage(res, { title: 'Erasure is running', back }, <ErasureRunning />);
+    });
+  },
+});
 
 /** @throws BadInput */
 function readUncertainForm(req: Request): { body: string; erasure: string } {

@@ -13,11 +13,10 @@ import type { FieldError } from '../../intake/rejection.ts';
 import { replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { patientsNamedIn } from '../../intake/subject-of-body.ts';
 import { readNotes } from '../../store/notes.ts';
-import type { RouteDependencies } from '../dependencies.ts';
-import { BadInput, NotFound } from '../errors.ts';
-import type { Routes } from '../guard.ts';
+import { BadInput, PageNotFound } from '../errors.ts';
+import { actorOf } from '../log-access.ts';
 import { guid, localTime, readForm, text } from '../read-form.ts';
-import { actorOf } from '../record-access.ts';
+import { defineSection } from '../section.ts';
 import { read } from '../store.ts';
 import { hrefTo, words } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
@@ -29,10 +28,9 @@ import { listBodies, type QuarantinedBody, quarantineGroups, readBody } from './
 
 /** A page has to be sent before the browser, or a proxy in between, gives up. */
 const limit = 1_000;
-const section = 'quarantine';
 
 const send = (res: Response, title: string, page: VNode, status = 200) =>
-  sendPage(res, { title, section, back: true, status }, page);
+  sendPage(res, { title, back: true, status }, page);
 
 interface Correction extends Pick<Attempt, 'values' | 'text'> {
   body: Buffer;
@@ -43,139 +41,152 @@ interface Correction extends Pick<Attempt, 'values' | 'text'> {
 }
 
 /** Rejected bodies, and their replay or deletion: a preview first, then the action itself. */
-export function addQuarantine(routes: Routes, dependencies: RouteDependencies): void {
-  const { intake, families, timezone, db, record } = dependencies;
-  routes.get('/quarantine', async (req, res) => {
-    const since = localTime(timezone);
-    const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid, since });
-    const [groups, { rows, more }, dropped, total] = await Promise.all([
-      read(db, quarantineGroups),
-      listBodies(db, data),
-      readDropped(db, droppedDays),
-      countQuarantine(db, {}),
-    ]);
-    const older = more && hrefTo('/quarantine', { ...entered, before: rows.at(-1)?.id });
-    const isNarrowed = Boolean(data.reason ?? data.faults ?? data.since);
-    const page = <QuarantinePage {...{ groups, lines: rows, older, isNarrowed, dropped, total }} />;
-    sendPage(res, { title: 'Quarantine', section }, page);
-  });
-
-  const replay = async (filter: QuarantineFilter, dryRun: boolean) => ({
-    matching: await countQuarantine(db, { ...filter, corrected: false }),
-    ...(await replayQuarantine(db, filter, intake, { dryRun, limit })),
-  });
-
-  routes.post('/quarantine/preview', async (req, res) => {
-    const { filter, entered } = readQuarantineForm(req.body, timezone);
-    if (req.body.action === 'drop') {
-      const asOf = String(Date.now());
-      const count = await countQuarantine(db, filter);
-      send(res, 'Preview drop', <ConfirmDrop count={count} values={{ ...entered, asOf }} />);
-    } else {
-      const outcome = await replay(filter, true);
-      send(res, 'Preview replay', <ConfirmReplay outcome={outcome} values={entered} />);
-    }
-  });
-
-  routes.post('/quarantine/replay', async (req, res) => {
-    const { filter } = readQuarantineForm(req.body, timezone);
-    const rows = Math.min(await countQuarantine(db, filter), limit);
-    await record({ actor: actorOf(res), action: 'quarantine replay', filter, rows });
-    const outcome = await replay(filter, false);
-    send(res, 'Replayed', <ReplayDone outcome={outcome} />);
-  });
-
-  routes.post('/quarantine/drop', async (req, res) => {
-    const { filter } = readQuarantineForm(req.body, timezone);
-    const count = await db.transaction().execute(async (transaction) => {
-      const rows = await dropQuarantine(transaction, filter);
-      await record({ actor: actorOf(res), action: 'quarantine drop', filter, rows }, transaction);
-      return rows;
+export const section = defineSection({
+  entry: { title: 'Quarantine', path: '/quarantine', count: 'quarantine' },
+  rights: {
+    'GET /quarantine': 'viewer',
+    'GET /quarantine/:id': 'viewer',
+    'POST /quarantine/preview': 'operator',
+    'POST /quarantine/replay': 'operator',
+    'POST /quarantine/drop': 'operator',
+    'POST /quarantine/:id/personal': 'privacy',
+    'POST /quarantine/:id/fields': 'operator',
+    'POST /quarantine/:id/body': 'privacy',
+  },
+  addRoutes(routes, dependencies) {
+    const { intake, families, timezone, db, logAccess } = dependencies;
+    routes.get('/quarantine', async (req, res) => {
+      const since = localTime(timezone);
+      const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid, since });
+      const [groups, { rows, more }, dropped, total] = await Promise.all([
+        read(db, quarantineGroups),
+        listBodies(db, data),
+        readDropped(db, droppedDays),
+        countQuarantine(db, {}),
+      ]);
+      const older = more && hrefTo('/quarantine', { ...entered, before: rows.at(-1)?.id });
+      const isNarrowed = Boolean(data.reason ?? data.faults ?? data.since);
+      const page = <QuarantinePage {...{ groups, lines: rows, older, isNarrowed, dropped, total }} />;
+      sendPage(res, { title: 'Quarantine' }, page);
     });
-    send(res, 'Dropped', <DropDone count={count} />);
-  });
 
-  const load = async (req: Request) => {
-    const id = String(req.params.id);
-    const body = uuid.test(id) ? await readBody(db, id) : undefined;
-    if (!body) throw new NotFound('There is no such body in the quarantine.');
-    return body;
-  };
-  const sendBody = async (
-    res: Response,
-    body: QuarantinedBody,
-    { errors = body.errors, ...shown }: { revealed?: boolean; attempt?: Attempt; errors?: FieldError[] },
-  ) => {
-    const fields = correctableFields(body.body, errors, families);
-    const notes = await readNotes(db, body.id);
-    const title = `Rejected: ${words(body.reason)}`;
-    send(res, title, <BodyPage {...{ body, notes, fields, ...shown }} />, shown.attempt ? 422 : 200);
-  };
+    const replay = async (filter: QuarantineFilter, dryRun: boolean) => ({
+      matching: await countQuarantine(db, { ...filter, corrected: false }),
+      ...(await replayQuarantine(db, filter, intake, { dryRun, limit })),
+    });
 
-  routes.get('/quarantine/:id', async (req, res) => sendBody(res, await load(req), {}));
-  routes.post('/quarantine/:id/personal', async (req, res) => {
-    const body = await load(req);
-    const patients = patientsNamedIn(body.body);
-    const filter = { quarantine: body.id };
-    await record({ actor: actorOf(res), action: 'body', patients, filter, rows: 1 });
-    await sendBody(res, body, { revealed: true });
-  });
-
-  /** Replays a corrected body, or shows why it is rejected, with what was entered. */
-  const correct = async (
-    res: Response,
-    old: QuarantinedBody,
-    { body, changed, errors, ...entered }: Correction,
-  ) => {
-    const reject = (attempt: Attempt) =>
-      sendBody(res, old, { attempt: { ...attempt, ...entered }, ...(errors && { errors }) });
-    if (old.replayed_at ?? old.corrected_by)
-      throw new BadInput('This body was replayed or corrected before.');
-    if (body.equals(old.body)) return reject({ message: 'Nothing was changed.' });
-    const result = await replayCorrection(db, intake, old, body, () =>
-      record({
-        actor: actorOf(res),
-        action: 'quarantine correct',
-        patients: [...new Set([old.body, body].flatMap(patientsNamedIn))],
-        filter: { quarantine: old.id, changed },
-        rows: 1,
-      }),
-    );
-    if (result.outcome === 'rejected') {
-      const faults = Object.fromEntries(result.errors.map(({ path, message }) => [path, message]));
-      return reject({ message: result.reason, faults });
-    }
-    const isStored = result.outcome !== 'expired' && result.outcome !== 'erased';
-    const ids = { id: old.id, correction: quarantineId({ path: old.path, body }) };
-    const page = <Corrected {...ids} delivery={isStored ? result.id : undefined} />;
-    send(res, 'Corrected and replayed', page);
-  };
-
-  routes.post('/quarantine/:id/fields', async (req, res) => {
-    const old = await load(req);
-    const values = req.body as Record<string, string>;
-    let { errors } = old;
-    for (;;) {
-      const { changes, faults } = readChanges(values, correctableFields(old.body, errors, families));
-      if (Object.keys(faults).length > 0) {
-        return sendBody(res, old, { attempt: { message: '', faults, values }, errors });
+    routes.post('/quarantine/preview', async (req, res) => {
+      const { filter, entered } = readQuarantineForm(req.body, timezone);
+      if (req.body.action === 'drop') {
+        const asOf = String(Date.now());
+        const count = await countQuarantine(db, filter);
+        send(res, 'Preview drop', <ConfirmDrop count={count} values={{ ...entered, asOf }} />);
+      } else {
+        const outcome = await replay(filter, true);
+        send(res, 'Preview replay', <ConfirmReplay outcome={outcome} values={entered} />);
       }
-      const changed = Object.keys(changes);
-      const body = changed.length > 0 ? await changeFields(db, old.body, changes) : old.body;
-      if (!body) throw new BadInput('PostgreSQL cannot read this body. Correct it as a whole.');
-      // Without an earlier error, others are found: their fields can be corrected too.
-      const assessed = await intake.replay(body, old.path, { dryRun: true });
-      const found = assessed.outcome === 'rejected' ? assessed.errors : [];
-      const further = found.filter(({ path }) => path && !errors.some((error) => error.path === path));
-      errors = [...errors, ...further];
-      if (further.some(({ path }) => values[path] !== undefined)) continue;
-      return correct(res, old, { body, changed, values, errors });
-    }
-  });
+    });
 
-  routes.post('/quarantine/:id/body', async (req, res) => {
-    // A browser sends the lines of a text field with CRLF.
-    const text = String(req.body.body ?? '').replaceAll('\r\n', '\n');
-    await correct(res, await load(req), { body: Buffer.from(text), changed: ['body'], text });
-  });
-}
+    routes.post('/quarantine/replay', async (req, res) => {
+      const { filter } = readQuarantineForm(req.body, timezone);
+      const rows = Math.min(await countQuarantine(db, filter), limit);
+      await logAccess({ actor: actorOf(res), action: 'quarantine replay', filter, rows });
+      const outcome = await replay(filter, false);
+      send(res, 'Replayed', <ReplayDone outcome={outcome} />);
+    });
+
+    routes.post('/quarantine/drop', async (req, res) => {
+      const { filter } = readQuarantineForm(req.body, timezone);
+      const count = await db.transaction().execute(async (transaction) => {
+        const rows = await dropQuarantine(transaction, filter);
+        await logAccess({ actor: actorOf(res), action: 'quarantine drop', filter, rows }, transaction);
+        return rows;
+      });
+      send(res, 'Dropped', <DropDone count={count} />);
+    });
+
+    const load = async (req: Request) => {
+      const id = String(req.params.id);
+      const body = uuid.test(id) ? await readBody(db, id) : undefined;
+      if (!body) throw new PageNotFound('There is no such body in the quarantine.');
+      return body;
+    };
+    const sendBody = async (
+      res: Response,
+      body: QuarantinedBody,
+      { errors = body.errors, ...shown }: { revealed?: boolean; attempt?: Attempt; errors?: FieldError[] },
+    ) => {
+      const fields = correctableFields(body.body, errors, families);
+      const notes = await readNotes(db, body.id);
+      const title = `Rejected: ${words(body.reason)}`;
+      send(res, title, <BodyPage {...{ body, notes, fields, ...shown }} />, shown.attempt ? 422 : 200);
+    };
+
+    routes.get('/quarantine/:id', async (req, res) => sendBody(res, await load(req), {}));
+    routes.post('/quarantine/:id/personal', async (req, res) => {
+      const body = await load(req);
+      const patients = patientsNamedIn(body.body);
+      const filter = { quarantine: body.id };
+      await logAccess({ actor: actorOf(res), action: 'body', patients, filter, rows: 1 });
+      await sendBody(res, body, { revealed: true });
+    });
+
+    /** Replays a corrected body, or shows why it is rejected, with what was entered. */
+    const correct = async (
+      res: Response,
+      old: QuarantinedBody,
+      { body, changed, errors, ...entered }: Correction,
+    ) => {
+      const reject = (attempt: Attempt) =>
+        sendBody(res, old, { attempt: { ...attempt, ...entered }, ...(errors && { errors }) });
+      if (old.replayed_at ?? old.corrected_by)
+        throw new BadInput('This body was replayed or corrected before.');
+      if (body.equals(old.body)) return reject({ message: 'Nothing was changed.' });
+      const result = await replayCorrection(db, intake, old, body, () =>
+        logAccess({
+          actor: actorOf(res),
+          action: 'quarantine correct',
+          patients: [...new Set([old.body, body].flatMap(patientsNamedIn))],
+          filter: { quarantine: old.id, changed },
+          rows: 1,
+        }),
+      );
+      if (result.outcome === 'rejected') {
+        const faults = Object.fromEntries(result.errors.map(({ path, message }) => [path, message]));
+        return reject({ message: result.reason, faults });
+      }
+      const isStored = result.outcome !== 'expired' && result.outcome !== 'erased';
+      const ids = { id: old.id, correction: quarantineId({ path: old.path, body }) };
+      const page = <Corrected {...ids} delivery={isStored ? result.id : undefined} />;
+      send(res, 'Corrected and replayed', page);
+    };
+
+    routes.post('/quarantine/:id/fields', async (req, res) => {
+      const old = await load(req);
+      const values = req.body as Record<string, string>;
+      let { errors } = old;
+      for (;;) {
+        const { changes, faults } = readChanges(values, correctableFields(old.body, errors, families));
+        if (Object.keys(faults).length > 0) {
+          return sendBody(res, old, { attempt: { message: '', faults, values }, errors });
+        }
+        const changed = Object.keys(changes);
+        const body = changed.length > 0 ? await changeFields(db, old.body, changes) : old.body;
+        if (!body) throw new BadInput('PostgreSQL cannot read this body. Correct it as a whole.');
+        // Without an earlier error, others are found: their fields can be corrected too.
+        const assessed = await intake.replay(body, old.path, { dryRun: true });
+        const found = assessed.outcome === 'rejected' ? assessed.errors : [];
+        const further = found.filter(({ path }) => path && !errors.some((error) => error.path === path));
+        errors = [...errors, ...further];
+        if (further.some(({ path }) => values[path] !== undefined)) continue;
+        return correct(res, old, { body, changed, values, errors });
+      }
+    });
+
+    routes.post('/quarantine/:id/body', async (req, res) => {
+      // A browser sends the lines of a text field with CRLF.
+      const text = String(req.body.body ?? '').replaceAll('\r\n', '\n');
+      await correct(res, await load(req), { body: Buffer.from(text), changed: ['body'], text });
+    });
+  },
+});

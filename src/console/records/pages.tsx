@@ -2,25 +2,25 @@ import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import { redactRow } from '../redact.ts';
 import { FieldValue, type TypedColumn } from '../ui/field-value.tsx';
 import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
-import { hrefTo, thingHref, words } from '../ui/links.ts';
+import { hrefTo, recordHref, words } from '../ui/links.ts';
 import { type Column, Table } from '../ui/table.tsx';
 import { parseMoment } from '../ui/time.ts';
-import { Facts, IdLink, Moment, Named, Nothing, PersonalNote, ThingLink } from '../ui/values.tsx';
+import { Facts, IdLink, Moment, Named, Nothing, PersonalNote, RecordLink } from '../ui/values.tsx';
 import {
   changedColumns,
   type Newest,
+  type RecordDetails,
+  type RecordKey,
   shownVersions,
-  type ThingDetails,
-  type ThingKey,
   type Version,
 } from './queries.ts';
 
 /** The name of a family or a field, in words. */
 export const nameOf = (name: string) => (name === 'extra' ? 'undocumented fields' : words(name));
 
-interface ThingProps {
-  thingKey: ThingKey;
-  thing: ThingDetails;
+interface RecordProps {
+  recordKey: RecordKey;
+  record: RecordDetails;
   /** Whether personal data is shown. */
   revealed: boolean;
   /** The deliveries of the two versions that are compared. */
@@ -28,12 +28,12 @@ interface ThingProps {
   to: string | undefined;
 }
 
-export function ThingPage(props: ThingProps) {
-  const { thingKey, thing, revealed, from, to } = props;
-  const { family, business, id } = thingKey;
-  const [newest] = thing.versions;
+export function RecordPage(props: RecordProps) {
+  const { recordKey, record, revealed, from, to } = props;
+  const { family, business, id } = recordKey;
+  const [newest] = record.versions;
   const { delivery_id, last_event } = newest.row;
-  const address = `/console/things/${family.name}`;
+  const address = `/console/records/${family.name}`;
   return (
     <>
       <Facts
@@ -54,23 +54,23 @@ export function ThingPage(props: ThingProps) {
         {patientsOfRow(newest.row).length > 0 && (
           <PostButton
             action="/console/patients"
-            values={{ family: family.name, business, thing: id }}
+            values={{ family: family.name, business, record: id }}
             kind="second"
           >
             Show the patient
           </PostButton>
         )}
-        <ReceiptDeliveries {...thingKey} />
+        <ReceiptDeliveries {...recordKey} />
       </div>
       <PersonalNote
         revealed={revealed}
         shownAt={`${address}/personal`}
-        hiddenAt={thingHref(family.name, business, id)}
+        hiddenAt={recordHref(family.name, business, id)}
       >
         Personal data is hidden.
       </PersonalNote>
       <h2>Now</h2>
-      <Fields {...{ thingKey, revealed, newest }} columns={thing.columns} />
+      <Fields {...{ recordKey, revealed, newest }} columns={record.columns} />
       <Related {...props} />
       <h2 id="versions">Versions</h2>
       <Versions {...props} />
@@ -80,42 +80,42 @@ export function ThingPage(props: ThingProps) {
 
 const At = ({ version: { row } }: { version: Version }) => <Moment at={parseMoment(row.event_time!)} />;
 
-export function ReceiptDeliveries({ family, business, id }: ThingKey) {
+export function ReceiptDeliveries({ family, business, id }: RecordKey) {
   if (family.name !== 'receipt') return null;
   return <a href={hrefTo('/deliveries', { business, receipt: id })}>All deliveries of this receipt</a>;
 }
 
-type Shown = Pick<ThingProps, 'thingKey' | 'revealed'>;
+type Shown = Pick<RecordProps, 'recordKey' | 'revealed'>;
 
 /** The row of a version, as far as it may be shown. */
-const shown = ({ thingKey: { family }, revealed }: Shown, { row }: Version): Version['row'] =>
+const shown = ({ recordKey: { family }, revealed }: Shown, { row }: Version): Version['row'] =>
   revealed ? row : redactRow(row, family);
 
-/** What a thing says now, field by field. */
+/** What a record says now, field by field. */
 export function Fields({ columns, newest, ...props }: Newest & Shown) {
-  const { thingKey } = props;
+  const { recordKey } = props;
   const row = shown(props, newest);
   const values = columns
     .filter(({ name }) => name !== 'extra' || newest.row.extra !== '{}')
-    .map((column) => [nameOf(column.name), <Value key={column.name} {...{ column, row, thingKey }} />]);
+    .map((column) => [nameOf(column.name), <Value key={column.name} {...{ column, row, recordKey }} />]);
   return <Facts facts={Object.fromEntries(values)} />;
 }
 
 interface ValueProps {
   column: TypedColumn;
   row: Version['row'];
-  thingKey: ThingKey;
+  recordKey: RecordKey;
 }
 
-/** The thing's own id is no link: it would lead here. */
-const Value = ({ column, row, thingKey: { family } }: ValueProps) =>
+/** The record's own id is no link: it would lead here. */
+const Value = ({ column, row, recordKey: { family } }: ValueProps) =>
   column.name === family.identifiedBy ? (
     <span class="id">{row[column.name]}</span>
   ) : (
     <FieldValue column={column} row={row} />
   );
 
-function Related({ thingKey, thing: { related } }: ThingProps) {
+function Related({ recordKey, record: { related } }: RecordProps) {
   if (related.length === 0) return null;
   return (
     <>
@@ -123,7 +123,7 @@ function Related({ thingKey, thing: { related } }: ThingProps) {
       <ul>
         {related.map(({ family, id }) => (
           <li key={family + id}>
-            <ThingLink family={family} business={thingKey.business} id={id} />
+            <RecordLink family={family} business={recordKey.business} id={id} />
           </li>
         ))}
       </ul>
@@ -131,10 +131,10 @@ function Related({ thingKey, thing: { related } }: ThingProps) {
   );
 }
 
-function Versions(props: ThingProps) {
-  const { thingKey, thing } = props;
-  const { family, business, id } = thingKey;
-  const { versions, columns } = thing;
+function Versions(props: RecordProps) {
+  const { recordKey, record } = props;
+  const { family, business, id } = recordKey;
+  const { versions, columns } = record;
   const isWhole = versions.length <= shownVersions;
   const lines = versions.map((version, index) => {
     const previous = versions[index + 1];
@@ -182,7 +182,7 @@ function Versions(props: ThingProps) {
     <>
       {!isWhole && <p class="note">Only the newest versions are shown.</p>}
       <Difference {...props} />
-      <form method="get" action={`/console/things/${family.name}#versions`}>
+      <form method="get" action={`/console/records/${family.name}#versions`}>
         <Hidden values={{ business, id }} />
         {table}
         <div class="actions">
@@ -194,15 +194,15 @@ function Versions(props: ThingProps) {
 }
 
 /** The fields that two versions differ in; what is hidden says only that it differs. */
-function Difference(props: ThingProps) {
-  const { thingKey, thing, from, to } = props;
-  const { versions, columns } = thing;
+function Difference(props: RecordProps) {
+  const { recordKey, record, from, to } = props;
+  const { versions, columns } = record;
   const places = [from, to].map((id) => versions.findIndex(({ row }) => row.delivery_id === id));
   const [older, newer] = places.map((place) => versions[place]);
   if (!older || !newer) return null;
   const [before, after] = [shown(props, older), shown(props, newer)];
   const headOf = (place: number) => `Version ${versions.length - place}`;
-  const value = (column: TypedColumn, row: Version['row']) => <Value {...{ column, row, thingKey }} />;
+  const value = (column: TypedColumn, row: Version['row']) => <Value {...{ column, row, recordKey }} />;
   const isSame = ({ name }: TypedColumn) => before[name] === after[name];
   return (
     <Table

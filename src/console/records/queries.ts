@@ -7,13 +7,13 @@ import type { Tables } from '../../store/tables.ts';
 import type { TypedColumn } from '../ui/field-value.tsx';
 
 /** A receipt, a consent form, and so on; `id`: of the delivery where the family has no key. */
-export interface ThingKey {
+export interface RecordKey {
   family: Family;
   business: string;
   id: string;
 }
 
-/** What a delivery said of a thing, every value as text. */
+/** What a delivery said of a record, every value as text. */
 export interface Version {
   row: Readonly<Record<string, string | null>>;
   /** When the delivery came; null: it was deleted. */
@@ -26,7 +26,7 @@ export interface Newest {
   newest: Version;
 }
 
-export interface ThingDetails extends Pick<Newest, 'columns'> {
+export interface RecordDetails extends Pick<Newest, 'columns'> {
   /** The newest first; at least one. */
   versions: [Version, ...Version[]];
   related: { family: string; id: string }[];
@@ -35,20 +35,20 @@ export interface ThingDetails extends Pick<Newest, 'columns'> {
 const common = ['business_id', 'client_id', 'last_event', 'event_time', 'delivery_id'];
 export const shownVersions = 200;
 
-/** What a thing says now; undefined: there is no such thing. */
-export async function readNewest(db: Kysely<Tables>, key: ThingKey): Promise<Newest | undefined> {
+/** What a record says now; undefined: there is no such record. */
+export async function readNewest(db: Kysely<Tables>, key: RecordKey): Promise<Newest | undefined> {
   const columns = await readTypes(db, key.family);
   const from = sql`select * from ${sql.table(key.family.table)} made where ${isKey(key)}`;
   const [newest] = await readVersions(db, columns, from);
   return newest && { columns, newest };
 }
 
-/** Undefined: there is no such thing. */
-export async function readThing(
+/** Undefined: there is no such record. */
+export async function readRecord(
   db: Kysely<Tables>,
   families: readonly Family[],
-  key: ThingKey,
-): Promise<ThingDetails | undefined> {
+  key: RecordKey,
+): Promise<RecordDetails | undefined> {
   const found = await readNewest(db, key);
   if (!found) return undefined;
   const { columns, newest } = found;
@@ -85,7 +85,7 @@ async function readVersions(
   return rows.map(({ received, ...row }) => ({ row, received }));
 }
 
-/** The condition on the id of a family's things; undefined: no thing has this id. */
+/** The condition on the id of a family's records; undefined: no record has this id. */
 export function hasId({ identifiedBy, fields }: Family, id: string): RawBuilder<unknown> | undefined {
   if (!identifiedBy) return uuid.test(id) ? sql`delivery_id = ${id}::uuid` : undefined;
   const isNumber = fields[identifiedBy]!.json === 'numeric';
@@ -94,24 +94,24 @@ export function hasId({ identifiedBy, fields }: Family, id: string): RawBuilder<
 }
 
 /** The condition on a row, `made`, of the family's table. */
-function isKey({ family, business, id }: ThingKey) {
+function isKey({ family, business, id }: RecordKey) {
   const condition = hasId(family, id) ?? sql`false`;
   return family.identifiedBy ? sql`business_id = ${business} and ${condition}` : condition;
 }
 
-/** The query for versions of a thing; bodies that retention has reduced say nothing. */
+/** The query for versions of a record; bodies that retention has reduced say nothing. */
 async function versionsOf(
   db: Kysely<Tables>,
   families: readonly Family[],
-  key: ThingKey,
+  key: RecordKey,
   row: Version['row'],
 ) {
   const { family, business, id } = key;
   if (!family.identifiedBy) return sql`select * from ${sql.table(family.table)} made where false`;
   if (family.versions) return sql`select * from ${sql.table(family.versions)} made where ${isKey(key)}`;
   // Deliveries about a part are found as those about the whole.
-  const thing = family.partOf ? row[`${family.partOf}_id`] : id;
-  const about = { family: family.partOf ?? family.name, business_id: business, thing: thing ?? '' };
+  const record = family.partOf ? row[`${family.partOf}_id`] : id;
+  const about = { family: family.partOf ?? family.name, business_id: business, thing: record ?? '' };
   const ids = await findApplied(db, families, [about]);
   const { query } = rowsMadeOf(family, 'found');
   return sql`
@@ -126,9 +126,9 @@ async function versionsOf(
 async function readRelated(
   db: Kysely<Tables>,
   families: readonly Family[],
-  { family, business, id }: ThingKey,
+  { family, business, id }: RecordKey,
   row: Version['row'],
-): Promise<ThingDetails['related']> {
+): Promise<RecordDetails['related']> {
   const parts = families.flatMap(({ name, table, partOf, identifiedBy }) =>
     partOf === family.name && identifiedBy
       ? sql`select ${name} as family, ${sql.ref(identifiedBy)}::text as id from ${sql.table(table)}
@@ -142,7 +142,7 @@ async function readRelated(
     where ${isAbout(sql`${patient ?? ''}::text`)} and i.business_id = ${business}
       and array[envelope #>> '{data,aid}', envelope #>> '{data,appointment_id}',
                 envelope #>> '{data,prescription_id}'] && ${names}::text[]`;
-  const { rows } = await sql<ThingDetails['related'][number]>`
+  const { rows } = await sql<RecordDetails['related'][number]>`
     select * from (${sql.join([...parts, visit], sql` union `)}) as found
     where (family, id) <> (${family.name}, ${id}) order by family, id limit 100`.execute(db);
   return rows;
@@ -152,8 +152,8 @@ async function readRelated(
 export const changedColumns = (columns: readonly TypedColumn[], older: Version, newer: Version) =>
   columns.filter(({ name }) => older.row[name] !== newer.row[name]);
 
-/** The patient whom a thing names, if any. */
-export async function findPatient(db: Kysely<Tables>, key: ThingKey): Promise<string | undefined> {
+/** The patient whom a record names, if any. */
+export async function findPatient(db: Kysely<Tables>, key: RecordKey): Promise<string | undefined> {
   const found = await readNewest(db, key);
   return found && patientsOfRow(found.newest.row)[0];
 }

@@ -1,36 +1,42 @@
 import type { Request, Response } from 'express';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
-import type { RouteDependencies } from '../dependencies.ts';
-import { NotFound } from '../errors.ts';
-import type { Routes } from '../guard.ts';
+import { PageNotFound } from '../errors.ts';
+import { actorOf } from '../log-access.ts';
 import { guid, readForm, text } from '../read-form.ts';
-import { actorOf } from '../record-access.ts';
+import { defineSection } from '../section.ts';
 import { titled } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
-import { nameOf, ThingPage } from './pages.tsx';
-import { readThing } from './queries.ts';
+import { nameOf, RecordPage } from './pages.tsx';
+import { readRecord } from './queries.ts';
 
 /** What is known of a receipt, a consent form, and so on: now, and in each version. */
-export function addThings(routes: Routes, { families, db, record }: RouteDependencies): void {
-  const show = async (req: Request, res: Response, revealed: boolean) => {
-    const family = families.find(({ name }) => name === req.params.family);
-    if (!family) throw new NotFound('There is no such family.');
-    const shape = { business: text, id: text, from: guid, to: guid };
-    const { business = '', id = '', from, to } = readForm(revealed ? req.body : req.query, shape).data;
-    const key = { family, business, id };
-    const thing = await readThing(db, families, key);
-    const name = nameOf(family.name);
-    if (!thing) throw new NotFound(`There is no such ${name}. It never came, or it was erased.`);
-    if (revealed) {
-      const { versions } = thing;
-      const patients = [...new Set(versions.flatMap(({ row }) => patientsOfRow(row)))];
-      const filter = { family: family.name, business, id };
-      await record({ actor: actorOf(res), action: 'reveal', patients, filter, rows: versions.length });
-    }
-    const title = titled(name) + (family.identifiedBy ? ` ${id}` : '');
-    const page = { title, section: 'deliveries', back: true } as const;
-    sendPage(res, page, <ThingPage {...{ thingKey: key, thing, revealed, from, to }} />);
-  };
-  routes.get('/things/:family', (req, res) => show(req, res, false));
-  routes.post('/things/:family/personal', (req, res) => show(req, res, true));
-}
+export const section = defineSection({
+  below: '/deliveries',
+  rights: {
+    'GET /records/:family': 'viewer',
+    'POST /records/:family/personal': 'privacy',
+  },
+  addRoutes(routes, { families, db, logAccess }) {
+    const show = async (req: Request, res: Response, revealed: boolean) => {
+      const family = families.find(({ name }) => name === req.params.family);
+      if (!family) throw new PageNotFound('There is no such family.');
+      const shape = { business: text, id: text, from: guid, to: guid };
+      const { business = '', id = '', from, to } = readForm(revealed ? req.body : req.query, shape).data;
+      const key = { family, business, id };
+      const record = await readRecord(db, families, key);
+      const name = nameOf(family.name);
+      if (!record) throw new PageNotFound(`There is no such ${name}. It never came, or it was erased.`);
+      if (revealed) {
+        const { versions } = record;
+        const patients = [...new Set(versions.flatMap(({ row }) => patientsOfRow(row)))];
+        const filter = { family: family.name, business, id };
+        await logAccess({ actor: actorOf(res), action: 'reveal', patients, filter, rows: versions.length });
+      }
+      const title = titled(name) + (family.identifiedBy ? ` ${id}` : '');
+      const page = { title, back: true } as const;
+      sendPage(res, page, <RecordPage {...{ recordKey: key, record, revealed, from, to }} />);
+    };
+    routes.get('/records/:family', (req, res) => show(req, res, false));
+    routes.post('/records/:family/personal', (req, res) => show(req, res, true));
+  },
+});

@@ -92,7 +92,7 @@ export function RejectionsPage({ rows, since, times, unit, families, entered, fa
         action="/console/rejections"
         {...{ entered, faults }}
         fields={[
-          { name: 'from', label: 'From', kind: 'datetime-local' },
+          { name: 'since', label: 'From', kind: 'datetime-local' },
           { name: 'until', label: 'Before', kind: 'datetime-local' },
           { name: 'family', label: 'Family', kind: 'choice', options: [...families, 'none'] },
           { name: 'status', label: 'Status', kind: 'choice', options: callbackStatuses.slice(1).map(String) },

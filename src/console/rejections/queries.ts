@@ -4,22 +4,22 @@ import { allOf } from '../store.ts';
 export interface Rejected {
   status: number;
   reason: string;
-  /** Of another path than a registered one. */
+  /** Whether the path is not a registered one. */
   unrouted: boolean;
   requests: string;
   last: Date;
 }
 
 export interface RejectionFilter {
-  from: Date;
+  since: Date;
   until?: Date | undefined;
   family?: string | undefined;
   status?: string | undefined;
 }
 
-const matching = ({ from, until, family, status }: RejectionFilter) => sql`
+const matching = ({ since, until, family, status }: RejectionFilter) => sql`
   rejected_requests where ${allOf([
-    sql`minute >= date_trunc('minute', ${from}::timestamptz)`,
+    sql`minute >= date_trunc('minute', ${since}::timestamptz)`,
     until && sql`minute < ${until}`,
     family && sql`family = ${family}`,
     status && sql`status = ${status}::int`,

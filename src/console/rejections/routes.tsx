@@ -1,7 +1,6 @@
 import { callbackStatuses } from '../../common/http-statuses.ts';
-import type { RouteDependencies } from '../dependencies.ts';
-import type { Routes } from '../guard.ts';
 import { localTime, oneOf, parseForm } from '../read-form.ts';
+import { defineSection } from '../section.ts';
 import { read } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { RejectionsPage } from './pages.tsx';
@@ -10,25 +9,31 @@ import { rejectedByReason, rejectedByTime } from './queries.ts';
 const hourMs = 3_600_000;
 
 /** Why callbacks were rejected, and when: of the last 24 hours, unless the filter says otherwise. */
-export function addRejections(routes: Routes, { families, timezone, db }: RouteDependencies): void {
-  const names = families.map(({ name }) => name);
-  routes.get('/rejections', async (req, res) => {
-    const { data, entered, faults } = parseForm(req.query, {
-      from: localTime(timezone),
-      until: localTime(timezone),
-      family: oneOf([...names, 'none']),
-      status: oneOf(callbackStatuses.map(String)),
+export const section = defineSection({
+  below: '/',
+  rights: {
+    'GET /rejections': 'viewer',
+  },
+  addRoutes(routes, { families, timezone, db }) {
+    const names = families.map(({ name }) => name);
+    routes.get('/rejections', async (req, res) => {
+      const { data, entered, faults } = parseForm(req.query, {
+        since: localTime(timezone),
+        until: localTime(timezone),
+        family: oneOf([...names, 'none']),
+        status: oneOf(callbackStatuses.map(String)),
+      });
+      const since = data.since ?? new Date((data.until?.getTime() ?? Date.now()) - 24 * hourMs);
+      const filter = { ...data, since };
+      const spanMs = (data.until?.getTime() ?? Date.now()) - since.getTime();
+      const unit = spanMs > 3 * hourMs ? 'hour' : 'minute';
+      const [rows, times] = await Promise.all([
+        read(db, rejectedByReason(filter)),
+        read(db, rejectedByTime(filter, unit)),
+      ]);
+      const status = Object.keys(faults).length > 0 ? 400 : 200;
+      const content = <RejectionsPage {...{ rows, since, times, unit, families: names, entered, faults }} />;
+      sendPage(res, { title: 'Rejected requests', back: true, status }, content);
     });
-    const since = data.from ?? new Date((data.until?.getTime() ?? Date.now()) - 24 * hourMs);
-    const filter = { ...data, from: since };
-    const spanMs = (data.until?.getTime() ?? Date.now()) - since.getTime();
-    const unit = spanMs > 3 * hourMs ? 'hour' : 'minute';
-    const [rows, times] = await Promise.all([
-      read(db, rejectedByReason(filter)),
-      read(db, rejectedByTime(filter, unit)),
-    ]);
-    const status = Object.keys(faults).length > 0 ? 400 : 200;
-    const content = <RejectionsPage {...{ rows, since, times, unit, families: names, entered, faults }} />;
-    sendPage(res, { title: 'Rejected requests', section: 'overview', back: true, status }, content);
-  });
-}
+  },
+});

@@ -1,7 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { type Family, publicColumns } from '../../families/index.ts';
 import type { Tables } from '../../store/tables.ts';
-import { isPublicField } from '../redact.ts';
 import type { Report } from './reports.ts';
 
 export interface ReportColumn {
@@ -12,25 +10,6 @@ export interface ReportColumn {
   /** Whether it may hold personal data. */
   personal: boolean;
 }
-
-// Of the views alone: columns that are no field of a family by this name, and cannot identify a patient.
-const publicViewColumns = new Set([
-  ...['form_id', 'family', 'event', 'status', 'error', 'reason', 'field', 'kind', 'value', 'state'],
-  ...['actor_id', 'facility_id', 'event_id', 'estimate_id', 'clearance_id', 'open_clearance_types'],
-]);
-
-// As format_type writes them. Others, such as jsonb, may contain anything.
-const publicTypes = new Set([
-  ...['boolean', 'integer', 'bigint', 'numeric', 'date', 'timestamp with time zone', 'interval', 'uuid'],
-]);
-
-/** Whether a column may hold personal data: every text does unless it is marked, and every nested value does. */
-export const isPersonal = (families: readonly Family[], name: string, type: string) =>
-  !publicTypes.has(type) &&
-  !(
-    type === 'text' &&
-    (publicViewColumns.has(name) || publicColumns.has(name) || isPublicField(families, name))
-  );
 
 /** What the database says of each view, and of each function that is a report. */
 export async function readComments(db: Kysely<Tables>): Promise<ReadonlyMap<string, string>> {
@@ -43,18 +22,19 @@ export async function readComments(db: Kysely<Tables>): Promise<ReadonlyMap<stri
   return new Map(rows.map(({ name, comment }) => [name, comment]));
 }
 
-/** The columns of a report in their order. */
+/** The columns of a report in their order. What is public is listed in db/reporting/6_masked.sql; anything else is personal. */
 export async function readColumns(
   db: Kysely<Tables>,
   { view, rowsOf = view }: Report,
-  families: readonly Family[],
 ): Promise<ReportColumn[]> {
-  const { rows } = await sql<Omit<ReportColumn, 'personal'>>`
-    select attname as name, format_type(atttypid, null) as type, col_description(attrelid, attnum) as comment
+  const { rows } = await sql<ReportColumn>`
+    select attname as name, format_type(atttypid, null) as type, col_description(attrelid, attnum) as comment,
+           not coalesce(for_console, false) as personal
     from pg_attribute
+    left join reporting.public_columns() as listed on listed.view = ${rowsOf} and column_name = attname
     where attrelid = ${`reporting.${rowsOf}`}::regclass and attnum > 0 and not attisdropped
     order by attnum`.execute(db);
-  return rows.map((column) => ({ ...column, personal: isPersonal(families, column.name, column.type) }));
+  return rows;
 }
 
 /** The columns that a report can be filtered by, as far as it has them. */

@@ -3,7 +3,7 @@ import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
 import type { Aliases } from '../../store/aliases.ts';
-import { BadInput, Busy } from '../errors.ts';
+import { BadInput, TooManyDownloads } from '../errors.ts';
 import { isDisconnected, sendStream } from '../send-stream.ts';
 import type { TypedColumn } from '../ui/field-value.tsx';
 import { formatCount } from '../ui/values.tsx';
@@ -26,11 +26,11 @@ export interface Download {
   /** How many there are, and whose. */
   summary: CompiledQuery<RowsSummary>;
   /** Logs the download, before the first row is sent. */
-  record: (summary: RowsSummary) => Promise<void>;
+  logAccess: (summary: RowsSummary) => Promise<void>;
   columns: readonly TypedColumn[];
   format: FormatName;
   aliases: Aliases | undefined;
-  /** Of the file, without its ending. */
+  /** The file's name, without its ending. */
   name: string;
   limits: DownloadLimits;
 }
@@ -39,14 +39,14 @@ export interface Download {
  * Streams a query's rows, with a cursor that follows the speed of the client. An aborted download ends in
  * the middle of a chunked response, which the client notices. One snapshot contains what is logged and what is sent.
  *
- * @throws Busy where no connection is free; BadInput where the format cannot hold the rows; the database's error or
+ * @throws TooManyDownloads where no connection is free; BadInput where the format cannot hold the rows; the database's error or
  *   LogUnavailable before anything was sent
  */
 export async function sendDownload(res: Response, pool: pg.Pool, download: Download): Promise<void> {
-  const { query, summary, record, columns, aliases, name, limits } = download;
+  const { query, summary, logAccess, columns, aliases, name, limits } = download;
   const { type, ending, mostRows, write } = formats[download.format];
   const client = await pool.connect().catch(() => {
-    throw new Busy('The maximum number of downloads is running. Try again later.');
+    throw new TooManyDownloads('The maximum number of downloads is running. Try again later.');
   });
   const watch = abortWhenStalled(res, limits);
   let broken: Error | undefined;
@@ -57,7 +57,7 @@ export async function sendDownload(res: Response, pool: pg.Pool, download: Downl
     if (mostRows && summaries[0]!.rows > mostRows) {
       throw new BadInput(`An Excel file takes ${formatCount(mostRows)} rows. Download CSV, or fewer days.`);
     }
-    await record(summaries[0]!);
+    await logAccess(summaries[0]!);
     res.setHeader('Content-Type', type);
     res.setHeader('Content-Disposition', `attachment; filename="${name}.${ending}"`);
     await sendStream(res, () => [

@@ -25,8 +25,12 @@ export type ReportFilter = ReportForm['filter'];
 export function readReportForm(form: Record<string, unknown>, report: Report, timezone: string) {
   const oneDay = z.iso.date('Enter a day such as 2026-11-21.');
   const { data, entered } = readForm(form, {
-    ...{ from: oneDay, to: oneDay, range: oneOf(keysOf(ranges)) },
-    ...{ business: text, clinic: text, doctor: text },
+    from: oneDay,
+    to: oneDay,
+    range: oneOf(keysOf(ranges)),
+    business: text,
+    clinic: text,
+    doctor: text,
     receipt: z.string().regex(/^\d{1,15}$/, 'A receipt id must be a whole number.'),
     age: oneOf(keysOf(ages)),
     at: localTime(timezone),

@@ -7,7 +7,7 @@ import { type XlsxColumn, xlsxWriter } from './xlsx.ts';
 
 interface Format {
   label: string;
-  /** Of the content. */
+  /** The content type. */
   type: string;
   ending: string;
   /** More rows are not sent. */
@@ -15,8 +15,6 @@ interface Format {
   /** The stages between the rows and the response. */
   write: (columns: readonly TypedColumn[], aliases: Aliases | undefined) => Duplex[];
 }
-
-const csv = { type: 'text/csv; charset=utf-8; header=present', ending: 'csv' };
 
 /** The columns that ids of businesses, clinics and doctors have their aliases in. */
 const aliasesOf = (columns: readonly TypedColumn[]) =>
@@ -43,22 +41,15 @@ const change = (values: [name: string, read: (row: ReportRow) => string | null |
 const addAliases = (columns: readonly TypedColumn[], aliases: Aliases | undefined) =>
   change(aliasesOf(columns).map(({ id, kind, name }) => [name, (row) => aliases?.[kind].get(row[id] ?? '')]));
 
-/** Spreadsheets take a time with an offset for a text; the session writes it in the reports' time zone. */
-const dropOffsets = (cells: readonly XlsxColumn[]) =>
-  change(
-    cells
-      .filter(({ kind }) => kind === 'moment')
-      .map(({ name }) => [name, (row) => row[name]?.replace(/(\.\d+)?[+-]\d\d(:\d\d)*$/, '')]),
-  );
-
 /**
  * What a report can be downloaded as. Machines read the CSV: its columns are those of the view, then the aliases of each
  * kind that has some.
  */
 const known = {
   csv: {
-    ...csv,
     label: 'CSV for machines',
+    type: 'text/csv; charset=utf-8; header=present',
+    ending: 'csv',
     write: (columns, aliases) => {
       const added = aliasesOf(columns).filter(({ kind }) => aliases?.[kind].size);
       return [
@@ -68,16 +59,6 @@ const known = {
           { forMachines: true },
         ),
       ];
-    },
-  },
-  spreadsheet: {
-    ...csv,
-    label: 'CSV for spreadsheets',
-    write: (columns, aliases) => {
-      const cells = cellsOf(columns);
-      const texts = cells.filter(({ kind }) => kind === 'text').map(({ name }) => name);
-      const names = cells.map(({ name }) => name);
-      return [addAliases(columns, aliases), dropOffsets(cells), csvWriter(names, { texts: new Set(texts) })];
     },
   },
   xlsx: {

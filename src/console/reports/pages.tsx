@@ -6,7 +6,6 @@ import { Filters } from '../ui/filters.tsx';
 import { type FormField, Hidden, PostButton, Submit } from '../ui/forms.tsx';
 import { LinkList } from '../ui/link-list.tsx';
 import { words } from '../ui/links.ts';
-import { SaveView } from '../ui/save-view.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
 import { formatAmount, formatCount, PersonalNote } from '../ui/values.tsx';
@@ -26,7 +25,7 @@ export interface Sums {
 
 export interface ReportProps extends ReportForm, Sums {
   report: Report;
-  /** Of the view. */
+  /** The view's comment. */
   comment: string | undefined;
   columns: readonly ReportColumn[];
   /** Those that are shown: without personal data, unless it is revealed. */
@@ -39,8 +38,8 @@ export interface ReportProps extends ReportForm, Sums {
 }
 
 export function ReportPage(props: ReportProps) {
-  const { report, comment, columns, entered, totals, figures, revealed } = props;
-  const { view, chart } = report;
+  const { report, comment, columns, totals, figures } = props;
+  const { chart } = report;
   const { aliases } = useContext(VisitContext);
   const known = chart?.ids && aliases?.[chart.ids];
   return (
@@ -66,7 +65,6 @@ export function ReportPage(props: ReportProps) {
       </p>
       <Rows {...props} />
       <Pages {...props} />
-      {!revealed && <SaveView address={reportHref(view, entered)} />}
       <Legend columns={columns} />
     </>
   );

@@ -64,7 +64,7 @@ export function queryRows(
 
 export interface RowsSummary {
   rows: number;
-  /** Whose rows they are, if that is shown. */
+  /** The patients that they are about, if the patients' ids are shown. */
   patients: string[];
 }
 
@@ -84,7 +84,7 @@ export function querySummary(shown: readonly ReportColumn[], rows: RawBuilder<un
   return sql<RowsSummary>`select count(*)::int as rows, ${patients} as patients ${rows}`;
 }
 
-/** Whose rows are shown. */
+/** The patients that the rows are about. */
 export const patientsOf = (rows: readonly ReportRow[]): string[] =>
   rows.flatMap(({ patient_id, patient_ids }) => (patient_ids ? JSON.parse(patient_ids) : patient_id || []));
 

@@ -3,7 +3,7 @@ const day = (year: number, month: number, date: number) =>
 
 type Range = (year: number, month: number, date: number) => readonly [from?: string, to?: string];
 
-/** Days as of today, both ends included. They stay what they say in a saved page. */
+/** Days as of today, both ends included. */
 export const ranges = {
   today: (year, month, date) => [day(year, month, date), day(year, month, date)],
   yesterday: (year, month, date) => [day(year, month, date - 1), day(year, month, date - 1)],

@@ -1,13 +1,10 @@
 import type { Request, Response } from 'express';
-import type { RouteDependencies } from '../dependencies.ts';
-import { BadInput, NotFound } from '../errors.ts';
-import type { Routes } from '../guard.ts';
+import { BadInput, PageNotFound } from '../errors.ts';
+import { actorOf } from '../log-access.ts';
 import { takePage } from '../paging.ts';
-import { readForm, text } from '../read-form.ts';
-import { actorOf } from '../record-access.ts';
+import { defineSection } from '../section.ts';
 import { read, unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
-import { withQuery } from '../ui/links.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { readChart } from './chart.ts';
 import { filtersOf, readColumns, readComments } from './columns.ts';
@@ -18,123 +15,104 @@ import { ReportList } from './list-page.tsx';
 import { ReportPage, type Sums } from './pages.tsx';
 import * as queries from './queries.ts';
 import { type Report, reports, titleOf } from './reports.ts';
-import { deleteView, listViews, saveView } from './saved-views.ts';
-
-const section = 'reports';
 
 const findReport = (view: unknown): Report => {
   const report = reports.find((one) => one.view === view);
-  if (!report) throw new NotFound('There is no such report.');
+  if (!report) throw new PageNotFound('There is no such report.');
   return report;
 };
 
-/** Lists whose pages can be saved, and the fields of their addresses that are: none that may name a patient. */
-const lists: Readonly<Record<string, readonly string[]>> = {
-  '/deliveries': [
-    ...['family', 'event', 'status', 'business', 'receipt'],
-    ...['from', 'until', 'receivedFrom', 'receivedUntil'],
-  ],
-};
+/** The reporting views as tables, charts and downloads. */
+export const section = defineSection({
+  entry: { title: 'Reports', path: '/reports' },
+  rights: {
+    'GET /reports': 'viewer',
+    'GET /reports/:view': 'viewer',
+    'GET /reports/:view/csv': 'viewer',
+    'GET /reports/:view/xlsx': 'viewer',
+    'POST /reports/:view/personal': 'privacy',
+    'POST /reports/:view/csv': 'privacy',
+    'POST /reports/:view/xlsx': 'privacy',
+  },
+  addRoutes(routes, dependencies) {
+    const { timezone, downloads, db, downloadPool, logAccess } = dependencies;
 
-/** The reporting views as tables, charts and downloads, and the pages that users have saved. */
-export function addReports(routes: Routes, dependencies: RouteDependencies): void {
-  const { families, timezone, downloads, db, downloadPool, record } = dependencies;
-
-  routes.get('/reports', async (_req, res) => {
-    const [saved, comments] = [await listViews(db, actorOf(res).id), await readComments(db)];
-    sendPage(res, { title: 'Reports', section }, <ReportList saved={saved} comments={comments} />);
-  });
-
-  /** The columns and the rows of a report that a form names; columns with personal data only if `revealed`. */
-  const parse = async (report: Report, form: Record<string, unknown>, revealed: boolean) => {
-    const asked = readReportForm(form, report, timezone);
-    const { filter } = asked;
-    const columns = await readColumns(db, report, families);
-    const shown = columns.filter(({ personal }) => revealed || !personal);
-    const sort = filter.sort?.replace('-', '');
-    if (sort && !shown.some(({ name }) => name === sort)) throw new BadInput('Unknown column.');
-    return { ...asked, report, columns, shown, from: queries.fromView(report, columns, filter) };
-  };
-
-  const show = async (req: Request, res: Response, revealed: boolean) => {
-    const report = findReport(req.params.view);
-    const parsed = await parse(report, revealed ? req.body : req.query, revealed);
-    const { filter, columns, shown, from } = parsed;
-    const { sort, page = 1 } = filter;
-    const ofAnyAge = queries.fromView(report, columns, { ...filter, age: undefined });
-    const options = { title: titleOf(report), section, back: true, charts: true } as const;
-    if (!revealed) beginPage(res, options);
-    const comment = (await readComments(db)).get(report.view);
-    const sums: Sums = {};
-    // One after the other: pages have two connections.
-    const readSums = async () => {
-      sums.totals = await queries.readTotals(db, report, shown, from);
-      if (report.chart) sums.figures = await readChart(db, report.chart, from, filter);
-      if (filtersOf(columns).age !== undefined) sums.ages = await queries.readAges(db, ofAnyAge);
-    };
-    const [found] = await Promise.all([
-      unlessTimeout(read(db, queries.queryRows(report, shown, from, { sort, page }))),
-      unlessTimeout(readSums()),
-    ]);
-    const { rows, more } = takePage(found ?? [], pageRows);
-    if (revealed) {
-      const patients = queries.patientsOf(rows);
-      const logged = { report: report.view, ...filter };
-      await record({ actor: actorOf(res), action: 'reveal', patients, filter: logged, rows: rows.length });
-    }
-    sendPage(
-      res,
-      options,
-      <ReportPage {...{ ...parsed, comment, rows: found && rows, more, ...sums, revealed }} />,
-    );
-  };
-  routes.get('/reports/:view', (req, res) => show(req, res, false));
-  routes.post('/reports/:view/personal', (req, res) => show(req, res, true));
-
-  const download = async (req: Request, res: Response, format: FormatName, revealed: boolean) => {
-    const report = findReport(req.params.view);
-    const { filter, columns, shown, from } = await parse(report, revealed ? req.body : req.query, revealed);
-    const days = filtersOf(columns).day ? [filter.from, filter.to] : [];
-    const actor = actorOf(res);
-    const logged = { report: report.view, ...filter, format, personal: revealed };
-    await sendDownload(res, downloadPool, {
-      query: queries.queryRows(report, shown, from, { sort: filter.sort }).compile(db),
-      summary: queries.querySummary(shown, from).compile(db),
-      record: (summary) => record({ actor, action: 'download', filter: logged, ...summary }),
-      columns: shown,
-      format,
-      aliases: (res.locals.visit as Visit).aliases,
-      name: [report.view, revealed && 'personal', ...days].filter(Boolean).join('_'),
-      limits: downloads,
+    routes.get('/reports', async (_req, res) => {
+      sendPage(res, { title: 'Reports' }, <ReportList comments={await readComments(db)} />);
     });
-  };
-  for (const format of formatNames) {
-    routes.get(`/reports/:view/${format}`, (req, res) => download(req, res, format, false));
-    routes.post(`/reports/:view/${format}`, (req, res) => download(req, res, format, true));
-  }
 
-  /** The address of a page that can be saved, below /console and without fields that it does not know. */
-  const savable = async (given: string): Promise<string> => {
-    const base = 'http://own.invalid';
-    if (!URL.canParse(given, base)) throw new BadInput('This page cannot be saved.');
-    const { pathname, searchParams } = new URL(given, base);
-    const form = Object.fromEntries(searchParams);
-    const path = pathname.replace(/^\/console/, '');
-    const known = lists[path];
-    if (known) return withQuery(path, Object.fromEntries(known.map((name) => [name, form[name]])));
-    const report = findReport(/^\/reports\/(\w+)$/.exec(path)?.[1]);
-    const { page, ...entered } = (await parse(report, form, false)).entered;
-    return withQuery(path, entered);
-  };
+    /** The columns and the rows of a report that a form names; columns with personal data only if `revealed`. */
+    const parse = async (report: Report, form: Record<string, unknown>, revealed: boolean) => {
+      const asked = readReportForm(form, report, timezone);
+      const { filter } = asked;
+      const columns = await readColumns(db, report);
+      const shown = columns.filter(({ personal }) => revealed || !personal);
+      const sort = filter.sort?.replace('-', '');
+      if (sort && !shown.some(({ name }) => name === sort)) throw new BadInput('Unknown column.');
+      return { ...asked, report, columns, shown, from: queries.fromView(report, columns, filter) };
+    };
 
-  routes.post('/saved-views', async (req, res) => {
-    const { name, address } = readForm(req.body, { name: text.max(80, 'Too long.'), address: text }).data;
-    if (!name || !address) throw new BadInput('Enter a name.');
-    await saveView(db, actorOf(res).id, { name, address: await savable(address) });
-    res.redirect(303, '/console/reports');
-  });
-  routes.post('/saved-views/delete', async (req, res) => {
-    await deleteView(db, actorOf(res).id, readForm(req.body, { name: text }).data.name ?? '');
-    res.redirect(303, '/console/reports');
-  });
-}
+    const show = async (req: Request, res: Response, revealed: boolean) => {
+      const report = findReport(req.params.view);
+      const parsed = await parse(report, revealed ? req.body : req.query, revealed);
+      const { filter, columns, shown, from } = parsed;
+      const { sort, page = 1 } = filter;
+      const ofAnyAge = queries.fromView(report, columns, { ...filter, age: undefined });
+      const options = { title: titleOf(report), back: true, charts: true } as const;
+      if (!revealed) beginPage(res, options);
+      const comment = (await readComments(db)).get(report.view);
+      const sums: Sums = {};
+      // One after the other: pages have two connections.
+      const readSums = async () => {
+        sums.totals = await queries.readTotals(db, report, shown, from);
+        if (report.chart) sums.figures = await readChart(db, report.chart, from, filter);
+        if (filtersOf(columns).age !== undefined) sums.ages = await queries.readAges(db, ofAnyAge);
+      };
+      const [found] = await Promise.all([
+        unlessTimeout(read(db, queries.queryRows(report, shown, from, { sort, page }))),
+        unlessTimeout(readSums()),
+      ]);
+      const { rows, more } = takePage(found ?? [], pageRows);
+      if (revealed) {
+        const patients = queries.patientsOf(rows);
+        const logged = { report: report.view, ...filter };
+        await logAccess({
+          actor: actorOf(res),
+          action: 'reveal',
+          patients,
+          filter: logged,
+          rows: rows.length,
+        });
+      }
+      sendPage(
+        res,
+        options,
+        <ReportPage {...{ ...parsed, comment, rows: found && rows, more, ...sums, revealed }} />,
+      );
+    };
+    routes.get('/reports/:view', (req, res) => show(req, res, false));
+    routes.post('/reports/:view/personal', (req, res) => show(req, res, true));
+
+    const download = async (req: Request, res: Response, format: FormatName, revealed: boolean) => {
+      const report = findReport(req.params.view);
+      const { filter, columns, shown, from } = await parse(report, revealed ? req.body : req.query, revealed);
+      const days = filtersOf(columns).day ? [filter.from, filter.to] : [];
+      const actor = actorOf(res);
+      const logged = { report: report.view, ...filter, format, personal: revealed };
+      await sendDownload(res, downloadPool, {
+        query: queries.queryRows(report, shown, from, { sort: filter.sort }).compile(db),
+        summary: queries.querySummary(shown, from).compile(db),
+        logAccess: (summary) => logAccess({ actor, action: 'download', filter: logged, ...summary }),
+        columns: shown,
+        format,
+        aliases: (res.locals.visit as Visit).aliases,
+        name: [report.view, revealed && 'personal', ...days].filter(Boolean).join('_'),
+        limits: downloads,
+      });
+    };
+    for (const format of formatNames) {
+      routes.get(`/reports/:view/${format}`, (req, res) => download(req, res, format, false));
+      routes.post(`/reports/:view/${format}`, (req, res) => download(req, res, format, true));
+    }
+  },
+});

@@ -1,5 +1,5 @@
 import { PostButton } from '../ui/forms.tsx';
-import { thingHref, words } from '../ui/links.ts';
+import { recordHref, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { Moment, Named, Nothing } from '../ui/values.tsx';
 import { type Hit, shownHits } from './queries.ts';
@@ -8,7 +8,7 @@ import { type Hit, shownHits } from './queries.ts';
 export function hrefOf({ kind, business_id, id }: Hit): string | undefined {
   if (kind === 'patient') return undefined;
   if (kind === 'delivery') return `/console/deliveries/${id}`;
-  return kind === 'quarantine' ? `/console/quarantine/${id}` : thingHref(kind, business_id ?? '', id);
+  return kind === 'quarantine' ? `/console/quarantine/${id}` : recordHref(kind, business_id ?? '', id);
 }
 
 interface SearchProps {

@@ -7,13 +7,13 @@ import { hasId } from '../records/queries.ts';
 import { businesses } from '../store.ts';
 import { words } from '../ui/links.ts';
 
-/** What is searched by personal data is an entry of the access log. */
+/** A search by personal data is an entry of the access log. */
 export const personalLookups = ['phone', 'name', 'patient'] as const;
 
 export interface Hit {
   /** The look-up that found it, such as phone. */
   by: string;
-  /** delivery, quarantine, patient, or a family: that of a thing. */
+  /** delivery, quarantine, patient, or a family: that of a record. */
   kind: string;
   business_id: string | null;
   id: string;

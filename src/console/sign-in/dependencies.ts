@@ -1,10 +1,11 @@
 import type { CookieOptions, Request, Response } from 'express';
 import type { ConsoleDependencies } from '../dependencies.ts';
+import type { LogAccess } from '../log-access.ts';
 import { isSecure } from '../origin.ts';
-import type { RecordAccess } from '../record-access.ts';
 import type { Session, Sessions } from '../session.ts';
 import type { SignedValues } from '../signed-values.ts';
 import type { ConsoleStore } from '../store.ts';
+import type { Frame } from '../ui/context.ts';
 import type { Provider } from './provider.ts';
 
 /** Asks the identity provider again whether the user of a session may still be in. */
@@ -22,7 +23,8 @@ export interface SignInDependencies extends ConsoleDependencies, Pick<ConsoleSto
   sessions: Sessions;
   provider: Provider | undefined;
   recheck: Recheck | undefined;
-  record: RecordAccess;
+  frame: Frame;
+  logAccess: LogAccess;
 }
 
 /** The cookie of a session: other sites cannot send it, and scripts cannot read it. */

@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import type { Actor } from '../../privacy/log/access-log.ts';
 import { readClock } from '../../store/sessions.ts';
 import type { Way } from '../dependencies.ts';
-import { addressOf } from '../record-access.ts';
+import { clientAddressOf } from '../log-access.ts';
 import { sessionCookie, type User } from '../session.ts';
 import { type SignInDependencies, sessionOptions } from './dependencies.ts';
 
@@ -13,7 +13,7 @@ import { type SignInDependencies, sessionOptions } from './dependencies.ts';
  * @throws LogUnavailable, or the database's error
  */
 export async function enter(
-  { sessions, db, recheck, record }: SignInDependencies,
+  { sessions, db, recheck, logAccess }: SignInDependencies,
   req: Request,
   res: Response,
   user: User,
@@ -25,7 +25,7 @@ export async function enter(
   const begun = await readClock(db);
   const { role, ...actor } = user;
   const filter = { with: way, role };
-  await record({ actor: { ...actor, address: addressOf(req) }, action: 'sign-in', filter });
+  await logAccess({ actor: { ...actor, address: clientAddressOf(req) }, action: 'sign-in', filter });
   const isRechecked = recheck?.canKeep(refreshToken);
   const { value, maxAge } = sessions.begin(isRechecked ? { ...user, recheck: true } : user, begun);
   res.cookie(sessionCookie, value, { ...sessionOptions(req), maxAge });
@@ -40,13 +40,13 @@ export async function enter(
  * @throws LogUnavailable
  */
 export async function recordFailure(
-  { attempts, record }: Pick<SignInDependencies, 'attempts' | 'record'>,
+  { attempts, logAccess }: Pick<SignInDependencies, 'attempts' | 'logAccess'>,
   req: Request,
   way: Way,
   reason: string,
   user: Actor = { id: 'unknown' },
 ): Promise<void> {
-  const address = addressOf(req);
+  const address = clientAddressOf(req);
   attempts[way].consume(address);
-  await record({ actor: { ...user, address }, action: 'sign-in failed', filter: { with: way, reason } });
+  await logAccess({ actor: { ...user, address }, action: 'sign-in failed', filter: { with: way, reason } });
 }

@@ -15,7 +15,7 @@ interface SignInOptions {
 
 /** Sends the ways to sign in. They lead to the requested page; beside a kept form, in another tab. */
 export function sendSignIn(
-  { adminToken, provider }: Pick<SignInDependencies, 'adminToken' | 'provider'>,
+  { config, provider }: Pick<SignInDependencies, 'config' | 'provider'>,
   req: Request,
   res: Response,
   status: number,
@@ -33,7 +33,7 @@ export function sendSignIn(
           </a>
         </p>
       )}
-      {adminToken && (
+      {config.adminToken && (
         <TokenForm
           next={next}
           fault={fault}

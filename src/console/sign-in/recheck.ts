@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { ResponseBodyError } from 'openid-client';
 import { sessionS } from '../../store/sessions.ts';
-import { addressOf } from '../record-access.ts';
+import { clientAddressOf } from '../log-access.ts';
 import { readCookie, type Session, sessionCookie, type User } from '../session.ts';
 import { type Recheck, type SignInDependencies, sessionOptions } from './dependencies.ts';
 import { decrypt, encrypt } from './encrypted.ts';
@@ -27,7 +27,7 @@ interface Kept {
  * own, which only receivers can read, so that each of them can ask.
  */
 export function createRecheck(
-  { values, record, log }: Pick<SignInDependencies, 'values' | 'record' | 'log'>,
+  { values, logAccess, log }: Pick<SignInDependencies, 'values' | 'logAccess' | 'log'>,
   provider: Provider,
   everyMs: number,
 ): Recheck {
@@ -82,9 +82,9 @@ export function createRecheck(
         return true;
       }
       for (const name of [sessionCookie, refreshCookie]) res.clearCookie(name, sessionOptions(req));
-      const actor = { id: user.id, name: user.name, address: addressOf(req) };
+      const actor = { id: user.id, name: user.name, address: clientAddressOf(req) };
       const filter = { with: 'identity provider', reason: 'no longer allowed' };
-      if (isFirst) await record({ actor, action: 'sign-in failed', filter });
+      if (isFirst) await logAccess({ actor, action: 'sign-in failed', filter });
       return false;
     },
 

@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { entriesOf } from '../kept-form.tsx';
-import { addressOf } from '../record-access.ts';
+import { clientAddressOf } from '../log-access.ts';
 import { readCookie, type Session, sessionCookie } from '../session.ts';
 import type { SessionStore } from '../session-store.ts';
 import type { Visit } from '../ui/context.ts';
@@ -21,7 +21,7 @@ export function readSessions(store: Pick<SessionStore, 'refresh'>): RequestHandl
  * @param readForm parses a posted form
  */
 export function requireSession(dependencies: SignInDependencies, readForm: RequestHandler): RequestHandler {
-  const { sessions, recheck, timezone } = dependencies;
+  const { config, sessions, recheck, frame } = dependencies;
 
   const goesOn = async (req: Request, res: Response, session: Session) =>
     !session.user.recheck || (recheck?.passes(req, res, session) ?? false);
@@ -37,8 +37,9 @@ export function requireSession(dependencies: SignInDependencies, readForm: Reque
       });
     }
     const { id, csrf, user } = session;
-    const actor = { id: user.id, name: user.name, address: addressOf(req) };
-    res.locals.visit = { timezone, csrf, actor, role: user.role, session: id } satisfies Visit;
+    const actor = { id: user.id, name: user.name, address: clientAddressOf(req) };
+    const { reportTimezone: timezone } = config;
+    res.locals.visit = { ...frame, timezone, csrf, actor, role: user.role, session: id } satisfies Visit;
     next();
   };
 }

@@ -2,12 +2,13 @@ import type { Response } from 'express';
 import { isUnavailable } from '../../store/faults.ts';
 import { endSession } from '../../store/sessions.ts';
 import type { Routes } from '../guard.ts';
+import { actorOf } from '../log-access.ts';
 import { originOf } from '../origin.ts';
-import { actorOf } from '../record-access.ts';
 import { sessionCookie } from '../session.ts';
 import type { Visit } from '../ui/context.ts';
 import { type SignInDependencies, sessionOptions } from './dependencies.ts';
 import { sendForward, sendRefusal } from './pages.tsx';
+import type { SignInRights } from './rights.ts';
 import { tokenUser } from './with-token.ts';
 
 const later =
@@ -17,7 +18,7 @@ const later =
  * Ends the session: in this browser and at this receiver at once, in the database, and at the identity provider. Where the
  * database is unavailable, this receiver writes it later.
  */
-export function addSignOut(routes: Routes, dependencies: SignInDependencies): void {
+export function addSignOut(routes: Routes<SignInRights>, dependencies: SignInDependencies): void {
   const { provider, recheck, sessionStore, log } = dependencies;
   routes.post('/sign-out', async (req, res) => {
     res.clearCookie(sessionCookie, sessionOptions(req));
@@ -42,12 +43,12 @@ export function addSignOut(routes: Routes, dependencies: SignInDependencies): vo
  * @returns false: PostgreSQL is unavailable
  * @throws LogUnavailable
  */
-async function tryToEnd({ db, record }: SignInDependencies, res: Response, session: string) {
+async function tryToEnd({ db, logAccess }: SignInDependencies, res: Response, session: string) {
   if (res.locals.outage) return false;
   try {
     await db.transaction().execute(async (tx) => {
       await endSession(tx, session);
-      await record({ actor: actorOf(res), action: 'sign-out' }, tx);
+      await logAccess({ actor: actorOf(res), action: 'sign-out' }, tx);
     });
     return true;
   } catch (error) {

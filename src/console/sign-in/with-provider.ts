@@ -13,6 +13,7 @@ import { ownPath } from './own-path.ts';
 import { sendForward, sendRefusal } from './pages.tsx';
 import type { Attempt, Provider } from './provider.ts';
 import { faultIn } from './provider-fault.ts';
+import type { SignInRights } from './rights.ts';
 
 const attemptMs = 10 * 60_000;
 const attemptCookie = 'receiver_console_sign_in';
@@ -42,7 +43,7 @@ const refusals = {
 
 /** Sign-in with the identity provider: the way there, and the way back. */
 export function addProviderSignIn(
-  routes: Routes,
+  routes: Routes<SignInRights>,
   provider: Provider,
   dependencies: SignInDependencies,
 ): void {

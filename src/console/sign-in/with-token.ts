@@ -4,13 +4,14 @@ import { isSameSecret } from '../../common/secret.ts';
 import { isUnavailable } from '../../store/faults.ts';
 import type { Routes } from '../guard.ts';
 import { readHealth } from '../health/read-health.tsx';
-import { addressOf } from '../record-access.ts';
+import { clientAddressOf } from '../log-access.ts';
 import type { User } from '../session.ts';
 import { sendBarePage } from '../ui/page.tsx';
 import type { SignInDependencies } from './dependencies.ts';
 import { enter, recordFailure } from './enter.ts';
 import { ownPath } from './own-path.ts';
 import { sendSignIn } from './pages.tsx';
+import type { SignInRights } from './rights.ts';
 
 /** Whoever has the admin token, for a small set-up and for emergencies. */
 export const tokenUser: User = { id: 'admin-token', role: 'privacy' };
@@ -19,13 +20,14 @@ export const tokenUser: User = { id: 'admin-token', role: 'privacy' };
  * Sign-in with the admin token. Once an address has reached the limit of failures, no token of it is compared until the
  * period ends: otherwise every guess would be tried, whatever the response.
  */
-export function addTokenSignIn(routes: Routes, dependencies: SignInDependencies): void {
-  const { adminToken, attempts, log } = dependencies;
+export function addTokenSignIn(routes: Routes<SignInRights>, dependencies: SignInDependencies): void {
+  const { config, attempts, log } = dependencies;
+  const { adminToken } = config;
   routes.post('/sign-in', async (req, res) => {
     const { token, next } = (req.body ?? {}) as Record<string, unknown>;
     const given = typeof token === 'string' ? token.trim() : '';
     try {
-      attempts['admin token'].check(addressOf(req));
+      attempts['admin token'].check(clientAddressOf(req));
       if (adminToken && isSameSecret(given, adminToken)) {
         if (await tryToEnter(dependencies, req, res)) return res.redirect(303, ownPath(next));
         log.limited('warn', {}, 'PostgreSQL is unavailable: the admin token has opened Health alone');

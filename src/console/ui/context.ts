@@ -2,7 +2,7 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Actor } from '../../privacy/log/access-log.ts';
 import type { Aliases } from '../../store/aliases.ts';
-import { may, type Role } from '../rights.ts';
+import type { May, Role } from '../rights.ts';
 
 /** Failed deliveries and rejected bodies, of which the navigation shows the numbers. */
 export interface Problems {
@@ -10,8 +10,23 @@ export interface Problems {
   quarantine: number;
 }
 
+/** A place in the navigation. */
+export interface Entry {
+  title: string;
+  /** Below /console. */
+  path: string;
+  /** The number beside it. */
+  count?: keyof Problems;
+}
+
+/** What all pages of a console share. */
+export interface Frame {
+  navigation: readonly Entry[];
+  may: May;
+}
+
 /** What every component of a page may need. */
-export interface Visit {
+export interface Visit extends Frame {
   timezone: string;
   /** The token of the session's forms. */
   csrf: string;
@@ -31,9 +46,12 @@ export const VisitContext = createContext<Visit>({
   actor: { id: '' },
   role: 'viewer',
   session: '',
+  navigation: [],
+  may: () => false,
 });
 
 /** Whether the user may post a form to an address of the console. */
 export function useMayPost(address: string): boolean {
-  return may(useContext(VisitContext).role, 'POST', address);
+  const { may, role } = useContext(VisitContext);
+  return may(role, 'POST', address);
 }

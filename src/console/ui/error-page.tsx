@@ -3,7 +3,15 @@ import { TooManyRequests } from '../../common/rate-limit.ts';
 import { ErasureDelayed } from '../../privacy/erasure/erasure-lock.ts';
 import { StoreUnavailable } from '../../store/circuit.ts';
 import { isUnavailable } from '../../store/faults.ts';
-import { BadInput, Busy, Forbidden, ForeignForm, LogUnavailable, MissingRole, NotFound } from '../errors.ts';
+import {
+  BadInput,
+  Forbidden,
+  ForeignForm,
+  LogUnavailable,
+  MissingRole,
+  PageNotFound,
+  TooManyDownloads,
+} from '../errors.ts';
 import { isTimeout } from '../store.ts';
 import { isBegun, sendBarePage, sendPage } from './page.tsx';
 
@@ -27,9 +35,9 @@ const isOf =
 const kinds: Kind[] = [
   { matches: isOf(Forbidden, MissingRole), status: 403, title: 'Not allowed' },
   { matches: isOf(ForeignForm), status: 403, title: 'Not allowed', forAll: true },
-  { matches: isOf(NotFound), status: 404, title: 'Not found' },
+  { matches: isOf(PageNotFound), status: 404, title: 'Not found' },
   { matches: isOf(BadInput), status: 400, title: 'Invalid input' },
-  { matches: isOf(Busy, ErasureDelayed), status: 503, title: 'Busy' },
+  { matches: isOf(TooManyDownloads, ErasureDelayed), status: 503, title: 'Busy' },
   {
     matches: isOf(TooManyRequests),
     status: 429,
@@ -83,6 +91,7 @@ export function sendError(res: Response, error: unknown, outage?: string): numbe
       )}
     </>
   );
+  res.locals.place = undefined;
   if (res.locals.visit) sendPage(res, { title, status }, content);
   else sendBarePage(res, status, title, kind.forAll && content);
   return status;

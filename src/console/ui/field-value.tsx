@@ -1,6 +1,6 @@
 import type { AliasKind } from '../../store/aliases.ts';
 import type { XlsxColumn } from '../reports/xlsx.ts';
-import { thingOf, words } from './links.ts';
+import { recordHrefOf, words } from './links.ts';
 import { formatDay, formatDuration, formatInterval, parseMoment } from './time.ts';
 import { formatCount, IdLink, Moment, Named, Nothing } from './values.tsx';
 
@@ -14,9 +14,15 @@ export interface TypedColumn {
 type Row = Readonly<Record<string, string | null>>;
 
 const aliased: Record<string, AliasKind> = {
-  ...{ business_id: 'business', bid: 'business', owner: 'business' },
-  ...{ clinic_id: 'clinic', facility_id: 'clinic', facilityid: 'clinic' },
-  ...{ doctor_id: 'doctor', doctor_oid: 'doctor', docid: 'doctor' },
+  business_id: 'business',
+  bid: 'business',
+  owner: 'business',
+  clinic_id: 'clinic',
+  facility_id: 'clinic',
+  facilityid: 'clinic',
+  doctor_id: 'doctor',
+  doctor_oid: 'doctor',
+  docid: 'doctor',
 };
 
 /** What can have an alias in a column of this name. */
@@ -64,8 +70,8 @@ export function FieldValue({ column, row }: { column: TypedColumn; row: Row }) {
   if (value === '') return <span class="nothing">empty</span>;
   const kind = aliasKindOf(name);
   if (kind) return <Named kind={kind} id={value} />;
-  const thing = thingOf(name, row);
-  if (thing) return <a href={thing}>{value}</a>;
+  const record = recordHrefOf(name, row);
+  if (record) return <a href={record}>{value}</a>;
   if (name === 'delivery_id' || name === 'example_delivery') return <IdLink to="deliveries" id={value} />;
   if (name === 'quarantine_id') return <IdLink to="quarantine" id={value} />;
   if (/^https?:\/\/\S+$/.test(value)) {

@@ -16,11 +16,11 @@ export function withQuery(path: string, fields: Query = {}): string {
 export const hrefTo = (path: string, fields?: Query) => withQuery(`/console${path}`, fields);
 
 /** The page of a receipt, a consent form, and so on; `id`: of the delivery where the family has no key. */
-export const thingHref = (family: string, business: string, id: string) =>
-  hrefTo(`/things/${family}`, { business, id });
+export const recordHref = (family: string, business: string, id: string) =>
+  hrefTo(`/records/${family}`, { business, id });
 
-/** Columns of tables and views that hold the id of a thing, and the family of that. */
-const thingColumns: Record<string, string> = {
+/** Columns of tables and views that hold the id of a record, and the family of that. */
+const recordColumns: Record<string, string> = {
   receipt_id: 'receipt',
   form_id: 'consent_form',
   appointment_id: 'appointment',
@@ -29,8 +29,11 @@ const thingColumns: Record<string, string> = {
   admission_id: 'admission',
 };
 
-/** The page of the thing that a column of a row names; undefined: it names none. */
-export function thingOf(column: string, row: Readonly<Record<string, string | null>>): string | undefined {
-  const [family, id, business] = [thingColumns[column], row[column], row.business_id];
-  return family && id && business != null ? thingHref(family, business, id) : undefined;
+/** The page of the record that a column of a row names; undefined: it names none. */
+export function recordHrefOf(
+  column: string,
+  row: Readonly<Record<string, string | null>>,
+): string | undefined {
+  const [family, id, business] = [recordColumns[column], row[column], row.business_id];
+  return family && id && business != null ? recordHref(family, business, id) : undefined;
 }

@@ -29,12 +29,12 @@ interface Covered {
 
 interface OutcomeProps {
   section: keyof typeof sections;
-  /** Of a preview: how many rows match, and of how many the figures are. */
+  /** How many rows match, and how many the figures of a preview are about. */
   covers?: Covered;
   /** What comes before the figures. */
   intro?: ComponentChildren;
   figures?: Record<string, number>;
-  /** Of those that fail. */
+  /** The errors of those that fail. */
   messages?: readonly MessageGroup[];
   /** The button to go on, where there is one. */
   next?: { action: string; values: Record<string, string | undefined>; kind?: string; text: string } | false;

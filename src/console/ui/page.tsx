@@ -3,29 +3,14 @@ import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { assetUrl } from '../assets.ts';
 import { countLimit } from '../frame.ts';
-import { may } from '../rights.ts';
-import { type Problems, type Visit, VisitContext } from './context.ts';
+import { type Entry, type Visit, VisitContext } from './context.ts';
 import { PostForm, Submit } from './forms.tsx';
+import { hrefTo } from './links.ts';
 import { formatCount } from './values.tsx';
-
-const sections = {
-  overview: { name: 'Overview', href: '/console' },
-  deliveries: { name: 'Deliveries', href: '/console/deliveries' },
-  failed: { name: 'Failed', href: '/console/failed' },
-  quarantine: { name: 'Quarantine', href: '/console/quarantine' },
-  reports: { name: 'Reports', href: '/console/reports' },
-  queue: { name: 'Queue', href: '/console/queue' },
-  patients: { name: 'Patients', href: '/console/patients' },
-  aliases: { name: 'Aliases', href: '/console/aliases' },
-  'access-log': { name: 'Access log', href: '/console/access-log' },
-};
-
-export type Section = keyof typeof sections;
 
 export interface PageOptions {
   title: string;
-  section?: Section | undefined;
-  /** Whether a link leads back to the section's first page. */
+  /** Whether a link leads back to the first page of its section. */
   back?: boolean;
   charts?: boolean;
   status?: number;
@@ -37,9 +22,9 @@ export interface PageOptions {
  * Sends a page of the console to a signed-in user; of a page that was begun, the rest. A status has no effect then.
  */
 export function sendPage(res: Response, options: PageOptions, children: ComponentChildren): void {
-  const { rest, visit } = res.locals as PageLocals;
+  const { rest, visit, place } = res.locals as PageLocals;
   if (rest === undefined) {
-    sendHtml(res, options.status ?? 200, <Page visit={visit} options={options} children={children} />);
+    sendHtml(res, options.status ?? 200, <Page {...{ visit, place, options, children }} />);
   } else {
     const content = <VisitContext.Provider value={visit}>{children}</VisitContext.Provider>;
     res.end(renderToString(content) + rest);
@@ -49,36 +34,35 @@ export function sendPage(res: Response, options: PageOptions, children: Componen
 /** Sends a page up to its title, before its content is read: the browser shows it meanwhile. */
 export function beginPage(res: Response, options: PageOptions): void {
   const locals = res.locals as PageLocals;
-  const place = '<!---->';
-  const page = renderToString(
-    <Page
-      visit={locals.visit}
-      options={options}
-      children={<span dangerouslySetInnerHTML={{ __html: place }} />}
-    />,
-  );
-  const [begin, rest] = page.split(`<span>${place}</span>`);
+  const gap = '<!---->';
+  const children = <span dangerouslySetInnerHTML={{ __html: gap }} />;
+  const { visit, place } = locals;
+  const page = renderToString(<Page {...{ visit, place, options, children }} />);
+  const [begin, rest] = page.split(`<span>${gap}</span>`);
   locals.rest = rest;
   res.type('html').write(`<!doctype html>${begin}`);
 }
 
 interface PageLocals {
   visit: Visit;
-  /** Of a page that was begun: what follows its content. */
+  /** The path of its entry in the navigation. */
+  place?: string | undefined;
+  /** What follows the content of a page that was begun. */
   rest?: string | undefined;
 }
 
 /** Whether only the content of a page is missing. */
 export const isBegun = (res: Response): boolean => (res.locals as PageLocals).rest !== undefined;
 
-interface PageProps {
-  visit: Visit;
+interface PageProps extends Pick<PageLocals, 'visit' | 'place'> {
   options: PageOptions;
   children: ComponentChildren;
 }
 
-function Page({ visit, options, children }: PageProps) {
-  const { title, section, back = false, charts = false, query } = options;
+function Page({ visit, place, options, children }: PageProps) {
+  const { title, back = false, charts = false, query } = options;
+  const { navigation, may, role } = visit;
+  const section = navigation.find(({ path }) => path === place);
   return (
     <VisitContext.Provider value={visit}>
       <Document title={title} inside charts={charts}>
@@ -91,17 +75,21 @@ function Page({ visit, options, children }: PageProps) {
           </a>
           <SearchBox query={query} />
           <nav aria-label="Sections">
-            {Object.entries(sections)
-              .filter(([, { href }]) => may(visit.role, 'GET', href))
-              .map(([key, { name, href }]) => (
-                <a key={key} href={href} {...(key === section ? { 'aria-current': 'page' as const } : {})}>
-                  {name}
-                  <ProblemCount count={visit.problems?.[key as keyof Problems]} />
+            {navigation
+              .filter(({ path }) => may(role, 'GET', path))
+              .map((entry) => (
+                <a
+                  key={entry.path}
+                  href={pageOf(entry)}
+                  {...(entry === section ? { 'aria-current': 'page' as const } : {})}
+                >
+                  {entry.title}
+                  <ProblemCount count={entry.count && visit.problems?.[entry.count]} />
                 </a>
               ))}
           </nav>
           <p class="user">
-            {visit.actor.name ?? visit.actor.id} <span>{visit.role}</span>
+            {visit.actor.name ?? visit.actor.id} <span>{role}</span>
           </p>
           <PostForm action="/console/sign-out" class="sign-out">
             <Submit kind="quiet">Sign out</Submit>
@@ -110,7 +98,7 @@ function Page({ visit, options, children }: PageProps) {
         <main id="main" tabindex={-1}>
           {back && section && (
             <p class="trail">
-              <a href={sections[section].href}>← {sections[section].name}</a>
+              <a href={pageOf(section)}>← {section.title}</a>
             </p>
           )}
           <h1>{title}</h1>
@@ -123,6 +111,8 @@ function Page({ visit, options, children }: PageProps) {
     </VisitContext.Provider>
   );
 }
+
+const pageOf = ({ path }: Entry) => hrefTo(path === '/' ? '' : path);
 
 /** The search of every page. */
 function SearchBox({ query }: { query: string | undefined }) {

@@ -2,7 +2,7 @@ import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { AliasKind } from '../../store/aliases.ts';
 import { useMayPost, VisitContext } from './context.ts';
-import { thingHref, titled, words } from './links.ts';
+import { recordHref, titled, words } from './links.ts';
 import { formatDuration, formatMoment } from './time.ts';
 
 /** A moment in the time zone of the reports. */
@@ -108,9 +108,9 @@ export function IdLink({ to, id, at }: { to: 'deliveries' | 'quarantine'; id: st
 }
 
 /** A link to the page of a receipt, a consent form, and so on. */
-export function ThingLink({ family, business, id }: { family: string; business: string; id: string }) {
+export function RecordLink({ family, business, id }: { family: string; business: string; id: string }) {
   return (
-    <a href={thingHref(family, business, id)}>
+    <a href={recordHref(family, business, id)}>
       {words(family)} {id}
     </a>
   );

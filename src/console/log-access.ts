@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { type Kysely, sql } from 'kysely';
 import { plainAddress } from '../common/address.ts';
 import type { Log } from '../common/log.ts';
-import { type Access, type Actor, logAccess } from '../privacy/log/access-log.ts';
+import { type Access, type Actor, logAccess as write } from '../privacy/log/access-log.ts';
 import type { Tables } from '../store/tables.ts';
 import { LogUnavailable } from './errors.ts';
 import type { Visit } from './ui/context.ts';
@@ -17,16 +17,16 @@ const timeoutMs = 60_000;
  * @param on the transaction of what is done, if it is to be done only together with the entry
  * @throws LogUnavailable
  */
-export type RecordAccess = (access: Access, on?: Kysely<Tables>) => Promise<void>;
+export type LogAccess = (access: Access, on?: Kysely<Tables>) => Promise<void>;
 
-export function createRecordAccess(db: Kysely<Tables>, log: Log): RecordAccess {
-  const write = async (transaction: Kysely<Tables>, access: Access) => {
+export function createLogAccess(db: Kysely<Tables>, log: Log): LogAccess {
+  const add = async (transaction: Kysely<Tables>, access: Access) => {
     await sql`set local statement_timeout = ${sql.lit(timeoutMs)}`.execute(transaction);
-    await logAccess(transaction, access);
+    await write(transaction, access);
   };
   return async (access, on) => {
     try {
-      await (on ? write(on, access) : db.transaction().execute((own) => write(own, access)));
+      await (on ? add(on, access) : db.transaction().execute((own) => add(own, access)));
     } catch (error) {
       log.limited('error', { action: access.action }, 'the access log cannot be written', { err: error });
       throw new LogUnavailable(undefined, { cause: error });
@@ -37,8 +37,8 @@ export function createRecordAccess(db: Kysely<Tables>, log: Log): RecordAccess {
 /** The signed-in user. */
 export const actorOf = (res: Response): Actor => (res.locals.visit as Visit).actor;
 
-/** The address of a request's sender, as the trusted proxies tell it. */
-export function addressOf(req: Request): string {
+/** The address of the client, as the trusted proxies tell it. */
+export function clientAddressOf(req: Request): string {
   const told = plainAddress(req.ip ?? 'unknown');
   return isIP(told) ? told : plainAddress(req.socket.remoteAddress ?? 'unknown');
 }

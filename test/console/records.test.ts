@@ -22,11 +22,11 @@ beforeAll(async () => {
 beforeEach(() => clear(database));
 
 const address = (family: string, id: string, more: Record<string, string> = {}) =>
-  `/things/${family}?${new URLSearchParams({ business, id, ...more })}`;
+  `/records/${family}?${new URLSearchParams({ business, id, ...more })}`;
 const read = (family: string, id: string, more: Record<string, string> = {}) =>
   users.viewer.read(address(family, id, more));
 const reveal = async (family: string, id: string, more: Record<string, string> = {}) =>
-  (await users.privacy.post(`/things/${family}/personal`, { business, id, ...more })).text();
+  (await users.privacy.post(`/records/${family}/personal`, { business, id, ...more })).text();
 /** The rows of a table by its label, each as the texts of its cells. */
 function rowsOf(page: string, label: string): string[][] {
   const table = page.slice(page.indexOf(`<table aria-label="${label}"`));
@@ -45,7 +45,7 @@ const updated = receiptCallback({
 });
 
 it.each(families.filter(({ identifiedBy }) => identifiedBy))(
-  'every version of a thing is a line of its page, the newest first: $name',
+  'every version of a record is a line of its page, the newest first: $name',
   async ({ name, events, identifiedBy, fields }) => {
     const sample = samples[name];
     const [first, last] = [events[0]!, events.find((event) => event !== events[0])!];
@@ -78,7 +78,7 @@ it.each(families.filter(({ identifiedBy }) => identifiedBy))(
 );
 
 it.each(families.filter(({ identifiedBy }) => !identifiedBy))(
-  'where each delivery is a thing, its page has that id: $name',
+  'where each delivery is a record, its page has that id: $name',
   async ({ name }) => {
     const sent = samples[name]();
     const { id, family } = deliveryOf(sent);
@@ -140,7 +140,7 @@ it('two versions are compared field by field; what is hidden is only said to hav
   expect(await read('receipt', '4711', { from, to: from })).toContain('These versions do not differ.');
 });
 
-it('things that belong together are linked in both directions', async () => {
+it('records that belong together are linked in both directions', async () => {
   const { appointment_id } = appointmentCallback().data as { appointment_id: string };
   await apply(database, [
     created,
@@ -154,19 +154,19 @@ it('things that belong together are linked in both directions', async () => {
   const links = async (family: string, id: string) => {
     const page = await read(family, id);
     const related = /<h2>Belongs together<\/h2><ul>(.*?)<\/ul>/s.exec(page)?.[1] ?? '';
-    return Array.from(related.matchAll(/things\/(\w+)\?/g), ([, name]) => name);
+    return Array.from(related.matchAll(/records\/(\w+)\?/g), ([, name]) => name);
   };
   expect(await links('receipt', '4711')).toEqual(['appointment', 'payment_request']);
   expect(await links('appointment', appointment_id)).toEqual(['payment_request', 'receipt']);
   expect(await links('admission', 'adm-1')).toEqual(['admission_clearance', 'admission_event']);
-  expect(await read('admission_event', 'ev-1')).toContain('/console/things/admission?business=');
+  expect(await read('admission_event', 'ev-1')).toContain('/console/records/admission?business=');
 });
 
-it('a patient’s page lists the things, and is reached from them by posting', async () => {
+it('a patient’s page lists the records, and is reached from them by posting', async () => {
   await apply(database, [created, consentFormCallback()]);
-  const posted = { family: 'receipt', business, thing: '4711' };
+  const posted = { family: 'receipt', business, record: '4711' };
   expect(await users.privacy.read(address('receipt', '4711'))).toMatch(
-    /action="\/console\/patients".*name="thing" value="4711"/,
+    /action="\/console\/patients".*name="record" value="4711"/,
   );
   const page = await (await users.privacy.post('/patients', posted)).text();
   expect(rowsOf(page, 'Records of the patient').map(([record]) => record)).toEqual([
@@ -178,7 +178,7 @@ it('a patient’s page lists the things, and is reached from them by posting', a
   expect((await users.viewer.post('/patients', posted)).status).toBe(403);
 });
 
-it('one click leads to the thing: from the list, and from the page of a delivery', async () => {
+it('one click leads to the record: from the list, and from the page of a delivery', async () => {
   const [id, review] = await apply(database, [created, reviewRequestCallback()]);
   // The same number, as a sender may write it.
   await database.pool.query(
@@ -199,12 +199,12 @@ it.each([
   ['review_request', '018bcfe5-6800-8a3c-9f10-0123456789ab'],
   ['consent_form', "'"],
   ['dog', '1'],
-])('a thing that is not there is a page that says so: %s %s', async (family, id) => {
+])('a record that is not there is a page that says so: %s %s', async (family, id) => {
   const response = await users.viewer.get(address(family, id));
   expect([response.status, (await response.text()).includes('There is no such')]).toEqual([404, true]);
 });
 
-it('an erased thing is a page that says so', async () => {
+it('an erased record is a page that says so', async () => {
   await apply(database, [receiptCallback({ data: { patient_oid: 'gone' } })]);
   await users.privacy.post('/patients/erase', { patient: 'gone' });
   const response = await users.viewer.get(address('receipt', '4711'));
