@@ -148,7 +148,7 @@ async function routesOf(): Promise<string[]> {
     attempts: {},
     searches: { consume: () => {} },
     log: createLog('silent'),
-  } as ConsoleDependencies);
+  } as unknown as ConsoleDependencies);
   await close();
   return app.router.stack.flatMap(({ route }) =>
     route ? route.stack.map(({ method }) => `${method.toUpperCase()} ${route.path}`) : [],
