@@ -26,14 +26,21 @@ const variablesOf = ({ variables }: VariableGroup): Variable[] => {
   });
 };
 
-const row = ({ name, default: value, description }: Variable) => {
+const cellsOf = ({ name, default: value, description }: Variable) => {
   const values = value.startsWith('/') ? value.split(',') : [value];
-  const cell = value ? values.map((one) => `\`${one}\``).join(', ') : 'unset';
-  return `| \`${name}\` | ${cell} | ${description.replaceAll('|', '\\|')} |`;
+  const byDefault = value ? values.map((one) => `\`${one}\``).join(', ') : 'unset';
+  return [`\`${name}\``, byDefault, description.replaceAll('|', '\\|')];
 };
 
-const table = (variables: Variable[]) =>
-  ['| variable | default | meaning |', '| --- | --- | --- |', ...variables.map(row)].join('\n');
+/** As the formatter writes it. */
+function table(variables: Variable[]): string {
+  const rows = [['variable', 'default', 'meaning'], ...variables.map(cellsOf)];
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((cells) => cells[column]!.length)));
+  const line = (cells: string[]) =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;
+  const [head, ...rest] = rows.map(line);
+  return [head, `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rest].join('\n');
+}
 
 const link = /\[([^\]]*)\]\(([^)#]*)[^)]*\)/g;
 
@@ -85,9 +92,12 @@ ${parts.join('\n\n')}
 
 function readme(text: string, groups: VariableGroup[]): string {
   const [before, rest] = text.split(markers[0], 2) as [string, string];
-  const variables = groups.flatMap(variablesOf).filter(({ first }) => first);
   const fromRoot = (document: string) => document.replace(link, (whole) => whole.replace('](', '](docs/'));
-  return `${before}${markers[0]}\n\n${fromRoot(table(variables))}\n\n${markers[1]}${rest.split(markers[1])[1]}`;
+  const variables = groups
+    .flatMap(variablesOf)
+    .filter(({ first }) => first)
+    .map((variable) => ({ ...variable, description: fromRoot(variable.description) }));
+  return `${before}${markers[0]}\n\n${table(variables)}\n\n${markers[1]}${rest.split(markers[1])[1]}`;
 }
 
 /** What the variables are documented in: paths, and the texts that are to be there. */

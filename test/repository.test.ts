@@ -67,6 +67,25 @@ it('each supported version of Node and PostgreSQL is tested, with the one of .nv
   expect(nodes).toContain(Number(/node:(\d+)-slim/.exec(read('Dockerfile'))![1]));
 });
 
+it('the forms of issues ask for something, each once', () => {
+  const forms = readdirSync('.github/ISSUE_TEMPLATE').filter((name) => name !== 'config.yml');
+  for (const form of forms) {
+    const { name, description, body } = parse(read(`.github/ISSUE_TEMPLATE/${form}`)) as {
+      name: string;
+      description: string;
+      body: { type: string; id?: string; attributes: { label?: string; value?: string } }[];
+    };
+    expect({ form, name, description }).toEqual({
+      form,
+      name: expect.any(String),
+      description: expect.any(String),
+    });
+    const questions = body.filter(({ type }) => type !== 'markdown');
+    expect(new Set(questions.map(({ id }) => id)).size).toBe(questions.length);
+    for (const { attributes } of questions) expect(attributes.label).toEqual(expect.any(String));
+  }
+});
+
 it('text has the same line endings on each system, so that migrations keep their checksums', () => {
   expect(read('.gitattributes')).toMatch(/^\* text=auto eol=lf$/m);
   expect(read('.editorconfig')).toMatch(/^end_of_line = lf$/m);
