@@ -38,7 +38,7 @@ const variants: Variant[] = [
   ...(against ? [{ name: 'former', cwd: against, env: {} }] : []),
   { name: 'off', env: {} },
   { name: 'traces, 1 %', env: traced('0.01') },
-  { name: 'request log', env: { ACCESS_LOG: 'json' } },
+  { name: 'request log', env: { REQUEST_LOG: 'json' } },
 ];
 
 /** Of all threads of a process; the ticks of /proc/<pid>/stat are 1 % of a round. */

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { readSignature, verifySignature } from '../src/http/access/signature.ts';
 
 const documents = [
-  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'bench/README.md'],
+  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'bench/README.md'],
   ...readdirSync('docs')
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),

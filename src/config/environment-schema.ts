@@ -1,10 +1,8 @@
-import bytes from 'bytes';
 import { z } from 'zod';
+import * as address from './addresses.ts';
 import { defaultConnections, fewestConnections } from './connections.ts';
-import { parseDatabaseUrl } from './database-url.ts';
-import { keep, partsOf, retention } from './durations.ts';
-import { roles } from './roles.ts';
-import { weaknessOf } from './unguessable.ts';
+import { keep, retention } from './durations.ts';
+import { flag, integer, list, pairs, rolesMap, scopes, secret, size, timezone } from './values.ts';
 
 /** The registered paths of an event family. */
 export interface FamilyPaths {
@@ -14,280 +12,351 @@ export interface FamilyPaths {
   path: { variable: string; default: readonly string[]; isBasic?: true };
 }
 
-const list = z.string().default('').transform(partsOf);
-
-const network = z.union(
-  [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
-  'must be addresses or CIDRs, comma-separated, such as 192.0.2.0/24',
-);
-
-const flag = (byDefault: 'true' | 'false') =>
-  z
-    .enum(['true', 'false', '1', '0'], 'must be true or false')
-    .default(byDefault)
-    .transform((text) => text === 'true' || text === '1');
-
-const secret = z
-  .string()
-  .trim()
-  .superRefine((text, context) => {
-    const message = weaknessOf(text);
-    if (message) context.addIssue({ code: 'custom', message });
-  });
-
-const integer = (min: number, max: number) =>
-  z.coerce
-    .number(`must be a whole number from ${min} to ${max}`)
-    .int(`must be a whole number from ${min} to ${max}`)
-    .min(min, `must be at least ${min}`)
-    .max(max, `must be at most ${max}`);
-
-/**
- * Encodes the credentials of a URL, so that a password may contain characters such as @ or /. The password ends at the
- * last @ before the query; where the result is no URL, a raw ? is part of the password, which ends at the last @ of all.
- */
-function encodeCredentials(address: string): string {
-  const parts =
-    /^([a-z+]+:\/\/)([^?]*)@([^@?]*(?:\?.*)?)$/s.exec(address) ??
-    (URL.canParse(address) ? undefined : /^([a-z+]+:\/\/)(.*)@(.*)$/s.exec(address));
-  if (!parts) return address;
-  const [, scheme, credentials, rest] = parts;
-  const encoded = credentials!.split(/:(.*)/s, 2).map((part) => encodeURIComponent(decode(part)));
-  return `${scheme}${encoded.join(':')}@${rest}`;
+/** Variables that belong together. The documents are written from them, by `npm run docs`. */
+export interface VariableGroup {
+  /** What one wants to do. */
+  title: string;
+  /** What is true of all of them, in Markdown, with links relative to docs. */
+  intro?: string;
+  /** Each has a default and a description, in Markdown as well; `first` ones are in README.md. */
+  variables: Record<string, z.ZodType>;
 }
 
-/** A % that encodes nothing stays as it is. */
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
+/** The few variables that most deployments set. */
+const first = { first: true };
 
-const url = (example: string, pattern: RegExp) =>
-  z
+const receive = {
+  HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
+  PORT: integer(0, 65_535).default(8080).describe('Port to listen on').meta(first),
+  SOCKET: address.socket
+    .optional()
+    .describe(
+      'A [socket file](proxies.md#socket-files) to listen on instead of `HOST` and `PORT`, such as ' +
+        '`/run/webhook-receiver/1/receiver.sock`; needs `TRUST_PROXY`',
+    ),
+  ROLE: z
+    .enum(['all', 'receiver', 'worker'], 'must be all, receiver or worker')
+    .default('all')
+    .describe('`all`, `receiver` (HTTP only) or `worker` (queue only)'),
+  TRUST_PROXY: integer(0, 10)
+    .default(0)
+    .describe(
+      'Number of [reverse proxies](security.md#reverse-proxy) in front; with `0` behind a proxy, all senders count as one ' +
+        'address',
+    )
+    .meta(first),
+};
+
+const everyEvent =
+  'A path that takes every event, also those that no other path takes; it may contain an ' +
+  '[unguessable part](security.md#unguessable-paths)';
+
+/** The variable of each family's paths; that of every event is the first. */
+const pathsOf = (families: readonly FamilyPaths[]): Record<string, z.ZodType> =>
+  Object.fromEntries(
+    families
+      .toSorted((a, b) => Number(b.events.length === 0) - Number(a.events.length === 0))
+      .map(({ events, path }) => {
+        const schema = address.paths.prefault(path.default.join(','));
+        if (events.length === 0) return [path.variable, schema.describe(everyEvent).meta(first)];
+        const records = path.variable.replace(/_PATH$/, '').replaceAll('_', ' ');
+        return [path.variable, schema.describe(`Paths of ${records.toLowerCase()}`)];
+      }),
+  );
+
+const checkSenders = {
+  NODE_ENV: z
     .string()
-    .transform(encodeCredentials)
-    .refine((address) => pattern.test(address), {
-      message: `must be a URL such as ${example}; encode in a password: % as %25, / as %2F, ? as %3F, # as %23`,
-      abort: true,
-    });
-
-const socket = z
-  .string()
-  .startsWith('/', 'must be an absolute path, such as /run/webhook-receiver/1/receiver.sock')
-  // Longer ones do not fit into the address of a socket.
-  .refine((path) => Buffer.byteLength(path) <= 107, 'must have at most 107 bytes');
-
-const databaseUrl = url('postgresql://user:password@host:5432/database', /^postgres(ql)?:\/\/./).superRefine(
-  (address, context) => {
-    try {
-      parseDatabaseUrl(address);
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: (error as Error).message });
-    }
-  },
-);
-
-const host = '(\\[[\\da-fA-F:.]+\\]|[^\\s/?#@,:[\\]]+)(:\\d{1,5})?';
-const redisUrl = url(
-  'redis://:password@host:6379/0, redis+sentinel://host,host/name or redis+cluster://host,host',
-  new RegExp(
-    `^rediss?(:\\/\\/([^/?#]*@)?${host}(\\/\\d*)?|` +
-      `\\+sentinel:\\/\\/([^/?#]*@)?${host}(,${host})*\\/[^/?#]+(\\/\\d*)?|` +
-      `\\+cluster:\\/\\/([^/?#]*@)?${host}(,${host})*\\/?)$`,
+    .optional()
+    .describe('`production`: the service does not start unless at least one access check is set'),
+  SIGNING_KEYS: list
+    .describe(
+      'Keys of [signed callbacks](security.md#signature-scheme), comma-separated; if set, every callback must be signed ' +
+        'with one of them',
+    )
+    .meta(first),
+  SIGNATURE_HEADER: z
+    .string()
+    .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
+    .default('X-Webhook-Signature')
+    .describe('Header with `t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>">`'),
+  SIGNATURE_TOLERANCE_S: integer(1, 86_400)
+    .default(180)
+    .describe('Largest difference between `t` and now, in seconds'),
+  ALLOWED_IPS: list
+    .pipe(z.array(address.network))
+    .describe('Addresses and CIDRs that callbacks may be sent from, comma-separated')
+    .meta(first),
+  ALLOWED_CLIENT_IDS: list.describe(
+    'Accepted values of `client_id`, comma-separated; other callbacks get 403, also those ' +
+      '[without one](security.md#access-checks): several events have no client',
   ),
-);
+  ALLOWED_BUSINESS_IDS: list.describe(
+    'Accepted values of `business_id`, comma-separated; other callbacks get 403, also those without one',
+  ),
+  ALLOW_UNAUTHENTICATED: flag('false').describe('`true`: start in production without any access check'),
+};
 
-const path = z
-  .string()
-  .regex(/^\/[\w\-.~/]*$/, 'must start with / and contain only letters, digits and - . _ ~ /')
-  .refine((text) => !reserved.includes(text), 'is a path that the service uses itself');
-
-const paths = z.string().transform(partsOf).pipe(z.array(path).min(1, 'must have a path'));
-
-const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/openapi.json'];
-
-// The canonical name in Node's time zone database.
-function nameOfZone(name: string): string | undefined {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
-  } catch {
-    return undefined; // no such zone
-  }
-}
-
-// Node and PostgreSQL disagree about abbreviations and offsets: IST is India in Node and Israel in PostgreSQL, where
-// +05:30 is west of Greenwich. Names with a slash, and UTC, mean the same in both.
-const timezone = z.string().superRefine((name, context) => {
-  const known = nameOfZone(name);
-  if (known && (name.includes('/') || name === 'UTC')) return;
-  const meant = known?.replace('Asia/Calcutta', 'Asia/Kolkata');
-  const message = meant?.includes('/')
-    ? `must be a full name of the IANA time zone database: use ${meant} if ${name} means that`
-    : 'must be a full name of the IANA time zone database, such as Asia/Kolkata, or UTC';
-  context.addIssue({ code: 'custom', message });
-});
-
-const size = (least: string, most: string, byDefault: string) =>
-  z
+const store = {
+  DATABASE_URL: address.database
+    .optional()
+    .describe(
+      'PostgreSQL 14 or newer, encoding UTF8, such as `postgresql://user:password@host:5432/database`, see ' +
+        '[database.md](database.md). Unset: an embedded PostgreSQL',
+    )
+    .meta(first),
+  DATABASE_SCHEMA: z
     .string()
-    .default(byDefault)
-    .transform((text, context) => {
-      const parsed = bytes.parse(text);
-      if (parsed !== null && parsed >= bytes.parse(least)! && parsed <= bytes.parse(most)!) return parsed;
-      const message = `must be a size from ${least} to ${most}, such as ${byDefault}`;
-      context.addIssue({ code: 'custom', message });
-      return z.NEVER;
-    });
-
-const issuer = z
-  .string()
-  .refine(
-    (address) =>
-      /^https:\/\/./.test(address) || /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/|$)/.test(address),
-    'must be an https address such as https://accounts.example.org',
-  )
-  .refine((address) => URL.canParse(address), 'must be a URL');
-
-const webAddress = (example: string) =>
-  z
-    .string()
+    .regex(/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/, 'must have 1 to 63 letters a to z, digits and _')
     .refine(
-      (address) => /^https?:\/\/./.test(address) && URL.canParse(address),
-      `must be a URL such as ${example}`,
-    );
+      (name) => !['reporting', 'withheld', 'bullmq'].includes(name),
+      'is a schema that the service uses for other things',
+    )
+    .default('public')
+    .describe('The [schema](database.md#roles-and-schema) of the tables'),
+  DIRECT_DATABASE_URL: address.database
+    .optional()
+    .describe(
+      'The same database [without a connection pooler](database.md#connection-poolers) such as PgBouncer in transaction ' +
+        'mode, for migrations and the queue',
+    ),
+  DATABASE_CONNECTIONS: integer(fewestConnections, 1_000)
+    .default(defaultConnections)
+    .describe(
+      `The most [connections](database.md#connections) of one process to PostgreSQL, at least ${fewestConnections}`,
+    ),
+  DATA_DIR: z.string().default('.data').describe('Files of the embedded database'),
+};
 
-/** The address that browsers use, as scheme, host and port. */
-const publicUrl = z.string().transform((address, context) => {
-  const url = /^https?:\/\/./.test(address) && URL.canParse(address) ? new URL(address) : undefined;
-  if (url && url.href === `${url.origin}/`) return url.origin;
-  const isBelow = url && (url.pathname !== '/' || url.search !== '' || url.hash !== '');
-  const message = isBelow
-    ? 'must have no path: the receiver needs its own host name, such as https://receiver.example.org'
-    : 'must be a URL without a user, such as https://receiver.example.org';
-  context.addIssue({ code: 'custom', message });
-  return z.NEVER;
+const queue = {
+  REDIS_URL: address.redis
+    .optional()
+    .describe(
+      'Redis for the queue and the [fallback store](reliability.md#outages): `redis://`, `rediss://`, ' +
+        '`redis+sentinel://host,host/name`, `redis+cluster://host,host`. Unset: the queue is in PostgreSQL, and there is ' +
+        'no fallback store',
+    )
+    .meta(first),
+  QUEUE_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,50}$/, 'must have 1 to 50 letters, digits, - and _')
+    .default('receiver')
+    .describe(
+      'Prefix of the queue’s keys: separates deployments on one Redis; 1 to 50 letters, digits, `-` and `_`',
+    ),
+};
+
+const limits = {
+  BODY_LIMIT: size('1kb', '64mb', '256kb').describe('Largest callback body, `1kb` to `64mb`'),
+  QUARANTINE_LIMIT: size('1mb', '1tb', '1gb').describe(
+    'The most bytes of [rejected bodies](security.md#quarantine) that are kept, `1mb` to `1tb`; beyond it the oldest are deleted',
+  ),
+  RATE_LIMIT: integer(1, 1_000_000)
+    .optional()
+    .describe('Requests per second from one address. Unset: no limit'),
+  REJECTION_LIMIT: integer(1, 1_000_000)
+    .default(300)
+    .describe(
+      'Failed access checks per minute and address before the response is 429; correctly signed callbacks are always accepted',
+    ),
+};
+
+const privacy = (families: readonly FamilyPaths[]) => ({
+  RETENTION: retention(families.map(({ name }) => name))
+    .optional()
+    .describe(
+      'How long [data is kept](privacy.md#retention), by family, and for `bodies`, `quarantine` and `access_log`, such as ' +
+        '`receipt=8y,consent_form=5y,review_request=180d,quarantine=90d,access_log=3y,bodies=1y`. Unset: forever',
+    )
+    .meta(first),
+  ERASURE_KEEP: keep.describe(
+    'How long [erased data](privacy.md#erasure) stays in the schema `withheld`, from its receipt; `0`: it is destroyed at once',
+  ),
+  ERASURE_KEEPS_TOTALS: flag('true').describe(
+    '`false`: the amounts of erased receipts do not stay in the totals of past days',
+  ),
 });
 
-const email = z.email('must be an e-mail address such as alerts@example.org');
+const consoleAndSignIn = {
+  PUBLIC_URL: address.publicUrl
+    .optional()
+    .describe(
+      'The [address that browsers use](security.md#reverse-proxy), such as `https://receiver.example.org`: for redirects, ' +
+        'cookies, the origin of the console’s forms and the addresses that it prints. No path: the receiver needs its own ' +
+        'host name. Unset: as requests and trusted proxies tell',
+    )
+    .meta(first),
+  ADMIN_TOKEN: secret
+    .optional()
+    .describe(
+      'Gives access to `/console` and, as a bearer token, to `/openapi.json` and (without `METRICS_TOKEN`) `/metrics`; at ' +
+        'least 16 characters, such as the output of `openssl rand -hex 32`. Unset: these are not served, except with the ' +
+        'embedded database: a token is generated, printed once, and stored in `DATA_DIR/admin-token`',
+    )
+    .meta(first),
+  OIDC_ISSUER: address.issuer
+    .optional()
+    .describe(
+      'Sign-in by [OpenID Connect](console.md#sign-in): the address of the issuer, such as `https://accounts.example.org`',
+    ),
+  OIDC_CLIENT_ID: z.string().optional().describe('This client’s id at the issuer'),
+  OIDC_CLIENT_SECRET: secret.optional().describe('This client’s secret; at least 16 characters'),
+  OIDC_ROLES_CLAIM: z
+    .string()
+    .default('roles')
+    .describe(
+      'The claim with the roles `viewer`, `operator` and `privacy`, or with the values of `OIDC_ROLES_MAP`',
+    ),
+  OIDC_ROLES_MAP: rolesMap
+    .optional()
+    .describe(
+      'Roles of values of the claim, e-mail addresses and domains: ' +
+        '`privacy=<value>,operator=asha@example.org,viewer=@example.org`; see [providers](console.md#providers)',
+    ),
+  OIDC_SCOPES: scopes.describe('What sign-in asks the provider for'),
+  REPORT_TIMEZONE: timezone
+    .default('Asia/Kolkata')
+    .describe(
+      'Time zone of days in [reports](reporting.md): a full name such as `Europe/Berlin`, or `UTC`; no abbreviation (`IST` is ' +
+        'India to some and Israel to PostgreSQL)',
+    )
+    .meta(first),
+};
 
-// As in W3C Baggage: percent-encoded values. A header may contain a key, so no message contains a value.
-const pairs = z.string().transform((text, context) => {
-  try {
-    const entries = partsOf(text).map((part) => {
-      const [, name, value] = /^([^=\s]+)\s*=\s*(.*)$/.exec(part)!;
-      return [name!, decodeURIComponent(value!)] as const;
-    });
-    return Object.fromEntries(entries);
-  } catch {
-    context.addIssue({
-      code: 'custom',
-      message: 'must be name=value, comma-separated; encode , in a value as %2C, % as %25',
-    });
-    return z.NEVER;
-  }
-});
+const observe = {
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level of pino')
+    .default('info')
+    .describe('`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`'),
+  REQUEST_LOG: z
+    .enum(['json'], 'must be json')
+    .optional()
+    .describe(
+      '`json`: a line of the output for each HTTP request, the [request log](observability.md#request-log). Unset: off',
+    ),
+  METRICS_PORT: integer(0, 65_535)
+    .optional()
+    .describe(
+      'An extra port for `/healthz`, `/readyz` and, with a token for it, `/metrics`, such as `9464`; a worker listens on no other',
+    ),
+  METRICS_TOKEN: secret
+    .optional()
+    .describe(
+      'The bearer token of [`/metrics`](metrics.md), which opens nothing else; at least 16 characters. Unset: `ADMIN_TOKEN` ' +
+        'opens it, and the start warns of that',
+    )
+    .meta(first),
+  OTEL_EXPORTER_OTLP_ENDPOINT: address
+    .web('http://127.0.0.1:4318')
+    .optional()
+    .describe(
+      'Where [traces](observability.md#traces) go, by OTLP over HTTP: a base address such as `http://127.0.0.1:4318`. Unset: off, ' +
+        'and the SDK is not loaded',
+    ),
+  OTEL_EXPORTER_OTLP_HEADERS: pairs
+    .optional()
+    .describe(
+      'Headers for it, such as `Authorization=Bearer%20…`: `name=value`, comma-separated, percent-encoded; never logged',
+    ),
+  OTEL_SERVICE_NAME: z
+    .string()
+    .default('webhook-receiver')
+    .describe('The name of this service in traces, `service.name`'),
+  OTEL_RESOURCE_ATTRIBUTES: pairs
+    .optional()
+    .describe(
+      'Further attributes of this process in traces, such as `deployment.environment.name=production`; written as the headers',
+    ),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce
+    .number('must be a share from 0 to 1')
+    .min(0, 'must be at least 0')
+    .max(1, 'must be at most 1')
+    .default(0.01)
+    .describe(
+      'The share of the deliveries that are traced, `0` to `1`; `0`: errors only. Other samplers are not supported',
+    ),
+};
 
-const scopes = z
-  .string()
-  .default('openid profile email')
-  .transform((text) => text.split(/[\s,]+/).filter((scope) => scope !== ''))
-  .refine((names) => names.includes('openid'), 'must contain openid')
-  .transform((names) => names.join(' '));
+const alerts = {
+  ALERT_WEBHOOK_URL: address
+    .web('https://hooks.slack.com/services/…')
+    .optional()
+    .describe('The address of an incoming webhook of Slack, Mattermost, Rocket.Chat or Google Chat'),
+  ALERT_EMAIL_TO: list
+    .pipe(z.array(address.email))
+    .describe('Addresses for alerts by e-mail, comma-separated'),
+  SMTP_URL: address.mailServer
+    .optional()
+    .describe('The mail server for them, such as `smtp://user:password@host:587` or `smtps://…:465`'),
+  ALERT_EMAIL_FROM: address.email
+    .optional()
+    .describe('Sender of these e-mails. Unset: the user in `SMTP_URL`, where that is an address'),
+  ALERT_REJECTIONS_PER_MINUTE: integer(1, 1_000_000)
+    .default(20)
+    .describe('Rejected requests per minute that are an alert'),
+};
 
-// What is after a role's = may contain further ones. No message contains a value: it may be somebody's address.
-const rolesMap = z.string().transform((text, context) => {
-  const entries = partsOf(text).map((part) => {
-    const [, role, value] = /^(\w+)\s*=\s*(.+)$/.exec(part) ?? [];
-    return { role: roles.find((name) => name === role), value: decode(value ?? '') };
-  });
-  if (entries.length > 0 && entries.every(({ role, value }) => role && value !== '' && value !== '@')) {
-    return entries as { role: (typeof roles)[number]; value: string }[];
-  }
-  context.addIssue({
-    code: 'custom',
-    message:
-      `must be role=value, comma-separated, with the roles ${roles.join(', ')}; a value is one of OIDC_ROLES_CLAIM, ` +
-      'an e-mail address or @domain; encode , in a value as %2C, % as %25',
-  });
-  return z.NEVER;
-});
+/** The client has its own code to read these, because it imports nothing else: `src/client/commands/settings.ts`. */
+const client = {
+  SERVICE_BASE_URL: z.string().optional().describe('Base address of the platform’s API'),
+  SERVICE_TOKEN: z.string().optional().describe('The token'),
+  SERVICE_TOKEN_FILE: z.string().optional().describe('Instead: a file that contains the token'),
+  SERVICE_CLIENT_ID: z
+    .string()
+    .optional()
+    .describe('Instead: the client’s id for a [login](client.md#login)'),
+  SERVICE_CLIENT_SECRET: z.string().optional().describe('The secret for it'),
+  SERVICE_TIMEOUT_MS: integer(1, 0x7fffffff).default(10_000).describe('Timeout of a call, in milliseconds'),
+  SERVICE_IDENTIFIER_FIELD: z
+    .string()
+    .default('svc')
+    .describe('Real name of the response field that the interface calls `svc`'),
+};
 
-/** The environment variables, each with its default and its error messages. */
+/** All variables, by what one wants to do. */
+export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[] => [
+  {
+    title: 'Receive callbacks',
+    intro:
+      'The paths are those that are registered with the platform, by default the documented ones of each ' +
+      '[family](callbacks.md#families). Each variable takes one or several, comma-separated; they may contain an ' +
+      '[unguessable part](security.md#unguessable-paths), such as the output of `openssl rand -hex 16`.',
+    variables: { ...receive, ...pathsOf(families) },
+  },
+  {
+    title: 'Check senders',
+    intro: 'Each [access check](security.md#access-checks) can be enabled by itself.',
+    variables: checkSenders,
+  },
+  { title: 'Store data', variables: store },
+  { title: 'Queue jobs', variables: queue },
+  { title: 'Set limits', variables: limits },
+  { title: 'Keep and erase data', variables: privacy(families) },
+  { title: 'Open the console', variables: consoleAndSignIn },
+  { title: 'Observe', variables: observe },
+  {
+    title: 'Send alerts',
+    intro: 'These are alerts [without Prometheus](metrics.md#alerts-without-prometheus).',
+    variables: alerts,
+  },
+  {
+    title: 'Call the platform',
+    intro: 'These are for the [commands of the client](client.md).',
+    variables: client,
+  },
+];
+
+/** The environment variables of the service, each with its default and its error messages. */
 export const environmentSchema = (families: readonly FamilyPaths[]) =>
   z.object({
-    NODE_ENV: z.string().optional(),
-    HOST: z.string().default('127.0.0.1'),
-    PORT: integer(0, 65_535).default(8080),
-    SOCKET: socket.optional(),
-    DATABASE_URL: databaseUrl.optional(),
-    DATABASE_SCHEMA: z
-      .string()
-      .regex(/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/, 'must have 1 to 63 letters a to z, digits and _')
-      .refine(
-        (name) => !['reporting', 'withheld', 'bullmq'].includes(name),
-        'is a schema that the service uses for other things',
-      )
-      .default('public'),
-    DIRECT_DATABASE_URL: databaseUrl.optional(),
-    DATABASE_CONNECTIONS: integer(fewestConnections, 1_000).default(defaultConnections),
-    REDIS_URL: redisUrl.optional(),
-    QUEUE_PREFIX: z
-      .string()
-      .regex(/^[A-Za-z0-9_-]{1,50}$/, 'must have 1 to 50 letters, digits, - and _')
-      .default('receiver'),
-    DATA_DIR: z.string().default('.data'),
-    ROLE: z.enum(['all', 'receiver', 'worker'], 'must be all, receiver or worker').default('all'),
-    SIGNING_KEYS: list,
-    SIGNATURE_HEADER: z
-      .string()
-      .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
-      .default('X-Webhook-Signature'),
-    SIGNATURE_TOLERANCE_S: integer(1, 86_400).default(180),
-    ALLOWED_IPS: list.pipe(z.array(network)),
-    TRUST_PROXY: integer(0, 10).default(0),
-    PUBLIC_URL: publicUrl.optional(),
-    ALLOWED_CLIENT_IDS: list,
-    ALLOWED_BUSINESS_IDS: list,
-    ALLOW_UNAUTHENTICATED: flag('false'),
-    BODY_LIMIT: size('1kb', '64mb', '256kb'),
-    QUARANTINE_LIMIT: size('1mb', '1tb', '1gb'),
-    RATE_LIMIT: integer(1, 1_000_000).optional(),
-    REJECTION_LIMIT: integer(1, 1_000_000).default(300),
-    ADMIN_TOKEN: secret.optional(),
-    OIDC_ISSUER: issuer.optional(),
-    OIDC_CLIENT_ID: z.string().optional(),
-    OIDC_CLIENT_SECRET: secret.optional(),
-    OIDC_ROLES_CLAIM: z.string().default('roles'),
-    OIDC_SCOPES: scopes,
-    OIDC_ROLES_MAP: rolesMap.optional(),
-    RETENTION: retention(families.map(({ name }) => name)).optional(),
-    ERASURE_KEEP: keep,
-    ERASURE_KEEPS_TOTALS: flag('true'),
-    METRICS_PORT: integer(0, 65_535).optional(),
-    METRICS_TOKEN: secret.optional(),
-    OTEL_EXPORTER_OTLP_ENDPOINT: webAddress('http://127.0.0.1:4318').optional(),
-    OTEL_EXPORTER_OTLP_HEADERS: pairs.optional(),
-    OTEL_SERVICE_NAME: z.string().default('webhook-receiver'),
-    OTEL_RESOURCE_ATTRIBUTES: pairs.optional(),
-    OTEL_TRACES_SAMPLER_ARG: z.coerce
-      .number('must be a share from 0 to 1')
-      .min(0, 'must be at least 0')
-      .max(1, 'must be at most 1')
-      .default(0.01),
-    ALERT_WEBHOOK_URL: webAddress('https://hooks.slack.com/services/…').optional(),
-    ALERT_EMAIL_TO: list.pipe(z.array(email)),
-    ALERT_EMAIL_FROM: email.optional(),
-    SMTP_URL: url('smtp://user:password@host:587', /^smtps?:\/\/./)
-      .refine((address) => URL.canParse(address), 'must be a URL')
-      .optional(),
-    ALERT_REJECTIONS_PER_MINUTE: integer(1, 1_000_000).default(20),
-    ACCESS_LOG: z.enum(['json'], 'must be json').optional(),
-    REPORT_TIMEZONE: timezone.default('Asia/Kolkata'),
-    LOG_LEVEL: z
-      .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level of pino')
-      .default('info'),
-    ...Object.fromEntries(families.map((f) => [f.path.variable, paths.prefault(f.path.default.join(','))])),
+    ...checkSenders,
+    ...receive,
+    ...store,
+    ...queue,
+    ...limits,
+    ...privacy(families),
+    ...consoleAndSignIn,
+    ...observe,
+    ...alerts,
+    ...pathsOf(families),
   });

@@ -5,17 +5,8 @@ export interface Doubt {
   reason: string;
 }
 
-/** The variables that only the client's commands read. */
-export const clientVariables = [
-  ...[
-    'SERVICE_BASE_URL',
-    'SERVICE_TOKEN',
-    'SERVICE_TOKEN_FILE',
-    'SERVICE_CLIENT_ID',
-    'SERVICE_CLIENT_SECRET',
-  ],
-  ...['SERVICE_TIMEOUT_MS', 'SERVICE_IDENTIFIER_FIELD'],
-];
+/** Variables of former versions, and their names now. */
+const renamed: Readonly<Record<string, string>> = { ACCESS_LOG: 'REQUEST_LOG' };
 
 // Variables of Node, npm, PostgreSQL's and OpenTelemetry's libraries, the system, and platforms that run containers.
 const foreign =
@@ -34,10 +25,10 @@ const families = /^(OIDC|ALERT|SIGNING|SIGNATURE|ALLOWED|ERASURE)_/i;
 const fewestLetters = 8;
 
 /**
- * The variables that are none of ours, but spelt nearly like one.
+ * The variables that are none of ours, but spelt nearly like one, or formerly ours.
  *
  * @param known the names of ours
- * @returns `errors`: names that differ by an S at the end or the beginning of a part, or by two edits where both have at
+ * @returns `errors`: former names; names that differ by an S at the end or the beginning of a part, or by two edits where both have at
  *   least eight letters; `doubts`: others, also those whose right name is set as well
  */
 export function findMisspelt(
@@ -47,7 +38,9 @@ export function findMisspelt(
   const errors: (Doubt & { meant: string })[] = [];
   const doubts: Doubt[] = [];
   for (const [name, value] of Object.entries(env)) {
-    if (!value || known.includes(name) || foreign.test(name) || common.includes(name)) continue;
+    const now = value && renamed[name];
+    if (now) errors.push({ name, meant: now, reason: `is called ${now} now` });
+    if (now || !value || known.includes(name) || foreign.test(name) || common.includes(name)) continue;
     if (serviceLink.test(name) || linkedAddress.test(value)) continue;
     const [first] = known
       .map((meant) => ({ meant, edits: editsBetween(name, meant) }))

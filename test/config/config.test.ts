@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import type { z } from 'zod';
+import { configurationDocuments } from '../../docs/configuration-documents.ts';
 import { parseSettings } from '../../src/client/commands/settings.ts';
 import { type Environment, type InvalidConfiguration, parseConfig } from '../../src/config/config.ts';
-import { environmentSchema } from '../../src/config/environment-schema.ts';
-import { type Family, families } from '../../src/families/index.ts';
+import { environmentSchema, variableGroups } from '../../src/config/environment-schema.ts';
+import { families } from '../../src/families/index.ts';
 
 const problems = (env: Record<string, string>): string[] => {
   try {
@@ -189,44 +190,44 @@ it('roles are given to values, addresses and domains, and scopes are separated b
   expect(problems({ OIDC_SCOPES: 'profile email' })).toEqual(['OIDC_SCOPES must contain openid']);
 });
 
-it('.env.example lists every variable, and no other', () => {
-  const known = new Set(Object.keys(environmentSchema(families).shape));
+it('the client reads the variables that are documented for it, with their defaults', () => {
+  const { variables } = variableGroups(families).find(({ title }) => title === 'Call the platform')!;
+  const read = new Set<string>(Object.keys(clientSettings));
   const get = (env: Record<string, string>, name: string) => {
-    known.add(name);
+    read.add(name);
     return env[name];
   };
-  parseSettings(new Proxy(clientSettings, { get }));
-  known.delete('NODE_ENV');
-  expect(Object.keys(documented()).toSorted()).toEqual([...known].toSorted());
-});
-
-it('.env.example contains every default, and an empty value where there is none', () => {
-  const variables = documented();
-  for (const [name, schema] of Object.entries<z.ZodType>(environmentSchema(families).shape)) {
-    if (name === 'NODE_ENV') continue;
-    const isUnset = String(schema.parse(undefined) ?? '') === '';
-    expect([name, variables[name] === '']).toEqual([name, isUnset]);
-  }
-  expect(parseConfig(variables, families)).toEqual(parseConfig({}, families));
-  const client = parseSettings(clientSettings);
-  expect(variables).toMatchObject({
-    SERVICE_TIMEOUT_MS: String(client.timeoutMs),
-    SERVICE_IDENTIFIER_FIELD: client.serviceIdentifierField,
+  const { timeoutMs, serviceIdentifierField } = parseSettings(new Proxy(clientSettings, { get }));
+  expect([...read].toSorted()).toEqual(Object.keys(variables).toSorted());
+  expect(documented()).toMatchObject({
+    SERVICE_TIMEOUT_MS: String(timeoutMs),
+    SERVICE_IDENTIFIER_FIELD: serviceIdentifierField,
   });
 });
 
-it('the tables of the README list every variable of .env.example with its default', () => {
-  const code = (cell: string) => Array.from(cell.matchAll(/`([^`]+)`/g), ([, text]) => text!);
-  const rows = readFileSync('README.md', 'utf8').matchAll(/^\| (`[A-Z_]+`.*?) +\| (.*?) +\|/gm);
-  const listed = Array.from(rows).flatMap(([, names, defaults]) => {
-    const values = code(defaults!);
-    return code(names!).map((name, index) => [name, values[index] ?? '']);
-  });
-  // Lists of long paths would make the table unreadable.
-  const isLong = ({ events, path }: Family) => events.length > 0 && !path.isBasic;
-  const long = (families as readonly Family[]).filter(isLong).map(({ path }) => path.variable);
-  const short = Object.entries(documented()).map(([name, value]) => [name, long.includes(name) ? '' : value]);
-  expect(listed.toSorted()).toEqual(short.toSorted());
+it('every variable of the service is documented, and has a description', () => {
+  const groups = variableGroups(families).map(({ variables }) => variables);
+  const described = Object.entries(Object.assign({}, ...groups) as Record<string, z.ZodType>);
+  expect(described.filter(([, schema]) => !schema.description).map(([name]) => name)).toEqual([]);
+  const names = new Set(described.map(([name]) => name));
+  expect(Object.keys(environmentSchema(families).shape).filter((name) => !names.has(name))).toEqual([]);
+});
+
+it('the documents of the variables are those that are written from the schema (otherwise: npm run docs)', () => {
+  const read = (path: string) => readFileSync(path, 'utf8');
+  const documents = configurationDocuments(families, read);
+  const written = Object.fromEntries(Object.keys(documents).map((path) => [path, read(path)]));
+  expect(written).toEqual(documents);
+});
+
+it('README.md shows at most twelve variables', () => {
+  const rows = readFileSync('README.md', 'utf8').match(/^\| `[A-Z_]+` +\|/gm)!;
+  expect(rows.length).toBeGreaterThan(0);
+  expect(rows.length).toBeLessThanOrEqual(12);
+});
+
+it('.env.example with every line uncommented is the default configuration', () => {
+  expect(parseConfig(documented(), families)).toEqual(parseConfig({}, families));
 });
 
 /** The variables of .env.example and their values. */
@@ -296,11 +297,14 @@ it('traces are off without an endpoint; headers and attributes are decoded, and 
     OTEL_EXPORTER_OTLP_HEADERS: 'SECRET',
     OTEL_RESOURCE_ATTRIBUTES: 'a=%SECRET',
     OTEL_TRACES_SAMPLER_ARG: '2',
-    ACCESS_LOG: 'SECRET',
+    REQUEST_LOG: 'SECRET',
   });
-  expect(wrong.map((line) => line.split(' ')[0])).toEqual([
-    ...['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_RESOURCE_ATTRIBUTES'],
-    ...['OTEL_TRACES_SAMPLER_ARG', 'ACCESS_LOG'],
+  expect(wrong.map((line) => line.split(' ')[0]).toSorted()).toEqual([
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    'OTEL_EXPORTER_OTLP_HEADERS',
+    'OTEL_RESOURCE_ATTRIBUTES',
+    'OTEL_TRACES_SAMPLER_ARG',
+    'REQUEST_LOG',
   ]);
   expect(wrong.join()).not.toContain('SECRET');
 });

@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { InvalidConfiguration, misspeltIn, parseConfig } from '../../src/config/config.ts';
-import { environmentSchema } from '../../src/config/environment-schema.ts';
-import { clientVariables } from '../../src/config/misspelt-variables.ts';
+import { variableGroups } from '../../src/config/environment-schema.ts';
 import { families } from '../../src/families/index.ts';
 import { killProcesses, spawnReceiver } from '../support/process.ts';
 
-const ours = [...Object.keys(environmentSchema(families).shape), ...clientVariables];
+const ours = variableGroups(families).flatMap(({ variables }) => Object.keys(variables));
 const judge = (...names: string[]) => {
   const { errors, doubts } = misspeltIn(Object.fromEntries(names.map((name) => [name, 'x'])), families);
   return { errors: errors.map(({ name, meant }) => [name, meant]), doubts: doubts.map(({ name }) => name) };
@@ -14,13 +12,15 @@ const judge = (...names: string[]) => {
 /** Theirs are judged by where they come from, not by their spelling. */
 const isForeign = (name: string) => /^(NODE|OTEL)_|_SSL$|^(SITE|HTTP)_URL$/.test(name);
 
-it('the variables that are ours are those of .env.example, and NODE_ENV', () => {
-  const example = Array.from(
-    readFileSync('.env.example', 'utf8').matchAll(/^#?([A-Z_]+)=/gm),
-    ([, name]) => name!,
-  );
-  expect([...example, 'NODE_ENV'].toSorted()).toEqual(ours.toSorted());
+it('no variable of ours is misspelt', () => {
   expect(judge(...ours)).toEqual({ errors: [], doubts: [] });
+});
+
+it('a former name is an error that names the one of now, whether that is set or not', () => {
+  expect(judge('ACCESS_LOG').errors).toEqual([['ACCESS_LOG', 'REQUEST_LOG']]);
+  const problems = (env: Record<string, string>) => misspeltIn(env, families).errors.map((e) => e.reason);
+  expect(problems({ ACCESS_LOG: 'json', REQUEST_LOG: 'json' })).toEqual(['is called REQUEST_LOG now']);
+  expect(problems({ ACCESS_LOG: '' })).toEqual([]);
 });
 
 it('an S too many or too few in any part is an error that names the right variable', () => {

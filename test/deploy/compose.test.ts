@@ -1,10 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { parse } from 'yaml';
 import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { parseRedisUrl } from '../../src/queue/redis.ts';
@@ -16,12 +16,17 @@ type Environment = Record<string, string>;
 interface ComposeFile {
   services: Record<
     string,
-    { environment: Record<string, string>; command?: string[]; ports?: string[]; mem_limit?: string }
+    {
+      env_file?: { path: string; required: boolean }[];
+      environment: Record<string, string>;
+      command?: string[];
+      ports?: string[];
+      mem_limit?: string;
+    }
   >;
 }
 
-const { load } = createRequire(__filename)('js-yaml') as { load: (text: string) => ComposeFile };
-const { services } = load(readFileSync('compose.yaml', 'utf8'));
+const { services } = parse(readFileSync('compose.yaml', 'utf8'), { merge: true }) as ComposeFile;
 
 /** Substitutes variables as Compose does: ${A}, ${A:-default}, ${A:?error}, ${A:+other}, also nested. */
 function interpolate(text: string, env: Environment): string {
@@ -41,20 +46,19 @@ function interpolate(text: string, env: Environment): string {
   return result.replace(/\0(\d+)\0/g, (_, index) => filled[Number(index)]!);
 }
 
-/** The environment that a service's container has, with what the image sets. */
+/** The environment that a service's container has with a `.env`, and with what the image sets. */
 function environmentOf(service: string, env: Environment): Environment {
   const image = /^ENV NODE_ENV.*$/m.exec(readFileSync('Dockerfile', 'utf8'))![0].split(' ').slice(1);
   const given = Object.entries(services[service]!.environment).map(([name, value]) => [
     name,
     interpolate(String(value), env),
   ]);
-  return { ...Object.fromEntries(image.map((pair) => pair.split('='))), ...Object.fromEntries(given) };
+  return {
+    ...Object.fromEntries(image.map((pair) => pair.split('='))),
+    ...env,
+    ...Object.fromEntries(given),
+  };
 }
-
-const documented = Array.from(
-  readFileSync('.env.example', 'utf8').matchAll(/^#?([A-Z_]+)=/gm),
-  ([, name]) => name!,
-);
 
 /** The commands of docs/deployment.md that write .env, run in a folder. */
 function writeEnv(folder: string): Environment {
@@ -77,15 +81,27 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-it.each(['receiver', 'worker'])('every variable of .env.example reaches the %s', (service) => {
-  // Set by the image, a port of the host, and files that the container does not have.
-  const own = ['HOST', 'PORT', 'SOCKET', 'DATA_DIR', 'ROLE', 'SERVICE_TOKEN_FILE'];
-  const passed = Object.entries(services[service]!.environment)
-    .filter(([name, value]) => value.startsWith(`\${${name}:-`))
-    .map(([name]) => name);
-  expect(passed.toSorted()).toEqual(documented.filter((name) => !own.includes(name)).toSorted());
-  expect(services.receiver!.ports).toEqual([`127.0.0.1:\${PORT:-8080}:8080`]);
-});
+it.each(['receiver', 'worker'])(
+  'every variable of .env reaches the %s, but for those of the container',
+  (service) => {
+    const { env_file, environment } = services[service]!;
+    expect(env_file).toEqual([{ path: '.env', required: false }]);
+    const own = ['NODE_ENV', 'ROLE', 'HOST', 'PORT', 'SOCKET'];
+    const changed = Object.entries(environment).filter(([name, value]) => !value.startsWith(`\${${name}:-`));
+    expect(changed.map(([name]) => name).toSorted()).toEqual(own.toSorted());
+    expect(services.receiver!.ports).toEqual([`127.0.0.1:\${PORT:-8080}:8080`]);
+  },
+);
+
+it.each(['receiver', 'worker'])(
+  'a .env that is also for a process of the machine does not change what the %s is',
+  (service) => {
+    const foreign = { NODE_ENV: 'test', ROLE: 'all', HOST: '127.0.0.1', PORT: '9000', SOCKET: '/run/a.sock' };
+    const config = parseConfig(environmentOf(service, { ...writeEnv(folder), ...foreign }), families);
+    expect(config).toMatchObject({ production: true, role: service, host: '0.0.0.0', port: 8080 });
+    expect(config.socket).toBeUndefined();
+  },
+);
 
 it.each(['receiver', 'worker'])(
   'with the .env of docs/deployment.md the %s starts in production',

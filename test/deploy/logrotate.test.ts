@@ -17,7 +17,7 @@ it('logrotate moves the output away while the service runs, which goes on in the
   writeFileSync(config, text.replace('/var/log/webhook-receiver/output.log {', `${file} {`), { mode: 0o600 });
   const database = await createEmptyDatabase();
   const service = spawn('sh', ['-c', `exec "${process.execPath}" bin/receiver.js start >> ${file}`], {
-    env: { PATH: process.env.PATH, PORT: '0', DATABASE_URL: database.url, ACCESS_LOG: 'json' },
+    env: { PATH: process.env.PATH, PORT: '0', DATABASE_URL: database.url, REQUEST_LOG: 'json' },
     stdio: 'ignore',
   });
   const lines = (path: string) =>

@@ -24,7 +24,7 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(doc
 const matches = (schema: string, value: unknown) =>
   ajv.validate({ $ref: `openapi#/components/schemas/${schema}` }, value);
 
-it('docs/openapi.json is the generated document (otherwise: npm run openapi)', () => {
+it('docs/openapi.json is the generated document (otherwise: npm run docs)', () => {
   expect(checkedIn).toEqual(document);
 });
 

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { parseDatabaseUrl } from './database-url.ts';
+import { partsOf } from './durations.ts';
+
+/**
+ * Encodes the credentials of a URL, so that a password may contain characters such as @ or /. The password ends at the
+ * last @ before the query; where the result is no URL, a raw ? is part of the password, which ends at the last @ of all.
+ */
+function encodeCredentials(address: string): string {
+  const parts =
+    /^([a-z+]+:\/\/)([^?]*)@([^@?]*(?:\?.*)?)$/s.exec(address) ??
+    (URL.canParse(address) ? undefined : /^([a-z+]+:\/\/)(.*)@(.*)$/s.exec(address));
+  if (!parts) return address;
+  const [, scheme, credentials, rest] = parts;
+  const encoded = credentials!.split(/:(.*)/s, 2).map((part) => encodeURIComponent(decode(part)));
+  return `${scheme}${encoded.join(':')}@${rest}`;
+}
+
+/** A % that encodes nothing stays as it is. */
+export function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const url = (example: string, pattern: RegExp) =>
+  z
+    .string()
+    .transform(encodeCredentials)
+    .refine((address) => pattern.test(address), {
+      message: `must be a URL such as ${example}; encode in a password: % as %25, / as %2F, ? as %3F, # as %23`,
+      abort: true,
+    });
+
+export const socket = z
+  .string()
+  .startsWith('/', 'must be an absolute path, such as /run/webhook-receiver/1/receiver.sock')
+  // Longer ones do not fit into the address of a socket.
+  .refine((path) => Buffer.byteLength(path) <= 107, 'must have at most 107 bytes');
+
+export const database = url(
+  'postgresql://user:password@host:5432/database',
+  /^postgres(ql)?:\/\/./,
+).superRefine((address, context) => {
+  try {
+    parseDatabaseUrl(address);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message });
+  }
+});
+
+const host = '(\\[[\\da-fA-F:.]+\\]|[^\\s/?#@,:[\\]]+)(:\\d{1,5})?';
+export const redis = url(
+  'redis://:password@host:6379/0, redis+sentinel://host,host/name or redis+cluster://host,host',
+  new RegExp(
+    `^rediss?(:\\/\\/([^/?#]*@)?${host}(\\/\\d*)?|` +
+      `\\+sentinel:\\/\\/([^/?#]*@)?${host}(,${host})*\\/[^/?#]+(\\/\\d*)?|` +
+      `\\+cluster:\\/\\/([^/?#]*@)?${host}(,${host})*\\/?)$`,
+  ),
+);
+
+const path = z
+  .string()
+  .regex(/^\/[\w\-.~/]*$/, 'must start with / and contain only letters, digits and - . _ ~ /')
+  .refine((text) => !reserved.includes(text), 'is a path that the service uses itself');
+
+export const paths = z.string().transform(partsOf).pipe(z.array(path).min(1, 'must have a path'));
+
+const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/openapi.json'];
+
+export const issuer = z
+  .string()
+  .refine(
+    (address) =>
+      /^https:\/\/./.test(address) || /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/|$)/.test(address),
+    'must be an https address such as https://accounts.example.org',
+  )
+  .refine((address) => URL.canParse(address), 'must be a URL');
+
+export const web = (example: string) =>
+  z
+    .string()
+    .refine(
+      (address) => /^https?:\/\/./.test(address) && URL.canParse(address),
+      `must be a URL such as ${example}`,
+    );
+
+/** The address that browsers use, as scheme, host and port. */
+export const publicUrl = z.string().transform((address, context) => {
+  const url = /^https?:\/\/./.test(address) && URL.canParse(address) ? new URL(address) : undefined;
+  if (url && url.href === `${url.origin}/`) return url.origin;
+  const isBelow = url && (url.pathname !== '/' || url.search !== '' || url.hash !== '');
+  const message = isBelow
+    ? 'must have no path: the receiver needs its own host name, such as https://receiver.example.org'
+    : 'must be a URL without a user, such as https://receiver.example.org';
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+});
+
+export const mailServer = url('smtp://user:password@host:587', /^smtps?:\/\/./).refine(
+  (address) => URL.canParse(address),
+  'must be a URL',
+);
+
+export const network = z.union(
+  [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
+  'must be addresses or CIDRs, comma-separated, such as 192.0.2.0/24',
+);
+
+export const email = z.email('must be an e-mail address such as alerts@example.org');

@@ -1,0 +1,104 @@
+import bytes from 'bytes';
+import { z } from 'zod';
+import { decode } from './addresses.ts';
+import { partsOf } from './durations.ts';
+import { roles } from './roles.ts';
+import { weaknessOf } from './unguessable.ts';
+
+export const list = z.string().default('').transform(partsOf);
+
+export const flag = (byDefault: 'true' | 'false') =>
+  z
+    .enum(['true', 'false', '1', '0'], 'must be true or false')
+    .default(byDefault)
+    .transform((text) => text === 'true' || text === '1');
+
+export const secret = z
+  .string()
+  .trim()
+  .superRefine((text, context) => {
+    const message = weaknessOf(text);
+    if (message) context.addIssue({ code: 'custom', message });
+  });
+
+export const integer = (min: number, max: number) =>
+  z.coerce
+    .number(`must be a whole number from ${min} to ${max}`)
+    .int(`must be a whole number from ${min} to ${max}`)
+    .min(min, `must be at least ${min}`)
+    .max(max, `must be at most ${max}`);
+
+export const size = (least: string, most: string, byDefault: string) =>
+  z
+    .string()
+    .default(byDefault)
+    .transform((text, context) => {
+      const parsed = bytes.parse(text);
+      if (parsed !== null && parsed >= bytes.parse(least)! && parsed <= bytes.parse(most)!) return parsed;
+      const message = `must be a size from ${least} to ${most}, such as ${byDefault}`;
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    });
+
+// The canonical name in Node's time zone database.
+function nameOfZone(name: string): string | undefined {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    return undefined; // no such zone
+  }
+}
+
+// Node and PostgreSQL disagree about abbreviations and offsets: IST is India in Node and Israel in PostgreSQL, where
+// +05:30 is west of Greenwich. Names with a slash, and UTC, mean the same in both.
+export const timezone = z.string().superRefine((name, context) => {
+  const known = nameOfZone(name);
+  if (known && (name.includes('/') || name === 'UTC')) return;
+  const meant = known?.replace('Asia/Calcutta', 'Asia/Kolkata');
+  const message = meant?.includes('/')
+    ? `must be a full name of the IANA time zone database: use ${meant} if ${name} means that`
+    : 'must be a full name of the IANA time zone database, such as Asia/Kolkata, or UTC';
+  context.addIssue({ code: 'custom', message });
+});
+
+// As in W3C Baggage: percent-encoded values. A header may contain a key, so no message contains a value.
+export const pairs = z.string().transform((text, context) => {
+  try {
+    const entries = partsOf(text).map((part) => {
+      const [, name, value] = /^([^=\s]+)\s*=\s*(.*)$/.exec(part)!;
+      return [name!, decodeURIComponent(value!)] as const;
+    });
+    return Object.fromEntries(entries);
+  } catch {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be name=value, comma-separated; encode , in a value as %2C, % as %25',
+    });
+    return z.NEVER;
+  }
+});
+
+export const scopes = z
+  .string()
+  .default('openid profile email')
+  .transform((text) => text.split(/[\s,]+/).filter((scope) => scope !== ''))
+  .refine((names) => names.includes('openid'), 'must contain openid')
+  .transform((names) => names.join(' '));
+
+// What is after a role's = may contain further ones. No message contains a value: it may be somebody's address.
+export const rolesMap = z.string().transform((text, context) => {
+  const entries = partsOf(text).map((part) => {
+    const [, role, value] = /^(\w+)\s*=\s*(.+)$/.exec(part) ?? [];
+    return { role: roles.find((name) => name === role), value: decode(value ?? '') };
+  });
+  if (entries.length > 0 && entries.every(({ role, value }) => role && value !== '' && value !== '@')) {
+    return entries as { role: (typeof roles)[number]; value: string }[];
+  }
+  context.addIssue({
+    code: 'custom',
+    message:
+      `must be role=value, comma-separated, with the roles ${roles.join(', ')}; a value is one of OIDC_ROLES_CLAIM, ` +
+      'an e-mail address or @domain; encode , in a value as %2C, % as %25',
+  });
+  return z.NEVER;
+});
