@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import * as address from './addresses.ts';
-import { defaultConnections, fewestConnections } from './connections.ts';
 import { keep, retention } from './durations.ts';
+import { defaultConnections, fewestConnections } from './pool-sizes.ts';
 import { flag, integer, list, pairs, rolesMap, scopes, secret, size, timezone } from './values.ts';
 
 /** The registered paths of an event family. */

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Log } from '../common/log.ts';
 import type { Config } from '../config/config.ts';
-import type { Connections } from '../config/connections.ts';
+import type { PoolSizes } from '../config/pool-sizes.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import type { Tables } from '../store/tables.ts';
 
@@ -18,7 +18,7 @@ export interface ConsoleStore {
 export interface StoreOptions {
   config: Pick<Config, 'databaseSchema' | 'reportTimezone' | 'pageTimeoutMs'>;
   databaseUrl: string;
-  connections: Pick<Connections, 'pages' | 'downloads'>;
+  connections: Pick<PoolSizes, 'pages' | 'downloads'>;
   log: Log;
 }
 

@@ -10,7 +10,7 @@ import {
   Worker,
 } from 'bullmq';
 import type pg from 'pg';
-import type { Connections } from '../config/connections.ts';
+import type { PoolSizes } from '../config/pool-sizes.ts';
 import type { Circuit } from '../store/circuit.ts';
 import { openPool, withClient } from '../store/pool.ts';
 import { createProcessor, type JobQueue, type JobWorker, type QueueBackend } from './backend.ts';
@@ -31,7 +31,7 @@ const pollS = 1;
 export function postgresBackend(
   url: string,
   circuit: Circuit,
-  connections: Pick<Connections, 'producer' | 'consumer'>,
+  connections: Pick<PoolSizes, 'producer' | 'consumer'>,
 ): QueueBackend {
   const onError = (error: Error) => void circuit.probeAfter(error);
   const settings = { connectionString: url, query_timeout: 10_000, settings: { search_path: 'bullmq' } };

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
-import { type Connections, divideConnections } from '../config/connections.ts';
+import { divideConnections, type PoolSizes } from '../config/pool-sizes.ts';
 import { databaseCircuit } from '../intake/probe-inbox.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { checkRedis } from '../queue/check-redis.ts';
@@ -23,7 +23,7 @@ export type OnStop = (close: () => Promise<void>) => void;
 export interface Stores {
   databaseUrl: string;
   /** The sizes of the pools. */
-  connections: Connections;
+  connections: PoolSizes;
   database: Database;
   /** Connections that apply deliveries. */
   applying: Database;

@@ -6,7 +6,7 @@ import {
   divideConnections,
   fewestConnections,
   poolsOf,
-} from '../../src/config/connections.ts';
+} from '../../src/config/pool-sizes.ts';
 import { families } from '../../src/families/index.ts';
 import { adminToken, signInTo } from '../console/visitor.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';

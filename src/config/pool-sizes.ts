@@ -6,7 +6,7 @@ interface Process {
 }
 
 /** The sizes of the pools of a process. */
-export type Connections = Record<keyof typeof sizes, number>;
+export type PoolSizes = Record<keyof typeof sizes, number>;
 
 /** What each pool can work with, and more than which makes nothing faster. */
 const sizes = {
@@ -31,7 +31,7 @@ export const fewestConnections = sum('least');
 export const defaultConnections = sum('most');
 
 /** The pools that a role opens. */
-export function poolsOf({ role, redisUrl }: Pick<Process, 'role' | 'redisUrl'>): (keyof Connections)[] {
+export function poolsOf({ role, redisUrl }: Pick<Process, 'role' | 'redisUrl'>): (keyof PoolSizes)[] {
   const worker = role !== 'receiver';
   return [
     ...(['main', 'inbox', 'spare'] as const),
@@ -46,10 +46,10 @@ export function poolsOf({ role, redisUrl }: Pick<Process, 'role' | 'redisUrl'>):
  * Divides the connections of a process over its pools, so that their sum is not more than `databaseConnections`. A pool
  * that the role does not open has its smallest size.
  */
-export function divideConnections(config: Process): Connections {
+export function divideConnections(config: Process): PoolSizes {
   const divided = Object.fromEntries(
     Object.entries(sizes).map(([name, { least }]) => [name, least]),
-  ) as Connections;
+  ) as PoolSizes;
   const used = poolsOf(config);
   let left = config.databaseConnections - used.reduce((total, name) => total + divided[name], 0);
   for (let most = 2; most <= defaultConnections; most += 1) {
