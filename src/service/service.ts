@@ -256,22 +256,15 @@ function openAlerts(
   onStop: OnStop,
 ) {
   if (!config.alerts.webhookUrl && !config.alerts.email) return undefined;
-  const redis = config.redisUrl ? connectRedis(config.redisUrl, 'producer') : undefined;
-  redis?.on('error', () => {}); // its circuit logs outages
-  onStop(async () => redis?.disconnect());
-  const queueCircuit = backend.circuit;
-  const prefix = keyPrefix(config.queuePrefix);
   const alerts = startAlerts({
     config,
     db: database.db,
     isWorker: config.role !== 'receiver',
     problems,
     circuit,
-    queueCircuit,
+    queueCircuit: backend.circuit,
     rival: () => backend.fallback?.rival,
     lostHead: watchLogHead(database.db),
-    redis,
-    keyPrefix: prefix,
     log,
   });
   onStop(alerts.stop);

@@ -160,7 +160,7 @@ async function findPrimary(hosts: Host[], config: pg.ClientConfig): Promise<Host
 
 /** @throws DatabaseError as of a write, where the server accepts none */
 async function requirePrimary(client: pg.Client): Promise<void> {
-  const query = { text: 'show transaction_read_only', query_timeout: timeoutMs } as pg.QueryConfig;
+  const query = { text: 'show transaction_read_only', query_timeout: timeoutMs };
   const { rows } = await client.query<{ transaction_read_only: string }>(query);
   if (rows[0]!.transaction_read_only === 'off') return;
   const error = new pg.DatabaseError('it is a standby, or set read-only', 0, 'error');

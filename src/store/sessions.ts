@@ -30,7 +30,7 @@ export async function readSessionState(pool: pg.Pool, timeoutMs: number): Promis
       (select jsonb_object_agg(id, ${milliseconds('ended_at')}) from ended_sessions
         where kind = 'user' and until > now()) as users
     from session_key`;
-  const { rows } = await pool.query({ text, query_timeout: timeoutMs } as pg.QueryConfig);
+  const { rows } = await pool.query({ text, query_timeout: timeoutMs });
   const { key, now, sessions, users } = rows[0]!;
   return { key, now, sessions: new Set(sessions), users: new Map(Object.entries(users ?? {})) };
 }
