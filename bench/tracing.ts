@@ -11,7 +11,7 @@ import { receiptRequests, take } from './load/requests.ts';
 import { positive } from './options.ts';
 import { scalar, startPostgres } from './stores/postgres.ts';
 
-// What traces and the request log cost: CPU time of the service per callback, which other load on the machine changes less
+// The cost of traces and of the request log: CPU time of the service per callback, which other load on the machine changes less
 // than a rate. Receiver and worker are one process, the queue is in PostgreSQL; the variants take turns in each round.
 
 const { rounds, callbacks, against } = new Command('tracing')
@@ -41,7 +41,7 @@ const variants: Variant[] = [
   { name: 'request log', env: { ACCESS_LOG: 'json' } },
 ];
 
-/** Of all threads of a process; the ticks of /proc/<pid>/stat are 1 % of a round. */
+/** The CPU time of all threads of a process; the ticks of /proc/<pid>/stat are 1 % of a round. */
 function cpuMicroseconds(pid: number): number {
   const tasks = readdirSync(`/proc/${pid}/task`);
   const times = tasks.map(

@@ -17,11 +17,11 @@ export interface AlertDependencies {
   db: Kysely<Tables>;
   /** Whether this process applies deliveries. */
   isWorker: boolean;
-  /** What is wrong with processing. */
+  /** Problems of processing. */
   problems: Sources['problems'];
-  /** PostgreSQL's. */
+  /** The circuit breaker of PostgreSQL. */
   circuit: Circuit;
-  /** Of the queue's store. */
+  /** The circuit breaker of the queue's store. */
   queueCircuit: Circuit;
   /** See Sources. */
   rival: () => string | undefined;

@@ -1,5 +1,6 @@
 import bytes from 'bytes';
 import { z } from 'zod';
+import { decode } from '../common/decode.ts';
 import { defaultConnections, fewestConnections } from './connections.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { keep, partsOf, retention } from './durations.ts';
@@ -54,15 +55,6 @@ function encodeCredentials(address: string): string {
   const [, scheme, credentials, rest] = parts;
   const encoded = credentials!.split(/:(.*)/s, 2).map((part) => encodeURIComponent(decode(part)));
   return `${scheme}${encoded.join(':')}@${rest}`;
-}
-
-/** A % that encodes nothing stays as it is. */
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 const url = (example: string, pattern: RegExp) =>

@@ -1,6 +1,7 @@
 import type { Log } from '../common/log.ts';
 import { Circuit, stableAfterMs } from './circuit.ts';
-import { isLockTimeout, type LockHolder } from './lock-holders.ts';
+import { isLockTimeout } from './faults.ts';
+import type { LockHolder } from './lock-holders.ts';
 
 export interface CircuitDependencies {
   log: Log;
@@ -8,9 +9,9 @@ export interface CircuitDependencies {
   observe?: ((store: string, unavailable: boolean) => void) | undefined;
 }
 
-/** Of a commit in PostgreSQL. */
+/** The time limit of a commit in PostgreSQL. */
 export const databaseTimeoutMs = 1_000;
-/** Of a commit in Redis. A request waits for both at most. */
+/** The time limit of a commit in Redis. A request waits for both at most. */
 export const redisTimeoutMs = 1_300;
 
 /** @param probe a write to Redis */

@@ -44,7 +44,7 @@ type Connected = pg.ClientBase & {
   sessionOfPooler?: number;
 };
 
-/** Of opening a connection, and of its first query. */
+/** The time limit of opening a connection, and of its first query. */
 const connectTimeoutMs = 2_000;
 
 /**

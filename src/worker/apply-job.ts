@@ -25,7 +25,7 @@ export interface AppliedJob extends Applied {
 export interface ApplyJobDependencies {
   /** Its sessions have the settings `planForAnySize`. */
   applying: Database;
-  /** Of PostgreSQL. */
+  /** The circuit breaker of PostgreSQL. */
   circuit: Circuit;
   observe?: WorkerObserver | undefined;
   log: Log;

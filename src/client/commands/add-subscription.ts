@@ -50,7 +50,7 @@ function firstOf(keys: string): string {
   return first;
 }
 
-/** What to do after a failed call: the endpoint may have a subscription, and nobody its key. */
+/** Advice after a failed call: the endpoint may have a subscription, and nobody its key. */
 export function hintAfterError(error: unknown, existingKey = false): string {
   if (error instanceof Rejected && error.status === 400) {
     return (

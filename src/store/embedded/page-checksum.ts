@@ -1,4 +1,4 @@
-/** Of PostgreSQL's pages, and of how many one file of a relation has: block numbers go on in the next file. */
+/** The size of a page, and the pages of one file of a relation: block numbers go on in the next file. */
 export const pageBytes = 8192;
 export const pagesPerFile = 131_072;
 
