@@ -1,8 +1,8 @@
 import bytes from 'bytes';
 import { z } from 'zod';
-import { decode } from '../common/decode.ts';
 import { defaultConnections, fewestConnections } from './connections.ts';
 import { parseDatabaseUrl } from './database-url.ts';
+import { decode } from './decode.ts';
 import { keep, partsOf, retention } from './durations.ts';
 import { roles } from './roles.ts';
 import { weaknessOf } from './unguessable.ts';

@@ -1,5 +1,5 @@
-import { decode } from '../common/decode.ts';
 import type { Environment } from '../config/config.ts';
+import { decode } from '../config/decode.ts';
 
 const secretName = /KEY|TOKEN|SECRET|PASS|HEADERS|WEBHOOK|_PATH$/;
 // A shorter text is part of too many words.

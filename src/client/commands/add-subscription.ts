@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Rejected, Unavailable, UnreadableResponse } from '../errors.ts';
+import { eventNames } from '../event-names.ts';
 import type { ServiceClient } from '../service-client.ts';
-import { eventNames } from '../subscription-schemas.ts';
 import { MissingSettings } from './settings.ts';
 
 interface NewSubscription {
