@@ -11,6 +11,6 @@ const files = {
 };
 for (const [name, text] of Object.entries(files)) {
   const file = join(import.meta.dirname, '../src', name);
-  writeFileSync(file, `// Generated from src/families: npm run openapi.\n\n${text};\n`);
+  writeFileSync(file, `// Generated from src/families: npm run docs.\n\n${text};\n`);
   execFileSync('npx', ['biome', 'format', '--write', file]);
 }

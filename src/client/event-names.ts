@@ -1,4 +1,4 @@
-// Generated from src/families: npm run openapi.
+// Generated from src/families: npm run docs.
 
 /** The documented events. The service adds others, so that requests may name any. */
 export const eventNames = [

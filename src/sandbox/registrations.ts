@@ -1,4 +1,4 @@
-// Generated from src/families: npm run openapi.
+// Generated from src/families: npm run docs.
 
 export const registrations = {
   receipt: {
