@@ -7,6 +7,9 @@ import { generators } from './generators.ts';
 const job = 200;
 const statement = applyStatement(families, 'failed');
 
+/** A receipt has this many deliveries, those of consent forms and review requests included. */
+export const deliveriesPerReceipt = 1.52;
+
 export interface Volume {
   receipts: number;
   days: number;
