@@ -17,8 +17,15 @@ const common = {
 
 /** The fields of the envelope that cannot identify a patient. */
 export const publicEnvelopeFields = new Set([
-  ...['event', 'event_type', 'event_time', 'timestamp', 'client_id', 'business_id'],
-  ...['service', 'transaction_id', 'partition_id'],
+  'event',
+  'event_type',
+  'event_time',
+  'timestamp',
+  'client_id',
+  'business_id',
+  'service',
+  'transaction_id',
+  'partition_id',
 ]);
 
 type Infer<Shape extends z.ZodRawShape> = z.infer<z.ZodObject<Shape>>;

@@ -10,7 +10,12 @@ export const patientFields = ['patient_oid', 'patientid', 'patient_id', 'pid'] a
  */
 export const patientKeys = [
   ...patientFields,
-  ...['oid', 'partner_patient_id', 'abha_address', 'abha_number', 'patient', 'patients'],
+  'oid',
+  'partner_patient_id',
+  'abha_address',
+  'abha_number',
+  'patient',
+  'patients',
 ] as const;
 
 const plain = (key: string) => key.toLowerCase().replace(/[_\-. ]/g, '');

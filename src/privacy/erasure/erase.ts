@@ -193,7 +193,11 @@ export async function continueErasures(
 
 /** The tables of which an erasure has deleted rows. */
 const changedTables = (families: readonly Family[], counts: Counts): string[] => [
-  ...['inbox', 'quarantine', 'patient_pseudonyms', 'running_erasures', 'erasing'],
+  'inbox',
+  'quarantine',
+  'patient_pseudonyms',
+  'running_erasures',
+  'erasing',
   ...families.flatMap(tablesOf).filter((table) => counts[table]),
 ];
 

@@ -8,16 +8,14 @@ import { hasPages, isIntact, pageBytes, pagesPerFile } from './page-checksum.ts'
 
 /** Folders whose content is of the running server; of pg_wal the backup gets what it needs. */
 const emptied = new Set([
-  ...[
-    'pg_wal',
-    'pg_replslot',
-    'pg_dynshmem',
-    'pg_notify',
-    'pg_serial',
-    'pg_snapshots',
-    'pg_stat_tmp',
-    'pg_subtrans',
-  ],
+  'pg_wal',
+  'pg_replslot',
+  'pg_dynshmem',
+  'pg_notify',
+  'pg_serial',
+  'pg_snapshots',
+  'pg_stat_tmp',
+  'pg_subtrans',
 ]);
 const leftOut = /^(postmaster\.(pid|opts)|pg_internal\.init.*|pgsql_tmp.*)$/;
 
