@@ -1,9 +1,8 @@
-import { Command } from 'commander';
 import { oursOnRedis } from './contenders/ours.ts';
 import { fill } from './growth/fill.ts';
 import { loneCommits } from './growth/lone-commit.ts';
 import { type Bench, freshStores, together } from './measure.ts';
-import { type BenchOptions, positive } from './options.ts';
+import { type BenchOptions, benchCommand } from './options.ts';
 import { describeSetting } from './report/setting.ts';
 import { show, spread } from './report/statistics.ts';
 import { writeReport } from './report/write.ts';
@@ -11,15 +10,11 @@ import { withSession } from './session.ts';
 
 type GrowthOptions = BenchOptions & { rows: number };
 
-const options = new Command('bench:growth')
-  .description('Compares rows applied per second on a full database and on an empty one')
-  .option('--rows <number>', 'rows of deliveries and of receipts', positive, 2_000_000)
-  .option('--seconds <number>', 'seconds of each load', positive, 8)
-  .option('--rounds <number>', 'rounds, each with both databases', positive, 3)
-  .option('--connections <number>', 'connections of the load', positive, 64)
-  .option('--warmup <number>', 'seconds of load before the measurement', positive, 2)
-  .option('--drain <number>', 'seconds that the queue may take to become empty', positive, 90)
-  .option('--results <folder>', 'folder for the table', 'bench/results')
+const options = benchCommand(
+  'bench:growth',
+  'Compares rows applied per second on a full database and on an empty one',
+  { rows: 2_000_000, seconds: 8, rounds: 3, connections: 64, warmup: 2, drain: 90 },
+)
   .parse()
   .opts<GrowthOptions>();
 

@@ -6,9 +6,9 @@ import { type Contender, receiptsPath } from './contenders/contender.ts';
 import { Latencies } from './load/latencies.ts';
 import { requestOf } from './load/requests.ts';
 
-const most = { warmups: 20, measured: 60 };
+const max = { warmups: 20, measured: 60 };
 // A worker that polls takes half a second for each, and gets fewer.
-const mostMs = { warmup: 1500, all: 6000, each: 30_000 };
+const maxMs = { warmup: 1500, all: 6000, each: 30_000 };
 // The worker is idle again: our receiver waits up to 40 ms before its next job.
 const pauseMs = 50;
 
@@ -29,7 +29,7 @@ export function loneDelivery(
     await once(socket, 'connect');
     const text = 'select 1 from receipts where business_id = $1 and receipt_id = $2';
     const stored = async (values: unknown[]) => {
-      const deadline = performance.now() + mostMs.each;
+      const deadline = performance.now() + maxMs.each;
       while ((await client.query({ name: 'stored', text, values })).rowCount === 0) {
         if (performance.now() > deadline) throw new Error(`A receipt did not arrive: ${values.join(', ')}`);
         pause(0.2);
@@ -49,9 +49,9 @@ export function loneDelivery(
       const sent = performance.now();
       socket.write(request);
       const [now] = await Promise.all([stored([envelope.business_id, envelope.data.receipt_id]), accepted()]);
-      const warm = warmup.count === most.warmups || sent - start > mostMs.warmup;
+      const warm = warmup.count === max.warmups || sent - start > maxMs.warmup;
       (warm ? latencies : warmup).add(now - sent);
-      if (latencies.count === most.measured || now - start > mostMs.all) break;
+      if (latencies.count === max.measured || now - start > maxMs.all) break;
       pause(pauseMs);
     }
     socket.destroy();

@@ -45,7 +45,7 @@ export interface Measurement {
   cpu: PerProcess;
   /** Bytes per delivery, receiver and worker together, before any vacuum. */
   storage: Storage | undefined;
-  /** Of the table of deliveries, where there is one. */
+  /** Dead tuples of the table of deliveries, where there is one. */
   deadTuples: number | undefined;
   /** From sending one request to its row, while the worker is idle: median. */
   loneMs: number | undefined;
@@ -212,7 +212,7 @@ function memoryOf({ postgres, redis }: Bench, receiver: Program, worker?: Progra
   };
 }
 
-/** Of all four processes. */
+/** The sum of all four processes. */
 export const sum = ({ receiver, worker, postgres, redis }: PerProcess) =>
   receiver + worker + postgres + redis;
 

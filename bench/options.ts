@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import type { Contender } from './contenders/contender.ts';
 import { contendersOf, notByDefault } from './contenders/index.ts';
@@ -20,23 +22,67 @@ export interface SideBySideOptions extends BenchOptions {
   contenders: Contender[];
 }
 
+const numbers = {
+  seconds: 'seconds of each load',
+  rounds: 'rounds, each with all contenders',
+  connections: 'connections of the load',
+  warmup: 'seconds of load before the measurement',
+  drain: 'seconds that a queue may take to become empty after its load',
+  rate: 'callbacks a second for the response times',
+  rows: 'rows of deliveries and of receipts',
+  deliveries: 'number of deliveries',
+  receipts: 'number of receipts',
+  days: 'number of days',
+  callbacks: 'callbacks of a contender in a round',
+  runs: 'visits of each page',
+  patients: 'patients that are exported and erased',
+  loads: 'loads before the pass, and after it',
+};
+
+/** A command line with numbers, given with their defaults, and the folder for the results. */
+export function benchCommand(
+  name: string,
+  description: string,
+  defaults: Partial<Record<keyof typeof numbers, number>>,
+): Command {
+  const command = new Command(name).description(description);
+  for (const [option, value] of Object.entries(defaults))
+    command.option(`--${option} <number>`, numbers[option as keyof typeof numbers], positive, value);
+  return command.option('--results <folder>', 'folder for the tables', 'bench/results');
+}
+
+/** The options of a bench on a database of its own, which is filled first. */
+export interface FilledOptions {
+  folder: string;
+  keep: boolean;
+  results: string;
+}
+
+/** A command line as of `benchCommand`, with `FilledOptions`. */
+export const filledCommand = (...[name, ...more]: Parameters<typeof benchCommand>): Command =>
+  benchCommand(name, ...more)
+    .option(
+      '--folder <folder>',
+      'folder of the database; a filled one is used again',
+      join(tmpdir(), name.replace(':', '-')),
+    )
+    .option('--keep', 'keep the database for the next run', false);
+
 /** Reads the command line of `npm run bench`. */
 export function readOptions(argv: string[]): SideBySideOptions {
   const known = contendersOf({}).map(({ name }) => name);
-  const program = new Command('bench')
-    .description('Compares the receiver with other ways to receive callbacks')
-    .option('--seconds <number>', 'seconds of each load', positive, 8)
-    .option('--rounds <number>', 'rounds, each with all contenders', positive, 3)
-    .option('--connections <number>', 'connections of the load', positive, 64)
-    .option('--warmup <number>', 'seconds of load before the measurement', positive, 2)
-    .option('--drain <number>', 'seconds that a queue may take to become empty', positive, 90)
+  const defaults = { seconds: 8, rounds: 3, connections: 64, warmup: 2, drain: 90 };
+  const program = benchCommand(
+    'bench',
+    'Compares the receiver with other ways to receive callbacks',
+    defaults,
+  )
     .option('--only <names>', `comma-separated, of ${known.join(', ')}; with --against the former ones too`)
     .option(
       '--against <folder>',
       'another version of this service, built; adds former-redis, former-embedded',
     )
-    .option('--profile <folder>', 'folder for CPU profiles of the service')
-    .option('--results <folder>', 'folder for the tables', 'bench/results');
+    .option('--profile <folder>', 'folder for CPU profiles of the service');
   program.parse(argv, { from: 'user' });
   const { only, against, ...options } = program.opts<BenchOptions & { only?: string; against?: string }>();
   const all = contendersOf({ against });

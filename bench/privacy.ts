@@ -1,66 +1,27 @@
-import { rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { SingleBar } from 'cli-progress';
-import { Command } from 'commander';
 import { applyDeliveries } from '../src/apply/apply.ts';
-import { createLog } from '../src/common/log.ts';
 import { families } from '../src/families/index.ts';
 import { identify } from '../src/intake/identity.ts';
 import { insertDeliveries } from '../src/intake/insert-deliveries.ts';
 import { erasePatient } from '../src/privacy/erasure/erase.ts';
 import { withPatient, zipPatient } from '../src/privacy/export.ts';
-import { type Database, openDatabase } from '../src/store/database.ts';
-import { startEmbeddedPostgres } from '../src/store/embedded/index.ts';
-import { migrate } from '../src/store/migrate.ts';
-import { positive } from './options.ts';
+import type { Database } from '../src/store/database.ts';
+import { withFilledDatabase } from './filled.ts';
+import { type FilledOptions, filledCommand } from './options.ts';
 import { describeSetting } from './report/setting.ts';
 import { writeReport } from './report/write.ts';
-import { fill } from './reports/fill.ts';
+import { deliveriesPerReceipt } from './reports/fill.ts';
 
-interface Options {
-  folder: string;
-  deliveries: number;
-  days: number;
-  patients: number;
-  keep: boolean;
-  results: string;
-}
-
-const { folder, deliveries, days, patients, keep, results } = new Command('bench:privacy')
-  .description('Fills a database and times the export and the erasure of patients')
-  .option(
-    '--folder <folder>',
-    'folder of the database; a filled one is used again',
-    join(tmpdir(), 'bench-privacy'),
-  )
-  .option('--deliveries <number>', 'number of deliveries', positive, 5_000_000)
-  .option('--days <number>', 'number of days', positive, 365)
-  .option('--patients <number>', 'patients that are exported and erased', positive, 20)
-  .option('--keep', 'keep the database for the next run', false)
-  .option('--results <folder>', 'folder for the table', 'bench/results')
+const options = filledCommand(
+  'bench:privacy',
+  'Fills a database and times the export and the erasure of patients',
+  { deliveries: 5_000_000, days: 365, patients: 20 },
+)
   .parse()
-  .opts<Options>();
+  .opts<FilledOptions & { deliveries: number; days: number; patients: number }>();
+const { deliveries, days, patients, results } = options;
 
-const log = createLog('warn');
-const settings = ['shared_buffers=1GB', 'max_wal_size=4GB'];
-// A receipt has 1.32 deliveries, and a fifth of a consent form or review request.
-const deliveriesPerReceipt = 1.52;
 // Another in each run: an erased one does not come back.
 const heavy = `patient-${Date.now()}`;
-
-async function fillOnce({ pool, db }: Database): Promise<void> {
-  const { rows } = await pool.query('select from receipts limit 1');
-  if (rows.length > 0) return;
-  const receipts = Math.round(deliveries / deliveriesPerReceipt);
-  const format =
-    '{bar} day {value} of {total}, {done} deliveries, {duration_formatted}, {eta_formatted} left';
-  const bar = new SingleBar({ format, noTTYOutput: true, notTTYSchedule: 10_000 });
-  bar.start(days, 0, { done: 0 });
-  await fill(db, { receipts, days }, (day, done) => bar.update(day, { done }));
-  bar.stop();
-  await pool.query('vacuum analyze');
-}
 
 async function addHeavyPatient({ pool, db }: Database): Promise<void> {
   const made = Array.from({ length: 1_000 }, (_, index) => {
@@ -100,11 +61,8 @@ async function timed<T>(run: () => Promise<T>): Promise<{ ms: number; result: T 
 }
 
 const actor = { id: 'bench' };
-const server = await startEmbeddedPostgres(folder, log, settings);
-const database = openDatabase(server.url, log, { connections: 3, name: 'bench' });
-try {
-  await migrate(database.db);
-  await fillOnce(database);
+const volume = { receipts: Math.round(deliveries / deliveriesPerReceipt), days };
+await withFilledDatabase(options, volume, async ({ database, version }) => {
   await addHeavyPatient(database);
   const { rows } = await database.pool.query<{ id: string }>(
     `select distinct envelope #>> '{data,patient_oid}' as id
@@ -131,11 +89,10 @@ try {
     return [name, ...[median, most, last[name]].map((ms) => ms.toFixed(0)), String(goalMs)];
   };
   const total = await database.pool.query<{ n: string }>('select count(*) as n from inbox');
-  const { rows: version } = await database.pool.query<{ server_version: string }>('show server_version');
   const file = writeReport(results, {
     name: 'privacy',
     setting: {
-      ...describeSetting({ postgres: `${version[0]!.server_version}, ${settings[0]}` }),
+      ...describeSetting({ postgres: version }),
       deliveries: total.rows[0]!.n,
     },
     tables: [
@@ -147,8 +104,4 @@ try {
     ],
   });
   process.stdout.write(`Written to ${file}\n`);
-} finally {
-  await database.close();
-  await server.stop();
-  if (!keep) rmSync(folder, { recursive: true, force: true });
-}
+});

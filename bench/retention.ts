@@ -1,4 +1,3 @@
-import { Command } from 'commander';
 import { createLog } from '../src/common/log.ts';
 import { families } from '../src/families/index.ts';
 import { sum } from '../src/privacy/counts.ts';
@@ -9,26 +8,21 @@ import { oursOnRedis } from './contenders/ours.ts';
 import type { LoadFigures } from './load/order.ts';
 import { runLoad } from './load/run-load.ts';
 import { freshStores } from './measure.ts';
-import { positive } from './options.ts';
+import { benchCommand } from './options.ts';
 import { startProgram } from './process/program.ts';
 import { describeSetting } from './report/setting.ts';
 import { show, spread } from './report/statistics.ts';
 import { writeReport } from './report/write.ts';
-import { fill } from './reports/fill.ts';
+import { deliveriesPerReceipt, fill } from './reports/fill.ts';
 import { withSession } from './session.ts';
 
 const days = 365;
 const dayMs = 24 * 60 * 60 * 1000;
-/** A receipt has this many callbacks, those of consent forms and review requests included. */
-const deliveriesPerReceipt = 1.52;
-
-const options = new Command('bench:retention')
-  .description('Deletes one of twelve months of deliveries while callbacks come in at half load')
-  .option('--deliveries <number>', 'deliveries of the twelve months', positive, 5_000_000)
-  .option('--connections <number>', 'connections of the load', positive, 64)
-  .option('--seconds <number>', 'seconds of each load', positive, 8)
-  .option('--loads <number>', 'loads before the pass, and after it', positive, 3)
-  .option('--results <folder>', 'folder for the table', 'bench/results')
+const options = benchCommand(
+  'bench:retention',
+  'Deletes one of twelve months of deliveries while callbacks come in at half load',
+  { deliveries: 5_000_000, connections: 64, seconds: 8, loads: 3 },
+)
   .parse()
   .opts<{ deliveries: number; connections: number; seconds: number; loads: number; results: string }>();
 

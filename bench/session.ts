@@ -12,17 +12,22 @@ export interface Session {
 
 const folder = '.data/bench';
 
-/** Builds the programs, starts the stores, runs, and stops everything. */
-export async function withSession<T>(run: (session: Session) => Promise<T>): Promise<T> {
-  // The embedded PostgreSQL stops by itself when this process ends.
+/** Builds the programs, and kills those that run when this process ends. */
+export async function prepare(): Promise<void> {
+  // The embedded PostgreSQL stops by itself.
   process.on('exit', killPrograms);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
+  await buildPrograms(join(folder, 'build'));
+}
+
+/** Builds the programs, starts the stores, runs, and stops everything. */
+export async function withSession<T>(run: (session: Session) => Promise<T>): Promise<T> {
   const began = Date.now();
   const say = (line: string) => {
     process.stderr.write(`${((Date.now() - began) / 1000).toFixed(0).padStart(5)} s  ${line}\n`);
   };
   say('starting PostgreSQL and Redis');
-  await buildPrograms(join(folder, 'build'));
+  await prepare();
   const postgres = await startPostgres(join(folder, 'postgres'));
   try {
     const redis = await startRedis(join(folder, 'redis'));

@@ -1,26 +1,21 @@
-import { Command } from 'commander';
 import { setSynchronous, startPrimary, startStandby } from '../test/support/standby.ts';
-import { buildPrograms } from './build.ts';
 import { receiptsPath } from './contenders/contender.ts';
 import { oursEmbedded } from './contenders/ours.ts';
 import type { LoadFigures } from './load/order.ts';
 import { runLoad } from './load/run-load.ts';
-import { positive } from './options.ts';
-import { killPrograms, startProgram } from './process/program.ts';
+import { benchCommand } from './options.ts';
+import { startProgram } from './process/program.ts';
 import { describeSetting } from './report/setting.ts';
 import { show, spread } from './report/statistics.ts';
 import { writeReport } from './report/write.ts';
+import { prepare } from './session.ts';
 
-const options = new Command('bench:standby')
-  .description(
-    'What a synchronous standby costs: callbacks acknowledged at full load, and response times at a fixed rate',
-  )
-  .option('--rounds <number>', 'rounds, each with all three', positive, 7)
-  .option('--seconds <number>', 'seconds of each load', positive, 3)
-  .option('--rate <number>', 'callbacks a second for the response times', positive, 200)
+const options = benchCommand(
+  'bench:standby',
+  'What a synchronous standby costs: callbacks acknowledged at full load, and response times at a fixed rate',
+  { rounds: 7, seconds: 3, rate: 200, connections: 64 },
+)
   .option('--full', 'also at full load, which needs a machine without other load')
-  .option('--connections <number>', 'connections of the load', positive, 64)
-  .option('--results <folder>', 'folder for the table', 'bench/results')
   .parse()
   .opts<{
     rounds: number;
@@ -33,9 +28,7 @@ const options = new Command('bench:standby')
 
 const kinds = ['no standby', 'asynchronous standby', 'synchronous standby'] as const;
 
-process.on('exit', killPrograms);
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
-await buildPrograms('.data/bench/build');
+await prepare();
 const alone = await startPrimary();
 const primary = await startPrimary();
 const standby = await startStandby(primary);

@@ -3,20 +3,20 @@ import { openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Command } from 'commander';
 import { families } from '../src/families/index.ts';
 import { freePort } from '../src/store/embedded/free-port.ts';
 import { fire } from './load/fire.ts';
 import { receiptRequests, take } from './load/requests.ts';
-import { positive } from './options.ts';
+import { benchCommand } from './options.ts';
 import { scalar, startPostgres } from './stores/postgres.ts';
 
-// What traces and the request log cost: CPU time of the service per callback, which other load on the machine changes less
+// The cost of traces and of the request log: CPU time of the service per callback, which other load on the machine changes less
 // than a rate. Receiver and worker are one process, the queue is in PostgreSQL; the variants take turns in each round.
 
-const { rounds, callbacks, against } = new Command('tracing')
-  .option('--rounds <number>', 'rounds, each with all variants', positive, 15)
-  .option('--callbacks <number>', 'callbacks of a variant in a round', positive, 3_000)
+const { rounds, callbacks, against } = benchCommand('tracing', 'The cost of traces and of the request log', {
+  rounds: 15,
+  callbacks: 3_000,
+})
   .option('--against <folder>', 'another version of this service, built')
   .parse()
   .opts<{ rounds: number; callbacks: number; against?: string }>();
@@ -41,7 +41,7 @@ const variants: Variant[] = [
   { name: 'request log', env: { REQUEST_LOG: 'json' } },
 ];
 
-/** Of all threads of a process; the ticks of /proc/<pid>/stat are 1 % of a round. */
+/** The CPU time of all threads of a process; the ticks of /proc/<pid>/stat are 1 % of a round. */
 function cpuMicroseconds(pid: number): number {
   const tasks = readdirSync(`/proc/${pid}/task`);
   const times = tasks.map(

@@ -4,6 +4,7 @@ import * as service from '../src/client/index.ts';
 import { parseConfig } from '../src/config/config.ts';
 import { families } from '../src/families/index.ts';
 import { openApiDocument } from '../src/openapi/document.ts';
+import './write-registrations.ts';
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'));
 const { signatureHeader } = parseConfig({}, families).authentication;

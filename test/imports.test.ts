@@ -135,3 +135,8 @@ it('finds a folder without a line, and an import from outside src', () => {
   expect(findForbidden(parseImports([['new/a.ts', '']]))).toHaveLength(1);
   expect(findForbidden(parseImports([['client/a.ts', `import '../../test/b.ts';`]]))).toHaveLength(1);
 });
+
+it('the layout of CONTRIBUTING.md has every folder of src, and no other', () => {
+  const layout = readFileSync('CONTRIBUTING.md', 'utf8').matchAll(/^src\/([\w.]+?)\/?\s/gm);
+  expect(Array.from(layout, ([, part]) => part).sort()).toEqual(Object.keys(allowed).sort());
+});

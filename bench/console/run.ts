@@ -1,58 +1,30 @@
-import { rmSync } from 'node:fs';
-import { loadavg, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Command } from 'commander';
-import { createLog } from '../../src/common/log.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { loadavg } from 'node:os';
 import { startScript } from '../contenders/contender.ts';
-import { positive } from '../options.ts';
+import { withFilledDatabase } from '../filled.ts';
+import { type FilledOptions, filledCommand } from '../options.ts';
 import { startProgram } from '../process/program.ts';
 import { describeSetting } from '../report/setting.ts';
 import { writeReport } from '../report/write.ts';
-import { fill } from '../reports/fill.ts';
+import { deliveriesPerReceipt } from '../reports/fill.ts';
 import { crawl, type TimedPage } from './crawl.ts';
 
-const days = 730;
-/** A receipt has this many callbacks, those of consent forms and review requests included. */
-const deliveriesPerReceipt = 1.52;
-
-const options = new Command('bench:console')
-  .description('Fills a database and times the first byte of every kind of page of the console')
-  .option(
-    '--folder <folder>',
-    'folder of the database; a filled one is used again',
-    join(tmpdir(), 'bench-console'),
-  )
-  .option('--deliveries <number>', 'number of deliveries', positive, 5_000_000)
-  .option('--runs <number>', 'visits of each page', positive, 5)
-  .option('--keep', 'keep the database for the next run', false)
-  .option('--results <folder>', 'folder for the tables', 'bench/results')
+const options = filledCommand(
+  'bench:console',
+  'Fills a database and times the first byte of every kind of page of the console',
+  { deliveries: 5_000_000, runs: 5 },
+)
   .parse()
-  .opts<{ folder: string; deliveries: number; runs: number; keep: boolean; results: string }>();
+  .opts<FilledOptions & { deliveries: number; runs: number }>();
 
 const adminToken = 'an-admin-token-of-the-bench';
-const log = createLog('warn');
 const print = (text: string) => process.stdout.write(`${text}\n`);
-const server = await startEmbeddedPostgres(options.folder, log, ['shared_buffers=1GB', 'max_wal_size=4GB']);
-const database = openDatabase(server.url, log, { connections: 4, name: 'bench' });
-try {
-  const { db, pool } = database;
-  await migrate(db);
-  const { rows: filled } = await pool.query('select from receipts limit 1');
-  if (filled.length === 0) {
-    const receipts = Math.round(options.deliveries / deliveriesPerReceipt);
-    await fill(db, { receipts, days }, (day, deliveries) => {
-      if (day % 10 === 0) print(`day ${day} of ${days}: ${deliveries} deliveries`);
-    });
-    await pool.query('vacuum analyze');
-  }
-  const { rows } = await pool.query<Record<string, string>>(`
-    select (select count(*) from applied_deliveries)::text as deliveries, current_setting('server_version') as version,
+const volume = { receipts: Math.round(options.deliveries / deliveriesPerReceipt), days: 730 };
+await withFilledDatabase(options, volume, async ({ server, database, version }) => {
+  const { rows } = await database.pool.query<Record<string, string>>(`
+    select (select count(*) from applied_deliveries)::text as deliveries,
       receipt_id::text as receipt, business_id as business, mobile, patient_oid as patient, aid, delivery_id::text as id
     from receipts where receipt_id = (select max(receipt_id) / 2 from receipts)`);
-  const { deliveries, version, ...one } = rows[0]!;
+  const { deliveries, ...one } = rows[0]!;
   const receiver = await startProgram(['sh', startScript], {
     ROLE: 'receiver',
     PORT: '0',
@@ -92,7 +64,7 @@ try {
     const file = writeReport(options.results, {
       name: 'console',
       setting: {
-        ...describeSetting({ postgres: version! }),
+        ...describeSetting({ postgres: version }),
         deliveries: deliveries!,
         pages: String(timed.length),
         'load average after': loadavg()[0]!.toFixed(1),
@@ -103,8 +75,4 @@ try {
   } finally {
     await receiver.stop();
   }
-} finally {
-  await database.close();
-  await server.stop();
-  if (!options.keep) rmSync(options.folder, { recursive: true, force: true });
-}
+});

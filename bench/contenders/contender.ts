@@ -37,5 +37,5 @@ export const built = (name: string) => `.data/bench/build/${name}.js`;
 /** The command of that program, with arguments. */
 export const run = (...[name, ...args]: [string, ...string[]]) => [process.execPath, built(name), ...args];
 
-/** What `npm start` runs; it takes options of Node. */
+/** The script of `npm start`; it takes options of Node. */
 export const startScript = 'bin/start.sh';

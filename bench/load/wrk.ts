@@ -7,7 +7,7 @@ import { take } from './requests.ts';
 
 type Source = Generator<Buffer, never>;
 
-/** What the script prints at the end of a run; latencies in milliseconds. */
+/** The output of the script at the end of a run; latencies in milliseconds. */
 interface WrkFigures {
   requests: number;
   seconds: number;
@@ -31,7 +31,7 @@ const script = 'bench/load/wrk.lua';
 // is new, and so do others that use the machine less; at least for the least, at most for what no receiver of one
 // thread answers.
 const margin = 3;
-const [leastPerSecond, mostPerSecond] = [10_000, 60_000];
+const [minPerSecond, maxPerSecond] = [10_000, 60_000];
 const timeoutSeconds = 30;
 
 /** The version of wrk; undefined where it is not installed. */
@@ -52,7 +52,7 @@ export async function fireWithWrk(
   { file, program = 'wrk' }: Files,
 ): Promise<LoadFigures> {
   const run = (seconds: number, rate = Number.POSITIVE_INFINITY) => {
-    const perSecond = Math.min(mostPerSecond, Math.max(leastPerSecond, margin * rate));
+    const perSecond = Math.min(maxPerSecond, Math.max(minPerSecond, margin * rate));
     const whole = Math.ceil(seconds); // wrk has no shorter unit
     writeRequests(file, source, Math.ceil(perSecond * whole) + order.connections);
     return runWrk(order, program, file, whole);

@@ -4,13 +4,13 @@ import { receiptRequests, take } from '../load/requests.ts';
 import { fireWithWrk, wrkVersion } from '../load/wrk.ts';
 
 // More than autocannon can send from one process.
-const mostPerSecond = 16_000;
+const maxPerSecond = 16_000;
 
 const order = JSON.parse(process.argv[2]!) as LoadOrder;
 const source = receiptRequests({ ...order, host: new URL(order.url).host });
 
 function fireFromHere() {
-  const count = Math.ceil((order.seconds + order.warmup) * (order.rate ?? mostPerSecond)) + order.connections;
+  const count = Math.ceil((order.seconds + order.warmup) * (order.rate ?? maxPerSecond)) + order.connections;
   return fire(order, take(source, count));
 }
 

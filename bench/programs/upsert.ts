@@ -34,8 +34,14 @@ const plain = [
   'actor',
 ] as const;
 const columns = [
-  ...['business_id', 'client_id', 'last_event', 'event_time', 'extra', 'delivery_id'],
-  ...['received_at', 'applied_at'],
+  'business_id',
+  'client_id',
+  'last_event',
+  'event_time',
+  'extra',
+  'delivery_id',
+  'received_at',
+  'applied_at',
   ...times,
   ...plain,
 ];

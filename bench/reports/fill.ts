@@ -7,6 +7,9 @@ import { generators } from './generators.ts';
 const job = 200;
 const statement = applyStatement(families, 'failed');
 
+/** A receipt has this many deliveries, those of consent forms and review requests included. */
+export const deliveriesPerReceipt = 1.52;
+
 export interface Volume {
   receipts: number;
   days: number;
@@ -62,7 +65,7 @@ async function insertDay(db: Kysely<Tables>, day: number, perDay: number, days: 
 
 function apply(db: Kysely<Tables>, ids: string[]): Promise<void> {
   return db.transaction().execute(async (tx) => {
-    // Those that failed, because only these can have been applied before, at a given time.
+    // Deliveries that failed, because only these can have been applied before, at a given time.
     // In jobs of the usual size: one job per day would store each business's rows next to each other.
     for (let at = 0; at < ids.length; at += job) {
       await tx.executeQuery(CompiledQuery.raw(statement, [ids.slice(at, at + job)]));

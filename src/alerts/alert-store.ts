@@ -40,6 +40,15 @@ export const tableStore = (db: Kysely<Tables>): AlertStore => ({
   },
 });
 
+/** The memory of this process, for an outage of PostgreSQL: each process sends its own message. */
+export function memoryStore(): AlertStore {
+  let alerts: readonly Alert[] = [];
+  const save = async (changed: readonly Alert[]) => {
+    alerts = changed;
+  };
+  return { exclusively: (run) => run({ alerts, now: Date.now(), save }) };
+}
+
 async function replaceAll(db: Kysely<Tables>, alerts: readonly Alert[]): Promise<void> {
   const time = sql.raw(`timestamptz 'epoch' + interval '1 millisecond' *`);
   await sql`

@@ -1,6 +1,6 @@
 /** Something that is wrong now. */
 export interface Finding {
-  /** Of its definition. */
+  /** The name of its definition. */
   name: string;
   /** Where several may be: the business that is silent, for example; otherwise empty. */
   subject: string;
@@ -8,7 +8,7 @@ export interface Finding {
   detail: Record<string, unknown>;
 }
 
-/** What one channel has been told about a finding. Times are milliseconds since 1970, of the clock of its store. */
+/** The state of a finding for one channel. Times are milliseconds since 1970, by the clock of its store. */
 export interface Alert extends Finding {
   channel: string;
   startedAt: number;
@@ -55,7 +55,7 @@ export function updateAlerts(
     found.values(),
     (finding): Alert => ({ ...finding, channel, startedAt: now, sentAt: null, endedAt: null }),
   );
-  // What was over before it had to be sent is forgotten; what could not be sent in time is not.
+  // An alert that ended before it was due is dropped; one that could not be sent in time is not.
   const isForgotten = ({ name, startedAt, sentAt, endedAt }: Alert) =>
     endedAt !== null &&
     sentAt === null &&
@@ -71,6 +71,6 @@ export function isDue({ name, startedAt, sentAt, endedAt }: Alert, now: number, 
   return now - sentAt >= repeatMs;
 }
 
-/** What remains of an alert after it was sent. */
+/** The alert after it was sent; none, where that was its end. */
 export const afterSending = (alert: Alert, now: number): Alert[] =>
   alert.endedAt === null ? [{ ...alert, sentAt: now }] : [];

@@ -3,7 +3,7 @@ import type { Message } from './message.ts';
 
 /** Raised when a message was not accepted: without the channel's address, which is a secret. */
 export class NotSent extends Error {
-  /** What to do. */
+  /** Advice to the operator. */
   readonly advice: string;
   constructor(problem: string, advice: string) {
     super(problem);
@@ -23,7 +23,7 @@ export interface Channel {
 
 const timeoutMs = 10_000;
 
-/** What is configured, in the order of sending. */
+/** The configured channels, in the order of sending. */
 export function openChannels({ webhookUrl, email }: Config['alerts']): Channel[] {
   return [...(webhookUrl ? [webhook(webhookUrl)] : []), ...(email ? [mail(email)] : [])];
 }

@@ -5,12 +5,12 @@ import { maxCounted } from '../store/read-tables.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Finding } from './alert.ts';
 
-/** What the checks read. */
+/** The sources of the checks. */
 export interface Sources {
   db: Kysely<Tables>;
-  /** PostgreSQL's. */
+  /** The circuit breaker of PostgreSQL. */
   circuit: Pick<Circuit, 'isOpen'>;
-  /** Of the queue's store: of Redis, or PostgreSQL's. */
+  /** The circuit breaker of the queue's store: Redis or PostgreSQL. */
   queueCircuit: Pick<Circuit, 'isOpen'>;
   /** Another database with this one's identity on the same Redis, as it describes itself. */
   rival: () => string | undefined;
@@ -18,7 +18,7 @@ export interface Sources {
   rejectionsPerMinute: number;
   /** The newest head of the access log that this process has seen, where the log does not contain it any more. */
   lostHead: () => Promise<{ entry: bigint; hash: string } | undefined>;
-  /** What is wrong with processing. */
+  /** Problems of processing. */
   problems: () => Promise<readonly Problem[]>;
   /** Milliseconds since this worker's last complete pass of the retention; undefined: RETENTION is not set. */
   sinceRetentionMs: () => number | undefined;
@@ -27,7 +27,7 @@ export interface Sources {
 /** One kind of alert. Its texts hold no personal data, and no message of PostgreSQL: that may quote values. */
 export interface Definition {
   name: string;
-  /** Of a store: nothing is sent where it is short. */
+  /** The outage of a store: a short one is not sent. */
   isOutage?: true;
   /** Checked in every tenth pass of a process only. */
   isSlow?: true;
@@ -35,18 +35,18 @@ export interface Definition {
   ofWorker?: true;
   /** @throws the database's error */
   find: (sources: Sources) => Promise<Omit<Finding, 'name'>[]> | Omit<Finding, 'name'>[];
-  /** What is wrong: the message of the end has no more. */
+  /** The problem: the message of the end has no more. */
   title: (finding: Finding) => string;
   /** The figures, and what to do. */
   explain: (finding: Finding) => string;
 }
 
 /** How many silent businesses have an alert of their own: a channel's state must not grow with the businesses. */
-const mostNamed = 20;
+const maxNamed = 20;
 const dayMs = 24 * 60 * 60 * 1000;
 const rejectionMinutes = 5;
-/** In ten minutes, of one user. */
-const mostSearches = 40;
+/** Searches of one user in ten minutes. */
+const maxSearches = 40;
 /** A pass is due each day. */
 const overdueDays = 2;
 
@@ -63,7 +63,7 @@ export const outage: Definition = {
       : 'Callbacks get a 503 until it is restored; the sender has to resend them',
 };
 
-/** What is recorded in table `alerts`, most urgent first. */
+/** The alerts that are recorded in table `alerts`, most urgent first. */
 export const definitions: readonly Definition[] = [
   {
     name: 'redis',
@@ -128,7 +128,7 @@ export const definitions: readonly Definition[] = [
       const { rows } = await sql<{ subject: string; count: number }>`
         select actor as subject, count(*)::int as count from access_log
         where at > now() - interval '10 minutes' and at <= now() and action = 'search'
-        group by actor having count(*) > ${mostSearches} order by count desc, actor`.execute(db);
+        group by actor having count(*) > ${maxSearches} order by count desc, actor`.execute(db);
       return rows.map(({ subject, count }) => ({ subject, detail: { count } }));
     },
     title: ({ subject }) => `${subject} searches for many people`,
@@ -196,8 +196,8 @@ export const definitions: readonly Definition[] = [
         from reporting.silence left join aliases on kind = 'business' and id = business_id
         where out_of_the_ordinary
         group by business_id order by min(last_received_at), business_id`.execute(db);
-      // Those silent for longest, so that a newly silent one displaces none.
-      const named = rows.slice(0, mostNamed).map(({ subject, ...detail }) => ({ subject, detail }));
+      // Ordered by the length of the silence: a newly silent business displaces none.
+      const named = rows.slice(0, maxNamed).map(({ subject, ...detail }) => ({ subject, detail }));
       const others = rows.length - named.length;
       return others > 0 ? [...named, { subject: '', detail: { others } }] : named;
     },

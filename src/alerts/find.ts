@@ -10,7 +10,7 @@ export interface Findings {
 const passesPerSlowCheck = 10;
 
 /**
- * Creates a function that checks what is wrong. What cannot be checked hides nothing else.
+ * Creates a function that runs all checks. A check that fails hides no other.
  *
  * @param onError called with the error of a check
  */

@@ -7,7 +7,7 @@ export interface Message {
   text: string;
 }
 
-const mostPerKind = 20;
+const maxPerKind = 20;
 
 const minuteMs = 60_000;
 const units = [
@@ -43,12 +43,12 @@ export function compose(alerts: readonly Alert[], now: number): Message {
     [outage, ...definitions].flatMap((definition) => {
       const own = part.filter(({ name }) => name === definition.name);
       const lines = own
-        .slice(0, mostPerKind)
+        .slice(0, maxPerKind)
         .map((alert) =>
           alert.endedAt === null ? describe(definition, alert, now) : describeEnd(definition, alert),
         );
-      return own.length > mostPerKind
-        ? [...lines, `${own.length - mostPerKind} more: ${definition.name}`]
+      return own.length > maxPerKind
+        ? [...lines, `${own.length - maxPerKind} more: ${definition.name}`]
         : lines;
     });
   const title = `Webhook receiver alerts: ${parts.map(({ name, of }) => `${of.length} ${name}`).join(', ')}`;

@@ -2,7 +2,7 @@ import type { Log } from '../common/log.ts';
 import { type Channel, NotSent } from './channels.ts';
 import type { Message } from './message.ts';
 
-const longestRetryMs = 60 * 60 * 1000;
+const maxRetryMs = 60 * 60 * 1000;
 
 export interface Sender {
   name: string;
@@ -30,7 +30,7 @@ export function createSender(channel: Channel, retryMs: number, log: Log, signal
         return true;
       } catch (error) {
         if (signal.aborted) return false;
-        const pauseMs = Math.min(retryMs * 2 ** failures, longestRetryMs);
+        const pauseMs = Math.min(retryMs * 2 ** failures, maxRetryMs);
         failures += 1;
         next = performance.now() + pauseMs;
         // Other errors could repeat the address, which is a secret.

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cluster, Redis } from 'ioredis';
 import type { Kysely } from 'kysely';
 import { type Log, throttled } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
@@ -7,12 +6,11 @@ import type { Config } from '../config/config.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Tables } from '../store/tables.ts';
 import { afterSending, type Delays, isDue, updateAlerts } from './alert.ts';
-import { type AlertStore, tableStore } from './alert-store.ts';
+import { type AlertStore, memoryStore, tableStore } from './alert-store.ts';
 import { openChannels } from './channels.ts';
 import { definitions, outage, type Sources } from './definitions.ts';
 import { createFind, type Findings } from './find.ts';
 import { compose } from './message.ts';
-import { outageStore } from './outage-store.ts';
 import { createSender, type Sender } from './sender.ts';
 
 export interface AlertDependencies {
@@ -20,30 +18,25 @@ export interface AlertDependencies {
   db: Kysely<Tables>;
   /** Whether this process applies deliveries. */
   isWorker: boolean;
-  /** What is wrong with processing. */
+  /** Problems of processing. */
   problems: Sources['problems'];
-  /** PostgreSQL's. */
+  /** The circuit breaker of PostgreSQL. */
   circuit: Circuit;
-  /** Of the queue's store. */
+  /** The circuit breaker of the queue's store. */
   queueCircuit: Circuit;
   /** See Sources. */
   rival: () => string | undefined;
   /** See Sources. */
   lostHead: Sources['lostHead'];
-  /** Undefined where the queue is in PostgreSQL. */
-  redis: Redis | Cluster | undefined;
-  /** Of the keys in Redis. */
-  keyPrefix: string;
   log: Log;
 }
 
 /**
- * Sends alerts while the process runs. One process at a time looks what is wrong, tells the channels, and records that
- * they were told: a crash between the two repeats a message and loses none.
+ * Sends alerts while the process runs. One process at a time checks for problems, notifies the channels, and records the
+ * alerts that were sent: a crash between the two repeats a message and loses none.
  */
 export function startAlerts(dependencies: AlertDependencies) {
-  const { config, db, isWorker, problems, circuit, queueCircuit, rival, lostHead, redis, keyPrefix, log } =
-    dependencies;
+  const { config, db, isWorker, problems, circuit, queueCircuit, rival, lostHead, log } = dependencies;
   const { everyMs, outageMs, settledMs, rejectionsPerMinute } = config.alerts;
   const channels = openChannels(config.alerts);
   const stopping = new AbortController();
@@ -76,7 +69,7 @@ export function startAlerts(dependencies: AlertDependencies) {
     sources,
     onError,
   );
-  const outageState = outageStore(redis, `${keyPrefix}:alerts`);
+  const outageState = memoryStore();
   const state = tableStore(db);
 
   const working = (async () => {

@@ -92,7 +92,7 @@ function upsertOf(family: Family, isReplay: boolean): string {
  *
  * PostgreSQL parses the JSON. A row changes only for a greater version, or when the same version is replayed into
  * changed columns. A version is (event time, ordering field, position of the event in the lifecycle, delivery id).
- * Where the ordering field is missing, a deletion is the last of its second, because the thing stays deleted, and any
+ * Where the ordering field is missing, a deletion is the last of its second, because the record stays deleted, and any
  * other event the first. The row contains all four, so the order of application makes no difference. Rows are written
  * in key order, which prevents deadlocks between workers.
  *

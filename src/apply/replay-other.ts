@@ -73,7 +73,7 @@ async function recognize(db: Kysely<Tables>, families: readonly Family[], ids: r
 }
 
 /**
- * @returns the number of rows `changed` in the families' tables; `erased`: the ids of what stays, because its thing, which
+ * @returns the number of rows `changed` in the families' tables; `erased`: the ids of what stays, because its record, which
  *   the family tells, was erased
  */
 async function moveToFamilies(tx: Kysely<Tables>, families: readonly Family[], known: readonly Known[]) {

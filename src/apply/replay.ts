@@ -36,7 +36,7 @@ export async function countDeliveries(
   return Number(rows);
 }
 
-/** What a replay did, or would do. */
+/** The effects of a replay, or of its preview. */
 export type ReplayOutcome = Awaited<ReturnType<typeof replayDeliveries>>;
 
 export interface ReplayOptions {

@@ -11,7 +11,7 @@ import { NoResponse, sendRequest } from './send-request.ts';
 import { getToken, type TokenSource } from './token-source.ts';
 import { TimedOut, withTimeout } from './with-timeout.ts';
 
-/** What all calls of one client share. */
+/** The common part of all calls of a client. */
 export interface Connection {
   readonly dispatcher: Dispatcher;
   readonly baseUrl: URL;

@@ -1,4 +1,4 @@
-/** What every error of the client carries. */
+/** The members of every error of the client. */
 export type ErrorContext = Pick<ServiceError, 'operation'> &
   Partial<Pick<ServiceError, 'transactionId' | 'status' | 'body' | 'retryAfterMs'>>;
 

@@ -8,6 +8,7 @@ export {
   Unavailable,
   UnreadableResponse,
 } from './errors.ts';
+export { eventNames } from './event-names.ts';
 export { type LoginOptions, loginTokenSource } from './login-token-source.ts';
 export { type NextStep, nextStep } from './next-step.ts';
 export { type Operation, type OperationName, operations, resources } from './operations.ts';

@@ -1,6 +1,6 @@
 import type { SkipState } from './registration-schemas.ts';
 
-/** What the interface states about a skip_state (section 3). */
+/** The interface's statement on a skip_state (section 3). */
 export interface NextStep {
   readonly state: SkipState;
   /** Section 3 guarantees the service identifier at abha_end only. */
@@ -8,7 +8,7 @@ export interface NextStep {
   readonly statement: string;
 }
 
-/** What section 3 states about a response's skip_state. Transitions are not in the interface. */
+/** The statement of section 3 on a response's skip_state. Transitions are not in the interface. */
 export function nextStep({ skip_state: state }: { readonly skip_state: SkipState }): NextStep {
   if (state === 'abha_end') {
     const statement =

@@ -23,7 +23,7 @@ export interface Operation {
   readonly repeatable: boolean;
 }
 
-/** What an operation returns. */
+/** The response of an operation. */
 export type ResponseOf<O extends Operation> = O['response'] extends z.ZodType
   ? WithRaw<z.output<O['response']>>
   : undefined;

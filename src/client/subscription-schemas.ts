@@ -3,40 +3,6 @@ import type { WithRaw } from './with-raw.ts';
 
 // From the service's public documentation, which shows few types: only the id of a subscription is required.
 
-/** The documented events. The service adds others, so that requests may name any. */
-export const eventNames = [
-  'appointment.created',
-  'appointment.updated',
-  'appointment.statuschange',
-  'appointment.assessments.taken',
-  'appointment.tele.dr_joined',
-  'appointment.reminder_instant',
-  'appointment.followup_reminder_instant',
-  'vaccination.reminder',
-  'prescription.created',
-  'prescription.updated',
-  'prescription.communication',
-  'schedule.start_practice',
-  'schedule.stop_practice',
-  'schedule.available_for_consultation',
-  'google_review.request',
-  'google_review.request_manual',
-  'mcert.created',
-  'mcert.updated',
-  'receipt.created',
-  'receipt.updated',
-  'receipt.deleted',
-  'receipt_payment.requested',
-  'ipd_admissions.created',
-  'ipd_admissions.updated',
-  'ipd_admissions_events.created',
-  'ipd_admissions_events.updated',
-  'ipd_admissions_clearances.created',
-  'ipd_admissions_clearances.updated',
-  'ipd_admissions_estimates.created',
-  'ipd_admissions_estimates.updated',
-] as const;
-
 const text = z.string().nullish();
 const unknown = z.unknown().optional().describe('Its type is not shown');
 const id = z.union([z.string(), z.number()]).transform(String).describe('Its type is not shown');

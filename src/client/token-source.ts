@@ -29,7 +29,7 @@ export async function getToken(
     const token: unknown = await fromSource(source, signal, refused);
     if (typeof token === 'string' && bearerToken.test(token)) return token;
   } catch (error) {
-    // Of other errors only the name: the error of an OAuth library contains the client secret.
+    // Only the name of other errors: the error of an OAuth library contains the client secret.
     problem = `the token source failed (${error instanceof ServiceError ? error.message : codeOf(error)})`;
     if (error instanceof ServiceError && (error instanceof Unavailable || error.status === 429)) {
       const reason = error instanceof Unavailable ? error.reason : 'status';

@@ -10,11 +10,12 @@ import {
   findAliasFault,
   readAliases,
 } from '../store/aliases.ts';
-import { commandActor, logCommand } from './log-command.ts';
+import { commandActor } from './actor.ts';
+import { logCommand } from './log-command.ts';
 import { withDatabase } from './with-database.ts';
 
 const columns = ['kind', 'id', 'alias'] as const;
-const mostFaults = 20;
+const maxFaults = 20;
 
 /** `receiver aliases`: names for the ids of businesses, clinics and doctors. */
 export function addAliasesCommand(program: Command, env: Environment): void {
@@ -35,8 +36,8 @@ export function addAliasesCommand(program: Command, env: Environment): void {
 async function importAliases(env: Environment, file: string): Promise<void> {
   const { changes, faults } = parse(await readText(file));
   if (faults.length > 0) {
-    const more = faults.length > mostFaults ? [`and ${faults.length - mostFaults} more`] : [];
-    const list = [...faults.slice(0, mostFaults), ...more];
+    const more = faults.length > maxFaults ? [`and ${faults.length - maxFaults} more`] : [];
+    const list = [...faults.slice(0, maxFaults), ...more];
     throw new Error(`Nothing was imported:\n${list.join('\n')}`);
   }
   await withDatabase(env, async ({ database: { db } }) => {

@@ -1,13 +1,8 @@
-import { hostname, userInfo } from 'node:os';
 import type { Kysely } from 'kysely';
-import { type Access, type Actor, logAccess } from '../privacy/log/access-log.ts';
+import { type Access, logAccess } from '../privacy/log/access-log.ts';
 import { isReadOnly } from '../store/faults.ts';
 import type { Tables } from '../store/tables.ts';
-
-/** The actor of a command: the user of the operating system. */
-export function commandActor(): Actor {
-  return { id: `command:${userName()}`, address: hostname() };
-}
+import { commandActor } from './actor.ts';
 
 /**
  * Adds an entry of this command to the access log; before the command shows or does anything.
@@ -29,13 +24,4 @@ function adviceOn(error: unknown): string {
   // undefined_function: a database of a former version, or none of ours
   if ((error as { code?: string }).code === '42883') return '; run `receiver migrate` first';
   return '';
-}
-
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A container may run as a user without a name.
-    return `uid ${process.getuid?.()}`;
-  }
 }

@@ -25,7 +25,8 @@ import {
 import { accessTo, withPatient, zipPatient } from '../privacy/export.ts';
 import type { Patient } from '../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../privacy/hold.ts';
-import { commandActor, logCommand } from './log-command.ts';
+import { commandActor } from './actor.ts';
+import { logCommand } from './log-command.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
 

@@ -41,7 +41,7 @@ export function addStartCommand(
       // Its disk may be full; the greeting is not worth the service.
       process.stdout.on('error', () => {});
       process.once('uncaughtException', (error) => {
-        // What fails now is a consequence, and must not cut the log.
+        // Later errors are consequences, and must not cut the log.
         process.on('uncaughtException', () => {});
         log.error({ err: error }, 'unexpected error; the service stops');
         void exit(log, 1);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseDatabaseUrl } from './database-url.ts';
+import { decode } from './decode.ts';
 import { partsOf } from './durations.ts';
 
 /**
@@ -14,15 +15,6 @@ function encodeCredentials(address: string): string {
   const [, scheme, credentials, rest] = parts;
   const encoded = credentials!.split(/:(.*)/s, 2).map((part) => encodeURIComponent(decode(part)));
   return `${scheme}${encoded.join(':')}@${rest}`;
-}
-
-/** A % that encodes nothing stays as it is. */
-export function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 const url = (example: string, pattern: RegExp) =>

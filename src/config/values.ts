@@ -1,6 +1,6 @@
 import bytes from 'bytes';
 import { z } from 'zod';
-import { decode } from './addresses.ts';
+import { decode } from './decode.ts';
 import { partsOf } from './durations.ts';
 import { roles } from './roles.ts';
 import { weaknessOf } from './unguessable.ts';

@@ -111,7 +111,7 @@ async function findDatabase({ config, invalid }: Subject, report: Report): Promi
   const url = home && readTrusted(join(home, 'connection-url'))?.trim();
   if (url && existsSync(join(home, 'database/postmaster.pid'))) {
     withoutClearPassword(url);
-    // What another error is about, the checks tell.
+    // The checks report other errors.
     if ((await tryConnection(url))?.code !== 'ECONNREFUSED') return url;
   }
   if (home) refuseMoved(home);

@@ -6,13 +6,13 @@ export type Status = 'ok' | 'warn' | 'fail';
 export interface Finding {
   status: Status;
   name: string;
-  /** What was found and, unless all is well, what to do. */
+  /** The result and, unless all is well, what to do. */
   detail: string;
 }
 
 export type Report = (status: Status, name: string, detail: string) => void;
 
-/** What is examined. */
+/** The subjects of the checks. */
 export interface Subject {
   env: Environment;
   /** The configuration, with the default of each variable that is invalid. */

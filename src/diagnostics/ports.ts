@@ -63,7 +63,7 @@ async function checkPlace(
 
 const codeOf = ({ code }: NodeJS.ErrnoException) => ({ code });
 
-/** What /readyz says, line by line; with the details for administrators. */
+/** The response of /readyz, line by line; with the details for administrators. */
 async function includeReadiness(
   place: ListenOptions,
   { config, redact }: Subject,

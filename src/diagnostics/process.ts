@@ -10,7 +10,7 @@ const enoughFiles = 4_096;
 const enoughMiB = 512;
 
 export interface ProcessFacts {
-  /** Of Node. */
+  /** The version of Node. */
   version: string;
   /** How many files, connections included, may be open at once. */
   files: number;

@@ -1,8 +1,9 @@
 import type { Environment } from '../config/config.ts';
+import { decode } from '../config/decode.ts';
 
 const secretName = /KEY|TOKEN|SECRET|PASS|HEADERS|WEBHOOK|_PATH$/;
 // A shorter text is part of too many words.
-const shortest = 4;
+const minLength = 4;
 
 /** Removes the secrets of an environment from a text: keys, tokens, paths, and the passwords of URLs. */
 export function redactor(env: Environment): (text: string) => string {
@@ -13,15 +14,7 @@ export function redactor(env: Environment): (text: string) => string {
         [inUrl ?? inQuery!].flatMap((text) => [text, decode(text), encodeURIComponent(decode(text))]),
       ).flat(),
     ])
-    .filter((secret) => secret.length >= shortest)
+    .filter((secret) => secret.length >= minLength)
     .toSorted((a, b) => b.length - a.length);
   return (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -161,7 +161,7 @@ export const checkQuarantine: DatabaseCheck = async ({ db }, report, { config })
   );
 };
 
-/** What waits, failed or was rejected. */
+/** Deliveries that wait or failed, and rejected bodies. */
 export const checkDeliveries: DatabaseCheck = async ({ pool }, report) => {
   const { received, failed, oldestPendingS, quarantine } = await readTables(pool);
   const rejected = [...quarantine.values()].reduce((sum, rows) => sum + rows, 0);
@@ -172,7 +172,7 @@ export const checkDeliveries: DatabaseCheck = async ({ pool }, report) => {
   else report('ok', 'deliveries', counts);
 };
 
-/** What is wrong with processing. */
+/** Problems of processing. */
 export const checkProcessing: DatabaseCheck = async ({ pool }, report) => {
   const problems = await readProblems(pool);
   for (const { status, title, detail } of problems) report(status, 'processing', `${title}. ${detail}`);

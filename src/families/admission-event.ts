@@ -1,7 +1,7 @@
 import { defineFamily } from './family.ts';
 import { admissionId, nested, notPersonal, optional, text, textId, time, untyped } from './field.ts';
 
-/** What happens during an admission. */
+/** Events during an admission. */
 export const admissionEvent = defineFamily({
   name: 'admission_event',
   events: ['ipd_admissions_events.created', 'ipd_admissions_events.updated'],

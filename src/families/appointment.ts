@@ -1,7 +1,7 @@
 import { defineFamily } from './family.ts';
 import { code, nested, notPersonal, optional, text, textId, time } from './field.ts';
 
-/** Appointments: all their events are about one thing. */
+/** Appointments: all their events are about one record. */
 export const appointment = defineFamily({
   name: 'appointment',
   events: [

@@ -21,7 +21,7 @@ export interface FamilyDefinition<Name extends string, E extends Events, F exten
   name: Name;
   /** The values of `event` in the order of the lifecycle: a later one wins a tie. Empty: those that no family lists. */
   events: E;
-  /** The event that deletes the thing. */
+  /** The event that deletes the record. */
   deletedBy?: E[number];
   /** The environment variable of the registered paths, and its default. Each path accepts every event of the family. */
   path: {
@@ -33,11 +33,11 @@ export interface FamilyDefinition<Name extends string, E extends Events, F exten
   /** The documented fields of `data`. */
   fields: F;
   table: string;
-  /** A table of all versions of each thing: the columns of `table`, `received_at` and `applied_at`. */
+  /** A table of all versions of each record: the columns of `table`, `received_at` and `applied_at`. */
   versions?: string;
-  /** The field that identifies a thing of a business; undefined: each delivery is a thing. */
+  /** The field that identifies a record of a business; undefined: each delivery is a record. */
   identifiedBy?: keyof F & string;
-  /** The family of the thing that its things belong to, and are erased with; `transaction_id` names it. */
+  /** The family of the record that its records belong to, and are erased with; `transaction_id` names it. */
   partOf?: 'admission';
   /** The field that orders deliveries with equal event times; without a value, a deletion is the last. */
   orderedBy?: keyof F & string;
@@ -73,6 +73,6 @@ function nameFields(value: unknown, aliases: readonly (readonly [name: string, a
 /** Whether a family's path accepts every event, also one that no family lists. */
 export const takesEveryEvent = ({ events }: Pick<Family, 'events'>): boolean => events.length === 0;
 
-/** Whether it is a field of the envelope that identifies a family's things, and not one of `data`. */
+/** Whether it is a field of the envelope that identifies a family's records, and not one of `data`. */
 export const isIdentifiedByEnvelope = ({ fields, identifiedBy }: Family): boolean =>
   identifiedBy !== undefined && fields[identifiedBy]!.fromEnvelope !== undefined;

@@ -135,14 +135,14 @@ export const personName = {
   sample: () => 'sample',
 } satisfies Field;
 
-/** A whole number that identifies the thing, also as digits in quotes. */
+/** A whole number that identifies the record, also as digits in quotes. */
 export const integerId = {
   ...integer,
   schema: z.union([wholeNumber, z.string().regex(/^\d{1,15}$/, wholeFault)], wholeFault),
   sample: (id) => id,
 } satisfies Field;
 
-/** A string that identifies the thing. */
+/** A string that identifies the record. */
 export const textId = { ...text, schema: idSchema, sample: (id) => `sample-${id}` } satisfies Field;
 
 /** The admission that an event, a clearance or an estimate belongs to: only `transaction_id` names it. */

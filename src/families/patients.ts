@@ -23,7 +23,7 @@ const plainKeys = new Set(patientKeys.map(plain));
 
 // Nearly every key was seen before. Limited, because senders choose them.
 const known = new Map<string, string | false>();
-const mostKnown = 2_000;
+const maxKnown = 2_000;
 
 /** The key as `visitPatients` tells it; false: it names no patient. */
 function keyOf(key: string): string | false {
@@ -31,12 +31,12 @@ function keyOf(key: string): string | false {
   if (seen !== undefined) return seen;
   const name = plain(key);
   const result = plainKeys.has(name) && name;
-  if (known.size < mostKnown) known.set(key, result);
+  if (known.size < maxKnown) known.set(key, result);
   return result;
 }
 
 // A longer text is no id: as in the functions of the database.
-const longest = 200;
+const maxLength = 200;
 
 const isContainer = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !(value instanceof Decimal);
@@ -63,7 +63,7 @@ export function visitPatients(
 ): void {
   const found = (key: string, id: unknown, within: object) => {
     const text = idAsText(id);
-    if (text && text.length <= longest) visit(key, text, within);
+    if (text && text.length <= maxLength) visit(key, text, within);
   };
   const containers: object[] = isContainer(value) ? [value] : [];
   const keys: (string | false)[] = [false];

@@ -47,7 +47,7 @@ export function versionOrder({ events, orderedBy, deletedBy }: Family, row: stri
 export function rowsMadeOf(family: Family, deliveries: string): { columns: string[]; query: string } {
   const { name, fields, deletedBy, versions } = family;
   const names = Object.keys(fields);
-  // What has one name in `data` is unpacked at once.
+  // Fields with one name in `data` are unpacked at once.
   const isUnpacked = (field: string) => !fields[field]!.fromEnvelope && !fields[field]!.alias;
   const unpacked = names.filter(isUnpacked).map((field) => `${quoted(field)} ${fields[field]!.json}`);
   const read = (field: string) =>

@@ -100,7 +100,7 @@ export class RejectedRequests {
         text: statement,
         values: [...(['minute', 'family', 'status', 'reason', 'count'] as const).map(column), cleans],
         query_timeout: timeoutMs,
-      } as pg.QueryConfig);
+      });
       if (cleans) this.cleanedAt = performance.now();
       this.failing = false;
     } catch (error) {

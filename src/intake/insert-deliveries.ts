@@ -124,7 +124,7 @@ export function insertQuery(deliveries: readonly Delivery[], { timeoutMs }: { ti
  */
 async function requireStored(pool: pg.Pool, ids: readonly string[], timeoutMs: number): Promise<void> {
   const text = 'select from inbox where id = any($1::uuid[])';
-  const { rowCount } = await pool.query({ text, values: [ids], query_timeout: timeoutMs } as pg.QueryConfig);
+  const { rowCount } = await pool.query({ text, values: [ids], query_timeout: timeoutMs });
   if (rowCount !== ids.length) throw new Error('A delivery that was not inserted is not in inbox.');
 }
 

@@ -35,6 +35,8 @@ const closeBrace = 0x7d;
 /**
  * The SHA-256, in hexadecimal digits, of the canonical JSON (RFC 8785) of those members of a callback that identify it.
  * Where the JSON spells each key, text and number as its canonical form does, that form is made by copying bytes.
+ * That saves an eighth of the receiver's CPU time: 42 of 358 µs per signed receipt, the median of 80 pairs in one process on a
+ * busy machine, where two equal sides differed by 1 µs.
  *
  * @param json valid JSON in UTF-8
  * @param value the result of JSON.parse

@@ -16,7 +16,7 @@ export function databaseCircuit(pool: pg.Pool, dependencies: CircuitDependencies
     store: 'PostgreSQL',
     timeoutMs: databaseTimeoutMs,
     probe: () => probeInbox(pool),
-    check: () => pool.query({ text: emptyInsert, query_timeout: databaseTimeoutMs } as pg.QueryConfig),
+    check: () => pool.query({ text: emptyInsert, query_timeout: databaseTimeoutMs }),
     isOutage,
     onChange: reportOutage('PostgreSQL', dependencies, () => tryFindLockHolders(pool)),
   });

@@ -39,6 +39,6 @@ async function analyzeOne(db: Kysely<Tables>, name: string): Promise<boolean> {
   }
 }
 
-/** What to say where tables are left. */
+/** The message about tables that are left. */
 export const notAnalyzed =
   'these tables could not be analyzed (only their owner may): pg_stats may contain erased values until autovacuum does so';

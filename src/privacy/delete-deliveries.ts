@@ -4,7 +4,7 @@ import { equal, literal, quoted, rowsMadeOf, versionOrder } from '../families/sq
 import type { Tables } from '../store/tables.ts';
 
 /**
- * Deletes deliveries ($1, ids) with everything that is derived from them. Where the newest version of a thing goes and an
+ * Deletes deliveries ($1, ids) with everything that is derived from them. Where the newest version of a record goes and an
  * older one stays, that is its row again, if the family has a table of versions.
  *
  * Rows are locked in the order in which they are applied: families in the order of the list, each in the order of its keys.
@@ -28,8 +28,8 @@ export async function deleteDeliveries(
     // A statement of its own: it sees versions that another worker has superseded while the rows were being locked.
     const versions = await run(db, versionsStatement(family), [ids]);
     if (versions.length > 0) deleted[family.versions] = versions.length;
-    const things = [rows.map(({ business_id }) => business_id), rows.map(({ thing }) => thing)];
-    if (rows.length > 0) await run(db, newestAgainStatement(family), things);
+    const keys = [rows.map(({ business_id }) => business_id), rows.map(({ thing }) => thing)];
+    if (rows.length > 0) await run(db, newestAgainStatement(family), keys);
   }
   const { numAffectedRows } = await sql`delete from inbox where id = any(${ids}::uuid[])`.execute(db);
   return { ...deleted, deliveries: Number(numAffectedRows) };
@@ -40,20 +40,20 @@ async function run<Row>(db: Kysely<Tables>, text: string, values: unknown[]): Pr
 }
 
 /**
- * The things of the deliveries, to find their rows by the primary key. A delivery that was never applied may have no valid
+ * The records of the deliveries, to find their rows by the primary key. A delivery that was never applied may have no valid
  * key, and has no row.
  */
 function keys({ name, fields, identifiedBy }: Family): string {
   const key = identifiedBy && fields[identifiedBy]!;
-  const thing = key && `(${readField(fields, identifiedBy, 'things.envelope')})::${key.json}`;
-  return `things as materialized (
+  const thing = key && `(${readField(fields, identifiedBy, 'records.envelope')})::${key.json}`;
+  return `records as materialized (
   select d.id, d.business_id, d.envelope from inbox d
   where d.id = any($1::uuid[]) and d.family = ${literal(name)} and (
     exists (select from applied_deliveries a where a.id = d.id)
     or exists (select from failed_deliveries f where f.id = d.id and f.applied_at is not null))
 ), keys as materialized (
-  select things.id as delivery_id${thing ? `, business_id, ${key.column(thing)} as ${quoted(identifiedBy)}` : ''}
-  from things
+  select records.id as delivery_id${thing ? `, business_id, ${key.column(thing)} as ${quoted(identifiedBy)}` : ''}
+  from records
 )`;
 }
 
@@ -80,7 +80,7 @@ with ${keys(family)}
 delete from ${quoted(family.versions!)} superseded using keys where ${equal('superseded', 'keys', version)} returning 1`;
 }
 
-/** Makes the newest of the remaining versions of things ($1, businesses; $2, keys) their rows. */
+/** Makes the newest of the remaining versions of records ($1, businesses; $2, keys) their rows. */
 function newestAgainStatement(family: Family): string {
   const { fields, identifiedBy } = family;
   const field = fields[identifiedBy!]!;
@@ -88,11 +88,11 @@ function newestAgainStatement(family: Family): string {
   const version = [...keyColumns(family), 'delivery_id'];
   const key = keyColumns(family).map((column) => `v.${quoted(column)}`);
   const columns = rowsMadeOf(family, 'inbox').columns.map(quoted);
-  const isOfThing = `v.business_id = k.business_id and v.${quoted(identifiedBy!)} = ${field.column(`k.thing::${field.json}`)}`;
+  const isOfRecord = `v.business_id = k.business_id and v.${quoted(identifiedBy!)} = ${field.column(`k.thing::${field.json}`)}`;
   return `
 with newest as materialized (
   select distinct on (${key.join(', ')}) ${[...key, 'v.delivery_id'].join(', ')}
-  from unnest($1::text[], $2::text[]) as k(business_id, thing) join ${versions} v on ${isOfThing}
+  from unnest($1::text[], $2::text[]) as k(business_id, thing) join ${versions} v on ${isOfRecord}
   order by ${[...key, ...versionOrder(family, 'v').map((value) => `${value} desc`)].join(', ')}
 ), moved as (
   delete from ${versions} v using newest where ${equal('v', 'newest', version)}

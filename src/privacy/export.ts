@@ -20,7 +20,7 @@ export interface ExportedRow {
   columns: Record<string, string | null>;
 }
 
-/** What is held about a patient. */
+/** The data that is held about a patient. */
 export interface HeldData {
   /** The number of rows by table. */
   counts: Counts;

@@ -11,7 +11,7 @@ export interface Patient {
 }
 
 /** A receipt, a consent form, an admission with its parts, and so on. */
-export interface Thing {
+export interface RecordKey {
   /** See the function thing_family. */
   family: string;
   business_id: string;
@@ -62,7 +62,7 @@ export const allowBitmaps = (tx: Kysely<Tables>) => sql`set local enable_bitmaps
 
 /**
  * Finds a patient's deliveries and lists them in the table `erasing`: those that name the patient, and those that name
- * nobody and are about a thing of the patient, unless another delivery about it names somebody else.
+ * nobody and are about a record of the patient, unless another delivery about it names somebody else.
  *
  * @param tx a transaction, with the settings `planForAnySize` where the tables may be large
  * @param listId under which they are listed: the id of an erasure, or another that nobody uses
@@ -83,7 +83,7 @@ export async function findDeliveries(
   await findMoreAbout(tx, families, patient, listId);
 }
 
-/** Lists the other deliveries about the things of listed ones, and marks the things that are not the patient's alone. */
+/** Lists the other deliveries about the records of listed ones, and marks the records that are not the patient's alone. */
 export async function findMoreAbout(
   tx: Kysely<Tables>,
   families: readonly Family[],
@@ -104,7 +104,7 @@ export async function findMoreAbout(
       isListed(listId, family, business, thing),
     );
     if (!about) continue;
-    const isOfThing = isListed(listId, family, sql`a.business_id`, sql`a.thing`, sql`and e.is_shared`);
+    const isOfRecord = isListed(listId, family, sql`a.business_id`, sql`a.thing`, sql`and e.is_shared`);
     await sql`
       with about as materialized (${about}), shared as materialized (
         select distinct business_id, thing from about where patients <> '{}' and not patients && ${ids}
@@ -116,7 +116,7 @@ export async function findMoreAbout(
       insert into erasing (id, erasure_id, family, thing_family, business_id, thing)
       select ${listed(listId)} from about a
       where patients && ${ids}
-         or patients = '{}' and not ${isOfThing} and (business_id, thing) not in (select business_id, thing from shared)
+         or patients = '{}' and not ${isOfRecord} and (business_id, thing) not in (select business_id, thing from shared)
       on conflict do nothing`.execute(tx);
   }
 }
@@ -138,15 +138,15 @@ export async function* listedIds(
   }
 }
 
-/** The ids of the applied deliveries about things. */
+/** The ids of the applied deliveries about records. */
 export async function findApplied(
   db: Kysely<Tables>,
   families: readonly Family[],
-  things: readonly Thing[],
+  records: readonly RecordKey[],
 ): Promise<string[]> {
   const ids = new Set<string>();
   for (const family of families) {
-    const wanted = things.filter((thing) => thing.family === family.name);
+    const wanted = records.filter((record) => record.family === family.name);
     if (wanted.length === 0) continue;
     const list = sql`unnest(${wanted.map(({ business_id }) => business_id)}::text[],
       ${wanted.map(({ thing }) => thing)}::text[]) as wanted (business, thing)`;
@@ -176,11 +176,11 @@ const isListed = (
     and e.business_id = ${business} and e.thing = ${thing} ${more})`;
 
 /**
- * The query for the deliveries about things of one family, and about parts of these. Those of a family with versions are
- * found by its tables, where they are applied; the others by the index on the thing.
+ * The query for the deliveries about records of one family, and about parts of these. Those of a family with versions are
+ * found by its tables, where they are applied; the others by the index on the record.
  *
- * @param list the things, as `wanted (business, thing)`
- * @param isWanted whether a thing is in the list
+ * @param list the records, as `wanted (business, thing)`
+ * @param isWanted whether a record is in the list
  */
 function deliveriesAbout(
   { name, table, versions, identifiedBy, fields }: Family,

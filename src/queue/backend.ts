@@ -19,7 +19,7 @@ export type ApplyJob = (data: JobData, job: string) => Promise<void>;
 /** The store of BullMQ's queue. `close` closes everything that it has opened. */
 export interface QueueBackend {
   name: 'redis' | 'postgresql';
-  /** Of that store. */
+  /** The circuit breaker of that store. */
   circuit: Circuit;
   /**
    * Resolves once the store is available, however late that is.

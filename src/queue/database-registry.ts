@@ -13,7 +13,7 @@ const expiresAfterS = 300;
  * An address is a hash of a database's URL without name and password.
  */
 export class DatabaseRegistry {
-  /** Of the sorted set. */
+  /** The key of the sorted set. */
   readonly key: string;
   private readonly redis: RedisClient;
 

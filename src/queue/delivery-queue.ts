@@ -2,7 +2,7 @@ import type { Log } from '../common/log.ts';
 import type { JobData, JobQueue, QueueBackend } from './backend.ts';
 import { createBatcher } from './batcher.ts';
 
-/** What the queue needs to know of a delivery. */
+/** A delivery, as far as the queue needs it. */
 export interface QueuedDelivery {
   id: string;
   family: string;
@@ -22,7 +22,7 @@ export class QueueUnavailable extends Error {
 }
 
 const countEveryMs = 1_000;
-const mostWaiting = 1_000;
+const maxWaiting = 1_000;
 const jobEveryMs = 40;
 const idsPerJob = 500;
 const uniqueForMs = 10_000;
@@ -125,7 +125,7 @@ export class DeliveryQueue {
     if (this.backend.circuit.isOpen) return;
     // While the length is unknown, jobs are added.
     this.isLong = await this.countWaiting().then(
-      (jobs) => jobs > mostWaiting,
+      (jobs) => jobs > maxWaiting,
       () => false,
     );
   }

@@ -5,11 +5,11 @@ import type { Log } from '../common/log.ts';
 import type { Tables } from '../store/tables.ts';
 import type { RedisClient } from './redis.ts';
 
-/** Who drains: the value of a key in Redis. */
+/** The process that drains: the value of a key in Redis. */
 export interface Holder {
   /** The running server and the database; the same on every route to it, another after a restart. */
   place: string;
-  /** What the database had as its token. */
+  /** The database's token at that time. */
   token: string;
   /** For people: the address, port and database that the server says it has. */
   server: string;
@@ -30,7 +30,7 @@ return 1`;
 
 export const leaseKey = (prefix: string, databaseId: string) => `${prefix}:drains:${databaseId}`;
 
-/** What somebody else has written to the key names no database. */
+/** A value that another program has written names no database. */
 export function parseHolder(held: string | null): Holder | undefined {
   try {
     return held ? (JSON.parse(held) as Holder) : undefined;
@@ -39,7 +39,7 @@ export function parseHolder(held: string | null): Holder | undefined {
   }
 }
 
-/** What a database says of itself. */
+/** The description of a database by itself. */
 export async function readHolder(db: Kysely<Tables>, forUpdate = sql``): Promise<Holder> {
   const { rows } = await sql<Holder>`
     select concat_ws('/', system_identifier, d.oid, extract(epoch from pg_postmaster_start_time())) as place,

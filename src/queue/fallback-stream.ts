@@ -18,13 +18,13 @@ export interface StreamedDelivery {
 }
 
 export interface StreamEntry extends StreamedDelivery {
-  /** Of the entry in its stream. */
+  /** The id of the entry in its stream. */
   entryId: string;
 }
 
 export interface FallbackStreamOptions extends CircuitDependencies {
   redis: RedisClient;
-  /** Of all keys; in braces, so that a Redis Cluster stores them on one node. */
+  /** The prefix of all keys; in braces, so that a Redis Cluster stores them on one node. */
   prefix: string;
   databaseUrl: string;
   db: Kysely<Tables>;
@@ -48,7 +48,7 @@ const diskTimeoutMs = redisTimeoutMs - 100;
  * networks that share a Redis, such a stream is neither written nor drained.
  */
 export class FallbackStream {
-  /** Of Redis. */
+  /** The circuit breaker of Redis. */
   readonly circuit: Circuit;
   private readonly redis: RedisClient;
   private readonly prefix: string;

@@ -3,8 +3,8 @@ import pg from 'pg';
 
 type Callback = (error: Error | undefined, client: pg.PoolClient | undefined, done: () => void) => void;
 
-const shortestPauseMs = 100;
-const longestPauseMs = 2_000;
+const minPauseMs = 100;
+const maxPauseMs = 2_000;
 
 /**
  * A pool whose `connect` retries with backoff until PostgreSQL is available, as the Redis client of a consumer does.
@@ -26,7 +26,7 @@ export class ReconnectingPool extends pg.Pool {
   }
 
   private async connectWithRetries(): Promise<pg.PoolClient> {
-    for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    for (let pauseMs = minPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
       try {
         return await super.connect();
       } catch (error) {

@@ -4,7 +4,7 @@ import type { RedisClient } from './redis.ts';
 export interface RedisDurability {
   /** WAITAOF confirms that a write is on disk: Redis 7.2 or newer with appendonly. */
   confirmsDisk: boolean;
-  /** What this means for deliveries that wait in Redis. */
+  /** The consequence for deliveries that wait in Redis. */
   detail: string;
   /** Whether no delivery can be lost. */
   safe: boolean;

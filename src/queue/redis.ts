@@ -8,7 +8,7 @@ export type RedisClient = Redis | Cluster;
  */
 export type ConnectionUse = 'producer' | 'consumer';
 
-/** Of opening a connection, and of a command of a producer. */
+/** The time limit of opening a connection, and of a command of a producer. */
 export const connectTimeoutMs = 2_000;
 
 // Without a time limit on the socket, a link that was cut for a minute would be used again only up to a minute after its
@@ -29,7 +29,7 @@ const retryStrategy = (attempt: number) => Math.min(attempt * 100, 2_000);
 export interface RedisAddress {
   kind: 'single' | 'sentinel' | 'cluster';
   nodes: { host: string; port: number }[];
-  /** Of the master that the sentinels monitor. */
+  /** The name of the master that the sentinels monitor. */
   name: string;
   db: number;
   /** Options of ioredis. */

@@ -17,7 +17,7 @@ export interface Callback {
   readonly businessId: string;
   /** The body, sent and signed as UTF-8. */
   readonly body: string;
-  /** What the body says, in the spelling of the contract. */
+  /** The content of the body, in the spelling of the contract. */
   readonly envelope: Envelope;
   /** Set on a deliberate duplicate: identical, or with another `timestamp`. */
   readonly duplicate?: 'same bytes' | 'new timestamp';

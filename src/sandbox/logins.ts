@@ -8,7 +8,7 @@ export interface Credentials {
   readonly clientSecret: string;
 }
 
-/** What a sandbox accepts for a login by default. */
+/** The credentials that a sandbox accepts by default. */
 export const sandboxCredentials: Credentials = { clientId: 'sandbox-client', clientSecret: 'sandbox-secret' };
 
 /** The login, and the tokens that it has issued: each is valid for `expiresIn` seconds. */

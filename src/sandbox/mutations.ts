@@ -1,4 +1,4 @@
-import type { Family } from './families.ts';
+import { type Family, registrationOf } from './families.ts';
 import type { Callback } from './history.ts';
 import type { Random } from './random.ts';
 
@@ -17,33 +17,6 @@ interface Mutation {
 
 const year9999 = 253_402_214_400_000; // in milliseconds
 
-/** The fields without which nobody knows what the data is about; prescriptions have either. */
-const identifying: Partial<Record<Family, readonly string[]>> = {
-  receipt: ['receipt_id'],
-  consent_form: ['id'],
-  appointment: ['appointment_id'],
-  prescription: ['prescription_id', 'rx_id'],
-  admission: ['id'],
-  admission_event: ['id'],
-  admission_estimate: ['id'],
-};
-
-/** A documented text of each family. */
-const texts: Record<Family, string> = {
-  receipt: 'receipt_url',
-  consent_form: 'url',
-  review_request: 'google_review_link',
-  appointment: 'status',
-  prescription: 'doctor_id',
-  payment_request: 'url',
-  practice_change: 'doctor_id',
-  admission: 'stage',
-  admission_event: 'kind',
-  admission_clearance: 'status',
-  admission_estimate: 'name',
-  notice: 'doctor_id',
-};
-
 const atRegisteredPaths = (_: Family, to: To) => to === 'registered';
 
 /** The first is not JSON (400); the others do not fit the envelope, the data or the path (422). */
@@ -61,17 +34,18 @@ const mutations: readonly Mutation[] = [
   {
     invalid: 'a list in place of text',
     mutate: changed(({ data, ...sent }, family) => {
-      const text = texts[family];
+      const { text } = registrationOf(family);
       return { ...sent, data: { ...data, [text]: [data[text]] } };
     }),
   },
   {
     invalid: 'no identifying field',
     mutate: changed(({ data, ...sent }, family) => {
-      const kept = Object.entries(data).filter(([name]) => !identifying[family]!.includes(name));
+      const { identifiedBy } = registrationOf(family);
+      const kept = Object.entries(data).filter(([name]) => !identifiedBy.includes(name));
       return { ...sent, data: Object.fromEntries(kept) };
     }),
-    applies: (family) => family in identifying,
+    applies: (family) => registrationOf(family).identifiedBy.length > 0,
   },
   {
     invalid: 'unknown event',

@@ -20,7 +20,7 @@ export interface SandboxOptions {
   readonly port?: number;
   /** The accepted bearer tokens. Default: sandboxToken. */
   readonly tokens?: readonly string[];
-  /** What a login must send. Default: sandboxCredentials. */
+  /** The credentials of a login. Default: sandboxCredentials. */
   readonly credentials?: Credentials;
   /** Lifetime of the tokens of a login, seconds. Default: 3600. */
   readonly expiresIn?: number;

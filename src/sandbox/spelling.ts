@@ -13,7 +13,13 @@ const prescriptions = ['prescription.created', 'prescription.updated'];
 const oldest = ['appointment.created', 'appointment.updated', ...prescriptions];
 
 const timeFields = [
-  ...['created_at', 'modified_at', 'updated_at', 'completed_at', 'at', 'date', 'admission_date'],
+  'created_at',
+  'modified_at',
+  'updated_at',
+  'completed_at',
+  'at',
+  'date',
+  'admission_date',
 ];
 
 /** The spellings of a time; only a whole second is written in seconds. */

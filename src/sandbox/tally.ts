@@ -11,7 +11,7 @@ export interface Summary {
   readonly resends: number;
   /** Attempts by outcome: `200 accepted`, `200 duplicate`, `422`, `ECONNREFUSED`, ... */
   readonly outcomes: Readonly<Record<string, number>>;
-  /** Of the attempts with a response, milliseconds. */
+  /** The latencies of the attempts with a response, milliseconds. */
   readonly latencyMs: Readonly<Record<'p50' | 'p95' | 'p99' | 'max', number>>;
   readonly seconds: number;
 }

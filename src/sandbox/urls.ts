@@ -1,4 +1,4 @@
-import { documentedEvent, documentedEvents, type Family, pathVariable } from './families.ts';
+import { documentedEvent, documentedEvents, type Family, registrationOf } from './families.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -24,7 +24,7 @@ export function eventsUrl(base: string, env: Env = {}): UrlOf {
 }
 
 function pathsOf(family: Family, env: Env): string[] {
-  const configured = env[pathVariable(family)];
+  const configured = env[registrationOf(family).variable];
   if (configured) return configured.split(',').map((path) => path.trim());
   return documentedEvents.filter((documented) => documented.family === family).map(({ path }) => path);
 }

@@ -1,15 +1,12 @@
-import type { Cluster, Redis } from 'ioredis';
 import { startAlerts } from '../alerts/start-alerts.ts';
 import type { Log } from '../common/log.ts';
 import type { Config } from '../config/config.ts';
 import type { Problem } from '../health/problem.ts';
 import { watchLogHead } from '../privacy/log/watch-head.ts';
-import { keyPrefix } from '../queue/redis-backend.ts';
 import type { OnStop, Stores } from './open-stores.ts';
 
 interface AlertParts {
   stores: Stores;
-  redis: Redis | Cluster | undefined;
   problems: () => Promise<readonly Problem[]>;
   log: Log;
 }
@@ -17,7 +14,7 @@ interface AlertParts {
 /** Alerts, where a channel is configured. */
 export function openAlerts(
   config: Config,
-  { stores, redis, problems, log }: AlertParts,
+  { stores, problems, log }: AlertParts,
   onStop: OnStop,
 ): ReturnType<typeof startAlerts> | undefined {
   if (!config.alerts.webhookUrl && !config.alerts.email) return undefined;
@@ -31,8 +28,6 @@ export function openAlerts(
     queueCircuit: backend.circuit,
     rival: () => backend.fallback?.rival,
     lostHead: watchLogHead(database.db),
-    redis,
-    keyPrefix: keyPrefix(config.queuePrefix),
     log,
   });
   onStop(alerts.stop);

@@ -1,4 +1,3 @@
-import type { Cluster, Redis } from 'ioredis';
 import { rateLimit } from '../common/rate-limit.ts';
 import type { Config } from '../config/config.ts';
 import { connectRedis } from '../queue/redis.ts';
@@ -7,17 +6,12 @@ import type { OnStop } from './open-stores.ts';
 
 export type Limits = ReturnType<typeof openLimits>;
 
-/** A connection for what processes count together; undefined: each counts in memory, as while Redis is unavailable. */
-export function openCountingRedis(config: Config, onStop: OnStop): Redis | Cluster | undefined {
-  const redis = config.redisUrl ? connectRedis(config.redisUrl, 'producer') : undefined;
-  redis?.on('error', () => {}); // its circuit logs outages
-  onStop(async () => redis?.disconnect());
-  return redis;
-}
-
 /** How often something may happen; receivers count together where there is Redis. */
-export function openLimits(config: Config, redis: Redis | Cluster | undefined) {
+export function openLimits(config: Config, onStop: OnStop) {
   const { requestsPerSecond, rejectionsPerMinute } = config.limits;
+  const redis = config.redisUrl ? connectRedis(config.redisUrl, 'producer') : undefined;
+  redis?.on('error', () => {}); // without Redis, each process counts in memory
+  onStop(async () => redis?.disconnect());
   const prefix = keyPrefix(config.queuePrefix);
   const failures = (name: string) => rateLimit(`${prefix}:${name}`, { points: 10, durationS: 300 }, redis);
   return {

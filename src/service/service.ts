@@ -16,7 +16,7 @@ import { createScrape } from '../metrics/scrape.ts';
 import { startWorker } from '../worker/worker.ts';
 import { healthChecks } from './health-checks.ts';
 import { openAlerts } from './open-alerts.ts';
-import { openCountingRedis, openLimits } from './open-limits.ts';
+import { openLimits } from './open-limits.ts';
 import { type OnStop, openStores } from './open-stores.ts';
 import { openTokens } from './open-tokens.ts';
 import { startReceiver } from './start-receiver.ts';
@@ -113,8 +113,7 @@ async function start(
 
   const problems = watchProblems(pool, circuit, log, createFindUndrained(fallback, circuit));
   onStop(problems.stop);
-  const redis = openCountingRedis(config, onStop);
-  const alerts = openAlerts(config, { stores, redis, problems: problems.read, log }, onStop);
+  const alerts = openAlerts(config, { stores, problems: problems.read, log }, onStop);
   const worker =
     config.role === 'receiver'
       ? undefined
@@ -133,7 +132,7 @@ async function start(
         });
   if (worker) onStop(worker.stop);
 
-  const limits = openLimits(config, redis);
+  const limits = openLimits(config, onStop);
   const access = createAccessChecks({ config, limits, log });
   const health = healthChecks({ circuit, backend, queue, worker, access, problems: problems.read });
   const tokens = openTokens(config, limits, db, log);

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Tables } from './tables.ts';
 
-/** What can have an alias: a name for its id. */
+/** The kinds of ids that can have an alias. */
 export const aliasKinds = ['business', 'clinic', 'doctor'] as const;
 export type AliasKind = (typeof aliasKinds)[number];
 
@@ -54,11 +54,11 @@ export async function changeAliases(
   return rows[0]!;
 }
 
-export const longestAlias = 200;
+export const maxAliasLength = 200;
 
-/** What is wrong with an alias; undefined: nothing. */
+/** The fault of an alias; undefined: it has none. */
 export function findAliasFault(id: string, alias: string): string | undefined {
   if (id === '') return 'the id is empty';
   if (/\p{Cc}/u.test(id + alias)) return 'the id or the alias has a control character';
-  return alias.length > longestAlias ? `the alias has more than ${longestAlias} characters` : undefined;
+  return alias.length > maxAliasLength ? `the alias has more than ${maxAliasLength} characters` : undefined;
 }

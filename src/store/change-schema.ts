@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ControlledTransaction, type Kysely, sql, type Transaction } from 'kysely';
 import type { Log } from '../common/log.ts';
 import { lockKey } from './advisory-lock.ts';
+import { isLocked } from './faults.ts';
 import type { Tables } from './tables.ts';
 
 // Statements queue behind a step that waits for a table lock. The step must time out before the inbox does (0.8 s),
@@ -12,8 +13,6 @@ const pollMs = 200;
 const reportEveryMs = 10_000;
 
 const lock = lockKey('schema');
-// lock_not_available, deadlock_detected
-const taken = new Set(['55P03', '40P01']);
 
 /** The steps of a change. Each is retried until it gets its locks. */
 export interface SchemaChange {
@@ -68,7 +67,7 @@ async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt();
     } catch (error) {
-      if (!taken.has((error as { code?: string }).code ?? '')) throw error;
+      if (!isLocked(error)) throw error;
     }
     await sleep(pauseMs);
   }

@@ -12,7 +12,7 @@ export class StoreUnavailable extends Error {
 
 export interface CircuitOptions {
   store: string;
-  /** Of a call and of a probe. */
+  /** The time limit of a call, and of a probe. */
   timeoutMs: number;
   /** Does what the store is needed for: a server that responds but rejects writes is unavailable. */
   probe: () => Promise<unknown>;
@@ -24,8 +24,8 @@ export interface CircuitOptions {
   onChange: (unavailable: boolean, cause?: unknown) => void;
 }
 
-const shortestProbeMs = 200;
-const longestProbeMs = 5_000;
+const minPauseMs = 200;
+const maxPauseMs = 5_000;
 /** Failures within this time belong to the same outage. */
 export const stableAfterMs = 5_000;
 
@@ -44,7 +44,7 @@ export class Circuit {
   private open = false;
   private outage = false;
   private probing: Promise<boolean> | undefined;
-  private pauseMs = shortestProbeMs;
+  private pauseMs = minPauseMs;
   private stabilizing: NodeJS.Timeout | undefined;
 
   constructor(options: CircuitOptions) {
@@ -134,7 +134,7 @@ export class Circuit {
     if (this.open || this.closing.signal.aborted) return;
     clearTimeout(this.stabilizing);
     this.open = true;
-    this.pauseMs = this.outage ? Math.min(this.pauseMs * 2, longestProbeMs) : shortestProbeMs;
+    this.pauseMs = this.outage ? Math.min(this.pauseMs * 2, maxPauseMs) : minPauseMs;
     if (!this.outage) this.options.onChange(true, cause);
     this.outage = true;
     void this.probeUntilAvailable();

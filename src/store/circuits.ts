@@ -1,16 +1,17 @@
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
 import { Circuit, stableAfterMs } from './circuit.ts';
-import { isLockTimeout, type LockHolder } from './lock-holders.ts';
+import { isLockTimeout } from './faults.ts';
+import type { LockHolder } from './lock-holders.ts';
 
 export interface CircuitDependencies {
   log: Log;
   observe?: Pick<Observer, 'circuit'> | undefined;
 }
 
-/** Of a commit in PostgreSQL. */
+/** The time limit of a commit in PostgreSQL. */
 export const databaseTimeoutMs = 1_000;
-/** Of a commit in Redis. A request waits for both at most. */
+/** The time limit of a commit in Redis. A request waits for both at most. */
 export const redisTimeoutMs = 1_300;
 
 /** @param probe a write to Redis */

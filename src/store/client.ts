@@ -2,7 +2,7 @@ import pg from 'pg';
 import { type Host, parseDatabaseUrl } from '../config/database-url.ts';
 import { isReadOnly } from './faults.ts';
 
-/** What to do about an error of a connection, by its code and message. */
+/** Advice on an error of a connection, by its code and message. */
 const advice: [pattern: RegExp, todo: string][] = [
   [/ALTNAME/, 'its certificate has another host name: use that name, or sslmode=verify-ca with sslrootcert'],
   [/CERT_(HAS_EXPIRED|NOT_YET_VALID)/, 'its certificate is not valid now: renew it, or correct the clock'],
@@ -20,7 +20,7 @@ const advice: [pattern: RegExp, todo: string][] = [
 /** The code of the error where a connection was accepted, and nothing was answered. */
 export const silent = 'SILENT';
 
-/** Of the question to a server whether it is the primary. */
+/** The time limit of the question to a server whether it is the primary. */
 const timeoutMs = 2_000;
 
 // The primary of each URL with several hosts, while connections to it succeed: one search for all pools of the process.
@@ -56,7 +56,7 @@ export class DatabaseClient extends pg.Client {
 
   constructor({ connectionString: url = '', ...config }: pg.ClientConfig) {
     const { hosts, ...given } = parse(url);
-    // What the URL does not say must not hide what the pool says.
+    // An option that the URL lacks must not hide the pool's.
     const address = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
     super({ ...config, ...address, ...hosts[0] } as pg.ClientConfig);
     // A server that ends, or its administrator, may end a connection at any time, between two statements or right after
@@ -144,7 +144,7 @@ export class LeftUncommitted extends Error {
   }
 }
 
-/** What pg does not document. */
+/** Members that pg does not document. */
 interface Internals {
   connection: {
     stream: {
@@ -194,7 +194,7 @@ async function findPrimary(hosts: Host[], config: pg.ClientConfig): Promise<Host
 
 /** @throws DatabaseError as of a write, where the server accepts none */
 async function requirePrimary(client: pg.Client): Promise<void> {
-  const query = { text: 'show transaction_read_only', query_timeout: timeoutMs } as pg.QueryConfig;
+  const query = { text: 'show transaction_read_only', query_timeout: timeoutMs };
   const { rows } = await client.query<{ transaction_read_only: string }>(query);
   if (rows[0]!.transaction_read_only === 'off') return;
   const error = new pg.DatabaseError('it is a standby, or set read-only', 0, 'error');

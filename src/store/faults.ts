@@ -2,7 +2,7 @@ import pg from 'pg';
 import { redactMessage } from '../common/log.ts';
 
 /**
- * What an error of PostgreSQL is about: a server that is unavailable for now; a connection, a session or locks that are
+ * The subject of an error of PostgreSQL: a server that is unavailable for now; a connection, a session or locks that are
  * unusable; or data that it may refuse. Every other error may be the store's fault or that of one delivery, in any
  * language: only a probe can tell.
  */
@@ -91,6 +91,19 @@ export function isReadOnly(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: string; cause?: unknown };
   return code === '25006' || (cause !== undefined && isReadOnly(cause));
 }
+
+const lockNotAvailable = '55P03';
+const deadlockDetected = '40P01';
+
+/** Whether a statement waited for a lock for too long. */
+export function isLockTimeout(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: string; cause?: unknown };
+  return code === lockNotAvailable || (cause !== undefined && isLockTimeout(cause));
+}
+
+/** Whether locks of others ended a transaction: it waited for one for too long, or was the victim of a deadlock. */
+export const isLocked = (error: unknown): boolean =>
+  isLockTimeout(error) || (error as { code?: string }).code === deadlockDetected;
 
 /** Why PostgreSQL refused a delivery, without the values in its message: they may be a patient's. */
 export function describeRefusal(error: unknown): string {

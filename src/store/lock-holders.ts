@@ -62,14 +62,6 @@ export async function tryFindLockHolders(pool: pg.Pool): Promise<LockHolder[] | 
   return holders.length > 0 ? holders : undefined;
 }
 
-const lockNotAvailable = '55P03';
-
-/** Whether a statement waited for a lock for too long. */
-export function isLockTimeout(error: unknown): boolean {
-  const { code, cause } = (error ?? {}) as { code?: string; cause?: unknown };
-  return code === lockNotAvailable || (cause !== undefined && isLockTimeout(cause));
-}
-
 /** A session in words. */
 export function describeSession({ pid, application, role, since }: Session): string {
   if (pid === null) return 'a prepared transaction: select * from pg_prepared_xacts';

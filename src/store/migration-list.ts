@@ -39,7 +39,7 @@ export async function findDue(
     );
   }
   const due = migrations.map(({ name }) => name).filter((name) => !done.has(name));
-  // Of the migrations too: views may show every column of a table.
+  // The migrations count, too: views may show every column of a table.
   const checksum = checksumOf([...migrations, ...views, await readPlace(db)]);
   return { due: done.get(reporting) === checksum ? due : [...due, reporting], checksum };
 }
@@ -106,7 +106,7 @@ export async function requireNoneOfOthers(db: Kysely<Tables>): Promise<void> {
   );
 }
 
-/** What tells a restored copy from its original: it lacks roles and grants, so the files of db/reporting run in it again. */
+/** The difference between a restored copy and its original: it lacks roles and grants, so the files of db/reporting run in it again. */
 async function readPlace(db: Kysely<Tables>): Promise<SqlFile> {
   const { rows } = await sql<{ text: string }>`
     select concat_ws('/', system_identifier, oid) as text

@@ -3,6 +3,13 @@ import { DatabaseClient, LeftUncommitted } from './client.ts';
 import { isReadOnly } from './faults.ts';
 import { applyInTransactions, type SessionSettings } from './transaction-settings.ts';
 
+// The driver takes the option for a single statement too; its types have it only for a whole pool.
+declare module 'pg' {
+  interface QueryConfig<I> {
+    query_timeout?: number;
+  }
+}
+
 /** The schema of the tables, unless another is configured. */
 const defaultSchema = 'public';
 
@@ -37,7 +44,7 @@ type Connected = pg.ClientBase & {
   sessionOfPooler?: number;
 };
 
-/** Of opening a connection, and of its first query. */
+/** The time limit of opening a connection, and of its first query. */
 const connectTimeoutMs = 2_000;
 
 /**
@@ -102,7 +109,7 @@ async function cancel(url: string, { host, port }: pg.Client, processId: number)
         text: 'select pg_cancel_backend(id) from unnest($1::int[]) as given (id)',
         values: [processIds.splice(0)],
         query_timeout: connectTimeoutMs,
-      } as pg.QueryConfig);
+      });
     }
     toCancel.delete(server);
   }).catch(() => toCancel.delete(server)); // unreachable: the server has lost the statement, or ends it when it recovers
@@ -142,7 +149,7 @@ async function applySettings(client: Connected, settings: SessionSettings = {}):
            where current_setting(name, true) is not null`,
     values: [Object.keys(all), Object.values(all).map(String), client.processID],
     query_timeout: connectTimeoutMs,
-  } as pg.QueryConfig);
+  });
   const { is_direct, known } = rows[0] as { is_direct: boolean; known: string[] };
   if (is_direct && !(await leavesTransactionsOpen(client))) return;
   const usable = Object.fromEntries(Object.entries(all).filter(([name]) => known.includes(name)));
@@ -156,7 +163,7 @@ async function leavesTransactionsOpen(client: Connected): Promise<boolean> {
   try {
     // Every role may update this view; no row matches.
     const text = 'update pg_settings set setting = setting where $1::boolean';
-    await client.query({ text, values: [false], query_timeout: connectTimeoutMs } as pg.QueryConfig);
+    await client.query({ text, values: [false], query_timeout: connectTimeoutMs });
     return false;
   } catch (error) {
     if (isReadOnly(error)) return false; // a standby: nothing is written

@@ -10,7 +10,7 @@ export interface Cause {
   action?: string | undefined;
   /** The columns, where PostgreSQL tells them. */
   fields?: string | undefined;
-  /** Of the constraint. */
+  /** The definition of the constraint. */
   definition?: string | undefined;
 }
 

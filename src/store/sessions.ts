@@ -5,7 +5,7 @@ import type { Tables } from './tables.ts';
 /** The longest that a session of the console lasts, in seconds. */
 export const sessionS = 12 * 60 * 60;
 
-/** What a receiver has to know to tell which sessions are valid. */
+/** The facts that decide which sessions are valid. */
 export interface SessionState {
   /** Signs the cookies. */
   key: Buffer;
@@ -30,7 +30,7 @@ export async function readSessionState(pool: pg.Pool, timeoutMs: number): Promis
       (select jsonb_object_agg(id, ${milliseconds('ended_at')}) from ended_sessions
         where kind = 'user' and until > now()) as users
     from session_key`;
-  const { rows } = await pool.query({ text, query_timeout: timeoutMs } as pg.QueryConfig);
+  const { rows } = await pool.query({ text, query_timeout: timeoutMs });
   const { key, now, sessions, users } = rows[0]!;
   return { key, now, sessions: new Set(sessions), users: new Map(Object.entries(users ?? {})) };
 }
@@ -72,7 +72,7 @@ export interface SignedIn {
   address: string | null;
 }
 
-/** Who may have a session, the last to sign in first. */
+/** Users who may have a session, the last to sign in first. */
 export async function listSignedIn(db: Kysely<Tables>): Promise<SignedIn[]> {
   const { rows } = await sql<SignedIn>`
     select "user", name, at, address from (

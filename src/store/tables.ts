@@ -7,7 +7,7 @@ export type DeliveryStatus = (typeof deliveryStatuses)[number];
 export const quarantineReasons = ['not_json', 'invalid', 'wrong_family', 'refused_by_database'] as const;
 export type QuarantineReason = (typeof quarantineReasons)[number];
 
-/** What the code itself reads and writes; the families' tables are written by their statements. */
+/** The tables that the code itself reads and writes; statements of the families write theirs. */
 export interface Tables {
   /** A view. */
   deliveries: {

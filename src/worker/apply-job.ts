@@ -11,7 +11,7 @@ import type { FamilyPauses } from './family-pauses.ts';
 export interface ApplyJobDependencies {
   /** Its sessions have the settings `planForAnySize`. */
   applying: Database;
-  /** Of PostgreSQL. */
+  /** The circuit breaker of PostgreSQL. */
   circuit: Circuit;
   observe?: Pick<Observer, 'applied' | 'retried'> | undefined;
   log: Log;

@@ -1,8 +1,8 @@
 import type { Intake } from '../intake/intake.ts';
 import type { FallbackStream } from '../queue/fallback-stream.ts';
 
-const mostEntries = 500;
-const mostBytes = 16 * 1024 * 1024;
+const maxEntries = 500;
+const maxBytes = 16 * 1024 * 1024;
 
 /**
  * Moves the oldest deliveries of the fallback into the database. An entry is removed from Redis only after that; after a
@@ -17,7 +17,7 @@ export async function drain(
   intake: Pick<Intake, 'drain'>,
   bodyLimitBytes: number,
 ): Promise<number> {
-  const count = Math.min(mostEntries, Math.max(1, Math.floor(mostBytes / bodyLimitBytes)));
+  const count = Math.min(maxEntries, Math.max(1, Math.floor(maxBytes / bodyLimitBytes)));
   for (const stream of await fallback.streams()) {
     const entries = await fallback.read(stream, count);
     if (entries.length === 0) continue;

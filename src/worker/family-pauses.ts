@@ -1,10 +1,11 @@
 import type { Applied } from '../apply/apply.ts';
 import type { Log } from '../common/log.ts';
 import type { Family } from '../families/index.ts';
-import { isLockTimeout, type LockHolder } from '../store/lock-holders.ts';
+import { isLockTimeout } from '../store/faults.ts';
+import type { LockHolder } from '../store/lock-holders.ts';
 
-const shortestMs = 1_000;
-const longestMs = 30_000;
+const minMs = 1_000;
+const maxMs = 30_000;
 // A prepared statement takes 1.5 to 2.6 MB of each connection.
 const maxCombinations = 16;
 
@@ -73,7 +74,7 @@ export class FamilyPauses {
   update(group: readonly Family[], { applied, broken }: Pick<Applied, 'applied' | 'broken'>): void {
     for (const { family, error } of broken) {
       const pause = this.pauses.get(family);
-      const ms = pause ? Math.min(pause.ms * 2, longestMs) : shortestMs;
+      const ms = pause ? Math.min(pause.ms * 2, maxMs) : minMs;
       this.pauses.set(family, { ms, until: performance.now() + ms });
       if (!pause) void this.report(family, error);
     }

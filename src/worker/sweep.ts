@@ -3,7 +3,7 @@ import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import type { Tables } from '../store/tables.ts';
 
 const idsPerSweep = 20_000;
-const mostWaitingJobs = 40;
+const maxWaitingJobs = 40;
 /** No insert takes longer, but one whose commit waits for a standby: a complete scan finds that. */
 const marginS = 10;
 const completeEveryMs = 60_000;
@@ -32,12 +32,12 @@ export function createSweep(
   let completeAt = Number.NEGATIVE_INFINITY;
   return async (families: readonly string[]): Promise<number> => {
     if (families.length === 0) return 0;
-    if ((await queue.countWaiting()) > mostWaitingJobs) return 0;
+    if ((await queue.countWaiting()) > maxWaitingJobs) return 0;
     if (performance.now() - completeAt >= completeEveryMs) {
       completeAt = performance.now();
       pendingSince = '-infinity';
     }
-    // Of all families: those that cannot be applied now are to be found later.
+    // Deliveries of all families: those that cannot be applied now are found again later.
     const { rows } = await sql<{ since: string }>`
       select least(min(received_at), now() - ${marginS} * interval '1 second')::text as since
       from pending_deliveries where received_at >= ${pendingSince}::timestamptz`.execute(db);

@@ -161,7 +161,7 @@ describe('certainly an outage is:', () => {
   });
 
   it('a query timeout of the driver', async () => {
-    const error = await errorOf([{ text: 'select pg_sleep(1)', query_timeout: 20 } as pg.QueryConfig]);
+    const error = await errorOf([{ text: 'select pg_sleep(1)', query_timeout: 20 }]);
     expect(error).toMatchObject({ message: 'Query read timeout' });
     expect(isOutage(error)).toBe(true);
   });

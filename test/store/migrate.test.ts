@@ -6,7 +6,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { applyReportTimezone } from '../../src/store/reporting/timezone.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
-import { readCatalogue, withSchema } from '../support/schema.ts';
+import { migrations, readCatalogue, withSchema } from '../support/schema.ts';
 import { post, startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -42,35 +42,17 @@ it('databases of tests, copied at once, are like one that was migrated, each wit
 
 it('a failed migration changes nothing and is named in the error; the migrations before it stay', async () => {
   const other = await createEmptyDatabase();
-  const migrations = {
+  const files = {
     'migrations/9001_first.sql': 'create table first ();',
     'migrations/9002_second.sql': 'create table second (); create table third ();',
   };
   try {
     await other.pool.query('create table third ()');
-    await withSchema(migrations, async (folder) => {
+    await withSchema(files, async (folder) => {
       await expect(migrate(other.db, undefined, folder)).rejects.toThrow(/9002_second/);
-      expect(await other.rows('select name from receiver_migrations order by name')).toEqual([
-        { name: '0001_tables' },
-        { name: '0002_write_once' },
-        { name: '0003_privacy' },
-        { name: '0004_patient_indexes' },
-        { name: '0005_families' },
-        { name: '0006_family_indexes' },
-        { name: '0007_schema' },
-        { name: '0008_console' },
-        { name: '0009_console_indexes' },
-        { name: '0010_erasure_steps' },
-        { name: '0011_quarantine_limit' },
-        { name: '0012_columns_by_name' },
-        { name: '0013_health' },
-        { name: '0014_sessions' },
-        { name: '0015_replica_identity' },
-        { name: '0016_service_rights' },
-        { name: '0017_patients' },
-        { name: '0018_patient_indexes' },
-        { name: '9001_first' },
-      ]);
+      expect(await other.rows('select name from receiver_migrations order by name')).toEqual(
+        [...migrations, '9001_first'].map((name) => ({ name })),
+      );
       expect(await other.rows(`select to_regclass('second') as second`)).toEqual([{ second: null }]);
       await other.pool.query('drop table third');
       expect(await migrate(other.db, undefined, folder)).toEqual(['9002_second', 'reporting']);
@@ -275,27 +257,7 @@ it('the lists that other migrators keep in the same schema are left alone', asyn
   const lists = ['schema_migrations', 'kysely_migration'];
   try {
     for (const list of lists) await other.pool.query(`create table ${list} (version text)`);
-    expect(await migrate(other.db)).toEqual([
-      '0001_tables',
-      '0002_write_once',
-      '0003_privacy',
-      '0004_patient_indexes',
-      '0005_families',
-      '0006_family_indexes',
-      '0007_schema',
-      '0008_console',
-      '0009_console_indexes',
-      '0010_erasure_steps',
-      '0011_quarantine_limit',
-      '0012_columns_by_name',
-      '0013_health',
-      '0014_sessions',
-      '0015_replica_identity',
-      '0016_service_rights',
-      '0017_patients',
-      '0018_patient_indexes',
-      'reporting',
-    ]);
+    expect(await migrate(other.db)).toEqual([...migrations, 'reporting']);
     expect(await migrate(other.db)).toEqual([]);
     for (const list of lists) expect(await other.rows(`select * from ${list}`)).toEqual([]);
   } finally {

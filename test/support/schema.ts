@@ -1,9 +1,15 @@
+import { readdirSync } from 'node:fs';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestDatabase } from './database.ts';
 
 export const ownSchema = join(import.meta.dirname, '../../db');
+
+/** The names of our migrations, in their order. */
+export const migrations = readdirSync(join(ownSchema, 'migrations'))
+  .map((file) => file.replace('.sql', ''))
+  .sort();
 
 /**
  * Runs a function with a copy of db/ in which some files are replaced.

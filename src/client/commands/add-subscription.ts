@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Rejected, Unavailable, UnreadableResponse } from '../errors.ts';
+import { eventNames } from '../event-names.ts';
 import type { ServiceClient } from '../service-client.ts';
-import { eventNames } from '../subscription-schemas.ts';
 import { MissingSettings } from './settings.ts';
 
 interface NewSubscription {
@@ -50,7 +50,7 @@ function firstOf(keys: string): string {
   return first;
 }
 
-/** What to do after a failed call: the endpoint may have a subscription, and nobody its key. */
+/** Advice after a failed call: the endpoint may have a subscription, and nobody its key. */
 export function hintAfterError(error: unknown, existingKey = false): string {
   if (error instanceof Rejected && error.status === 400) {
     return (

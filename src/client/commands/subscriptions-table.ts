@@ -1,4 +1,5 @@
-import { eventNames, type Subscription } from '../subscription-schemas.ts';
+import { eventNames } from '../event-names.ts';
+import type { Subscription } from '../subscription-schemas.ts';
 import { table } from './table.ts';
 
 /** Subscriptions for a terminal. */

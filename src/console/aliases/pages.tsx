@@ -1,4 +1,4 @@
-import { aliasKinds, longestAlias } from '../../store/aliases.ts';
+import { aliasKinds, maxAliasLength } from '../../store/aliases.ts';
 import { useMayPost } from '../ui/context.ts';
 import { Filters } from '../ui/filters.tsx';
 import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';
@@ -79,7 +79,7 @@ function AliasForm({ kind, id, alias, filter }: KnownId & { filter: string }) {
         name="alias"
         value={alias ?? ''}
         aria-label={`Name of ${kind} ${id}`}
-        maxLength={longestAlias}
+        maxLength={maxAliasLength}
         autocomplete="off"
       />
       <Submit kind="small second">Save</Submit>

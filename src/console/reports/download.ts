@@ -79,8 +79,11 @@ export async function sendDownload(res: Response, pool: pg.Pool, download: Downl
 }
 
 /** A statement that fails where the server does not respond in time. */
-const within = (query_timeout: number, text: string, values: readonly unknown[] = []) =>
-  ({ text, values: [...values], query_timeout }) as pg.QueryConfig;
+const within = (query_timeout: number, text: string, values: readonly unknown[] = []) => ({
+  text,
+  values: [...values],
+  query_timeout,
+});
 
 function abortWhenStalled(res: Response, { stalledMs, totalMs }: DownloadLimits): NodeJS.Timeout {
   const began = performance.now();

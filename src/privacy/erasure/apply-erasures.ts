@@ -203,7 +203,7 @@ async function erasePseudonyms(db: Kysely<Tables>): Promise<void> {
       and not ${isNamed(sql`p.patient_id`)}`.execute(db);
 }
 
-/** What the backup brought back is withheld again. */
+/** Withholds again what the backup brought back. */
 async function reopenCertificates(db: Kysely<Tables>): Promise<void> {
   await sql`
     update erasures set destroy_after = due.last, destroyed_at = null

@@ -1,6 +1,6 @@
 import type { Preview, Searched } from './erase.ts';
 
-/** What an erasure would do besides the rows that it erases: names and texts, as far as there is something to say. */
+/** The effects of an erasure besides the rows that it erases: names and texts. */
 export function describePreview({ linked, others, uncertain }: Preview): [name: string, text: string][] {
   const left = uncertain.deliveries.length + uncertain.quarantine.length;
   const texts: [string, string][] = [
@@ -19,7 +19,7 @@ export function describePreview({ linked, others, uncertain }: Preview): [name: 
 
 const shown = 20;
 
-/** What a certificate says about the search, in a few sentences. */
+/** The search of a certificate, in a few sentences. */
 export function describeSearched(searched: Searched | null): string {
   if (!searched) return 'What was searched is not known: a former version has erased.';
   const { keys, ids, words, uncertain } = searched;

@@ -3,11 +3,11 @@ import type { Family } from '../../families/index.ts';
 import { patientsNamedIn, subjectOfBody } from '../../intake/subject-of-body.ts';
 import { wordsOfId } from '../../intake/words.ts';
 import type { Tables } from '../../store/tables.ts';
-import { idsOf, type Patient, type Thing } from '../find-deliveries.ts';
+import { idsOf, type Patient, type RecordKey } from '../find-deliveries.ts';
 import { type Withholding, withhold } from './withhold.ts';
 
-/** With more things than this, looking for each in the bytes takes longer than reading every body. */
-const fewThings = 100;
+/** With more records than this, looking for each in the bytes takes longer than reading every body. */
+const fewRecords = 100;
 const perPage = 500;
 
 interface Body {
@@ -17,7 +17,7 @@ interface Body {
 }
 
 /**
- * The ids of the bodies in the quarantine that name a patient, or that name nobody and are about the patient's things.
+ * The ids of the bodies in the quarantine that name a patient, or that name nobody and are about the patient's records.
  *
  * @param listId of the patient's deliveries in the table `erasing`
  */
@@ -31,9 +31,9 @@ export async function findInQuarantine(
   const ids = idsOf(patient);
   const own = sql`from erasing where erasure_id = ${listId}::uuid and not is_shared and thing is not null`;
   const few = await sql<{ thing: string }>`
-    select distinct thing ${own} limit ${fewThings + 1}`.execute(db);
-  const things = few.rows.length > fewThings ? [''] : few.rows.map(({ thing }) => thing);
-  const sought = [...ids, ...things, '\\u'];
+    select distinct thing ${own} limit ${fewRecords + 1}`.execute(db);
+  const records = few.rows.length > fewRecords ? [''] : few.rows.map(({ thing }) => thing);
+  const sought = [...ids, ...records, '\\u'];
   const words = ids.flatMap(wordsOfId).map((one) => JSON.stringify(one));
   const bodies: string[] = [];
   for (let last = '00000000-0000-0000-0000-000000000000'; ; ) {
@@ -59,7 +59,7 @@ export async function findInQuarantine(
       nameless.length === 0
         ? []
         : (
-            await sql<Thing>`
+            await sql<RecordKey>`
               select distinct thing_family as family, business_id, thing ${own}
                 and hashtextextended(thing, 0) = any(
                   select hashtextextended(sought, 0) from unnest(${nameless}::text[]) as sought)
@@ -68,11 +68,11 @@ export async function findInQuarantine(
     for (const { bodyId, body, subject } of read) {
       const { business } = subject;
       if (businessId && business !== businessId) continue;
-      const isOfThing = (one: Thing) =>
+      const isOfRecord = (one: RecordKey) =>
         one.family === subject.family && one.business_id === business && one.thing === subject.thing;
       const isFound =
         patientsNamedIn(body).some((id) => ids.includes(id)) ||
-        (subject.patient === null && found.some(isOfThing));
+        (subject.patient === null && found.some(isOfRecord));
       if (isFound) bodies.push(bodyId);
     }
   }
@@ -85,8 +85,14 @@ export async function eraseQuarantined(
   withholding: Withholding,
 ): Promise<number> {
   if (ids.length === 0) return 0;
-  const bodies = sql`quarantine q where q.id = any(${ids}::uuid[])`;
-  await withhold(tx, 'quarantine', sql`to_jsonb(q)`, sql`q.received_at`, bodies, withholding);
-  const { numAffectedRows } = await sql`delete from quarantine where id = any(${ids}::uuid[])`.execute(tx);
+  const where = sql`q.id = any(${ids}::uuid[])`;
+  const bodies = {
+    content: sql`to_jsonb(q)`,
+    receivedAt: sql`q.received_at`,
+    from: sql`quarantine q`,
+    where,
+  };
+  await withhold(tx, { source: 'quarantine', ...bodies }, withholding);
+  const { numAffectedRows } = await sql`delete from quarantine q where ${where}`.execute(tx);
   return Number(numAffectedRows);
 }

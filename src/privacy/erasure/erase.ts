@@ -19,7 +19,7 @@ import {
   listedIds,
   names,
   type Patient,
-  type Thing,
+  type RecordKey,
 } from '../find-deliveries.ts';
 import { type Actor, logAccess } from '../log/access-log.ts';
 import { eraseQuarantined, findInQuarantine } from './erase-quarantine.ts';
@@ -46,11 +46,11 @@ export interface Certificate {
   /** When the last of what is withheld is due; null: nothing is withheld. */
   destroy_after: Date | null;
   destroyed_at: Date | null;
-  /** What was searched; null: by a former version. */
+  /** The extent of the search; null: by a former version. */
   searched: Searched | null;
 }
 
-/** What an erasure has searched, and how. */
+/** The extent of an erasure's search. */
 export interface Searched {
   /** The keys under which the id was searched, at any depth, case and separators aside. */
   keys: readonly string[];
@@ -86,7 +86,7 @@ const perPart = 1_000;
 const pauseMs = 500;
 
 /**
- * Erases a patient: deliveries that name the patient in any of the spellings, deliveries about the same things that name
+ * Erases a patient: deliveries that name the patient in any of the spellings, deliveries about the same records that name
  * nobody, the rows made of them, and bodies in the quarantine. What names another patient stays. None of it comes back: a
  * resend, a replay, or what lies in the fallback store is recognised by its hashes.
  *
@@ -108,14 +108,14 @@ export async function erasePatient(
   return continueErasure(db, families, id, options);
 }
 
-/** What an erasure would do. */
+/** The effects of an erasure that has not run. */
 export interface Preview {
   /** The rows that it would erase, by table. */
   counts: Counts;
   /** Other ids of the patient, which it would erase, too. */
   linked: readonly string[];
   others: Others;
-  /** What it would leave to a person. */
+  /** Bodies that it would leave to a person. */
   uncertain: UncertainBodies;
 }
 
@@ -194,7 +194,11 @@ export async function continueErasures(
 
 /** The tables of which an erasure has deleted rows. */
 const changedTables = (families: readonly Family[], counts: Counts): string[] => [
-  ...['inbox', 'quarantine', 'patient_pseudonyms', 'running_erasures', 'erasing'],
+  'inbox',
+  'quarantine',
+  'patient_pseudonyms',
+  'running_erasures',
+  'erasing',
   ...families.flatMap(tablesOf).filter((table) => counts[table]),
 ];
 
@@ -247,7 +251,7 @@ async function find(
   await inStep(db, async (tx) => {
     if ((await lockRunning(tx, id))?.is_found !== false) return;
     await findDeliveries(tx, families, patient, id, until);
-    await listThingsAsErased(tx, patient, id);
+    await listRecordsAsErased(tx, patient, id);
   });
   await afterStatementsInProgress(db);
   await inStep(db, async (tx) => {
@@ -321,18 +325,18 @@ async function insertRunning(
   return rows[0]!.id;
 }
 
-/** The patient's things do not come back with the patient, nor with nobody where they are the patient's alone. */
-async function listThingsAsErased(tx: Kysely<Tables>, patient: Patient, erasureId: string): Promise<void> {
+/** Lists the patient's records, so that no callback brings them back: one about the patient, or one that names nobody. */
+async function listRecordsAsErased(tx: Kysely<Tables>, patient: Patient, erasureId: string): Promise<void> {
   await sql`
     insert into erased (hash, until, erasure_id)
-    select distinct thing_hash(erasure_salt.salt, things.thing_family, things.business_id, named.patient, things.thing),
+    select distinct thing_hash(erasure_salt.salt, records.thing_family, records.business_id, named.patient, records.thing),
            timestamptz 'infinity', ${erasureId}::uuid
     from (
       select thing_family, business_id, thing, bool_or(is_shared) as is_shared from erasing
       where erasure_id = ${erasureId}::uuid and thing is not null group by thing_family, business_id, thing
-    ) things
+    ) records
     cross join erasure_salt
-    cross join lateral (select unnest(${idsOf(patient)}::text[]) as patient union all select '' where not things.is_shared) named
+    cross join lateral (select unnest(${idsOf(patient)}::text[]) as patient union all select '' where not records.is_shared) named
     order by 1
     on conflict (hash) do update
       set until = greatest(erased.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
@@ -365,7 +369,7 @@ async function eraseListed(
   const receipt = families.find(({ table }) => table === 'receipts');
   if (keepsTotals && receipt) await keepTotals(tx, receipt, isErased);
   const counts: Counts = {};
-  // A worker may wait for the rows of shared things: they are locked last.
+  // A worker may wait for the rows of shared records: they are locked last.
   for (const condition of [sql`not is_shared`, sql`is_shared`]) {
     for await (const ids of listedIds(tx, erasureId, perPart, condition)) {
       add(counts, await eraseDeliveries(tx, families, ids, withholding));
@@ -395,7 +399,7 @@ async function eraseListed(
 
 /**
  * Erases deliveries: copies them to the schema `withheld`, deletes them with the rows made of them, and makes the rows of
- * the deliveries that remain about the same things.
+ * the deliveries that remain about the same records.
  *
  * @returns the number of rows by table
  */
@@ -407,7 +411,7 @@ export async function eraseDeliveries(
 ): Promise<Counts> {
   const { rows: present } = await sql<{ family: string }>`
     select distinct family from inbox where id = any(${ids}::uuid[])`.execute(tx);
-  const { rows: things } = await sql<Thing>`
+  const { rows: records } = await sql<RecordKey>`
     select distinct thing_family(family) as family, business_id, thing_of(family, envelope) as thing
     from inbox where id = any(${ids}::uuid[]) and thing_of(family, envelope) is not null`.execute(tx);
   const own = families.filter(({ name }) => present.some(({ family }) => family === name));
@@ -415,7 +419,7 @@ export async function eraseDeliveries(
   const counts = await deleteDeliveries(tx, own, ids);
   // Where there are versions, the newest of those that remain is the row already.
   const others = families.filter(({ versions }) => !versions);
-  await applyAgain(tx, others, await findApplied(tx, others, things));
+  await applyAgain(tx, others, await findApplied(tx, others, records));
   return { ...counts, withheld };
 }
 
@@ -449,8 +453,10 @@ async function readHashes(tx: Kysely<Tables>, patient: Patient, listId: string):
 
 /** The access log names the patient no more, unless data remains, such as that of another business. */
 async function erasePseudonym(tx: Kysely<Tables>, id: string, withholding: Withholding): Promise<void> {
-  const pseudonym = sql`patient_pseudonyms p where p.pseudonym = (select patient_hash(salt, '', ${id}) from erasure_salt)
+  const source = 'patient_pseudonyms';
+  const from = sql`patient_pseudonyms p`;
+  const where = sql`p.pseudonym = (select patient_hash(salt, '', ${id}) from erasure_salt)
     and not ${isNamed(sql`${id}::text`)}`;
-  await withhold(tx, 'patient_pseudonyms', sql`to_jsonb(p)`, sql`now()`, pseudonym, withholding);
-  await sql`delete from ${pseudonym}`.execute(tx);
+  await withhold(tx, { source, content: sql`to_jsonb(p)`, receivedAt: sql`now()`, from, where }, withholding);
+  await sql`delete from ${from} where ${where}`.execute(tx);
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { withPlanForAnySize } from '../../apply/apply.ts';
+import { isLocked } from '../../store/faults.ts';
 import type { Tables } from '../../store/tables.ts';
 
 /** Raised where the statements in progress do not end in time. What is written stays, so that it can be continued. */
@@ -18,8 +19,6 @@ export class ErasureDelayed extends Error {
 const lockTimeoutMs = 400;
 const pauseMs = 400;
 const attempts = 50;
-// lock_not_available, deadlock_detected
-const taken = new Set(['55P03', '40P01']);
 
 /**
  * Waits until the statements that store or apply deliveries, and steps of the retention, have ended as far as they began
@@ -56,7 +55,7 @@ async function retried<T>(run: () => Promise<T>): Promise<T> {
     try {
       return await run();
     } catch (error) {
-      if (!taken.has((error as { code?: string }).code ?? '')) throw error;
+      if (!isLocked(error)) throw error;
       if (attempt === attempts) throw new ErasureDelayed(error);
     }
     await sleep(pauseMs);

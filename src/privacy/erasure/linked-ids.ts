@@ -3,8 +3,8 @@ import { visitPatients } from '../../families/index.ts';
 import type { Tables } from '../../store/tables.ts';
 import { idsOf, names, type Patient } from '../find-deliveries.ts';
 
-const mostIds = 10;
-const mostBodies = 2_000;
+const maxIds = 10;
+const maxBodies = 2_000;
 
 /** A place of a body that names a patient. */
 interface Name {
@@ -33,7 +33,7 @@ export async function findLinked(db: Kysely<Tables>, patient: Patient): Promise<
         own.some(({ within, kind }) => within === name.within && kind !== name.kind),
     );
     for (const other of new Set(beside.map((name) => name.id))) {
-      if (ids.length > mostIds) break;
+      if (ids.length > maxIds) break;
       const kindsOfId = new Set(own.map(({ kind }) => kind));
       if (await isOfOne(db, { ...patient, id: other }, ids, kindsOfId)) ids.push(other);
     }
@@ -71,7 +71,7 @@ export async function findOthers(db: Kysely<Tables>, patient: Patient): Promise<
     select count(*)::int as billing from (
       select from inbox i
       where i.family = 'other' and jsonb_typeof(i.envelope #> '{data,billing}') = 'object' and ${names(patient)}
-      limit ${mostBodies}
+      limit ${maxBodies}
     ) found`.execute(db);
   return { ids: [...ids], billing: rows[0]!.billing };
 }
@@ -85,7 +85,7 @@ async function readBodies(db: Kysely<Tables>, patient: Patient): Promise<Name[]>
       select case when i.patients = '{}' then patients_beyond(i.envelope) else i.patients end as ids offset 0
     ) named
     where named.ids is not null and ${names(patient)}
-    order by i.event, named.ids, i.id desc limit ${mostBodies}`.execute(db);
+    order by i.event, named.ids, i.id desc limit ${maxBodies}`.execute(db);
   const found: Name[] = [];
   for (const { envelope } of rows)
     visitPatients(envelope, (key, id, within) => found.push({ kind: kindOf(key), id, within }));

@@ -180,7 +180,7 @@ export interface UncertainBody {
   erasure_id: string;
   source: 'inbox' | 'quarantine';
   business_id: string;
-  /** Of a rejected body, the reason. */
+  /** The reason of the rejection, where the body was rejected. */
   event: string | null;
   event_time: Date | null;
   received_at: Date;
@@ -188,7 +188,7 @@ export interface UncertainBody {
 
 const listedColumns = sql`id, erasure_id, source, business_id, event, event_time, received_at`;
 
-/** Those that nobody has decided about, oldest first; without their content. */
+/** The bodies without a decision, oldest first; without their content. */
 export async function readUncertain(db: Kysely<Tables>, limit: number): Promise<UncertainBody[]> {
   const { rows } = await sql<UncertainBody>`
     select ${listedColumns} from uncertain_bodies where decision is null
@@ -200,7 +200,7 @@ export const decisions = ['erase', 'keep'] as const;
 export type Decision = (typeof decisions)[number];
 
 interface Kept extends Pick<UncertainBody, 'source'> {
-  /** Of a delivery: the callback as text, with all digits of its numbers. */
+  /** The callback of a delivery as text, with all digits of its numbers. */
   envelope: string;
   content: { family: string; body: string } & Pick<
     RejectedBody,
@@ -247,9 +247,15 @@ export async function decide(
     const [row] = rows;
     if (!row) return false;
     if (decision === 'erase') {
-      const body = sql`uncertain_bodies u where u.id = ${id}::uuid and u.erasure_id = ${erasureId}::uuid`;
+      const body = {
+        source: row.source,
+        content: sql`u.content`,
+        receivedAt: sql`u.received_at`,
+        from: sql`uncertain_bodies u`,
+        where: sql`u.id = ${id}::uuid and u.erasure_id = ${erasureId}::uuid`,
+      };
       const withholding = { erasureId, patients: row.patients ?? [], keepMs };
-      await withhold(tx, row.source, sql`u.content`, sql`u.received_at`, body, withholding);
+      await withhold(tx, body, withholding);
       await sql`
         update erasures e set destroy_after = due.last, destroyed_at = null
         from (select max(destroy_at) as last from withheld.records where erasure_id = ${erasureId}::uuid) due

@@ -23,13 +23,19 @@ export async function withholdDeliveries(
   ids: readonly string[],
   withholding: Withholding,
 ): Promise<number> {
-  const deliveries = sql`inbox i where i.id = any(${ids}::uuid[])`;
-  let rows = await withhold(db, 'inbox', sql`to_jsonb(i)`, sql`i.received_at`, deliveries, withholding);
+  const receivedAt = sql`i.received_at`;
+  const isListed = sql`i.id = any(${ids}::uuid[])`;
+  let rows = await withhold(
+    db,
+    { source: 'inbox', content: sql`to_jsonb(i)`, receivedAt, from: sql`inbox i`, where: isListed },
+    withholding,
+  );
   for (const family of families) {
     for (const table of [family.table, ...(family.versions ? [family.versions] : [])]) {
-      const made = sql`inbox i join ${sql.table(table)} made on ${madeOf(family)}
-        where i.id = any(${ids}::uuid[]) and not i.envelope ? 'event_time'`;
-      rows += await withhold(db, table, sql`to_jsonb(made)`, sql`i.received_at`, made, withholding);
+      const from = sql`inbox i join ${sql.table(table)} made on ${madeOf(family)}`;
+      const where = sql`${isListed} and not i.envelope ? 'event_time'`;
+      const made = { source: table, content: sql`to_jsonb(made)`, receivedAt, from, where };
+      rows += await withhold(db, made, withholding);
     }
   }
   return rows;
@@ -44,21 +50,22 @@ export function madeOf(family: Family): RawBuilder<unknown> {
   return sql`${key} made.delivery_id = i.id`;
 }
 
-/**
- * Copies rows to the schema `withheld`, except what is due already.
- *
- * @param source the table that they are in
- * @param content the row as jsonb
- * @param receivedAt when it was received
- * @param from the tables and the condition
- * @returns the number of rows
- */
+/** Rows to withhold. */
+export interface Withheld {
+  /** The table that they are in. */
+  source: string;
+  /** The row as jsonb. */
+  content: RawBuilder<unknown>;
+  /** When it was received. */
+  receivedAt: RawBuilder<unknown>;
+  from: RawBuilder<unknown>;
+  where: RawBuilder<unknown>;
+}
+
+/** Copies rows to the schema `withheld`, except what is due already. @returns the number of rows */
 export async function withhold(
   db: Kysely<Tables>,
-  source: string,
-  content: RawBuilder<unknown>,
-  receivedAt: RawBuilder<unknown>,
-  from: RawBuilder<unknown>,
+  { source, content, receivedAt, from, where }: Withheld,
   { erasureId, patients, keepMs }: Withholding,
 ): Promise<number> {
   const destroyAt = sql`${receivedAt} + ${keepMs} * interval '1 millisecond'`;
@@ -66,7 +73,7 @@ export async function withhold(
   const { numAffectedRows } = await sql`
     insert into withheld.records (erasure_id, source, patients, destroy_at, received_at, content)
     select ${erasureId}::uuid, ${source}, ${patients}::bytea[], ${destroyAt}, ${receivedAt}, ${content}
-    from ${from} and (${destroyAt} > now() or ${isHeld})`.execute(db);
+    from ${from} where (${where}) and (${destroyAt} > now() or ${isHeld})`.execute(db);
   return Number(numAffectedRows);
 }
 

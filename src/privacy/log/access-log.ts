@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Tables } from '../../store/tables.ts';
 
-/** Who sees or does something. */
+/** The user who sees or does something. */
 export interface Actor {
   /** `admin-token`, the subject of the identity provider, the user of a command, or `worker`. */
   id: string;
@@ -11,7 +11,7 @@ export interface Actor {
   address?: string | undefined;
 }
 
-/** What an entry of the access log may be about. */
+/** The actions of the access log. */
 export const accessActions = [
   'sign-in',
   'sign-in failed',
@@ -63,7 +63,7 @@ export interface Access {
   patients?: readonly string[];
   /** Keeps the patients as pseudonyms only: where no data of theirs is held. */
   anonymous?: boolean;
-  /** What was selected; without personal data. What was typed and matches no row is not kept. */
+  /** The selection, without personal data. A text that was typed and matches no row is not kept. */
   filter?: Record<string, unknown>;
   rows?: number;
 }

@@ -30,7 +30,7 @@ export interface VerifyOptions {
 
 const lowest = '-9223372036854775808';
 
-/** Of an empty log: sha256(''). */
+/** The hash of an empty log: sha256(''). */
 const genesis: LogHead = {
   entry: 0n,
   hash: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',

@@ -50,14 +50,14 @@ async function deleteSome(tx: Kysely<Tables>, family: Family, ids: readonly stri
 }
 
 /**
- * Reduces the envelopes of applied deliveries to the fields that identify the thing and its patient: reports show their
+ * Reduces the envelopes of applied deliveries to the fields that identify the record and its patient: reports show their
  * keys, a resend is still known, and an erasure finds them.
  */
 export async function* reduceBodies({ db, families, cutoffs, inTransaction }: Pass): AsyncGenerator<Step> {
   const { bodies: cutoff } = cutoffs;
   if (!cutoff) return;
   const kept = sql.join(families.map(keptFields), sql` `);
-  // What expires is not counted twice.
+  // Expiring deliveries are not counted twice.
   const isDue = sql`received_at < ${cutoff} and not (${isExpired(families, cutoffs)})`;
   // An event time is at most a day ahead of the receipt; another day is for clocks that differ.
   const end = new Date(cutoff.getTime() + 2 * dayMs);
@@ -106,7 +106,7 @@ const keptFields = ({ name, fields, identifiedBy }: Family) => {
   return sql`when ${name} then ${[...patientFields, ...id]}::text[]`;
 };
 
-/** What a running erasure has found is its own to delete. */
+/** Deliveries that a running erasure has found are left to it. */
 const isNotErasing = (id: RawBuilder<unknown>) => sql`not exists (select from erasing e where e.id = ${id})`;
 
 const isOfHeld = namesHeld(

@@ -7,7 +7,7 @@ import type { Actor } from '../log/access-log.ts';
 /** The name of a policy, as in `Retention`, or `erased`; and the number of rows that a step deleted. */
 export type Step = [policy: string, deleted: Counts];
 
-/** What the policies share. */
+/** The common part of the policies. */
 export interface Pass {
   db: Kysely<Tables>;
   families: readonly Family[];

@@ -9,7 +9,7 @@ import { deleteExpired, reduceBodies } from './expired-deliveries.ts';
 import { deleteOldEntries, deleteQuarantined } from './expired-logs.ts';
 import type { Pass, Step } from './policy.ts';
 
-/** How long things are kept, in milliseconds: by family name, `bodies`, `quarantine`, `access_log`. */
+/** Retention periods in milliseconds: by family name, `bodies`, `quarantine`, `access_log`. */
 export type Retention = Readonly<Record<string, number>>;
 
 export interface PolicyOutcome {
@@ -71,7 +71,7 @@ export async function runRetention(
   return outcomes;
 }
 
-/** What has to be destroyed comes first. */
+/** The destruction of what is due comes first. */
 const policies = [destroyErased, deleteExpired, reduceBodies, deleteQuarantined, deleteOldEntries];
 
 /**

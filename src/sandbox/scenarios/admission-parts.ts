@@ -2,7 +2,7 @@ import { hexId } from '../clinic.ts';
 import type { Random } from '../random.ts';
 import { inRupees, type Scenario, type ScenarioEvent, sometimes } from './scenario.ts';
 
-/** What the events, clearances and estimates of an admission have in common. */
+/** The common fields of events, clearances and estimates of an admission. */
 export interface Admission {
   readonly transactionId: string;
   readonly nurse: { readonly id: string; readonly name: string };

@@ -8,7 +8,7 @@ export interface ScenarioEvent {
   readonly transactionId?: string;
 }
 
-/** The events of one thing, such as a receipt; `next` takes the time of the event, milliseconds. */
+/** The events of one record, such as a receipt; `next` takes the time of the event, milliseconds. */
 export type Scenario = Generator<ScenarioEvent, void, number>;
 
 /** Scenarios at the same time, in random order. Returns the time of the event after the last. */

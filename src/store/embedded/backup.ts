@@ -8,16 +8,14 @@ import { hasPages, isIntact, pageBytes, pagesPerFile } from './page-checksum.ts'
 
 /** Folders whose content is of the running server; of pg_wal the backup gets what it needs. */
 const emptied = new Set([
-  ...[
-    'pg_wal',
-    'pg_replslot',
-    'pg_dynshmem',
-    'pg_notify',
-    'pg_serial',
-    'pg_snapshots',
-    'pg_stat_tmp',
-    'pg_subtrans',
-  ],
+  'pg_wal',
+  'pg_replslot',
+  'pg_dynshmem',
+  'pg_notify',
+  'pg_serial',
+  'pg_snapshots',
+  'pg_stat_tmp',
+  'pg_subtrans',
 ]);
 const leftOut = /^(postmaster\.(pid|opts)|pg_internal\.init.*|pgsql_tmp.*)$/;
 
@@ -51,7 +49,7 @@ export async function backUp(
       .catch((error) => {
         throw error.code === '42710' ? new Error('Another backup is running') : error;
       });
-    // Of a backup that was killed.
+    // The draft of a backup that was killed.
     await rm(draft, { recursive: true, force: true });
     await mkdir(draft, { mode: 0o700 });
     const target = join(draft, 'database');
@@ -143,7 +141,7 @@ async function copy(from: string, to: string, owner: number, first?: number): Pr
         if (first !== undefined) await verify(source, buffer.subarray(0, bytesRead), at, first, from);
         await target.write(buffer, 0, bytesRead);
         at += bytesRead;
-        // What is added meanwhile is in the WAL.
+        // Rows that are added meanwhile are in the WAL.
         if (bytesRead < buffer.length) break;
       }
       await target.sync();

@@ -15,9 +15,9 @@ import { runProgram } from './run-program.ts';
 export interface Cluster {
   /** The data directory. */
   database: string;
-  /** Of the role `receiver`, which owns the database. */
+  /** The password of the role `receiver`, which owns the database. */
   password: string;
-  /** Of the superuser. */
+  /** The password of the superuser. */
   adminPassword: string;
 }
 

@@ -94,7 +94,7 @@ async function startOn(place: Place, log: Log, settings: readonly string[], sign
     if (elapsedMs > startTimeoutMs) {
       throw new Error(`The PostgreSQL server on ${database} neither accepts connections nor stops.`);
     }
-    // Of two that take the lock at once, one is to be faster the next time.
+    // Random, so that one of two processes that take the lock at once is faster the next time.
     await sleep(50 + Math.random() * 50);
   }
 }

@@ -32,7 +32,7 @@ export interface Lock {
   release: () => Promise<void>;
 }
 
-/** Who has a lock: a process in this namespace of process ids, or one in another container. */
+/** The owner of a lock: a process in this namespace of process ids, or one in another container. */
 export type Holder = 'here' | 'elsewhere';
 
 const locks = /^lock\.[0-9a-f]+\.[0-9a-f]+$/;

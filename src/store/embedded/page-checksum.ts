@@ -1,4 +1,4 @@
-/** Of PostgreSQL's pages, and of how many one file of a relation has: block numbers go on in the next file. */
+/** The size of a page, and the pages of one file of a relation: block numbers go on in the next file. */
 export const pageBytes = 8192;
 export const pagesPerFile = 131_072;
 
@@ -7,10 +7,38 @@ export const hasPages = /^(?:global|base\/\d+)\/(?:t\d+_)?\d+(?:_(?:fsm|vm|init)
 
 // As in PostgreSQL's src/include/storage/checksum_impl.h.
 const offsets = Int32Array.of(
-  ...[0x5b1f36e9, 0xb8525960, 0x02ab50aa, 0x1de66d2a, 0x79ff467a, 0x9bb9f8a3, 0x217e7cd2, 0x83e13d2c],
-  ...[0xf8d4474f, 0xe39eb970, 0x42c6ae16, 0x993216fa, 0x7b093b5d, 0x98daff3c, 0xf718902a, 0x0b1c9cdb],
-  ...[0xe58f764b, 0x187636bc, 0x5d7b3bb1, 0xe73de7de, 0x92bec979, 0xcca6c0b2, 0x304a0979, 0x85aa43d4],
-  ...[0x783125bb, 0x6ca8eaa2, 0xe407eac6, 0x4b5cfc3e, 0x9fbf8c76, 0x15ca20be, 0xf2ca9fd3, 0x959bd756],
+  0x5b1f36e9,
+  0xb8525960,
+  0x02ab50aa,
+  0x1de66d2a,
+  0x79ff467a,
+  0x9bb9f8a3,
+  0x217e7cd2,
+  0x83e13d2c,
+  0xf8d4474f,
+  0xe39eb970,
+  0x42c6ae16,
+  0x993216fa,
+  0x7b093b5d,
+  0x98daff3c,
+  0xf718902a,
+  0x0b1c9cdb,
+  0xe58f764b,
+  0x187636bc,
+  0x5d7b3bb1,
+  0xe73de7de,
+  0x92bec979,
+  0xcca6c0b2,
+  0x304a0979,
+  0x85aa43d4,
+  0x783125bb,
+  0x6ca8eaa2,
+  0xe407eac6,
+  0x4b5cfc3e,
+  0x9fbf8c76,
+  0x15ca20be,
+  0xf2ca9fd3,
+  0x959bd756,
 );
 const prime = 16_777_619;
 const [checksumAt, upperAt] = [8, 14];

@@ -3,7 +3,7 @@ import type { Log } from '../../common/log.ts';
 import { becomesStuck } from './recovery.ts';
 import { immediately, type ServerProcess } from './server-process.ts';
 
-const [firstPauseMs, longestPauseMs] = [500, 30_000];
+const [firstPauseMs, maxPauseMs] = [500, 30_000];
 
 /**
  * Restarts a server whenever it ends: at first after half a second, then after pauses that double. One line is logged when it
@@ -26,13 +26,13 @@ export function supervise(
       const began = performance.now();
       const event = await untilUnavailable(server, database, signal, log);
       if (signal.aborted) return;
-      if (performance.now() - began > longestPauseMs) pauseMs = firstPauseMs;
+      if (performance.now() - began > maxPauseMs) pauseMs = firstPauseMs;
       log.error({ reason: server.reason() }, `embedded PostgreSQL ${event}; restarting it`);
       let restarted: ServerProcess | undefined;
       for (let isFirst = true; !restarted; isFirst = false) {
         await sleep(pauseMs, undefined, { signal }).catch(() => {});
         if (signal.aborted) return;
-        pauseMs = Math.min(2 * pauseMs, longestPauseMs);
+        pauseMs = Math.min(2 * pauseMs, maxPauseMs);
         restarted = await start().catch((error) => {
           if (isFirst) log.error({ err: error }, 'embedded PostgreSQL could not be restarted; trying again');
           return undefined;

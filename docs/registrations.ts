@@ -1,0 +1,38 @@
+import type { Field } from '../src/families/field.ts';
+import { type Family, families } from '../src/families/index.ts';
+
+/** What the sandbox and the client, which import nothing of the receiver, know of its families. */
+export interface Registration {
+  /** The environment variable of the registered paths. */
+  variable: string;
+  /** The documented path of each event. */
+  events: Record<string, string>;
+  /** The fields of `data` that identify a record; one of them is enough. */
+  identifiedBy: string[];
+  /** A documented text of `data`, in which a receiver accepts no list. */
+  text: string;
+}
+
+/** The families that list events, by name. */
+export const registrations: Record<string, Registration> = Object.fromEntries(
+  (families as readonly Family[])
+    .filter(({ events }) => events.length > 0)
+    .map((family) => [family.name, registrationOf(family)]),
+);
+
+/** Where a family has as many documented paths as events, each event has its own. */
+function registrationOf({ path, events, fields, identifiedBy }: Family): Registration {
+  const { variable, default: paths } = path;
+  const pathOf = (index: number) => paths[paths.length === events.length ? index : 0]!;
+  const id = identifiedBy && !fields[identifiedBy]!.fromEnvelope ? fields[identifiedBy] : undefined;
+  return {
+    variable,
+    events: Object.fromEntries(events.map((event, index) => [event, pathOf(index)])),
+    identifiedBy: id ? [identifiedBy!, ...(id.alias ? [id.alias] : [])] : [],
+    text: Object.keys(fields).find((name) => name !== identifiedBy && isAlwaysText(fields[name]!))!,
+  };
+}
+
+function isAlwaysText({ optional, fromEnvelope, json, schema }: Field): boolean {
+  return !optional && !fromEnvelope && json === 'text' && !schema.safeParse(['']).success;
+}

@@ -1,0 +1,16 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { registrations } from './registrations.ts';
+
+const events = Object.values(registrations).flatMap((registration) => Object.keys(registration.events));
+const files = {
+  'sandbox/registrations.ts': `export const registrations = ${JSON.stringify(registrations)} as const`,
+  'client/event-names.ts': `/** The documented events. The service adds others, so that requests may name any. */
+    export const eventNames = ${JSON.stringify(events)} as const`,
+};
+for (const [name, text] of Object.entries(files)) {
+  const file = join(import.meta.dirname, '../src', name);
+  writeFileSync(file, `// Generated from src/families: npm run docs.\n\n${text};\n`);
+  execFileSync('npx', ['biome', 'format', '--write', file]);
+}
