@@ -6,7 +6,7 @@ import { registrations } from './registrations.ts';
 const events = Object.values(registrations).flatMap((registration) => Object.keys(registration.events));
 const files = {
   'sandbox/registrations.ts': `export const registrations = ${JSON.stringify(registrations)} as const`,
-  'client/event-names.ts': `/** The documented events. The service adds others, so that requests may name any. */
+  'client/event-names.ts': `/** The documented events. The platform adds others, so that requests may name any. */
     export const eventNames = ${JSON.stringify(events)} as const`,
 };
 for (const [name, text] of Object.entries(files)) {

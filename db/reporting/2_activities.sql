@@ -53,14 +53,14 @@ select copy_column_comments('reporting.all_receipts', 'reporting.consent_forms',
                             'reporting.activities');
 
 comment on column reporting.consent_forms.form_id      is 'The form; unique within its business';
-comment on column reporting.consent_forms.day          is 'The day of its last event: the service does not send when it was created';
+comment on column reporting.consent_forms.day          is 'The day of its last event: the platform does not send when it was created';
 comment on column reporting.consent_forms.event_time   is 'When its last event happened';
 comment on column reporting.consent_forms.doctor_id    is 'The doctor (docid)';
 comment on column reporting.consent_forms.patient_id   is 'The patient (patientid)';
-comment on column reporting.consent_forms.owner        is 'The business; the service calls this field owner';
+comment on column reporting.consent_forms.owner        is 'The business; the platform calls this field owner';
 comment on column reporting.consent_forms.pdf_url      is 'The form as a PDF';
 comment on column reporting.consent_forms.send_pdf_url is 'A PDF of the form to send (sendurlpdf)';
-comment on column reporting.consent_forms.type         is 'mcert (a medical certificate) or consent; null before the service sent it';
+comment on column reporting.consent_forms.type         is 'mcert (a medical certificate) or consent; null before the platform sent it';
 
 comment on column reporting.review_requests.day                is 'The day of the request';
 comment on column reporting.review_requests.requested_at       is 'When it was requested';

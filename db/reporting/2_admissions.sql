@@ -85,9 +85,9 @@ select copy_column_comments('reporting.all_receipts', 'reporting.admissions', 'r
 
 comment on column reporting.admissions.admission_id      is 'The admission; unique within its business';
 comment on column reporting.admissions.day               is 'The day of the admission';
-comment on column reporting.admissions.admitted_at       is 'When the patient was admitted (admission_date); if the service does not send that, when the admission was created, or the time of its last event';
-comment on column reporting.admissions.stage             is 'The stage that the service sends; its values are not documented';
-comment on column reporting.admissions.status            is 'The status that the service sends; its values are not documented';
+comment on column reporting.admissions.admitted_at       is 'When the patient was admitted (admission_date); if the platform does not send that, when the admission was created, or the time of its last event';
+comment on column reporting.admissions.stage             is 'The stage that the platform sends; its values are not documented';
+comment on column reporting.admissions.status            is 'The status that the platform sends; its values are not documented';
 comment on column reporting.admissions.has_ended         is 'Whether it is no longer under way, judged by stage and status, see the function admission_has_ended';
 comment on column reporting.admissions.inpatient_number  is 'The number of the stay (ipid)';
 comment on column reporting.admissions.patient_id        is 'The patient (pid)';
@@ -97,20 +97,20 @@ comment on column reporting.admissions.department        is 'The name of the dep
 comment on column reporting.admissions.billed_amount     is 'Amount billed so far (totalbilled), in rupees';
 comment on column reporting.admissions.paid_amount       is 'Amount paid so far (totalpaid), in rupees';
 comment on column reporting.admissions.due_amount        is 'Amount billed and not paid, in rupees; null: nothing was billed';
-comment on column reporting.admissions.created_at        is 'When the service created it';
-comment on column reporting.admissions.updated_at        is 'When the service last changed it, by its own clock';
-comment on column reporting.admissions.category          is 'The category, as the service sends it';
-comment on column reporting.admissions.bed               is 'The bed, as the service sends it';
-comment on column reporting.admissions.doctor            is 'The doctor, as the service sends it (doc)';
-comment on column reporting.admissions.facility          is 'The facility, as the service sends it';
-comment on column reporting.admissions.patient           is 'The patient with name, phone, gender and birth date, as the service sends it';
-comment on column reporting.admissions.attendee          is 'Who accompanies the patient, as the service sends it';
-comment on column reporting.admissions.insurance         is 'The insurance, as the service sends it';
-comment on column reporting.admissions.medico_legal_case is 'Whether it is a medico-legal case, as the service sends it';
-comment on column reporting.admissions.procedures        is 'The procedures, as the service sends them';
-comment on column reporting.admissions.rateplan          is 'The rate plan, as the service sends it';
-comment on column reporting.admissions.refer             is 'Who referred the patient, as the service sends it';
-comment on column reporting.admissions.duration          is 'The expected duration, as the service sends it';
+comment on column reporting.admissions.created_at        is 'When the platform created it';
+comment on column reporting.admissions.updated_at        is 'When the platform last changed it, by its own clock';
+comment on column reporting.admissions.category          is 'The category, as the platform sends it';
+comment on column reporting.admissions.bed               is 'The bed, as the platform sends it';
+comment on column reporting.admissions.doctor            is 'The doctor, as the platform sends it (doc)';
+comment on column reporting.admissions.facility          is 'The facility, as the platform sends it';
+comment on column reporting.admissions.patient           is 'The patient with name, phone, gender and birth date, as the platform sends it';
+comment on column reporting.admissions.attendee          is 'Who accompanies the patient, as the platform sends it';
+comment on column reporting.admissions.insurance         is 'The insurance, as the platform sends it';
+comment on column reporting.admissions.medico_legal_case is 'Whether it is a medico-legal case, as the platform sends it';
+comment on column reporting.admissions.procedures        is 'The procedures, as the platform sends them';
+comment on column reporting.admissions.rateplan          is 'The rate plan, as the platform sends it';
+comment on column reporting.admissions.refer             is 'Who referred the patient, as the platform sends it';
+comment on column reporting.admissions.duration          is 'The expected duration, as the platform sends it';
 
 select copy_column_comments('reporting.admissions', 'reporting.admission_events', 'reporting.admission_clearances',
                             'reporting.admission_estimates', 'reporting.open_admissions');
@@ -122,7 +122,7 @@ comment on column reporting.open_admissions.estimated_amount     is 'Sum of quan
 
 comment on column reporting.admission_events.event_id       is 'The event; unique within its business';
 comment on column reporting.admission_events.day            is 'The day of the callback’s event';
-comment on column reporting.admission_events.happened_at    is 'When it happened (at); if the service does not send that, the time of the callback’s event';
+comment on column reporting.admission_events.happened_at    is 'When it happened (at); if the platform does not send that, the time of the callback’s event';
 comment on column reporting.admission_events.kind           is 'The kind of event';
 comment on column reporting.admission_events.admission_id   is 'The admission; null: the callback does not name it';
 comment on column reporting.admission_events.patient_id     is 'The patient of the admission; null: the admission is not known';

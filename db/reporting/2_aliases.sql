@@ -6,6 +6,6 @@ from aliases;
 
 comment on view reporting.aliases is 'Names for the ids of businesses, clinics and doctors, as they were entered in the console or imported';
 comment on column reporting.aliases.kind       is 'business, clinic or doctor';
-comment on column reporting.aliases.id         is 'The id in the service, such as clinic_id of the other views';
+comment on column reporting.aliases.id         is 'The id in the platform, such as clinic_id of the other views';
 comment on column reporting.aliases.alias      is 'The name';
 comment on column reporting.aliases.updated_at is 'When it was last changed';

@@ -1,6 +1,6 @@
 -- Appointments and what belongs to them: prescriptions, payments, messages, and when doctors practise.
 
--- The service's codes are written here alone. Others may come.
+-- The platform's codes are written here alone. Others may come.
 create or replace function reporting.appointment_state(status text) returns text
   language sql immutable parallel safe
   return case status
@@ -161,10 +161,10 @@ select copy_column_comments('reporting.all_receipts', 'reporting.appointments', 
 
 comment on column reporting.appointments.appointment_id         is 'The appointment; unique within its business';
 comment on column reporting.appointments.day                    is 'The day on which it was booked';
-comment on column reporting.appointments.booked_at              is 'When it was booked (created_at); if the service does not send that, the time of its last event';
-comment on column reporting.appointments.completed_at           is 'When the first version that completed it was made (modified_at; if the service does not send that, the time of its event); null: it is not completed';
-comment on column reporting.appointments.modified_at            is 'When the service last changed the appointment, by its own clock';
-comment on column reporting.appointments.status                 is 'The status that the service sends, such as BK';
+comment on column reporting.appointments.booked_at              is 'When it was booked (created_at); if the platform does not send that, the time of its last event';
+comment on column reporting.appointments.completed_at           is 'When the first version that completed it was made (modified_at; if the platform does not send that, the time of its event); null: it is not completed';
+comment on column reporting.appointments.modified_at            is 'When the platform last changed the appointment, by its own clock';
+comment on column reporting.appointments.status                 is 'The status that the platform sends, such as BK';
 comment on column reporting.appointments.state                  is 'What the status means: booked, ongoing, completed, completed_without_prescription, cancelled_by_patient, cancelled_by_doctor, cancelled_by_staff, or other';
 comment on column reporting.appointments.clinic_id              is 'The clinic';
 comment on column reporting.appointments.doctor_id              is 'The doctor';
@@ -173,8 +173,8 @@ comment on column reporting.appointments.partner_appointment_id is 'The appointm
 comment on column reporting.appointments.partner_clinic_id      is 'The clinic, by its id in the partner’s system';
 comment on column reporting.appointments.partner_doctor_id      is 'The doctor, by the id in the partner’s system';
 comment on column reporting.appointments.partner_patient_id     is 'The patient, by the id in the partner’s system';
-comment on column reporting.appointments.action                 is 'The action that the service names; the interface does not explain it';
-comment on column reporting.appointments.custom_attributes      is 'Labels and tags, as the service sends them';
+comment on column reporting.appointments.action                 is 'The action that the platform names; the interface does not explain it';
+comment on column reporting.appointments.custom_attributes      is 'Labels and tags, as the platform sends them';
 comment on column reporting.appointments.workflow_data          is 'The result of each assessment, by its id';
 comment on column reporting.appointments.partner_meta           is 'Data of the partner';
 
@@ -185,7 +185,7 @@ select copy_column_comments('reporting.appointments', 'reporting.appointment_his
 comment on column reporting.appointment_history.version     is 'The number of the version, from 1; the highest is the current one';
 comment on column reporting.appointment_history.event       is 'The event, such as appointment.statuschange';
 comment on column reporting.appointment_history.day         is 'The day on which the callback was received';
-comment on column reporting.appointment_history.modified_at is 'When the service made this version, by its own clock';
+comment on column reporting.appointment_history.modified_at is 'When the platform made this version, by its own clock';
 comment on column reporting.appointment_history.booked_at   is 'When it was booked; if the version does not contain that, the time of its event';
 comment on column reporting.appointment_history.event_time  is 'When it happened';
 comment on column reporting.appointment_history.delivery_id is 'The delivery that contained this version';
@@ -212,10 +212,10 @@ comment on column reporting.appointments_daily.completion_median_hours        is
 
 comment on column reporting.prescriptions.prescription_id        is 'The prescription; unique within its business';
 comment on column reporting.prescriptions.day                    is 'The day of its last event';
-comment on column reporting.prescriptions.prescribed_at          is 'When it was created; if the service does not send that, the time of its last event';
-comment on column reporting.prescriptions.modified_at            is 'When the service last changed the prescription, by its own clock';
+comment on column reporting.prescriptions.prescribed_at          is 'When it was created; if the platform does not send that, the time of its last event';
+comment on column reporting.prescriptions.modified_at            is 'When the platform last changed the prescription, by its own clock';
 comment on column reporting.prescriptions.action                 is 'created or updated';
-comment on column reporting.prescriptions.current_version        is 'The version of the prescription that the service names';
+comment on column reporting.prescriptions.current_version        is 'The version of the prescription that the platform names';
 comment on column reporting.prescriptions.previous_version       is 'The version before it';
 comment on column reporting.prescriptions.pdf_url                is 'The prescription as a PDF (prescription_url)';
 comment on column reporting.prescriptions.print_pdf_url          is 'A PDF of the prescription to print (prescription_url_print)';
@@ -226,7 +226,7 @@ comment on column reporting.payment_requests.requested_at   is 'When it was requ
 comment on column reporting.payment_requests.net_amount     is 'Amount to pay, in rupees';
 comment on column reporting.payment_requests.delivery_id    is 'The delivery that contained it';
 
-comment on column reporting.appointment_payments.business_id      is 'The business, by its id in the service';
+comment on column reporting.appointment_payments.business_id      is 'The business, by its id in the platform';
 comment on column reporting.appointment_payments.appointment_id   is 'The appointment (aid of a receipt); null: receipts without an appointment, and erased receipts';
 comment on column reporting.appointment_payments.day              is 'The day on which the receipts were issued and the payments requested';
 comment on column reporting.appointment_payments.clinic_id        is 'The clinic of the appointment; null: none, or the appointment is not known';
@@ -243,8 +243,8 @@ comment on column reporting.appointment_payments.due_amount       is 'Amount due
 comment on column reporting.practice_changes.day         is 'The day of the change';
 comment on column reporting.practice_changes.event       is 'schedule.start_practice, schedule.stop_practice or schedule.available_for_consultation';
 comment on column reporting.practice_changes.event_time  is 'When it changed';
-comment on column reporting.practice_changes.created_at  is 'When the service created its record of the practice';
-comment on column reporting.practice_changes.modified_at is 'When the service last changed that record, by its own clock';
+comment on column reporting.practice_changes.created_at  is 'When the platform created its record of the practice';
+comment on column reporting.practice_changes.modified_at is 'When the platform last changed that record, by its own clock';
 comment on column reporting.practice_changes.delivery_id is 'The delivery that contained it';
 
 comment on column reporting.notices.day             is 'The day of the event';

@@ -109,7 +109,7 @@ group by business_id, family, day, hour;
 
 comment on view deliveries                   is 'Every acknowledged callback, once. The tables behind it: inbox, pending_deliveries, applied_deliveries, failed_deliveries, resends';
 comment on view senders                      is 'Every business that has sent something which was applied';
-comment on column senders.business_id        is 'The business, by its id in the service';
+comment on column senders.business_id        is 'The business, by its id in the platform';
 comment on view reporting.deliveries         is 'Every accepted callback, without its content';
 comment on view reporting.applied_deliveries is 'The deliveries that are applied to their tables';
 comment on view reporting.quarantine         is 'Rejected callbacks, without their content';
@@ -122,15 +122,15 @@ comment on column deliveries.id             is 'Derived from the event time and 
 comment on column deliveries.envelope       is 'The callback as received';
 comment on column deliveries.status         is 'received: not applied to its table yet; applied: in its table; failed: its data caused an error, see error';
 comment on column deliveries.delivery_count is 'How often it was received';
-comment on column deliveries.service        is 'The part of the service that sent it; null: not named';
-comment on column deliveries.transaction_id is 'What the service calls the transaction; several callbacks may have the same';
-comment on column deliveries.partition_id   is 'What the service calls the partition';
+comment on column deliveries.service        is 'The part of the platform that sent it; null: not named';
+comment on column deliveries.transaction_id is 'What the platform calls the transaction; several callbacks may have the same';
+comment on column deliveries.partition_id   is 'What the platform calls the partition';
 
 comment on column reporting.deliveries.delivery_id      is 'The delivery; a resend has the same id';
 comment on column reporting.deliveries.family           is 'The family of its event, such as receipt; other: an event that no family lists';
 comment on column reporting.deliveries.event            is 'The event, such as receipt.created';
-comment on column reporting.deliveries.business_id      is 'The business, by its id in the service';
-comment on column reporting.deliveries.client_id        is 'The client of the service that sent it';
+comment on column reporting.deliveries.business_id      is 'The business, by its id in the platform';
+comment on column reporting.deliveries.client_id        is 'The client of the platform that sent it';
 comment on column reporting.deliveries.receipt_id       is 'The receipt id; null in other families';
 comment on column reporting.deliveries.event_time       is 'When the event happened';
 comment on column reporting.deliveries.status           is 'received: not applied to its table yet; applied: in its table; failed: its data caused an error, see error';

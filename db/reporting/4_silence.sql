@@ -47,7 +47,7 @@ cross join lateral (
 ) expected;
 
 comment on view reporting.silence is 'Time since the last callback of each business and family, and whether it is out of the ordinary; without those that have sent nothing for 90 days';
-comment on column reporting.silence.business_id         is 'The business, by its id in the service';
+comment on column reporting.silence.business_id         is 'The business, by its id in the platform';
 comment on column reporting.silence.family              is 'The family of its events, such as receipt';
 comment on column reporting.silence.last_received_at    is 'When the last callback was first received';
 comment on column reporting.silence.usual_gap           is 'The median gap between callbacks in the 28 days before the last one';

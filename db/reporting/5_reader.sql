@@ -1,4 +1,4 @@
--- Roles belong to the whole server: the service of another database may have created this one, or be creating it now.
+-- Roles belong to the whole server: the receiver of another database may have created this one, or be creating it now.
 do $$
 begin
   if not exists (select from pg_roles where rolname = 'reporting_reader') then

@@ -2,7 +2,7 @@
 revoke execute on function
   append_access_log, log_access, delete_log_entries, release_hold, destroy_withheld from public;
 
--- What the service needs at run time, where another role owns the database and runs `receiver migrate`.
+-- What the receiver needs at run time, where another role owns the database and runs `receiver migrate`.
 do $$
 declare
   tables constant text := quote_ident(current_schema());

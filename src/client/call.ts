@@ -31,7 +31,7 @@ export interface CallOptions {
 
 /** Options of the registration operations: the optional headers of section 4.1. */
 export interface RegistrationOptions extends CallOptions {
-  /** X-Pt-Id: the service's user identifier (OID). */
+  /** X-Pt-Id: the platform's user identifier (OID). */
   readonly ptId?: string;
   /** X-Partner-Pt-Id: the partner's user identifier. */
   readonly partnerPtId?: string;

@@ -35,12 +35,12 @@ export class RefusedInput extends ServiceError {
   }
 }
 
-/** The service responded with 401; or there is no valid token: `status` is undefined and nothing was sent. */
+/** The platform responded with 401; or there is no valid token: `status` is undefined and nothing was sent. */
 export class Unauthorized extends ServiceError {
   readonly name = 'Unauthorized';
 }
 
-/** The service rejected the request: a 4xx other than 401. */
+/** The platform rejected the request: a 4xx other than 401. */
 export class Rejected extends ServiceError {
   readonly name = 'Rejected';
 }
@@ -49,7 +49,7 @@ export class Rejected extends ServiceError {
 export class Unavailable extends ServiceError {
   readonly name = 'Unavailable';
   readonly reason: 'status' | 'time-out' | 'network';
-  /** False: the request never reached the service, so its OTP is still valid. */
+  /** False: the request never reached the platform, so its OTP is still valid. */
   readonly mayHaveReached: boolean;
 
   constructor(

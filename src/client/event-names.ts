@@ -1,6 +1,6 @@
 // Generated from src/families: npm run docs.
 
-/** The documented events. The service adds others, so that requests may name any. */
+/** The documented events. The platform adds others, so that requests may name any. */
 export const eventNames = [
   'receipt.created',
   'receipt.updated',

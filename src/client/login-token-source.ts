@@ -21,7 +21,7 @@ export interface LoginOptions {
 const request = z.strictObject({ client_id: z.string(), client_secret: z.string() });
 const response = z.looseObject({
   access_token: z.string().regex(bearerToken),
-  // Seconds. Without a plausible value the token is used until the service rejects it.
+  // Seconds. Without a plausible value the token is used until the platform rejects it.
   expires_in: z.coerce.number().positive().catch(Number.POSITIVE_INFINITY),
 });
 

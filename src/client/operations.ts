@@ -4,7 +4,7 @@ import * as search from './search-schemas.ts';
 import * as subscriptions from './subscription-schemas.ts';
 import type { WithRaw } from './with-raw.ts';
 
-/** One operation: of section 4, or of the service's public documentation. */
+/** One operation: of section 4, or of the platform's public documentation. */
 export interface Operation {
   readonly name: string;
   /** Its title in section 4. */

@@ -67,7 +67,7 @@ const headerValue = z
 
 /** The optional headers of the registration operations (section 4.1). */
 export const registrationHeaders = z.strictObject({
-  'X-Pt-Id': headerValue.describe("The service's user identifier (OID)"),
+  'X-Pt-Id': headerValue.describe("The platform's user identifier (OID)"),
   'X-Partner-Pt-Id': headerValue.describe('Partner user identifier'),
   'X-Hip-Id': headerValue.describe('Partner HIP identifier'),
 });

@@ -7,7 +7,7 @@ import { defaultRetryPolicy, type RetryPolicy } from './retry.ts';
 import type { TokenSource } from './token-source.ts';
 
 export interface ServiceClientOptions {
-  /** Base address of the service, http or https, a path prefix included; no credentials in it. */
+  /** Base address of the platform, http or https, a path prefix included; no credentials in it. */
   readonly baseUrl: string | URL;
   readonly token: TokenSource;
   /** The real name of the response field that the interface calls svc (section 2.5). Default: svc. */
@@ -33,7 +33,7 @@ type Call<Name extends OperationName, Options = RegistrationOptions> = (
 
 /** The operations of section 4, and those of subscriptions. Each raises a ServiceError, or the reason of an aborted signal. */
 export interface ServiceClient {
-  /** Section 4.1. Not retried once it may have reached the service: an OTP works once. */
+  /** Section 4.1. Not retried once it may have reached the platform: an OTP works once. */
   verifyAadhaarOtp: Call<'verifyAadhaarOtp'>;
   /** Section 4.2. Not retried once it may have reached the service. */
   createAddressByMobile: Call<'createAddressByMobile'>;

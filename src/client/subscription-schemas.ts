@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { WithRaw } from './with-raw.ts';
 
-// From the service's public documentation, which shows few types: only the id of a subscription is required.
+// From the platform's public documentation, which shows few types: only the id of a subscription is required.
 
 const text = z.string().nullish();
 const unknown = z.unknown().optional().describe('Its type is not shown');
 const id = z.union([z.string(), z.number()]).transform(String).describe('Its type is not shown');
 const notEmpty = z.string().min(1);
 
-/** A subscription: which events the service sends to an endpoint, signed with which key. */
+/** A subscription: which events the platform sends to an endpoint, signed with which key. */
 export const subscription = z.object({
   id,
   event_names: z.array(z.string()).nullish(),

@@ -16,7 +16,7 @@ export const bearerToken = /^[\w.~+/-]+=*$/;
 
 /**
  * The token for the next request. A file is read each time, so that a rotated token is used at once. Raises
- * Unauthorized, or Unavailable if the service could not be reached for a token; without the token in its message.
+ * Unauthorized, or Unavailable if the platform could not be reached for a token; without the token in its message.
  */
 export async function getToken(
   source: TokenSource,
@@ -39,7 +39,7 @@ export async function getToken(
     }
   }
   if (refused === undefined) throw new Unauthorized(problem, context);
-  throw new Unauthorized(`the service responded with 401, and ${problem}`, { ...context, status: 401 });
+  throw new Unauthorized(`the platform responded with 401, and ${problem}`, { ...context, status: 401 });
 }
 
 async function fromSource(source: TokenSource, signal: AbortSignal, refused?: string): Promise<string> {

@@ -19,7 +19,7 @@ export function greeting(
   });
   const curl = socket ? `curl -s --unix-socket ${socket} http://localhost${first}` : `curl -s ${url}${first}`;
   return `
-The service is ready${socket ? ` at ${url}` : ''}. Callback URLs:
+The receiver is ready${socket ? ` at ${url}` : ''}. Callback URLs:
 
 ${lines.join('\n')}
   (.env.example lists the paths of all families)

@@ -15,12 +15,12 @@ import { withClient } from '../store/pool.ts';
 import { logCommand } from './log-command.ts';
 import { startProgress } from './progress.ts';
 
-/** `receiver move`: copies the embedded database to a server, which the service uses from then on. */
+/** `receiver move`: copies the embedded database to a server, which the receiver uses from then on. */
 export function addMoveCommand(program: Command, env: Environment): void {
   program
     .command('move')
     .description(
-      'move the embedded database to a PostgreSQL server; stop the service first (see docs/backup.md)',
+      'move the embedded database to a PostgreSQL server; stop the receiver first (see docs/backup.md)',
     )
     .requiredOption('--to <url>', 'an empty database, as for DATABASE_URL')
     .action(({ to }: { to: string }) => move(env, to));
@@ -64,7 +64,7 @@ async function move(env: Environment, to: string): Promise<void> {
     );
     progress?.stop();
     const others =
-      leftOut.length > 0 ? `Left out, because the service does not know them: ${leftOut.join(', ')}.\n` : '';
+      leftOut.length > 0 ? `Left out, because the receiver does not know them: ${leftOut.join(', ')}.\n` : '';
     process.stdout.write(
       `${wasThere ? 'It was there already' : 'Copied'}: ${rows} rows of ${tables} tables, equal on both sides.\n${printable(others)}` +
         `Set DATABASE_URL to ${shown}, with its password, and start the service. The former files stay in ${resolve(dataDir)}.\n`,

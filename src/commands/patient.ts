@@ -102,7 +102,7 @@ export function addPatientCommand(program: Command, env: Environment): void {
     );
   erasures
     .command('apply')
-    .description('erase again what a restored backup brought back; before the service is started')
+    .description('erase again what a restored backup brought back; before the receiver is started')
     .argument('<file>', 'written by `patient erasures export`')
     .action((file: string) => applyList(env, file));
 }

@@ -21,7 +21,7 @@ const asText = { getTypeParser: () => (value: unknown) => value };
 export function addSqlCommand(program: Command, env: Environment): void {
   program
     .command('sql')
-    .description('run a statement on the service’s database and print its rows')
+    .description('run a statement on the receiver’s database and print its rows')
     .argument('<statement>', 'for example: select count(*) from receipts')
     .option('--json', 'print one JSON object per line instead of a table; a second column a becomes a_2')
     .option('--write', 'allow changes of data')

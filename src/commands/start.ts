@@ -25,7 +25,7 @@ export interface ServiceModule {
 
 const timeoutMs = 20_000;
 
-/** `receiver start`: runs the service until SIGTERM, SIGINT, SIGHUP or SIGUSR2. */
+/** `receiver start`: runs the receiver until SIGTERM, SIGINT, SIGHUP or SIGUSR2. */
 export function addStartCommand(
   program: Command,
   env: Environment,
@@ -33,7 +33,7 @@ export function addStartCommand(
 ): void {
   program
     .command('start')
-    .description('run the service (ROLE: all, receiver or worker)')
+    .description('run the receiver (ROLE: all, receiver or worker)')
     .action(async () => {
       const given = parseConfig(env, families);
       const log = createLog(given.logLevel);
@@ -43,7 +43,7 @@ export function addStartCommand(
       process.once('uncaughtException', (error) => {
         // Later errors are consequences, and must not cut the log.
         process.on('uncaughtException', () => {});
-        log.error({ err: error }, 'unexpected error; the service stops');
+        log.error({ err: error }, 'unexpected error; the receiver stops');
         void exit(log, 1);
       });
       const signal = abortOnSignal(log);
@@ -59,7 +59,7 @@ export function addStartCommand(
     });
 }
 
-/** Runs the service until the signal is aborted, which may be before it is ready. */
+/** Runs the receiver until the signal is aborted, which may be before it is ready. */
 async function run(given: Config, log: Log, service: ServiceModule, signal: AbortSignal): Promise<void> {
   const reserved = given.role === 'worker' ? undefined : await service.preparePort(given);
   const generated = provideAdminToken(given);

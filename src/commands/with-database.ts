@@ -8,7 +8,7 @@ import { hasDatabase } from '../store/embedded/place.ts';
 import { withVariable } from '../store/explain-connection.ts';
 
 /**
- * Runs a command on the service's database: that of DATABASE_URL, or the embedded one, which is started for the command
+ * Runs a command on the receiver's database: that of DATABASE_URL, or the embedded one, which is started for the command
  * unless it is running.
  *
  * @param options `create`: creates the embedded database where there is none
@@ -23,7 +23,7 @@ export async function withDatabase<T>(
   const log = createLog(config.logLevel);
   if (!config.databaseUrl && !options.create && !hasDatabase(config.dataDir)) {
     throw new Error(
-      `There is no database in ${resolve(config.dataDir)}. Change to the folder where the service was started, or set ` +
+      `There is no database in ${resolve(config.dataDir)}. Change to the folder where the receiver was started, or set ` +
         'DATA_DIR or DATABASE_URL. `receiver start` creates a database here',
     );
   }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-// What the parts of the service report as it happens, for metrics, traces, logs and counts. The parts depend on none of
+// What the parts of the receiver report as it happens, for metrics, traces, logs and counts. The parts depend on none of
 // those, and those on none of the parts.
 
 /** Whether a delivery is new. */

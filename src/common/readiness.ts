@@ -1,9 +1,9 @@
 import { withTimeout } from './with-timeout.ts';
 
-/** A check of something that the service uses. */
+/** A check of something that the receiver uses. */
 export interface HealthCheck {
   name: string;
-  /** The service is not ready while this check fails. */
+  /** The receiver is not ready while this check fails. */
   required?: true;
   /** Resolves with a description of the state; raises an error if the check fails. */
   check: () => Promise<string>;
@@ -41,7 +41,7 @@ export function sharedReadiness(checks: readonly HealthCheck[]): () => Promise<R
   };
 }
 
-/** Only administrators see how the service is configured. */
+/** Only administrators see how the receiver is configured. */
 export function withoutDetails(parts: Readiness['parts']): Record<string, { ok: boolean }> {
   return Object.fromEntries(Object.entries(parts).map(([name, { ok }]) => [name, { ok }]));
 }

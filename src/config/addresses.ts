@@ -56,7 +56,7 @@ export const redis = url(
 const path = z
   .string()
   .regex(/^\/[\w\-.~/]*$/, 'must start with / and contain only letters, digits and - . _ ~ /')
-  .refine((text) => !reserved.includes(text), 'is a path that the service uses itself');
+  .refine((text) => !reserved.includes(text), 'is a path that the receiver uses itself');
 
 export const paths = z.string().transform(partsOf).pipe(z.array(path).min(1, 'must have a path'));
 

@@ -6,7 +6,7 @@ import { isUnguessable } from './unguessable.ts';
 /** Environment variables by their names. */
 export type Environment = Record<string, string | undefined>;
 
-/** The service's configuration, see `parseConfig`. */
+/** The receiver's configuration, see `parseConfig`. */
 export type Config = ReturnType<typeof toConfig>;
 
 /** Raised with all faults of the environment, one line each, which starts with the variable's name. */

@@ -41,7 +41,7 @@ const otherNames: Record<string, string> = {
 
 const tlsParameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'ssl', 'uselibpqcompat'];
 
-/** Without effect: the service has its own timeouts, and checks the certificate. */
+/** Without effect: the receiver has its own timeouts, and checks the certificate. */
 const ignored = ['connect_timeout', 'channel_binding', 'gssencmode'];
 
 const known = [...tlsParameters, ...ignored, 'host', 'port', 'application_name', 'target_session_attrs'];
@@ -50,7 +50,7 @@ const schema = 'the name of a schema goes into DATABASE_SCHEMA';
 
 /** What to do instead of what is often in such URLs. */
 const instead: Record<string, string> = {
-  options: `the service makes its own settings, and connection poolers take none at the start; ${schema}`,
+  options: `the receiver makes its own settings, and connection poolers take none at the start; ${schema}`,
   schema,
   currentSchema: schema,
   search_path: schema,
@@ -72,7 +72,7 @@ export function parseDatabaseUrl(url: string): DatabaseAddress {
   }
   const { target_session_attrs = 'read-write' } = parameters;
   if (!['read-write', 'primary'].includes(target_session_attrs)) {
-    throw new Error('must have target_session_attrs=read-write or none: the service writes');
+    throw new Error('must have target_session_attrs=read-write or none: the receiver writes');
   }
   const [user, password] = credentials.split(/:(.*)/s, 2);
   const hosts = (parameters.host ?? authority).split(',').map((text) => parseHost(text, parameters.port));

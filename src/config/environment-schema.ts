@@ -68,7 +68,7 @@ const checkSenders = {
   NODE_ENV: z
     .string()
     .optional()
-    .describe('`production`: the service does not start unless at least one access check is set'),
+    .describe('`production`: the receiver does not start unless at least one access check is set'),
   SIGNING_KEYS: list
     .describe(
       'Keys of [signed callbacks](security.md#signature-scheme), comma-separated; if set, every callback must be signed ' +
@@ -110,7 +110,7 @@ const store = {
     .regex(/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/, 'must have 1 to 63 letters a to z, digits and _')
     .refine(
       (name) => !['reporting', 'withheld', 'bullmq'].includes(name),
-      'is a schema that the service uses for other things',
+      'is a schema that the receiver uses for other things',
     )
     .default('public')
     .describe('The [schema](database.md#roles-and-schema) of the tables'),
@@ -346,7 +346,7 @@ export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[
   },
 ];
 
-/** The environment variables of the service, each with its default and its error messages. */
+/** The environment variables of the receiver, each with its default and its error messages. */
 export const environmentSchema = (families: readonly FamilyPaths[]) =>
   z.object({
     ...checkSenders,

@@ -50,11 +50,11 @@ export function findMisspelt(
     const plural = known.find((one) => withoutS(one) === withoutS(name));
     const near = plural ?? (edits <= (isShort ? 1 : 2) ? meant : undefined);
     const isSure = plural !== undefined || !isShort;
-    const didYouMean = (one: string) => `is no variable of the service: did you mean ${one}?`;
+    const didYouMean = (one: string) => `is no variable of the receiver: did you mean ${one}?`;
     const sameLetters = known.find((one) => one === name.toUpperCase());
     if (near && isSure && !env[near]) errors.push({ name, meant: near, reason: didYouMean(near) });
     else if (near ?? sameLetters) doubts.push({ name, reason: didYouMean((near ?? sameLetters)!) });
-    else if (families.test(name)) doubts.push({ name, reason: 'is no variable of the service' });
+    else if (families.test(name)) doubts.push({ name, reason: 'is no variable of the receiver' });
   }
   return { errors, doubts };
 }

@@ -117,7 +117,7 @@ async function findDatabase({ config, invalid }: Subject, report: Report): Promi
   if (home) refuseMoved(home);
   await installed(); // or else its error says what to do
   const state = home
-    ? 'is not running. While the service runs, it is checked, too'
+    ? 'is not running. While the receiver runs, it is checked, too'
     : 'does not exist yet. The first start creates it';
   report('ok', 'database', `the embedded PostgreSQL in ${resolve(config.dataDir)} ${state}`);
   return undefined;

@@ -1,6 +1,6 @@
 import type { Config, Environment } from '../config/config.ts';
 
-/** `fail`: the service does not work, or may lose something; `warn`: it works, but somebody should decide. */
+/** `fail`: the receiver does not work, or may lose something; `warn`: it works, but somebody should decide. */
 export type Status = 'ok' | 'warn' | 'fail';
 
 export interface Finding {

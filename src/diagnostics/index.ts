@@ -3,7 +3,7 @@ import { printable } from '../common/printable.ts';
 import type { Environment } from '../config/config.ts';
 import type { Finding } from './finding.ts';
 
-/** `receiver doctor`: checks what the service needs, and says what to do. Changes nothing. */
+/** `receiver doctor`: checks what the receiver needs, and says what to do. Changes nothing. */
 export function addDoctorCommand(program: Command, env: Environment): void {
   program
     .command('doctor')

@@ -11,7 +11,7 @@ import type { Check, Report, Subject } from './finding.ts';
 
 const timeoutMs = 3_000;
 
-/** The ports or the socket file, and what the service says that listens there. */
+/** The ports or the socket file, and what the receiver says that listens there. */
 export const checkPorts: Check = async (subject, report) => {
   const { role, host, port, socket, metrics } = subject.config;
   const places: Record<string, ListenOptions | undefined> = {
@@ -44,14 +44,14 @@ async function checkPlace(
     report(
       'ok',
       variable,
-      place.port === 0 ? 'any free one' : `${name} is free: the service does not run here`,
+      place.port === 0 ? 'any free one' : `${name} is free: the receiver does not run here`,
     );
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
     const isTaken = (error.cause as NodeJS.ErrnoException).code === 'EADDRINUSE';
     const health = isTaken ? await ask(place, '/healthz').catch(codeOf) : {};
     if ((health as { status?: string }).status === 'alive') {
-      report('ok', variable, `the service runs at ${name}`);
+      report('ok', variable, `the receiver runs at ${name}`);
       await includeReadiness(place, subject, report);
     } else if (place.path && (health as { code?: string }).code === 'ECONNREFUSED') {
       report('ok', variable, `${name} was left by a process that was killed; a start replaces it`);
@@ -72,7 +72,7 @@ async function includeReadiness(
   const { parts } = (await ask(place, '/readyz', adminToken(config))) as Readiness;
   for (const [name, { ok, detail }] of Object.entries(parts)) {
     const said = redact(detail ?? (ok ? 'available' : 'does not respond'));
-    report(ok ? 'ok' : 'fail', `readyz: ${name}`, ok ? said : `${said}. Read the log of the service`);
+    report(ok ? 'ok' : 'fail', `readyz: ${name}`, ok ? said : `${said}. Read the log of the receiver`);
   }
 }
 
@@ -95,7 +95,7 @@ async function ask(
   return JSON.parse(await text(response));
 }
 
-/** That of the environment, or the one that the service has generated. */
+/** That of the environment, or the one that the receiver has generated. */
 function adminToken({ adminToken: token, databaseUrl, dataDir }: Config): string | undefined {
   const file = join(dataDir, 'admin-token');
   return token || databaseUrl || !existsSync(file) ? token : readFileSync(file, 'utf8').trim();

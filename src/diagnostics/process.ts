@@ -17,7 +17,7 @@ export interface ProcessFacts {
   memoryMiB: number;
 }
 
-/** Node and the limits of this process, which are the service's if it is started in the same way. */
+/** Node and the limits of this process, which are the receiver's if it is started in the same way. */
 export const checkProcess: Check = (_, report) => judgeProcess(readFacts(), report);
 
 export function judgeProcess({ version, files, memoryMiB }: ProcessFacts, report: Report): void {

@@ -53,7 +53,7 @@ async function checkPersistence(client: Redis, key: string, report: Report): Pro
     else if (fixes.length === 0) report('warn', 'persistence', detail);
     else report('fail', 'persistence', `${detail}. Run, and set in redis.conf: ${fixes.join('; ')}`);
   } catch (error) {
-    // Another node of the cluster stores the service's keys.
+    // Another node of the cluster stores the receiver's keys.
     if (!(error as Error).message.startsWith('MOVED')) throw error;
   }
 }

@@ -56,7 +56,7 @@ export const checkMigrations: DatabaseCheck = async ({ db }, report) => {
     );
 };
 
-/** Whether the role owns the tables, or has the rights of the service's role (db/reporting/7_service.sql). */
+/** Whether the role owns the tables, or has the rights of the receiver's role (db/reporting/7_service.sql). */
 export const checkRights: DatabaseCheck = async ({ db }, report, { config }) => {
   const schemas = [config.databaseSchema, 'withheld', ...(config.redisUrl ? [] : ['bullmq'])];
   const { rows } = await sql<{ role: string; isMember: boolean | null; tables: string[] | null }>`

@@ -1,7 +1,7 @@
 import { defineFamily } from './family.ts';
 import { code, notPersonal, text, textId } from './field.ts';
 
-/** Consent forms, which the service calls medical certificates (service-interface sections 2.3, 4.5 and 6). */
+/** Consent forms, which the receiver calls medical certificates (service-interface sections 2.3, 4.5 and 6). */
 export const consentForm = defineFamily({
   name: 'consent_form',
   events: ['mcert.created', 'mcert.updated'],

@@ -7,7 +7,7 @@ const timeoutMs = 1_000;
 
 type Address = Pick<Config, 'host' | 'port' | 'socket'>;
 
-/** Raised if the service cannot listen; the message names the variable to change. */
+/** Raised if the receiver cannot listen; the message names the variable to change. */
 export class PortUnavailable extends Error {
   constructor({ host, port, socket }: Address, cause: NodeJS.ErrnoException) {
     const reasons: Record<string, string> = {
@@ -28,7 +28,7 @@ export class PortUnavailable extends Error {
 
 /**
  * Reserves the port of a service with an embedded database before anything is created, so that a second start in the
- * same folder changes nothing; until the service is ready, connections are accepted and closed. Any other database may
+ * same folder changes nothing; until the receiver is ready, connections are accepted and closed. Any other database may
  * have several receivers, so the port is only checked; so is a socket file.
  *
  * @returns the listening socket, which an HTTP server's `listen` accepts; it does not keep the process alive
@@ -53,7 +53,7 @@ export async function preparePort(
 async function requireFreePort(config: Address): Promise<undefined> {
   if (config.port === 0) return;
   const result = await tryToConnect({ host: config.host, port: config.port });
-  // Other errors of the address are reported when the service listens.
+  // Other errors of the address are reported when the receiver listens.
   if (result === 'connected') throw inUse(config);
 }
 

@@ -32,7 +32,7 @@ const unlogged: (string | null)[] = ['/healthz', '/readyz'];
  * A line for each HTTP request, written when its response is complete or its connection is closed. Nothing of the URL is
  * in it: the path is that of the route, without its unguessable parts.
  *
- * @param trustProxy how many trusted proxies are in front of the service
+ * @param trustProxy how many trusted proxies are in front of the receiver
  */
 export function createRequestLog(log: Log, trustProxy: number) {
   const lines = withoutLevels(log, { log: 'request' });

@@ -36,7 +36,7 @@ export function testCallback(
 }
 
 /**
- * Sends a test callback over HTTP, as the service would, to a receiver's own address and the path for every event.
+ * Sends a test callback over HTTP, as the platform would, to a receiver's own address and the path for every event.
  *
  * @param url as of HttpServer
  * @throws the error of the connection

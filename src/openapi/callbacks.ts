@@ -2,7 +2,7 @@ import { type Family, takesEveryEvent } from '../families/index.ts';
 import { callbackOf, schemaRef } from './names.ts';
 import { callbackResponses } from './responses.ts';
 
-/** The callbacks of each family, which the service sends to a registered path (service-interface section 4.5). */
+/** The callbacks of each family, which the platform sends to a registered path (service-interface section 4.5). */
 export function webhooks(families: readonly Family[], signatureHeader: string): Record<string, object> {
   const responses = Object.fromEntries(
     Object.keys(callbackResponses()).map((status) => [status, { $ref: `#/components/responses/${status}` }]),

@@ -14,8 +14,8 @@ export interface DocumentOptions {
 }
 
 /**
- * The interface as an OpenAPI 3.1 document: the service's operations, and its callbacks under `webhooks`,
- * generated from the schemas that validate them (service-interface sections 2, 4, 5 and 6; the service's public
+ * The interface as an OpenAPI 3.1 document: the platform's operations, and its callbacks under `webhooks`,
+ * generated from the schemas that validate them (service-interface sections 2, 4, 5 and 6; the platform's public
  * documentation for subscriptions).
  */
 export function openApiDocument({ families, service, signatureHeader, version }: DocumentOptions) {
@@ -25,13 +25,13 @@ export function openApiDocument({ families, service, signatureHeader, version }:
       title: 'Webhook receiver',
       version,
       description:
-        'The callbacks that the receiver accepts (webhooks), and the operations of the service that its client ' +
+        'The callbacks that the receiver accepts (webhooks), and the operations of the platform that its client ' +
         'calls (paths). The schemas require only what the interface shows.',
     },
     servers: [
       {
         url: '{base_url}',
-        description: 'The service',
+        description: 'The platform',
         variables: { base_url: { default: 'https://service.example', description: 'SERVICE_BASE_URL' } },
       },
     ],
@@ -42,10 +42,10 @@ export function openApiDocument({ families, service, signatureHeader, version }:
       {
         name: 'subscriptions',
         description:
-          "Which events the service sends, and where to. From the service's public documentation, not from the " +
+          "Which events the platform sends, and where to. From the platform's public documentation, not from the " +
           'interface; it shows few types',
       },
-      { name: 'callbacks', description: 'What the service sends to the receiver' },
+      { name: 'callbacks', description: 'What the platform sends to the receiver' },
     ],
     paths: paths(service),
     webhooks: webhooks(families, signatureHeader),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { requestOf, responseOf, schemaRef } from './names.ts';
 
-/** One operation of the service, as its client calls it. */
+/** One operation of the platform, as its client calls it. */
 export interface Operation {
   readonly name: string;
   readonly summary: string;
@@ -17,7 +17,7 @@ export interface Operation {
   readonly status: 200 | 201;
 }
 
-/** The operations of the service, and the schemas that they share. */
+/** The operations of the platform, and the schemas that they share. */
 export interface ServiceInterface {
   readonly operations: Readonly<Record<string, Operation>>;
   readonly registrationHeaders: z.ZodType;

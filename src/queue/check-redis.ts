@@ -25,7 +25,7 @@ export async function checkRedis(url: string, prefix: string, log: Log): Promise
         await withServer(server, (client) => checkPermissions(client, isCluster, checkKey(prefix)));
       } catch (error) {
         if (error instanceof RedisUnusable) throw error;
-        const message = 'the Redis of REDIS_URL is unavailable; the service starts and retries';
+        const message = 'the Redis of REDIS_URL is unavailable; the receiver starts and retries';
         log.warn({ err: error, redis: server.nodes }, message);
       }
     }),

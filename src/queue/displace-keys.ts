@@ -61,7 +61,7 @@ export async function displaceKeys(
     const [key, type] = displaced.slice(at, at + 2) as [string, string];
     log.error(
       { key, type, expected: keys[key], renamedTo: key + suffix },
-      'a key of the service in Redis had a value of another type, which somebody else has stored there; it was renamed',
+      'a key of the receiver in Redis had a value of another type, which somebody else has stored there; it was renamed',
     );
   }
 }

@@ -185,7 +185,7 @@ export class FallbackStream {
     return times.length > 0 ? new Date(Math.min(...times)) : undefined;
   }
 
-  /** The service's keys, with their types. */
+  /** The receiver's keys, with their types. */
   private keys(): Record<string, RedisType> {
     const { databaseId: id } = this;
     return {

@@ -29,7 +29,7 @@ interface Rejection {
   error: Error;
 }
 
-/** The commands that the service needs, each with valid arguments. */
+/** The commands that the receiver needs, each with valid arguments. */
 export function neededCommands(key: string): Command[] {
   return needed.split(/[;\n]/).flatMap((line) => {
     const [command, ...args] = line.trim().split(' ');
@@ -40,7 +40,7 @@ export function neededCommands(key: string): Command[] {
 /**
  * Queues every needed command in a transaction and discards it: Redis checks the permissions and runs nothing.
  *
- * @param key ends in `check`; the service's keys begin with what precedes that
+ * @param key ends in `check`; the receiver's keys begin with what precedes that
  * @throws RedisUnusable; Redis's error where it rejects a command for another reason than a permission
  */
 export async function checkPermissions(client: Redis, isCluster: boolean, key: string): Promise<void> {

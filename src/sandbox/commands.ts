@@ -38,7 +38,7 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
 
   const serving = program
     .command('sandbox')
-    .description('simulate the service; with --send-to, send callbacks too')
+    .description('simulate the platform; with --send-to, send callbacks too')
     .option('--host <address>', 'where to listen', '127.0.0.1')
     .option('--port <number>', 'where to listen', wholeNumber, 8090)
     .option('--token <token>', 'the accepted bearer token (default: the one it prints)', env.SERVICE_TOKEN)

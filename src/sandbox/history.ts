@@ -43,7 +43,7 @@ export interface HistoryOptions {
    * consent forms and review requests that have nothing to do with each other.
    */
   readonly families?: readonly Family[];
-  /** How the bodies are spelled: as in section 2, as the service really sends them, or each at random. Default: contract. */
+  /** How the bodies are spelled: as in section 2, as the platform really sends them, or each at random. Default: contract. */
   readonly spelling?: Spelling;
 }
 

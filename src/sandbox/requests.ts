@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-// Written from sections 4.1 to 4.4 and the service's public documentation, not imported from the client, so that a mistake in the client's schemas is not
+// Written from sections 4.1 to 4.4 and the platform's public documentation, not imported from the client, so that a mistake in the client's schemas is not
 // mirrored here.
 
 const txnId = z.string().min(1);

@@ -27,7 +27,7 @@ const maxResponseBytes = 64 * 1024;
 const maxRetryAfterMs = 60_000;
 
 /**
- * Sends callbacks as the service does (section 4.5), in order if there is only one connection. Takes the next one when
+ * Sends callbacks as the platform does (section 4.5), in order if there is only one connection. Takes the next one when
  * a connection is free, so that an endless sequence needs no more memory than a short one. Raises only what `onAttempt`
  * or the sequence raises.
  */

@@ -31,7 +31,7 @@ const timeSpellings: readonly ((milliseconds: number) => number | string)[] = [
 ];
 
 /**
- * A callback as the service really sends it, where that differs from section 2: `event_type`, more fields beside `data`,
+ * A callback as the platform really sends it, where that differs from section 2: `event_type`, more fields beside `data`,
  * ids and times in other types. It means the same, but some events name no client, and a reminder of a vaccination names
  * its business only in `partition_id`.
  */

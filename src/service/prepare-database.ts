@@ -110,7 +110,7 @@ export async function prepareTables(
   }
 }
 
-/** The id of a database with the service's tables. */
+/** The id of a database with the receiver's tables. */
 export async function readId(db: Kysely<Tables>): Promise<string> {
   const { rows } = await sql<{ id: string }>`select id from database_identity`.execute(db);
   return rows[0]!.id;

@@ -58,7 +58,7 @@ export async function startService(
   const stop = async () => {
     const errors: unknown[] = [];
     while (closers.length > 0) await closers.pop()!().catch((error) => errors.push(error));
-    if (errors.length > 0) throw new AggregateError(errors, 'The service did not stop cleanly.');
+    if (errors.length > 0) throw new AggregateError(errors, 'The receiver did not stop cleanly.');
   };
   closers.push(async () => log.writeCounts());
   const { signal } = options;
@@ -66,7 +66,7 @@ export async function startService(
     closers.push(close);
     // Opened after the stop had begun.
     if (signal?.aborted)
-      void stop().catch((error) => log.error({ err: error }, 'the service did not stop cleanly'));
+      void stop().catch((error) => log.error({ err: error }, 'the receiver did not stop cleanly'));
     signal?.throwIfAborted();
   };
   try {

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 
-/** The service's tables that contain rows in a new database. */
+/** The receiver's tables that contain rows in a new database. */
 const filledByMigrations = ['access_log_head', 'database_identity', 'erasure_salt', 'session_key'];
 
 // The queue's jobs are made again by the sweep; what was migrated is known of each database. A table that refers to
@@ -49,7 +49,7 @@ export interface CopyResult {
 }
 
 /**
- * Copies every row of the service's tables to a migrated database without data, in one transaction, and compares both.
+ * Copies every row of the receiver's tables to a migrated database without data, in one transaction, and compares both.
  *
  * @param source nobody else writes to it
  * @param target of the same migrations

@@ -70,7 +70,7 @@ async function findOtherOwner(db: Kysely<Tables>): Promise<string | undefined> {
   return rows[0]?.owner;
 }
 
-/** Whether the role of the service was created after the files of db/reporting were run, so that it has no rights yet. */
+/** Whether the role of the receiver was created after the files of db/reporting were run, so that it has no rights yet. */
 async function hasNewRole(db: Kysely<Tables>): Promise<boolean> {
   const { rows } = await sql<{ isNew: boolean }>`
     select exists (
@@ -80,7 +80,7 @@ async function hasNewRole(db: Kysely<Tables>): Promise<boolean> {
   return rows[0]!.isNew;
 }
 
-/** @throws InvalidConfiguration where the owner must run migrations first; without the newest reports, the service can run */
+/** @throws InvalidConfiguration where the owner must run migrations first; without the newest reports, the receiver can run */
 function leaveToOwner(owner: string, due: readonly string[], log: Pick<Log, 'warn'>): [] {
   if (due.length === 0) return [];
   if (due.some((name) => name !== reporting)) {

@@ -26,7 +26,7 @@ export async function findDue(
   const unknown = [...done.keys()].filter((name) => !known.has(name));
   if (unknown.length > 0) {
     throw new Error(
-      `a newer version of the service has run ${unknown.join(', ')}; start that version or a later one`,
+      `a newer version of the receiver has run ${unknown.join(', ')}; start that version or a later one`,
     );
   }
   const edited = migrations.filter(

@@ -15,7 +15,7 @@ interface NewSubscription {
   readonly explain: (text: string) => void;
 }
 
-/** Creates a subscription. A new signing key is printed as a line for `.env`, once the service has it. */
+/** Creates a subscription. A new signing key is printed as a line for `.env`, once the platform has it. */
 export async function addSubscription(options: NewSubscription): Promise<void> {
   const { client, url, events, protocol, keys, print, explain } = options;
   const names = events === 'all' ? eventNames : events;
@@ -29,7 +29,7 @@ export async function addSubscription(options: NewSubscription): Promise<void> {
     signing_key: key,
     protocol: protocol ?? new URL(url).protocol.slice(0, -1),
   });
-  explain(`Subscription ${id ?? '(the service returned no id)'} created: ${names.length} events.`);
+  explain(`Subscription ${id ?? '(the platform returned no id)'} created: ${names.length} events.`);
   if (keys !== undefined) return;
   print(`SIGNING_KEYS=${key}`);
   explain(

@@ -4,13 +4,13 @@ import { addSubscriptionCommands } from './subscriptions.ts';
 type Env = Record<string, string | undefined>;
 
 /**
- * Adds `search`, `register` and `subscriptions` to the command line; the service's address and token come from `env`.
+ * Adds `search`, `register` and `subscriptions` to the command line; the platform's address and token come from `env`.
  * Commands import their code when they run, so that the receiver starts faster.
  */
 export function addClientCommands(program: Command, env: Env): void {
   program
     .command('search')
-    .description("search the service's medical database")
+    .description("search the platform's medical database")
     .argument('<query>', 'search text')
     .option('--limit <number>', 'maximum number of results, 1 to 100', wholeNumber, 10)
     .addOption(new Option('--type <type>', 'what to search for').choices(['drug', 'lab']).default('drug'))

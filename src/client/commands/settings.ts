@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { loginTokenSource } from '../login-token-source.ts';
 import { parseBaseUrl, type ServiceClientOptions } from '../service-client.ts';
 
-/** The environment lacks the service's address or token; the message says what to set. */
+/** The environment lacks the platform's address or token; the message says what to set. */
 export class MissingSettings extends Error {
   override readonly name = 'MissingSettings';
 }
@@ -18,7 +18,7 @@ export function parseSettings(env: Record<string, string | undefined>): ServiceC
   const { SERVICE_CLIENT_ID: clientId = '', SERVICE_CLIENT_SECRET: clientSecret = '' } = env;
   const timeout = milliseconds.safeParse(env.SERVICE_TIMEOUT_MS || 10_000);
   const faults = [
-    parseBaseUrl(baseUrl) ? '' : "SERVICE_BASE_URL to the service's http(s) address, without credentials",
+    parseBaseUrl(baseUrl) ? '' : "SERVICE_BASE_URL to the platform's http(s) address, without credentials",
     token || file || (clientId && clientSecret)
       ? ''
       : 'SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file with the token, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET',

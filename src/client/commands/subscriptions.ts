@@ -6,7 +6,7 @@ type Env = Record<string, string | undefined>;
 export function addSubscriptionCommands(program: Command, env: Env): void {
   const subscriptions = program
     .command('subscriptions')
-    .description('which events the service sends, and where to');
+    .description('which events the platform sends, and where to');
 
   subscriptions
     .command('list')
@@ -24,7 +24,7 @@ export function addSubscriptionCommands(program: Command, env: Env): void {
   subscriptions
     .command('add')
     .description('subscribe an endpoint to events, with a new signing key that is printed once')
-    .requiredOption('--url <address>', 'the endpoint: where the service sends callbacks to', httpAddress)
+    .requiredOption('--url <address>', 'the endpoint: where the platform sends callbacks to', httpAddress)
     .option(
       '--events <names>',
       'names of events, comma-separated; or all: every documented one',
@@ -54,7 +54,7 @@ export function addSubscriptionCommands(program: Command, env: Env): void {
 
   subscriptions
     .command('remove')
-    .description('delete a subscription: the service then sends nothing for it')
+    .description('delete a subscription: the platform then sends nothing for it')
     .argument('<id>', 'the id that list prints')
     .action(async (id: string, _, command: Command) => {
       const { withClient } = await import('./with-client.ts');

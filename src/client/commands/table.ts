@@ -10,5 +10,5 @@ export function table<T>(head: string[], items: readonly T[], row: (item: T) => 
   return grid.toString();
 }
 
-// Names from the service must not control the terminal.
+// Names from the platform must not control the terminal.
 const printable = (text: string) => text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, ' ');

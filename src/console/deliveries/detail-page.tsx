@@ -62,7 +62,7 @@ export function DeliveryDetail(props: DetailProps) {
       <h2>Callback</h2>
       {isReduced && (
         <p>
-          Its body is older than the service keeps, and was deleted (<code>RETENTION</code>,{' '}
+          Its body is older than the receiver keeps, and was deleted (<code>RETENTION</code>,{' '}
           <code>bodies</code>). What identifies it remains; it cannot be replayed.
         </p>
       )}
@@ -110,7 +110,7 @@ function DeliveryFacts({ delivery, cause }: Pick<DetailProps, 'delivery' | 'caus
 }
 
 function Row({ delivery, recordKey, record, revealed }: DetailProps) {
-  if (!recordKey) return <p class="empty">This version of the service does not have this family.</p>;
+  if (!recordKey) return <p class="empty">This version of the receiver does not have this family.</p>;
   const { family } = recordKey;
   if (!record) return <p class="empty">The table {family.table} has no row for this delivery.</p>;
   const { delivery_id } = record.newest.row;

@@ -90,7 +90,7 @@ export function TestResult({ tested }: { tested: Tested }) {
 }
 
 const ownAddress =
-  'The receiver sends it from its own address, to which ALLOWED_IPS applies as to the service’s.';
+  'The receiver sends it from its own address, to which ALLOWED_IPS applies as to the platform’s.';
 
 function describe(tested: Tested): string {
   if ('error' in tested) return `It was not sent: ${tested.error}`;

@@ -35,7 +35,7 @@ const reasons: Record<string, Reason> = {
   ],
   WrongFamily: [
     'The event belongs to another path.',
-    'Correct the address at the service, and replay.',
+    'Correct the address at the platform, and replay.',
     'wrong_family',
   ],
   DataRefused: ['PostgreSQL cannot store the data.', validate, 'refused_by_database'],
@@ -45,7 +45,7 @@ const reasons: Record<string, Reason> = {
   ],
   Busy: ['Too many large bodies were in progress.', resent],
   Unavailable: ['No store was available.', `See the health checks, and the log of that time. ${resent}`],
-  NotFound: ['Nothing is served at the path.', 'If the service sent it, compare its registered addresses.'],
+  NotFound: ['Nothing is served at the path.', 'If the platform sent it, compare its registered addresses.'],
 };
 
 export const reasonOf = (reason: string, status: number): Reason =>

@@ -55,7 +55,7 @@ const kinds: Kind[] = [
     matches: (error) => error instanceof StoreUnavailable || isUnavailable(error),
     status: 503,
     title: 'Database unavailable',
-    text: 'PostgreSQL is unavailable. Try again in a moment; /readyz and the log of the service say more.',
+    text: 'PostgreSQL is unavailable. Try again in a moment; /readyz and the log of the receiver say more.',
     forAll: true,
   },
   {

@@ -58,7 +58,7 @@ export function configuredChecks({ authentication, paths }: AccessDependencies['
   return Object.keys(checks).filter((name) => checks[name]);
 }
 
-/** How many keys of callbacks are short or a repetition; undefined: none. The service starts with them: they were accepted before. */
+/** How many keys of callbacks are short or a repetition; undefined: none. The receiver starts with them: they were accepted before. */
 export function describeWeakKeys({ signingKeys }: Config['authentication']): string | undefined {
   const weak = signingKeys.filter((key) => weaknessOf(key)).length;
   if (weak === 0) return undefined;

@@ -8,7 +8,7 @@ import { plainAddress } from '../../common/address.ts';
  *
  * A connection to a socket file has no address: without the header its sender is `unknown`, which is on no list.
  *
- * @param proxies how many trusted proxies are in front of the service
+ * @param proxies how many trusted proxies are in front of the receiver
  */
 export function addressOf(req: IncomingMessage, proxies: number): string {
   const own = plainAddress(req.socket.remoteAddress ?? 'unknown');

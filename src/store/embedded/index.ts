@@ -62,7 +62,7 @@ export async function startToMove(dataDir: string, log: Log) {
   const place = findPlace(dataDir);
   const server = await startOn(place, log, ['default_transaction_read_only=on']);
   if (server.isOwn) return { ...server, home: place.home };
-  throw new Error('The service, or a command, uses the embedded database. Stop it first');
+  throw new Error('The receiver, or a command, uses the embedded database. Stop it first');
 }
 
 async function startOn(place: Place, log: Log, settings: readonly string[], signal?: AbortSignal) {

@@ -5,7 +5,7 @@ import { readTrusted } from '../../common/trusted-files.ts';
 const fileOf = (home: string) => join(home, 'moved');
 
 /**
- * Marks an embedded database as moved, so that a start of the service does not accept callbacks into it.
+ * Marks an embedded database as moved, so that a start of the receiver does not accept callbacks into it.
  *
  * @param to the address of the server, without its password
  */

@@ -69,7 +69,7 @@ export function findPlace(dataDir: string): Place {
   if (!user) {
     throw new Error(
       'PostgreSQL refuses to run as root, and this machine has neither a user postgres nor nobody. ' +
-        'Run the service as an ordinary user, or set DATABASE_URL.',
+        'Run the receiver as an ordinary user, or set DATABASE_URL.',
     );
   }
   if (canEnter(user, dirname(folder))) {

@@ -5,7 +5,7 @@ import { readTrusted } from '../../common/trusted-files.ts';
 import { withClient } from '../pool.ts';
 import { withoutClearPassword } from './never-in-clear.ts';
 
-/** The superuser, for what the server itself needs; the service and the commands use the role `receiver`. */
+/** The superuser, for what the server itself needs; the receiver and the commands use the role `receiver`. */
 export const administrator = 'receiver_admin';
 const reader = 'receiver_reader';
 

@@ -53,7 +53,7 @@ export interface ServerProcess {
 
 /**
  * Starts a server on a data directory and a port of 127.0.0.1. It gets a process group of its own, so that Ctrl-C in a
- * terminal reaches the service and not the database that it still needs.
+ * terminal reaches the receiver and not the database that it still needs.
  *
  * @param extra additional settings, `name=value`
  * @param lock inherited by the server and its sessions
