@@ -3,14 +3,10 @@ import { families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { createParser } from '../../src/intake/parse-callback.ts';
 import { type Callback, samples } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { type Documented, documented } from '../support/platform/documented.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 const parse = createParser(families);
 const read = (callback: object) => {

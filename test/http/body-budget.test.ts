@@ -6,7 +6,7 @@ import { BodyBudget } from '../../src/http/body-budget.ts';
 import { Busy } from '../../src/http/errors.ts';
 import { readBody } from '../../src/http/read-body.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { startTestService, testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -143,18 +143,14 @@ it('a body is complete if it ends while its last chunk waits for memory', async 
 });
 
 describe('of a receiver', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let service: Awaited<ReturnType<typeof startTestService>>;
   const sockets: Socket[] = [];
   const { limits } = testConfig({});
-  beforeAll(async () => {
-    database = await createDatabase();
-  });
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy();
     await service.stop();
   });
-  afterAll(() => database.close());
 
   /** By default there is room for one large body, and for half a minute nobody is too slow. */
   const start = async (waitMs: number, changed: Partial<typeof limits.bodies> = {}) => {

@@ -5,15 +5,11 @@ import { RejectedRequests } from '../../src/http/rejected-requests.ts';
 import { type Service, startService } from '../../src/service/service.ts';
 import { startTcpProxy } from '../chaos/tcp-proxy.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { post, startTestService, testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(() => database.pool.query('truncate rejected_requests'));
 
 const counted = async () =>

@@ -21,7 +21,7 @@ import {
   reviewRequestCallback,
   samples,
 } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { apply, clear, everyRow, insertCallbacks, moveApplied, setTimes } from '../support/deliveries.ts';
 
 const yearMs = 365.25 * 24 * 60 * 60 * 1000;
@@ -32,11 +32,7 @@ const since = (seconds: number) => Date.now() - seconds * 1000;
 const actor = { id: 'test' };
 const log = createLog('silent');
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(async () => {
   await clear(database);
   await database.rows(

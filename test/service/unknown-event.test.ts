@@ -16,7 +16,7 @@ import { runRetention } from '../../src/privacy/retention/retention.ts';
 import type { Service } from '../../src/service/service.ts';
 import { adminToken, signInTo } from '../console/visitor.ts';
 import { paths, samples } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { clear } from '../support/deliveries.ts';
 import { readPatient } from '../support/held.ts';
 import { post, startTestService, testConfig } from '../support/service.ts';
@@ -35,15 +35,13 @@ const labReport = defineFamily({
 });
 const later = [...families, labReport] as readonly [Family, ...Family[]];
 
-let database: TestDatabase;
+const database = useDatabase();
 beforeAll(async () => {
-  database = await createDatabase();
   await database.pool.query(`create table lab_reports (
     business_id text, report_id text, patient_id text, price numeric, modified_at timestamptz, client_id text,
     last_event text, event_time timestamptz, deleted_at timestamptz, extra jsonb, delivery_id uuid,
     primary key (business_id, report_id))`);
 });
-afterAll(() => database.close());
 beforeEach(() => reset());
 
 async function reset(): Promise<void> {

@@ -1,14 +1,10 @@
 import fc from 'fast-check';
 import { appointmentCallback, receiptCallback, samples } from '../../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../../support/database.ts';
+import { useDatabase } from '../../support/database.ts';
 import { apply, clear, seconds } from '../../support/deliveries.ts';
 import { type PlanNode, rowsRead } from '../../support/plans.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(async () => {
   await clear(database);
   await database.pool.query('truncate erased_receipts');
