@@ -10,11 +10,7 @@ import { readCatalogue, withSchema } from '../support/schema.ts';
 import { post, startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createEmptyDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase({ empty: true });
 
 it('processes that migrate at once run each migration once', async () => {
   const results = await Promise.all(Array.from({ length: 4 }, () => migrate(database.db)));

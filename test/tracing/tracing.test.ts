@@ -5,7 +5,7 @@ import { type Service, startService } from '../../src/service/service.ts';
 import { startTcpProxy } from '../chaos/tcp-proxy.ts';
 import { consentFormCallback, paths, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
 import { canary, canaryOf } from '../support/canary.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { type ExportedSpan, type OtlpReceiver, startOtlpReceiver } from '../support/otlp.ts';
 import { openRedis } from '../support/redis.ts';
 import { post, type ServiceOptions, testConfig } from '../support/service.ts';
@@ -16,7 +16,7 @@ let otlp: OtlpReceiver;
 let service: (Service & { url: string }) | undefined;
 let lines: Record<string, unknown>[];
 beforeEach(async () => {
-  [database, otlp] = await Promise.all([createEmptyDatabase(), startOtlpReceiver()]);
+  [database, otlp] = await Promise.all([createDatabase(), startOtlpReceiver()]);
 });
 afterEach(async () => {
   await service?.stop();
