@@ -10,7 +10,7 @@ import { post, startTestService, testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const database = useDatabase();
-beforeEach(() => database.pool.query('truncate rejected_requests'));
+beforeEach(() => database.pool.query('delete from rejected_requests'));
 
 const counted = async () =>
   (
@@ -83,7 +83,7 @@ it('no count is lost or added twice, whichever receivers write at once', async (
   });
   await fc.assert(
     fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 60 }), async (requests) => {
-      await database.pool.query('truncate rejected_requests');
+      await database.pool.query('delete from rejected_requests');
       const receivers = [open(), open(), open()];
       const writes = requests.map(({ receiver, family, status, flush }) => {
         receivers[receiver]!.observe.responded({ family, status, reason: 'A' });

@@ -22,7 +22,7 @@ import {
   reviewRequestCallback,
 } from '../support/callbacks.ts';
 import { createCopy, createDatabase, useDatabase } from '../support/database.ts';
-import { apply, clear, insertCallbacks } from '../support/deliveries.ts';
+import { apply, clear, erasureTables, insertCallbacks } from '../support/deliveries.ts';
 import { until } from '../support/until.ts';
 
 const database = useDatabase();
@@ -30,8 +30,7 @@ beforeAll(async () => {
   await applyReportPaths(database.db, registeredPaths);
 });
 beforeEach(async () => {
-  await clear(database);
-  await database.rows('truncate erasures, patient_holds, patient_pseudonyms, erased_receipts cascade');
+  await clear(database, ...erasureTables, 'patient_pseudonyms');
 });
 
 const actor = { id: 'tester' };

@@ -9,13 +9,12 @@ import { decide, readUncertain, readUncertainBody } from '../../src/privacy/eras
 import type { Patient } from '../../src/privacy/find-deliveries.ts';
 import { appointmentCallback, type Callback, deliveryOf, paths, samples } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';
-import { apply, clear } from '../support/deliveries.ts';
+import { apply, clear, erasureTables } from '../support/deliveries.ts';
 import { waysToName } from '../support/named-patients.ts';
 
 const database = useDatabase();
 beforeEach(async () => {
-  await clear(database);
-  await database.rows('truncate erasures, patient_pseudonyms cascade');
+  await clear(database, ...erasureTables, 'patient_pseudonyms');
 });
 
 const actor = { id: 'tester' };

@@ -22,7 +22,15 @@ import {
   samples,
 } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';
-import { apply, clear, everyRow, insertCallbacks, moveApplied, setTimes } from '../support/deliveries.ts';
+import {
+  apply,
+  clear,
+  erasureTables,
+  everyRow,
+  insertCallbacks,
+  moveApplied,
+  setTimes,
+} from '../support/deliveries.ts';
 
 const yearMs = 365.25 * 24 * 60 * 60 * 1000;
 const base = 1_700_000_000;
@@ -34,10 +42,7 @@ const log = createLog('silent');
 
 const database = useDatabase();
 beforeEach(async () => {
-  await clear(database);
-  await database.rows(
-    'truncate patient_holds, withheld.records, erasures, erased, erased_words, uncertain_bodies',
-  );
+  await clear(database, ...erasureTables);
 });
 
 async function run(retention: Retention, options: Partial<RetentionOptions> = {}) {

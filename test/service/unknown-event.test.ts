@@ -16,7 +16,7 @@ import { runRetention } from '../../src/privacy/retention/retention.ts';
 import { adminToken, signInTo } from '../console/visitor.ts';
 import { paths, samples } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';
-import { clear } from '../support/deliveries.ts';
+import { clear, erasureTables } from '../support/deliveries.ts';
 import { readPatient } from '../support/held.ts';
 import { post, testConfig, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -43,12 +43,7 @@ beforeAll(async () => {
 });
 beforeEach(() => reset());
 
-async function reset(): Promise<void> {
-  await clear(database);
-  await database.pool.query(
-    'truncate other_events, appointments, lab_reports, schema_drift, patient_holds, withheld.records, erasures, erased, erased_words, uncertain_bodies',
-  );
-}
+const reset = () => clear(database, 'lab_reports', 'schema_drift', ...erasureTables);
 
 const patient = '161467756044204';
 const base = 1_700_000_000;
