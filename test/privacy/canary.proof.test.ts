@@ -179,7 +179,15 @@ function filesWith(marker: string, place = folder): string[] {
   const files = readdirSync(place, { recursive: true, encoding: 'utf8' }).filter((file) =>
     statSync(join(place, file), { throwIfNoEntry: false })?.isFile(),
   );
-  return files.filter((file) => readFileSync(join(place, file)).includes(marker));
+  return files.filter((file) => {
+    try {
+      return readFileSync(join(place, file)).includes(marker);
+    } catch (error) {
+      // A server has removed it meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      return false;
+    }
+  });
 }
 
 /** Fills the segments of the write-ahead log that will be used again. */
