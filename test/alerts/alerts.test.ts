@@ -2,12 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { createLog } from '../../src/common/log.ts';
 import { type Config, parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
-import { type Service, startService } from '../../src/service/service.ts';
 import { withAdvisoryLock } from '../../src/store/advisory-lock.ts';
 import { type Mail, startMailServer, startWebhook } from '../support/alert-channels.ts';
 import { canary } from '../support/canary.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { testConfig } from '../support/service.ts';
+import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 type Channels = [
@@ -15,23 +13,19 @@ type Channels = [
   mail: Awaited<ReturnType<typeof startMailServer>>,
 ];
 
+const { database, start: startService } = useService({ per: 'test' });
 let webhook: Channels[0];
 let mail: Channels[1];
-let database: TestDatabase;
-const services: Service[] = [];
 let logged: string;
 
 beforeEach(async () => {
-  [webhook, mail, database] = await Promise.all([startWebhook(), startMailServer(), createDatabase()]);
+  [webhook, mail] = await Promise.all([startWebhook(), startMailServer()]);
   logged = '';
 });
-afterEach(async () => {
-  await Promise.all(services.splice(0).map((service) => service.stop()));
-  await Promise.all([webhook.stop(), mail.stop(), database.close()]);
-});
+afterEach(() => Promise.all([webhook.stop(), mail.stop()]));
 
 /** A worker with both channels. */
-async function start(overrides: Partial<Config['alerts']> = {}): Promise<Service> {
+async function start(overrides: Partial<Config['alerts']> = {}) {
   const env = {
     ALERT_WEBHOOK_URL: webhook.url,
     ALERT_EMAIL_TO: 'a@clinic.test, b@clinic.test',
@@ -39,19 +33,12 @@ async function start(overrides: Partial<Config['alerts']> = {}): Promise<Service
   };
   const { alerts } = parseConfig(env, families);
   const times = { everyMs: 20, outageMs: 0, settledMs: 0 };
-  const config = testConfig({
-    role: 'worker',
-    databaseUrl: database.url,
-    alerts: { ...alerts, ...times, ...overrides },
-  });
   const log = createLog('info', {
     write: (line) => {
       logged += line;
     },
   });
-  const service = await startService(config, families, log);
-  services.push(service);
-  return service;
+  return startService({ role: 'worker', log, alerts: { ...alerts, ...times, ...overrides } });
 }
 
 const fail = (family = 'receipt') =>

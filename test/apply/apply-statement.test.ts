@@ -4,15 +4,11 @@ import { applyStatement } from '../../src/apply/apply-statement.ts';
 import { families } from '../../src/families/index.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { consentFormCallback, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { clear, insertCallbacks } from '../support/deliveries.ts';
 import { until } from '../support/until.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(() => clear(database));
 
 const insert = (callbacks: object[]) => insertCallbacks(database, callbacks);

@@ -17,14 +17,10 @@ import {
   reviewRequestCallback,
   reviewRequestData,
 } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { clear, insertCallbacks } from '../support/deliveries.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(() => clear(database));
 
 const tables = ['receipts', 'consent_forms', 'review_requests'];

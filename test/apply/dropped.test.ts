@@ -3,18 +3,16 @@ import { applyStatement } from '../../src/apply/apply-statement.ts';
 import { families } from '../../src/families/index.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { consentFormCallback, receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { apply, clear, insertCallbacks } from '../support/deliveries.ts';
 import { until } from '../support/until.ts';
 
-let database: TestDatabase;
+const database = useDatabase();
 beforeAll(async () => {
-  database = await createDatabase();
   await database.pool.query(
     `create function drop_row() returns trigger language plpgsql as 'begin return null; end'`,
   );
 });
-afterAll(() => database.close());
 beforeEach(() => clear(database));
 
 const receipt = (receipt_id: number, second = 0, event = 'receipt.created') =>

@@ -1,14 +1,10 @@
 import { replayDeliveries } from '../../src/apply/replay.ts';
 import { families } from '../../src/families/index.ts';
 import { consentFormCallback, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 // The version of each row and the transaction that wrote it.
 const tables = [

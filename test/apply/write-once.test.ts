@@ -3,14 +3,10 @@ import { applyDeliveries } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
 import { deliveryStatuses } from '../../src/store/tables.ts';
 import { history, receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { clear, insertCallbacks } from '../support/deliveries.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(() => clear(database));
 
 // Fails because of its data.

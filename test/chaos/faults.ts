@@ -19,7 +19,7 @@ export interface Fault<Target = Deployment> {
   inject: (deployment: Target, random: Random) => Promise<void>;
 }
 
-/** Every fault, by its class. A short run injects some of those that `drawn` names. */
+/** Every fault, by its class. */
 export const classes: Record<string, Fault[]> = {
   'processes, servers and links': outageFaults,
   'Redis rejects writes': rejectedWriteFaults,
@@ -31,8 +31,6 @@ export const classes: Record<string, Fault[]> = {
   'errors of the store': storeErrorFaults,
   disk: diskFaults,
 };
-
-export const drawn = new Set(['clock jumps', 'network', 'errors of the store', 'disk']);
 
 /** What is not injected here, each with the reason. */
 export function notDrawn(): string[] {

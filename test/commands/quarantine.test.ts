@@ -1,6 +1,6 @@
 import type { Service } from '../../src/service/service.ts';
 import { consentFormCallback, deliveryOf, paths, receiptCallback } from '../support/callbacks.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { spawnReceiver } from '../support/process.ts';
 import { post, startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 let database: TestDatabase;
 let service: Service & { url: string };
 beforeAll(async () => {
-  database = await createEmptyDatabase();
+  database = await createDatabase();
   service = await startTestService({ databaseUrl: database.url, sweep: { everyMs: 100, olderThanMs: 0 } });
 });
 afterAll(async () => {

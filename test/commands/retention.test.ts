@@ -1,14 +1,10 @@
 import { hostname } from 'node:os';
 import { consentFormCallback, receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
 import { spawnReceiver } from '../support/process.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 async function run(retention: string, ...args: string[]): Promise<string> {
   const env = { DATABASE_URL: database.url, RETENTION: retention };

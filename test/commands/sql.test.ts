@@ -4,15 +4,13 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { printable } from '../../src/common/printable.ts';
 import { receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { spawnReceiver } from '../support/process.ts';
 
-let database: TestDatabase;
+const database = useDatabase();
 beforeAll(async () => {
-  database = await createDatabase();
   await database.pool.query('create table reminders (note text); create sequence numbers');
 });
-afterAll(() => database.close());
 beforeEach(() => database.pool.query(`truncate reminders; insert into reminders values ('kept')`));
 
 async function run(args: string[], env: Record<string, string> = { DATABASE_URL: database.url }) {

@@ -3,19 +3,9 @@ import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startTestService } from '../support/service.ts';
+import { useConsole } from './use-console.ts';
 
-let database: TestDatabase;
-let service: Awaited<ReturnType<typeof startTestService>>;
-beforeAll(async () => {
-  database = await createDatabase();
-  service = await startTestService({ databaseUrl: database.url, adminToken: 'a-token-of-this-test' });
-});
-afterAll(async () => {
-  await service.stop();
-  await database.close();
-});
+const { service } = useConsole();
 
 const css = readFileSync('assets/console/console.css');
 

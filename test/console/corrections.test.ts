@@ -17,8 +17,7 @@ beforeAll(async () => {
   operator = await visitAs(service.url, 'operator');
 });
 beforeEach(async () => {
-  await clear(database);
-  await database.pool.query('truncate notes');
+  await clear(database, 'notes');
 });
 
 /** A receipt whose amount has more digits than a double, and an event time that is a text. */

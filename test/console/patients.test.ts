@@ -5,15 +5,14 @@ import {
   receiptData,
   reviewRequestCallback,
 } from '../support/callbacks.ts';
-import { apply, clear } from '../support/deliveries.ts';
+import { apply, clear, erasureTables } from '../support/deliveries.ts';
 import { useConsole } from './use-console.ts';
 
 const { database, visitor } = useConsole();
 
 const patient = receiptData.patient_oid;
 beforeEach(async () => {
-  await clear(database);
-  await database.pool.query('truncate erasures, patient_holds, patient_pseudonyms cascade');
+  await clear(database, ...erasureTables, 'patient_pseudonyms');
   await apply(database, [
     receiptCallback(),
     receiptCallback({

@@ -3,7 +3,7 @@ import type { Config } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { type Service, type StartOptions, startService } from '../../src/service/service.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { type ServiceOptions, startTestService, testConfig } from '../support/service.ts';
+import { type ServiceOptions, testConfig, useService } from '../support/service.ts';
 import { adminToken, setDatabase, signInTo, type Visitor } from './visitor.ts';
 
 type Running = Service & { url: string };
@@ -31,7 +31,6 @@ export interface ConsoleOptions extends Pick<StartOptions, 'openapi'> {
 export function useConsole({ prepare, ...options }: ConsoleOptions = {}): TestConsole {
   const [database, service, visitor] = [{} as TestDatabase, {} as Running, {} as Visitor];
   const logged: string[] = [];
-  const others: Running[] = [];
   beforeAll(async () => {
     Object.assign(database, await createDatabase());
     const own = await prepare?.(database);
@@ -41,15 +40,11 @@ export function useConsole({ prepare, ...options }: ConsoleOptions = {}): TestCo
     setDatabase(service.url, database);
     Object.assign(visitor, await signInTo(service.url));
   });
-  afterEach(() => Promise.all(others.splice(0).map((other) => other.stop())));
   afterAll(async () => {
     await service.stop();
     await database.close();
   });
-  const startAnother = async (another: ServiceOptions) => {
-    const other = await startTestService({ databaseUrl: database.url, role: 'receiver', ...another });
-    others.push(other);
-    return other;
-  };
+  const { start } = useService({ on: database });
+  const startAnother = (another: ServiceOptions) => start({ role: 'receiver', ...another });
   return { database, service, visitor, logged, startAnother };
 }

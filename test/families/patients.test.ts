@@ -1,13 +1,9 @@
 import { patientFields, patientsBeyond, patientsIn } from '../../src/families/index.ts';
 import { samples } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { moreEvents, waysToName } from '../support/named-patients.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 const ways = Object.entries(waysToName);
 const envelopes: { data: object }[] = [

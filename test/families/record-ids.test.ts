@@ -5,16 +5,12 @@ import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { createParser } from '../../src/intake/parse-callback.ts';
 import { subjectOfBody } from '../../src/intake/subject-of-body.ts';
 import { samples } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { documented } from '../support/platform/documented.ts';
 import { meaningOf, seeded } from '../support/platform/meanings.ts';
 import { spell } from '../support/platform/spellings.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 const part = fc.oneof(
   fc.constantFrom('ipd', 'admissions', 'adm-1', '', '\n', '😀'.repeat(200), 'x'.repeat(200), 'x'.repeat(201)),

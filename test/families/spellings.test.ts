@@ -3,14 +3,11 @@ import { families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { createParser } from '../../src/intake/parse-callback.ts';
 import { type Callback, samples } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
+import { clear } from '../support/deliveries.ts';
 import { type Documented, documented } from '../support/platform/documented.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 const parse = createParser(families);
 const read = (callback: object) => {
@@ -21,7 +18,7 @@ const read = (callback: object) => {
 
 /** The row that a callback alone makes. */
 async function rowOf({ table }: Documented, callback: object): Promise<unknown> {
-  await database.pool.query(`truncate inbox, ${table}`);
+  await clear(database);
   const delivery = read(callback);
   await insertDeliveries(database.pool, [delivery]);
   await applyDeliveries(database.db, families, [delivery.id]);

@@ -1,13 +1,9 @@
 import { type Family, families, readKey } from '../../src/families/index.ts';
 import { rowsMadeOf } from '../../src/families/sql.ts';
 import { samples } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 const around = {
   business_id: 'text',

@@ -5,14 +5,10 @@ import { milliseconds } from '../../src/families/times.ts';
 import { createParser } from '../../src/intake/parse-callback.ts';
 import { Rejection } from '../../src/intake/rejection.ts';
 import { receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 const two = (max: number) => fc.integer({ min: 0, max }).map((value) => String(value).padStart(2, '0'));
 const optional = (text: fc.Arbitrary<string>) => fc.oneof(text, fc.constant(''));

@@ -4,17 +4,13 @@ import { readProblems } from '../../src/health/read-problems.ts';
 import { judgeAges, judgePrepared, judgeSessions, judgeSlots } from '../../src/health/server.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { findLockHolders } from '../../src/store/lock-holders.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
+const database = useDatabase();
 afterEach(() =>
   database.pool.query('truncate pending_deliveries, applied_deliveries, workers; drop role if exists other'),
 );
-afterAll(() => database.close());
 
 const wait = (family: string, seconds: number) =>
   database.rows('insert into pending_deliveries values ($1, $2, now() - $3 * interval $$1 s$$)', [

@@ -2,21 +2,21 @@ import { diagnose } from '../../src/diagnostics/diagnose.ts';
 import { createFindUndrained } from '../../src/health/undrained.ts';
 import { hashAddress } from '../../src/queue/database-registry.ts';
 import { connectRedis, type RedisClient } from '../../src/queue/redis.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 
 let redis: TestRedis;
 let client: RedisClient;
-let database: TestDatabase;
+const database = useDatabase();
 beforeAll(async () => {
-  [redis, database] = await Promise.all([startRedis(), createDatabase()]);
+  redis = await startRedis();
   client = connectRedis(redis.url, 'producer');
   await until(() => client.status === 'ready');
 });
 afterAll(async () => {
   client.disconnect();
-  await Promise.all([redis.stop(), database.close()]);
+  await redis.stop();
 });
 
 const oldest = new Date('2026-01-02T03:04:05Z');

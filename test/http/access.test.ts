@@ -3,29 +3,17 @@ import { gzipSync } from 'node:zlib';
 import { createLog } from '../../src/common/log.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
-import { type Service, startService } from '../../src/service/service.ts';
 import { consentFormCallback, paths, receiptCallback } from '../support/callbacks.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { openRedis } from '../support/redis.ts';
-import { post, type ServiceOptions, startTestService, testConfig } from '../support/service.ts';
+import { post, type ServiceOptions, useService } from '../support/service.ts';
 import { sign } from '../support/sign.ts';
 import { until } from '../support/until.ts';
 
-let database: TestDatabase;
-const services: Service[] = [];
-beforeAll(async () => {
-  database = await createEmptyDatabase();
-});
-afterEach(async () => {
-  await Promise.all(services.splice(0).map((service) => service.stop()));
-});
-afterAll(() => database.close());
+const { database, start: startService } = useService();
 
-async function start(env: Record<string, string> = {}, options: ServiceOptions = {}) {
+function start(env: Record<string, string> = {}, options: ServiceOptions = {}) {
   const { authentication, limits } = parseConfig(env, families);
-  const service = await startTestService({ databaseUrl: database.url, authentication, limits, ...options });
-  services.push(service);
-  return service;
+  return startService({ authentication, limits, ...options });
 }
 
 /** The bytes that the service sends until it closes the connection. */
@@ -189,9 +177,7 @@ it('rejects a signature that no body could match before reading the body', async
 it('an untrusted X-Forwarded-For is logged once, and shown to administrators at /readyz', async () => {
   const lines: string[] = [];
   const log = createLog('warn', { write: (line) => lines.push(line) });
-  const config = testConfig({ databaseUrl: database.url, role: 'receiver', adminToken });
-  const service = (await startService(config, families, log)) as Service & { url: string };
-  services.push(service);
+  const service = await startService({ role: 'receiver', adminToken, log });
   const warnings = () => lines.filter((line) => line.includes('TRUST_PROXY'));
   await post(service.url + paths.receipt, body);
   expect([warnings(), await accessOf(service.url)]).toEqual([[], expect.not.stringContaining('TRUST_PROXY')]);
@@ -217,7 +203,7 @@ it('receivers share the count of an address through Redis', async () => {
       return (await count()) > before;
     });
   }
-  await Promise.all(services.splice(0).map((service) => service.stop()));
+  await Promise.all(receivers.map((receiver) => receiver.stop()));
   await redis.stop();
 });
 

@@ -6,8 +6,7 @@ import { BodyBudget } from '../../src/http/body-budget.ts';
 import { Busy } from '../../src/http/errors.ts';
 import { readBody } from '../../src/http/read-body.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startTestService, testConfig } from '../support/service.ts';
+import { type startTestService, testConfig, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const options = {
@@ -155,18 +154,13 @@ it('a body is complete if it ends while its last chunk waits for memory', async 
 });
 
 describe('of a receiver', () => {
-  let database: TestDatabase;
+  const { start: startService } = useService();
   let service: Awaited<ReturnType<typeof startTestService>>;
   const sockets: Socket[] = [];
   const { limits } = testConfig({});
-  beforeAll(async () => {
-    database = await createDatabase();
-  });
-  afterEach(async () => {
+  afterEach(() => {
     for (const socket of sockets.splice(0)) socket.destroy();
-    await service.stop();
   });
-  afterAll(() => database.close());
 
   /** By default there is room for one large body, and for half a minute nobody is too slow. */
   const start = async (waitMs: number, changed: Partial<typeof limits.bodies> = {}) => {
@@ -178,8 +172,7 @@ describe('of a receiver', () => {
       maxWaiting: 10,
     };
     const bodies = { ...few, waitMs, ...changed };
-    const own = { databaseUrl: database.url, role: 'receiver', limits: { ...limits, bodies } } as const;
-    service = await startTestService(own);
+    service = await startService({ role: 'receiver', limits: { ...limits, bodies } });
   };
   let number = 0;
   /** A sender of a body of about this many bytes, which sends all of it but the last. */

@@ -15,13 +15,12 @@ import {
   receiptCallback,
   reviewRequestCallback,
 } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 
 const log = createLog('silent');
-let database: TestDatabase;
+const database = useDatabase();
 let app: ReturnType<typeof createApp>;
 beforeAll(async () => {
-  database = await createDatabase();
   const config = { ...parseConfig({}, families), bodyLimitBytes: 10_000 };
   const { pool } = database;
   const intake = new Intake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
@@ -35,7 +34,6 @@ beforeAll(async () => {
   );
   app = createApp({ callbacks, health: [], log });
 });
-afterAll(() => database.close());
 
 const send = (path: string, body: string | object) =>
   request(app).post(path).set('Content-Type', 'application/json').send(body);

@@ -1,32 +1,16 @@
 import { type Config, parseConfig } from '../../src/config/config.ts';
 import { type Family, families, takesEveryEvent } from '../../src/families/index.ts';
-import type { Service } from '../../src/service/service.ts';
 import { paths, receiptCallback, samples } from '../support/callbacks.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
-import { post, startTestService } from '../support/service.ts';
+import { post, useService } from '../support/service.ts';
 
 const secret = '9d4c1f7be2a05836f1c97d2e';
 
-let database: TestDatabase;
-const services: Service[] = [];
-beforeAll(async () => {
-  database = await createEmptyDatabase();
-});
-afterEach(async () => {
-  await Promise.all(services.splice(0).map((service) => service.stop()));
-});
-afterAll(() => database.close());
+const { database, start: startService } = useService();
 
 async function start(env: Record<string, string> = {}): Promise<string> {
   const config: Partial<Config> = parseConfig({ PORT: '0', ...env }, families);
-  const service = await startTestService({
-    ...config,
-    databaseUrl: database.url,
-    role: 'receiver',
-    drainMs: 0,
-  });
-  services.push(service);
-  return service.url;
+  const { url } = await startService({ ...config, databaseUrl: database.url, role: 'receiver', drainMs: 0 });
+  return url;
 }
 
 async function refusal(url: string, path: string, body: unknown) {

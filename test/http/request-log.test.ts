@@ -2,32 +2,21 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createLog } from '../../src/common/log.ts';
-import { families } from '../../src/families/index.ts';
-import { type Service, startService } from '../../src/service/service.ts';
 import { consentFormCallback, paths, receiptCallback } from '../support/callbacks.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
-import { post, type ServiceOptions, testConfig } from '../support/service.ts';
+import { post, type ServiceOptions, testConfig, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const secret = '7f3a9c1be25d48f06a7b3c9d1e5f8a24';
 const adminToken = 'an-admin-token-of-tests';
 
-let database: TestDatabase;
-let service: Service & { url: string };
+const { database, start: startService } = useService();
 let lines: Record<string, unknown>[];
-beforeAll(async () => {
-  database = await createEmptyDatabase();
-});
-afterEach(() => service.stop());
-afterAll(() => database.close());
 
-async function start(options: ServiceOptions = {}): Promise<string> {
+async function start(options: ServiceOptions = {}) {
   const logged: typeof lines = [];
   lines = logged;
   const log = createLog('silent', { write: (line: string) => logged.push(JSON.parse(line)) });
-  const config = testConfig({ databaseUrl: database.url, requestLog: true, adminToken, ...options });
-  service = (await startService(config, families, log)) as Service & { url: string };
-  return service.url;
+  return startService({ requestLog: true, adminToken, log, ...options });
 }
 
 const logged = (count: number) => until(() => lines.length >= count);
@@ -42,7 +31,7 @@ async function sendBytes(url: string, bytes: string): Promise<string> {
 }
 
 it('each request is a line with its path, status, reason, duration, bytes, source and delivery', async () => {
-  const url = await start({ limits: { ...testConfig({}).limits, requestMs: 500 } });
+  const { url } = await start({ limits: { ...testConfig({}).limits, requestMs: 500 } });
   const { id } = (await (await post(url + paths.receipt, receiptCallback())).json()) as { id: string };
   await post(url + paths.receipt, consentFormCallback());
   await fetch(url + paths.receipt);
@@ -85,7 +74,7 @@ it('each request is a line with its path, status, reason, duration, bytes, sourc
 
 it('it contains no unguessable part, no query, no unknown path, no body and no header', async () => {
   const base = testConfig({}).paths;
-  const url = await start({ paths: { ...base, receipt: [`/in/${secret}/receipts`] } });
+  const { url } = await start({ paths: { ...base, receipt: [`/in/${secret}/receipts`] } });
   const headers = { 'X-CANARY': 'CANARY', 'User-Agent': 'CANARY', Cookie: 'CANARY' };
   const send = (path: string) => post(url + path, '{"CANARY": CANARY', headers);
   for (const path of [
@@ -114,7 +103,7 @@ it('it contains no unguessable part, no query, no unknown path, no body and no h
 
 it('the source is the address that access checks see', async () => {
   const { authentication } = testConfig({});
-  const url = await start({
+  const { url } = await start({
     authentication: { ...authentication, trustProxy: 1, allowedIps: ['192.0.2.0/24'] },
   });
   const send = (address: string) =>
@@ -129,7 +118,7 @@ it('the source is the address that access checks see', async () => {
 });
 
 it('a sender that leaves before its response is a line with what became of its delivery', async () => {
-  const url = await start();
+  const { url } = await start();
   const lock = await database.pool.connect();
   await lock.query('begin; lock table inbox');
   const body = JSON.stringify(receiptCallback({ data: { receipt_id: 5 } }));
@@ -149,13 +138,13 @@ it('a sender that leaves before its response is a line with what became of its d
 });
 
 it('probes of the health are no lines, and without the variable there are none', async () => {
-  const url = await start();
-  for (const path of ['/healthz', '/readyz', '/nowhere']) await fetch(url + path);
+  const on = await start();
+  for (const path of ['/healthz', '/readyz', '/nowhere']) await fetch(on.url + path);
   await logged(1);
   expect(lines).toMatchObject([{ path: null, status: 404, reason: 'NotFound' }]);
-  await service.stop();
+  await on.stop();
   const off = await start({ requestLog: false });
-  expect((await post(off + paths.receipt, receiptCallback())).status).toBe(200);
-  await service.stop();
+  expect((await post(off.url + paths.receipt, receiptCallback())).status).toBe(200);
+  await off.stop();
   expect(lines).toEqual([]);
 });

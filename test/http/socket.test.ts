@@ -5,22 +5,18 @@ import { join } from 'node:path';
 import { type InvalidConfiguration, parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { spawnReceiver, spawnService } from '../support/process.ts';
 import { startTestService } from '../support/service.ts';
 
-let database: TestDatabase;
+const database = useDatabase();
 let folder: string;
 let socket: string;
-beforeAll(async () => {
-  database = await createEmptyDatabase();
-});
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'receiver-socket-'));
   socket = join(folder, 'receiver.sock');
 });
 afterEach(() => rmSync(folder, { recursive: true }));
-afterAll(() => database.close());
 
 function post(body: unknown, headers: Record<string, string> = {}): Promise<number> {
   return new Promise((resolve, reject) => {

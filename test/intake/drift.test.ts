@@ -3,20 +3,16 @@ import { families } from '../../src/families/index.ts';
 import { Drift } from '../../src/intake/drift.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { deliveryOf, receiptCallback, receiptData } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 
-let database: TestDatabase;
+const database = useDatabase();
 let drift: Drift;
-beforeAll(async () => {
-  database = await createDatabase();
-});
 beforeEach(async () => {
   await database.pool.query('truncate schema_drift');
   drift = new Drift(database.pool, createLog('silent'), families);
 });
 afterEach(() => drift.close());
-afterAll(() => database.close());
 
 const observe = (callback: ReturnType<typeof receiptCallback>) => {
   const { id } = deliveryOf(callback);

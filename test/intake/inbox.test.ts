@@ -5,13 +5,9 @@ import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import { DataRefused } from '../../src/intake/rejection.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(() => database.pool.query('truncate inbox'));
 
 const log = createLog('silent');

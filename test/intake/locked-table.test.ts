@@ -1,14 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { post, startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createEmptyDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 it('inserts that timed out do not accumulate behind a locked table', async () => {
   const service = await startTestService({ databaseUrl: database.url, role: 'receiver' });

@@ -8,14 +8,10 @@ import { Quarantine, type RejectedBody } from '../../src/intake/quarantine.ts';
 import { dropQuarantine } from '../../src/intake/quarantine-rows.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { freeDisk } from '../../src/store/embedded/free-disk.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(() => database.pool.query('truncate quarantine, dropped_bodies'));
 
 const log = createLog('silent');

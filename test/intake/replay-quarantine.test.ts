@@ -1,15 +1,13 @@
 import { replayQuarantine } from '../../src/intake/replay-quarantine.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 
-let database: TestDatabase;
+const database = useDatabase();
 beforeAll(async () => {
-  database = await createDatabase();
   await database.pool.query(
     `insert into quarantine (id, path, reason, body)
      select gen_random_uuid(), 'p', 'invalid', convert_to(n::text, 'utf8') from generate_series(1, 5) as n`,
   );
 });
-afterAll(() => database.close());
 
 const replayed = () => database.rows('select 1 from quarantine where replayed_at is not null');
 

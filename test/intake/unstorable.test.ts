@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { canonicalJson } from '../../src/intake/canonical-json.ts';
 import { withDecimals } from '../../src/intake/decimals.ts';
 import { findUnstorable, findUnstorableNumbers } from '../../src/intake/unstorable.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 
 const check = (json: string) => {
   const value = JSON.parse(json);
@@ -11,11 +11,7 @@ const check = (json: string) => {
 };
 const paths = (json: string) => check(json).map(({ path }) => path);
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createEmptyDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 it.each([
   ['U+0000 in a string', String.raw`{"data":{"name":"a\u0000b"}}`, ['/data/name']],

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Service } from '../../src/service/service.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { post, startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import type { Sample } from './exposition.ts';
@@ -38,7 +38,7 @@ let database: TestDatabase;
 let service: Service & { url: string };
 let samples: Sample[];
 beforeAll(async () => {
-  database = await createEmptyDatabase();
+  database = await createDatabase();
   const metrics = { port: undefined, cacheMs: 0 };
   service = await startTestService({ databaseUrl: database.url, adminToken, metrics });
   await post(service.url + paths.receipt, receiptCallback());

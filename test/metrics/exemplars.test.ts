@@ -1,7 +1,6 @@
 import type { Service } from '../../src/service/service.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
-import { post, startTestService } from '../support/service.ts';
+import { post, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { parseExposition } from './exposition.ts';
 import { adminToken, scrape } from './scraping.ts';
@@ -9,20 +8,13 @@ import { adminToken, scrape } from './scraping.ts';
 const tracing = { endpoint: 'http://127.0.0.1:1', headers: {}, resource: {}, serviceName: 'test', ratio: 1 };
 const accept = 'application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.3';
 
-let database: TestDatabase;
+const { start } = useService({ per: 'test' });
 let service: Service & { url: string };
-beforeEach(async () => {
-  database = await createEmptyDatabase();
-});
-afterEach(async () => {
-  await service.stop();
-  await database.close();
-});
 
 /** Starts a service with these options, which applies one delivery. @returns the id of its trace */
 async function applyOne(options: { tracing?: typeof tracing }): Promise<string> {
   const metrics = { port: undefined, cacheMs: 0 };
-  service = await startTestService({ databaseUrl: database.url, adminToken, metrics, ...options });
+  service = await start({ adminToken, metrics, ...options });
   const { id } = (await (await post(service.url + paths.receipt, receiptCallback())).json()) as {
     id: string;
   };

@@ -1,33 +1,17 @@
 import { createLog } from '../../src/common/log.ts';
 import type { Config } from '../../src/config/config.ts';
-import { families } from '../../src/families/index.ts';
 import { logAccess } from '../../src/privacy/log/access-log.ts';
 import { type LogProblem, verifyLog } from '../../src/privacy/log/verify-log.ts';
-import { type Service, startService } from '../../src/service/service.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { postForm } from '../console/visitor.ts';
 import { consentFormCallback, paths, receiptCallback, registeredPaths } from '../support/callbacks.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
-import { post, type ServiceOptions, startTestService, testConfig } from '../support/service.ts';
+import { post, type ServiceOptions, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { adminToken, scrape, scrapeText } from './scraping.ts';
 
-let database: TestDatabase;
-const services: Service[] = [];
-beforeEach(async () => {
-  database = await createEmptyDatabase();
-});
-afterEach(async () => {
-  await Promise.all(services.splice(0).map((service) => service.stop()));
-  await database.close();
-});
-
-async function start(options: ServiceOptions = {}) {
-  const metrics = { port: undefined, cacheMs: 0 };
-  const service = await startTestService({ databaseUrl: database.url, adminToken, metrics, ...options });
-  services.push(service);
-  return service;
-}
+const { database, start: startService } = useService({ per: 'test' });
+const start = (options: ServiceOptions = {}) =>
+  startService({ adminToken, metrics: { port: undefined, cacheMs: 0 }, ...options });
 
 const receipt = (receipt_id: number, data = {}) => receiptCallback({ data: { receipt_id, ...data } });
 
@@ -201,8 +185,7 @@ it('without METRICS_TOKEN the admin token scrapes, and the start warns of it', a
   const startWith = async (options: Partial<Config>) => {
     const lines: string[] = [];
     const log = createLog('info', { write: (line) => void lines.push(line) });
-    const config = testConfig({ databaseUrl: database.url, role: 'receiver', ...options });
-    services.push(await startService(config, families, log));
+    await startService({ role: 'receiver', log, ...options });
     return lines.filter((line) => line.includes('METRICS_TOKEN'));
   };
   expect(await startWith({ adminToken })).toEqual([expect.stringMatching(/"level":40/)]);

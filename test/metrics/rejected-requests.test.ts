@@ -5,16 +5,12 @@ import { RejectedRequests } from '../../src/http/rejected-requests.ts';
 import { type Service, startService } from '../../src/service/service.ts';
 import { startTcpProxy } from '../chaos/tcp-proxy.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { post, startTestService, testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
-beforeEach(() => database.pool.query('truncate rejected_requests'));
+const database = useDatabase();
+beforeEach(() => database.pool.query('delete from rejected_requests'));
 
 const counted = async () =>
   (
@@ -87,7 +83,7 @@ it('no count is lost or added twice, whichever receivers write at once', async (
   });
   await fc.assert(
     fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 60 }), async (requests) => {
-      await database.pool.query('truncate rejected_requests');
+      await database.pool.query('delete from rejected_requests');
       const receivers = [open(), open(), open()];
       const writes = requests.map(({ receiver, family, status, flush }) => {
         receivers[receiver]!.observer.responded({ family, status, reason: 'A' });

@@ -3,32 +3,23 @@ import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
 import { defineMetrics } from '../../src/metrics/definitions.ts';
 import { createScrape } from '../../src/metrics/scrape.ts';
-import type { Service } from '../../src/service/service.ts';
 import { readTables } from '../../src/store/read-tables.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { allowConnections, createDatabase, type TestDatabase } from '../support/database.ts';
+import { allowConnections } from '../support/database.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
-import { post, startTestService } from '../support/service.ts';
+import { post, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { adminToken, scrape } from './scraping.ts';
 
-let database: TestDatabase;
+const { database, start: startService } = useService({ per: 'test' });
 let redis: TestRedis;
-let service: (Service & { url: string }) | undefined;
 beforeEach(async () => {
-  [database, redis] = await Promise.all([createDatabase(), startRedis()]);
+  redis = await startRedis();
 });
-afterEach(async () => {
-  await service?.stop();
-  service = undefined;
-  await Promise.all([database.close(), redis.stop()]);
-});
+afterEach(() => redis.stop());
 
-async function start(redisUrl: string | undefined) {
-  const metrics = { port: undefined, cacheMs: 0 };
-  service = await startTestService({ databaseUrl: database.url, redisUrl, adminToken, metrics });
-  return service;
-}
+const start = (redisUrl: string | undefined) =>
+  startService({ redisUrl, adminToken, metrics: { port: undefined, cacheMs: 0 } });
 
 it('while PostgreSQL is unavailable, a scrape shows that, omits what it cannot read, and counts the deliveries in Redis', async () => {
   const { url } = await start(redis.url);

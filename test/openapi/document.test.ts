@@ -5,6 +5,7 @@ import * as service from '../../src/client/index.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
+import { useConsole } from '../console/use-console.ts';
 import {
   consentFormCallback,
   paths,
@@ -12,8 +13,7 @@ import {
   receiptData,
   reviewRequestCallback,
 } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { post, startTestService } from '../support/service.ts';
+import { post } from '../support/service.ts';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const { signatureHeader } = parseConfig({}, families).authentication;
@@ -86,16 +86,7 @@ it.each([
 });
 
 describe('responses', () => {
-  let database: TestDatabase;
-  let receiver: Awaited<ReturnType<typeof startTestService>>;
-  beforeAll(async () => {
-    database = await createDatabase();
-    receiver = await startTestService({ databaseUrl: database.url, role: 'receiver' });
-  });
-  afterAll(async () => {
-    await receiver.stop();
-    await database.close();
-  });
+  const { service: receiver } = useConsole();
 
   const send = (body: unknown, headers = {}) => post(`${receiver.url}${paths.receipt}`, body, headers);
 

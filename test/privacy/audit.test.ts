@@ -11,15 +11,11 @@ import {
   verifyLog,
 } from '../../src/privacy/log/verify-log.ts';
 import { openDatabase } from '../../src/store/database.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 
 const actor = { id: 'test' };
 
-let database: TestDatabase;
-beforeEach(async () => {
-  database = await createDatabase();
-});
-afterEach(() => database.close());
+const database = useDatabase({ per: 'test' });
 
 /** Adds entries of every shape. */
 const fill = (entries: number) =>

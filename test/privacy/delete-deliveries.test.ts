@@ -7,14 +7,10 @@ import {
   receiptCallback,
   reviewRequestCallback,
 } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { apply, clear, everyRow, insertCallbacks, moveApplied } from '../support/deliveries.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(() => clear(database));
 
 const everything = async () => [

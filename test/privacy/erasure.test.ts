@@ -21,19 +21,16 @@ import {
   registeredPaths,
   reviewRequestCallback,
 } from '../support/callbacks.ts';
-import { createCopy, createDatabase, type TestDatabase } from '../support/database.ts';
-import { apply, clear, insertCallbacks } from '../support/deliveries.ts';
+import { createCopy, createDatabase, useDatabase } from '../support/database.ts';
+import { apply, clear, erasureTables, insertCallbacks } from '../support/deliveries.ts';
 import { until } from '../support/until.ts';
 
-let database: TestDatabase;
+const database = useDatabase();
 beforeAll(async () => {
-  database = await createDatabase();
   await applyReportPaths(database.db, registeredPaths);
 });
-afterAll(() => database.close());
 beforeEach(async () => {
-  await clear(database);
-  await database.rows('truncate erasures, patient_holds, patient_pseudonyms, erased_receipts cascade');
+  await clear(database, ...erasureTables, 'patient_pseudonyms');
 });
 
 const actor = { id: 'tester' };

@@ -3,15 +3,11 @@ import { withPlanForAnySize } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
 import { findDeliveries } from '../../src/privacy/find-deliveries.ts';
 import { deliveryOf, samples } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
 import { until } from '../support/until.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 const indexScans = async () => {
   const [row] = await database.rows(

@@ -8,18 +8,13 @@ import { exportErasures, listCertificates, parseErasures } from '../../src/priva
 import { decide, readUncertain, readUncertainBody } from '../../src/privacy/erasure/uncertain.ts';
 import type { Patient } from '../../src/privacy/find-deliveries.ts';
 import { appointmentCallback, type Callback, deliveryOf, paths, samples } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { apply, clear } from '../support/deliveries.ts';
+import { useDatabase } from '../support/database.ts';
+import { apply, clear, erasureTables } from '../support/deliveries.ts';
 import { waysToName } from '../support/named-patients.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(async () => {
-  await clear(database);
-  await database.rows('truncate erasures, patient_pseudonyms cascade');
+  await clear(database, ...erasureTables, 'patient_pseudonyms');
 });
 
 const actor = { id: 'tester' };

@@ -21,8 +21,16 @@ import {
   reviewRequestCallback,
   samples,
 } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { apply, clear, everyRow, insertCallbacks, moveApplied, setTimes } from '../support/deliveries.ts';
+import { useDatabase } from '../support/database.ts';
+import {
+  apply,
+  clear,
+  erasureTables,
+  everyRow,
+  insertCallbacks,
+  moveApplied,
+  setTimes,
+} from '../support/deliveries.ts';
 
 const yearMs = 365.25 * 24 * 60 * 60 * 1000;
 const base = 1_700_000_000;
@@ -32,16 +40,9 @@ const since = (seconds: number) => Date.now() - seconds * 1000;
 const actor = { id: 'test' };
 const log = createLog('silent');
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(async () => {
-  await clear(database);
-  await database.rows(
-    'truncate patient_holds, withheld.records, erasures, erased, erased_words, uncertain_bodies',
-  );
+  await clear(database, ...erasureTables);
 });
 
 async function run(retention: Retention, options: Partial<RetentionOptions> = {}) {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { connectRedis, parseRedisUrl } from '../../src/queue/redis.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { spawnReceiver, spawnService, type TestProcess } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -11,7 +11,7 @@ let database: TestDatabase;
 let redis: TestRedis;
 const processes: TestProcess[] = [];
 beforeAll(async () => {
-  database = await createEmptyDatabase();
+  database = await createDatabase();
   redis = await startRedis(['--user', 'app', 'on', '>secret', '~*', '&*', '+@all', '-info']);
 });
 afterEach(() => {

@@ -1,36 +1,21 @@
 import { sendCallbacks } from '../../src/sandbox/sender.ts';
 import { registeredUrls } from '../../src/sandbox/urls.ts';
 import { callbacks } from '../../src/sandbox/variations.ts';
-import type { Service } from '../../src/service/service.ts';
 import { consentFormCallback, deliveryOf, paths, receiptCallback } from '../support/callbacks.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { contentsOf, openRedis, type TestRedis } from '../support/redis.ts';
-import { post, type ServiceOptions, startTestService } from '../support/service.ts';
+import { post, type ServiceOptions, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
-  let database: TestDatabase;
+  const { database, start: startService } = useService({ per: 'test' });
   let redis: Pick<TestRedis, 'url' | 'client' | 'stop'> | undefined;
-  const services: Service[] = [];
-
   beforeAll(async () => {
     redis = backend === 'redis' ? await openRedis() : undefined;
   });
   afterAll(() => redis?.stop());
-  beforeEach(async () => {
-    await redis?.client().flushdb();
-    database = await createEmptyDatabase();
-  });
-  afterEach(async () => {
-    await Promise.all(services.splice(0).map((service) => service.stop()));
-    await database.close();
-  });
+  beforeEach(() => redis?.client().flushdb());
 
-  async function start(options: ServiceOptions = {}) {
-    const service = await startTestService({ databaseUrl: database.url, redisUrl: redis?.url, ...options });
-    services.push(service);
-    return service;
-  }
+  const start = (options: ServiceOptions = {}) => startService({ redisUrl: redis?.url, ...options });
 
   const wipeQueue = async () => {
     if (redis) return redis.client().flushdb();

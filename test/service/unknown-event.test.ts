@@ -13,13 +13,12 @@ import { replayQuarantine } from '../../src/intake/replay-quarantine.ts';
 import { erasePatient } from '../../src/privacy/erasure/erase.ts';
 import { countRows } from '../../src/privacy/export.ts';
 import { runRetention } from '../../src/privacy/retention/retention.ts';
-import type { Service } from '../../src/service/service.ts';
 import { adminToken, signInTo } from '../console/visitor.ts';
 import { paths, samples } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { clear } from '../support/deliveries.ts';
+import { useDatabase } from '../support/database.ts';
+import { clear, erasureTables } from '../support/deliveries.ts';
 import { readPatient } from '../support/held.ts';
-import { post, startTestService, testConfig } from '../support/service.ts';
+import { post, testConfig, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 /** The family of a later version. */
@@ -35,23 +34,16 @@ const labReport = defineFamily({
 });
 const later = [...families, labReport] as readonly [Family, ...Family[]];
 
-let database: TestDatabase;
+const database = useDatabase();
 beforeAll(async () => {
-  database = await createDatabase();
   await database.pool.query(`create table lab_reports (
     business_id text, report_id text, patient_id text, price numeric, modified_at timestamptz, client_id text,
     last_event text, event_time timestamptz, deleted_at timestamptz, extra jsonb, delivery_id uuid,
     primary key (business_id, report_id))`);
 });
-afterAll(() => database.close());
 beforeEach(() => reset());
 
-async function reset(): Promise<void> {
-  await clear(database);
-  await database.pool.query(
-    'truncate other_events, appointments, lab_reports, schema_drift, patient_holds, withheld.records, erasures, erased, erased_words, uncertain_bodies',
-  );
-}
+const reset = () => clear(database, 'lab_reports', 'schema_drift', ...erasureTables);
 
 const patient = '161467756044204';
 const base = 1_700_000_000;
@@ -118,20 +110,12 @@ const fits = (callback: object) => {
 };
 
 describe('an event that no family lists', () => {
-  const services: Service[] = [];
-  afterEach(() => Promise.all(services.splice(0).map((service) => service.stop())));
-  const start = async (list?: typeof later) => {
-    const service = await startTestService({
-      databaseUrl: database.url,
-      adminToken,
-      ...(list && { families: list }),
-    });
-    services.push(service);
-    return service.url;
-  };
+  const { start: startService } = useService({ on: database });
+  const start = (list?: typeof later) => startService({ adminToken, ...(list && { families: list }) });
 
   it('is acknowledged at EVENTS_PATH, kept with its data, counted, and in the console; a later version gives it its row', async () => {
-    const url = await start();
+    const first = await start();
+    const { url } = first;
     const sent = { ...labCallback(), event: undefined, event_type: 'lab.report.ready' };
     const response = await post(url + paths.other, sent);
     const { id, status } = (await response.json()) as { id: string; status: string };
@@ -169,8 +153,8 @@ describe('an event that no family lists', () => {
     expect(page).not.toContain('fasting');
 
     expect(await replay()).toMatchObject({ applied: 1, changed: 1, failed: 0 });
-    await services.pop()!.stop();
-    const laterUrl = await start(later);
+    await first.stop();
+    const { url: laterUrl } = await start(later);
     for (const path of [paths.other, '/lab']) {
       expect(await (await post(laterUrl + path, sent)).json()).toEqual({ status: 'duplicate', id });
     }
@@ -181,7 +165,7 @@ describe('an event that no family lists', () => {
   });
 
   it('is refused at the path of a family, and kept in the quarantine until a later version replays it', async () => {
-    const url = await start();
+    const { url } = await start();
     const response = await post(url + paths.receipt, labCallback());
     expect([response.status, await response.json()]).toMatchObject([
       422,

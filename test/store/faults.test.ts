@@ -8,12 +8,11 @@ import { installed } from '../../src/store/embedded/binaries.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { isOutage, isRefusal, isUnavailable } from '../../src/store/faults.ts';
 import { withClient } from '../../src/store/pool.ts';
-import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { createEmptyDatabase, useDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 
-let database: TestDatabase;
+const database = useDatabase();
 beforeAll(async () => {
-  database = await createDatabase();
   await database.pool.query(`
     create table things (small smallint, word text check (word <> 'bad'), json jsonb, id int primary key);
     create index on things (word);
@@ -21,7 +20,6 @@ beforeAll(async () => {
     create table rejecting (n int);
     create trigger reject_insert before insert on rejecting for each row execute function reject_insert()`);
 });
-afterAll(() => database.close());
 
 type Query = string | pg.QueryConfig;
 

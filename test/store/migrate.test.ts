@@ -5,16 +5,12 @@ import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { applyReportTimezone } from '../../src/store/reporting/timezone.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { createDatabase, createEmptyDatabase, type TestDatabase, useDatabase } from '../support/database.ts';
 import { migrations, readCatalogue, withSchema } from '../support/schema.ts';
 import { post, startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createEmptyDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase({ empty: true });
 
 it('processes that migrate at once run each migration once', async () => {
   const results = await Promise.all(Array.from({ length: 4 }, () => migrate(database.db)));
@@ -101,11 +97,7 @@ async function whileAReaderIsOpen(
 }
 
 describe('callbacks are accepted', () => {
-  let other: TestDatabase;
-  beforeEach(async () => {
-    other = await createDatabase();
-  });
-  afterEach(() => other.close());
+  const other = useDatabase({ per: 'test' });
 
   it('while a migration waits for a reader, which is named in the log', async () => {
     await withSchema(

@@ -6,18 +6,16 @@ import { logAccess } from '../../src/privacy/log/access-log.ts';
 import { runRetention } from '../../src/privacy/retention/retention.ts';
 import { prepareQueueTables } from '../../src/queue/postgres-backend.ts';
 import { receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
 
 const actor = { id: 'test' };
 
-let database: TestDatabase;
+const database = useDatabase();
 beforeAll(async () => {
-  database = await createDatabase();
   await prepareQueueTables(database.owner.url);
   await database.rows('create publication everything for all tables');
 });
-afterAll(() => database.close());
 
 const findings = async () => {
   const found = await diagnose({ DATABASE_URL: database.owner.url });

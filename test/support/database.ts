@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { createLog } from '../../src/common/log.ts';
+import { prepareQueueTables } from '../../src/queue/postgres-backend.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { findDue, readFiles } from '../../src/store/migration-list.ts';
@@ -12,6 +13,24 @@ export interface TestDatabase extends Database {
   owner: Database;
   /** Rows of a query, as its owner. */
   rows: (query: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
+}
+
+export interface UseOptions {
+  /** Default: one for all tests of the file, or of the `describe`. */
+  per?: 'file' | 'test';
+  /** Without the service's tables. */
+  empty?: boolean;
+}
+
+/** A database that is usable from the first test on, and closed after the last. */
+export function useDatabase({ per = 'file', empty = false }: UseOptions = {}): TestDatabase {
+  const database = {} as TestDatabase;
+  const [before, after] = per === 'file' ? [beforeAll, afterAll] : [beforeEach, afterEach];
+  before(async () => {
+    Object.assign(database, await (empty ? createEmptyDatabase() : createDatabase()));
+  });
+  after(() => database.close());
+  return database;
 }
 
 /**
@@ -27,16 +46,22 @@ export async function createEmptyDatabase(encoding?: 'LATIN1' | 'SQL_ASCII'): Pr
   return open(await create(`encoding '${encoding}' template template0 ${provider} locale 'C'`));
 }
 
+let files: ReturnType<typeof readFiles> | undefined;
+
 /** A new database for this test, with the service's tables: a copy of the template with an identity of its own. */
 export async function createDatabase(): Promise<TestDatabase> {
   const name = await create(`template ${process.env.TEST_POSTGRES_TEMPLATE}`);
   const database = open(name, process.env.TEST_SERVICE_URL);
   // Otherwise the next start would treat it as a restored backup.
-  const { checksum } = await findDue(database.db, await readFiles(ownSchema));
-  await database.rows(`update receiver_migrations set checksum = $1 where name = 'reporting'`, [checksum]);
-  await database.rows('update database_identity set id = default');
-  await database.rows('update erasure_salt set salt = default');
-  await database.rows('update session_key set key = default');
+  files ??= readFiles(ownSchema);
+  const { checksum } = await findDue(database.db, await files);
+  await database.rows(
+    `with identity as (update database_identity set id = default),
+       salt as (update erasure_salt set salt = default),
+       session as (update session_key set key = default)
+     update receiver_migrations set checksum = $1 where name = 'reporting'`,
+    [checksum],
+  );
   return database;
 }
 
@@ -47,8 +72,9 @@ export async function createDatabase(): Promise<TestDatabase> {
  */
 export async function createTemplate(): Promise<() => Promise<void>> {
   const name = await create();
-  const { db } = open(name);
+  const { db, url } = open(name);
   await migrate(db);
+  await prepareQueueTables(url);
   await db.destroy();
   // PostgreSQL copies a database only while nobody is connected to it.
   await administer(`alter database ${name} allow_connections false`);

@@ -64,9 +64,31 @@ export async function setTimes(
   }
 }
 
-export async function clear(database: TestDatabase): Promise<void> {
-  const tables = families.map(({ table }) => table);
-  await database.rows(`truncate inbox, ${tables.join(', ')}, quarantine`);
+const derived = [
+  'applied_deliveries',
+  'failed_deliveries',
+  'pending_deliveries',
+  'resends',
+  'receipt_versions',
+  'appointment_versions',
+  'body_words',
+];
+
+/** What `clear` empties after erasures. */
+export const erasureTables = [
+  'erased',
+  'erased_words',
+  'uncertain_bodies',
+  'withheld.records',
+  'erasures',
+  'erased_receipts',
+  'patient_holds',
+];
+
+/** Empties the tables of deliveries and rejected bodies, and others. For few rows this is faster than `truncate`. */
+export async function clear(database: TestDatabase, ...others: string[]): Promise<void> {
+  const tables = [...derived, 'inbox', ...families.map(({ table }) => table), 'quarantine', ...others];
+  await database.rows(tables.map((table) => `delete from ${table};`).join(''));
 }
 
 /** A time as callbacks contain it, in seconds. */

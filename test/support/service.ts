@@ -2,6 +2,7 @@ import { createLog, type Log } from '../../src/common/log.ts';
 import { type Config, parseConfig } from '../../src/config/config.ts';
 import { type Family, families } from '../../src/families/index.ts';
 import { type Service, startService } from '../../src/service/service.ts';
+import { type TestDatabase, type UseOptions, useDatabase } from './database.ts';
 
 export type ServiceOptions = Partial<Config> & { families?: readonly [Family, ...Family[]]; log?: Log };
 
@@ -18,6 +19,26 @@ export async function startTestService(options: ServiceOptions): Promise<Service
   const { families: list = families, log = createLog('silent'), ...overrides } = options;
   const config = testConfig(overrides, list);
   return (await startService(config, list, log)) as Service & { url: string };
+}
+
+export interface TestServices {
+  database: TestDatabase;
+  /** Starts a receiver, a worker or both. */
+  start: (options?: ServiceOptions) => Promise<Service & { url: string }>;
+}
+
+/** A database as of `useDatabase`, or this one, and services on it, which are stopped after each test. */
+export function useService({ on, ...options }: UseOptions & { on?: TestDatabase } = {}): TestServices {
+  const services: Service[] = [];
+  // Before the database is closed.
+  afterEach(() => Promise.all(services.splice(0).map((service) => service.stop())));
+  const database = on ?? useDatabase(options);
+  const start = async (overrides: ServiceOptions = {}) => {
+    const service = await startTestService({ databaseUrl: database.url, ...overrides });
+    services.push(service);
+    return service;
+  };
+  return { database, start };
 }
 
 export function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {

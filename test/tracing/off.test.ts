@@ -1,15 +1,11 @@
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { startTestService } from '../support/service.ts';
 
 jest.mock('@opentelemetry/sdk-trace-base', () => {
   throw new Error('the SDK is loaded');
 });
 
-let database: TestDatabase;
-beforeEach(async () => {
-  database = await createEmptyDatabase();
-});
-afterEach(() => database.close());
+const database = useDatabase({ per: 'test' });
 
 it('without an endpoint, nothing of the SDK is loaded', async () => {
   const service = await startTestService({

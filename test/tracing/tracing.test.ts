@@ -1,28 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
-import { type Service, startService } from '../../src/service/service.ts';
+import type { Service } from '../../src/service/service.ts';
 import { startTcpProxy } from '../chaos/tcp-proxy.ts';
 import { consentFormCallback, paths, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
 import { canary, canaryOf } from '../support/canary.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { type ExportedSpan, type OtlpReceiver, startOtlpReceiver } from '../support/otlp.ts';
 import { openRedis } from '../support/redis.ts';
-import { post, type ServiceOptions, testConfig } from '../support/service.ts';
+import { post, type ServiceOptions, testConfig, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-let database: TestDatabase;
+const { database, start: startService } = useService({ per: 'test' });
 let otlp: OtlpReceiver;
-let service: (Service & { url: string }) | undefined;
+let service: Service & { url: string };
 let lines: Record<string, unknown>[];
 beforeEach(async () => {
-  [database, otlp] = await Promise.all([createEmptyDatabase(), startOtlpReceiver()]);
+  otlp = await startOtlpReceiver();
 });
-afterEach(async () => {
-  await service?.stop();
-  service = undefined;
-  await Promise.all([database.close(), otlp.close()]);
-});
+afterEach(() => otlp.close());
 
 /** Starts a service that exports traces. */
 async function start(ratio: number, options: ServiceOptions = {}, endpoint = otlp.url) {
@@ -32,9 +27,9 @@ async function start(ratio: number, options: ServiceOptions = {}, endpoint = otl
   const logged: typeof lines = [];
   lines = logged;
   const log = createLog('debug', { write: (line: string) => logged.push(JSON.parse(line)) });
-  const config = testConfig({ databaseUrl: database.url, tracing, ...options });
-  service = (await startService(config, families, log)) as Service & { url: string };
-  return service;
+  const started = await startService({ tracing, log, ...options });
+  service = started;
+  return started;
 }
 
 const applied = (count: number) =>
@@ -45,8 +40,7 @@ const applied = (count: number) =>
 
 /** Stops the service, which exports what is left. */
 async function exported(): Promise<ExportedSpan[]> {
-  await service!.stop();
-  service = undefined;
+  await service.stop();
   return otlp.spans();
 }
 
@@ -197,7 +191,7 @@ it("a sender's traceparent is a link, not the parent; its flag does not decide, 
   const count = otlp.spans().length;
   await start(0);
   expect(
-    (await post(service!.url + paths.receipt, receipt(3), { traceparent: `00-${traceId}-${spanId}-01` }))
+    (await post(service.url + paths.receipt, receipt(3), { traceparent: `00-${traceId}-${spanId}-01` }))
       .status,
   ).toBe(200);
   expect(await exported()).toHaveLength(count);

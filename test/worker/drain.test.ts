@@ -11,19 +11,19 @@ import { connectRedis, type RedisClient } from '../../src/queue/redis.ts';
 import type { Circuit } from '../../src/store/circuit.ts';
 import { drain } from '../../src/worker/drain.ts';
 import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/database.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 
 const log = createLog('silent');
 const never = new Promise<never>(() => {});
 let redis: TestRedis;
-let database: TestDatabase;
+const database = useDatabase();
 let circuit: Circuit;
 const clients: RedisClient[] = [];
 
 beforeAll(async () => {
-  [redis, database] = await Promise.all([startRedis(), createDatabase()]);
+  redis = await startRedis();
 });
 beforeEach(async () => {
   await redis.client().flushall();
@@ -33,7 +33,7 @@ beforeEach(async () => {
 afterEach(() => circuit.stop());
 afterAll(async () => {
   for (const client of clients) client.disconnect();
-  await Promise.all([redis.stop(), database.close()]);
+  await redis.stop();
 });
 
 /** The stream of a process with this database URL and, once it has connected to PostgreSQL, this database id. */

@@ -2,32 +2,16 @@ import { sql } from 'kysely';
 import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
 import { history } from '../../src/sandbox/history.ts';
-import type { Service } from '../../src/service/service.ts';
 import { createRetention } from '../../src/worker/retention.ts';
 import { newestVersions } from '../chaos/model.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
-import { post, startTestService } from '../support/service.ts';
+import { post, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const log = createLog('silent');
 const dayMs = 24 * 60 * 60 * 1000;
-let database: TestDatabase;
-const services: Service[] = [];
-beforeEach(async () => {
-  database = await createDatabase();
-});
-afterEach(async () => {
-  await Promise.all(services.splice(0).map((service) => service.stop()));
-  await database.close();
-});
-
-async function start(retention: Record<string, number>) {
-  const service = await startTestService({ databaseUrl: database.url, retention });
-  services.push(service);
-  return service;
-}
+const { database, start } = useService({ per: 'test' });
 
 const createPass = (
   retained: () => void,
@@ -38,7 +22,7 @@ const createPass = (
 it('a worker deletes what is expired when it starts, and receivers do not take it again', async () => {
   const old = receiptCallback();
   await apply(database, [old]);
-  const { url } = await start({ receipt: dayMs });
+  const { url } = await start({ retention: { receipt: dayMs } });
   await until(async () => (await database.rows('select 1 from inbox')).length === 0);
   expect(await (await post(url + paths.receipt, old)).json()).toMatchObject({ status: 'expired' });
   expect(await database.rows('select 1 from receipts')).toEqual([]);

@@ -1,14 +1,10 @@
 import { type Family, families } from '../../../src/families/index.ts';
 import { appointmentCallback } from '../../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../../support/database.ts';
+import { useDatabase } from '../../support/database.ts';
 import { apply, clear, seconds } from '../../support/deliveries.ts';
 import { type PlanNode, rowsRead } from '../../support/plans.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(() => clear(database));
 
 // Midnight in India is 18:30 UTC.

@@ -1,10 +1,6 @@
-import { createDatabase, type TestDatabase } from '../../support/database.ts';
+import { useDatabase } from '../../support/database.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 it('every view and every column of the reports has a comment', async () => {
   const withoutComment = await database.rows(`

@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { families } from '../../../src/families/index.ts';
 import { samples } from '../../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../../support/database.ts';
+import { useDatabase } from '../../support/database.ts';
 import { apply } from '../../support/deliveries.ts';
 
-let database: TestDatabase;
+const database = useDatabase();
 beforeAll(async () => {
-  database = await createDatabase();
   const business_id = '111111111111110';
   const now = Math.floor(Date.now() / 1000);
   const data = { created_at: now, admission_date: now };
@@ -15,7 +14,6 @@ beforeAll(async () => {
     families.map(({ name }) => samples[name]({ business_id, event_time: now, data })),
   );
 });
-afterAll(() => database.close());
 
 const document = readFileSync('docs/reporting.md', 'utf8');
 const examples = Array.from(

@@ -1,13 +1,9 @@
 import { applyReportPaths } from '../../../src/store/reporting/paths.ts';
 import { consentFormCallback, receiptCallback } from '../../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../../support/database.ts';
+import { useDatabase } from '../../support/database.ts';
 import { apply, clear, insertCallbacks, seconds, setTimes } from '../../support/deliveries.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(() => clear(database));
 
 const event_time = seconds('2024-03-01T10:29:00Z');

@@ -1,13 +1,9 @@
 import fc from 'fast-check';
 import { history, receiptCallback } from '../../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../../support/database.ts';
+import { useDatabase } from '../../support/database.ts';
 import { apply, clear } from '../../support/deliveries.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(() => clear(database));
 
 const version = (event: string, event_time: number, data: object, receipt_id = 1) =>

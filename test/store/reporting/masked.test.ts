@@ -4,15 +4,11 @@ import { families } from '../../../src/families/index.ts';
 import { migrate } from '../../../src/store/migrate.ts';
 import { receiptCallback } from '../../support/callbacks.ts';
 import { canary, canaryOf } from '../../support/canary.ts';
-import { createDatabase, type TestDatabase } from '../../support/database.ts';
+import { useDatabase } from '../../support/database.ts';
 import { apply, moveApplied } from '../../support/deliveries.ts';
 import { ownSchema, withSchema } from '../../support/schema.ts';
 
-let database: TestDatabase;
-beforeEach(async () => {
-  database = await createDatabase();
-});
-afterEach(() => database.close());
+const database = useDatabase({ per: 'test' });
 
 /** Columns that reporting_masked may not read. */
 const hidden = new Set([

@@ -1,17 +1,12 @@
 import fc from 'fast-check';
 import { appointmentCallback, receiptCallback, samples } from '../../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../../support/database.ts';
+import { useDatabase } from '../../support/database.ts';
 import { apply, clear, seconds } from '../../support/deliveries.ts';
 import { type PlanNode, rowsRead } from '../../support/plans.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(async () => {
-  await clear(database);
-  await database.pool.query('truncate erased_receipts');
+  await clear(database, 'erased_receipts');
 });
 
 const noon = seconds('2024-03-01T06:30:00Z');
@@ -116,8 +111,7 @@ it('the amounts of a day in appointment_payments are those in receipts_daily, fo
     );
   await fc.assert(
     fc.asyncProperty(payments, erased, async (callbacks, rows) => {
-      await clear(database);
-      await database.pool.query('truncate erased_receipts');
+      await clear(database, 'erased_receipts');
       await apply(database, callbacks);
       for (const row of rows) {
         await database.pool.query(

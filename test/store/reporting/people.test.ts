@@ -1,10 +1,9 @@
 import { consentFormCallback, receiptCallback, reviewRequestCallback } from '../../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../../support/database.ts';
+import { useDatabase } from '../../support/database.ts';
 import { apply, seconds } from '../../support/deliveries.ts';
 
-let database: TestDatabase;
+const database = useDatabase();
 beforeAll(async () => {
-  database = await createDatabase();
   const receipt = (receipt_id: number, data: object) =>
     receiptCallback({ business_id: 'b1', data: { receipt_id, clinic_id: 'c1', doctor_oid: 'd1', ...data } });
   const created_at = seconds('2024-03-01T10:00:00Z');
@@ -35,7 +34,6 @@ beforeAll(async () => {
     } as never),
   ]);
 });
-afterAll(() => database.close());
 
 const counts = (receipts: string, net: string, due: string, forms: string, reviews: string) => ({
   receipts,

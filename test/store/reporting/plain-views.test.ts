@@ -1,17 +1,15 @@
 import { families } from '../../../src/families/index.ts';
 import { samples } from '../../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../../support/database.ts';
+import { useDatabase } from '../../support/database.ts';
 import { apply } from '../../support/deliveries.ts';
 
-let database: TestDatabase;
+const database = useDatabase();
 beforeAll(async () => {
-  database = await createDatabase();
   await apply(
     database,
     families.map(({ name }) => samples[name]()),
   );
 });
-afterAll(() => database.close());
 
 // 1_700_000_000 is 03:43 of the next day in India.
 const event = { day: '2023-11-15', event_time: '2023-11-14T22:13:20' };

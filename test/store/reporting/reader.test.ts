@@ -6,15 +6,13 @@ import { openDatabase } from '../../../src/store/database.ts';
 import { migrate } from '../../../src/store/migrate.ts';
 import { withClient } from '../../../src/store/pool.ts';
 import { receiptCallback } from '../../support/callbacks.ts';
-import { createDatabase, createEmptyDatabase, type TestDatabase } from '../../support/database.ts';
+import { createEmptyDatabase, useDatabase } from '../../support/database.ts';
 import { apply } from '../../support/deliveries.ts';
 
-let database: TestDatabase;
+const database = useDatabase();
 beforeAll(async () => {
-  database = await createDatabase();
   await apply(database, [receiptCallback()]);
 });
-afterAll(() => database.close());
 
 async function asReader(query: string): Promise<unknown[]> {
   const session = await database.pool.connect();

@@ -1,11 +1,7 @@
-import { createDatabase, type TestDatabase } from '../../support/database.ts';
+import { useDatabase } from '../../support/database.ts';
 import { clear, insertWithStatus } from '../../support/deliveries.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(() => clear(database));
 
 /** Inserts deliveries of a business that were received these numbers of hours ago. */

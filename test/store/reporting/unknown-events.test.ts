@@ -1,12 +1,8 @@
 import { samples } from '../../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../../support/database.ts';
+import { useDatabase } from '../../support/database.ts';
 import { apply, seconds } from '../../support/deliveries.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 it('other_events shows events that no family lists, with their data, day and patient', async () => {
   const event_time = seconds('2024-03-01T18:30:00Z');

@@ -2,14 +2,10 @@ import fc from 'fast-check';
 import { applyDeliveries } from '../../../src/apply/apply.ts';
 import { families } from '../../../src/families/index.ts';
 import { consentFormCallback, history, receiptCallback } from '../../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../../support/database.ts';
+import { useDatabase } from '../../support/database.ts';
 import { apply, clear, insertCallbacks } from '../../support/deliveries.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 beforeEach(() => clear(database));
 
 const versions = () => database.rows('select * from reporting.receipt_history v order by v::text');

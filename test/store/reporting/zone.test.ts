@@ -1,14 +1,10 @@
 import { checkTimezone } from '../../../src/store/reporting/check-timezone.ts';
 import { applyReportTimezone } from '../../../src/store/reporting/timezone.ts';
 import { receiptCallback } from '../../support/callbacks.ts';
-import { createDatabase, type TestDatabase } from '../../support/database.ts';
+import { useDatabase } from '../../support/database.ts';
 import { apply, seconds } from '../../support/deliveries.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 afterEach(() => applyReportTimezone(database.db, 'Asia/Kolkata'));
 
 const day = (moment: string) => database.rows('select reporting.day($1)::text as day', [moment]);

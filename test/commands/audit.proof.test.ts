@@ -2,18 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { logAccess } from '../../src/privacy/log/access-log.ts';
 import { receiptCallback } from '../support/callbacks.ts';
-import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { createEmptyDatabase, useDatabase } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
 import { spawnReceiver } from '../support/process.ts';
 
 // Many processes, one after the other.
 jest.setTimeout(120_000);
 
-let database: TestDatabase;
-beforeEach(async () => {
-  database = await createDatabase();
-});
-afterEach(() => database.close());
+const database = useDatabase({ per: 'test' });
 
 async function run(args: string[], url = database.url) {
   const command = spawnReceiver(args, { DATABASE_URL: url });

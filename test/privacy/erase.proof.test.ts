@@ -17,7 +17,7 @@ import {
   reviewRequestCallback,
 } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { apply, clear } from '../support/deliveries.ts';
+import { apply, clear, erasureTables } from '../support/deliveries.ts';
 import { testConfig } from '../support/service.ts';
 
 let database: TestDatabase;
@@ -32,9 +32,8 @@ afterAll(async () => {
 beforeEach(() => reset());
 
 async function reset(): Promise<void> {
-  await clear(database);
+  await clear(database, ...erasureTables, 'schema_drift');
   await clear(other);
-  await database.rows('truncate erasures, patient_holds, erased_receipts, schema_drift cascade');
 }
 
 const actor = { id: 'tester' };

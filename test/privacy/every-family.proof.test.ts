@@ -6,29 +6,20 @@ import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { createParser } from '../../src/intake/parse-callback.ts';
 import { erasePatient } from '../../src/privacy/erasure/erase.ts';
 import { type Retention, runRetention } from '../../src/privacy/retention/retention.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { setTimes } from '../support/deliveries.ts';
+import { useDatabase } from '../support/database.ts';
+import { clear, erasureTables, setTimes } from '../support/deliveries.ts';
 import { readPatient } from '../support/held.ts';
 import { type Documented, documented } from '../support/platform/documented.ts';
 import { meaningOf, type Random, seeded } from '../support/platform/meanings.ts';
 import { spell } from '../support/platform/spellings.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 const tables = (families as readonly Family[]).flatMap(({ table, versions }) =>
   versions ? [table, versions] : [table],
 );
 
-// Versions are deleted with their deliveries.
-const own = families.map(({ table }) => table).join(', ');
-const reset = () =>
-  database.rows(
-    `truncate inbox, ${own}, erasures, erased, erased_words, uncertain_bodies, withheld.records, schema_drift`,
-  );
+const reset = () => clear(database, ...erasureTables, 'schema_drift');
 
 const patient = 'patient-a';
 const spellings = ['patient_oid', 'patientid', 'patient_id', 'pid'];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { type ServiceOptions, startTestService } from '../support/service.ts';
 import { type Receivers, startReceivers } from './receivers.ts';
 import { rollingRestart } from './rolling-restart.ts';
@@ -17,7 +17,7 @@ let database: TestDatabase;
 let folder: string;
 const closers: (() => unknown)[] = [];
 beforeAll(async () => {
-  database = await createEmptyDatabase();
+  database = await createDatabase();
   folder = mkdtempSync(join(tmpdir(), 'receiver-proxies-'));
 });
 afterEach(async () => {

@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { replayDeliveries } from '../../src/apply/replay.ts';
 import { families } from '../../src/families/index.ts';
 import { exportErasures, listCertificates } from '../../src/privacy/erasure/erasure-list.ts';
@@ -179,53 +177,5 @@ it('whatever columns a DBA adds to each of our tables, everything goes on as wit
     expect(await countsOf(target.url)).toEqual(await countsOf(strange.url));
   } finally {
     await Promise.all([plain, strange, target].map((database) => database.close()));
-  }
-});
-
-const star =
-  /\b(?:select|returning|distinct)\s+\*|\b[a-z]+\.\*(?=[\s,;)`])|selectAll|returningAll|%rowtype|\blike \w+ including/gi;
-const comment = /--.*|\/\/ .*|\/\*\*[\s\S]*?\*\//g;
-const starsIn = (text: string) => text.replace(comment, '').match(star) ?? [];
-
-/** Where the columns are named by something else, or all are meant. */
-const exceptions: Record<string, string[]> = {
-  'src/alerts/alert-store.ts': ['select *'], // of a list of expressions
-  'src/console/deliveries/list.ts': ['select *'], // of a query that names them
-  'src/console/deliveries/read-delivery.ts': ['select *'], // of a view
-  'src/console/search/queries.ts': ['found.*', 'select *'], // of queries that name them
-  'src/console/records/queries.ts': ['select *'], // in a query that names them
-  'src/diagnostics/tables.ts': ['select *'], // an advice
-  'src/store/lock-holders.ts': ['select *'], // an advice
-  'src/privacy/export.ts': ['select *', 'made.*'], // everything that is held
-  'db/reporting/1_receipts.sql': ['select *'], // of views
-  'db/reporting/3_deliveries.sql': ['select *'], // of a view
-};
-
-it('SQL names the columns of tables: a * that is no exception would break with the first foreign column', () => {
-  const files = ['src', 'db/reporting', 'db/migrations'].flatMap((folder) =>
-    readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter(({ name }) => /\.(sql|tsx?)$/.test(name))
-      .map(({ parentPath, name }) => join(parentPath, name)),
-  );
-  const found = files
-    .filter((file) => !file.startsWith('db/migrations/000')) // released: see the next test
-    .flatMap((file) => starsIn(readFileSync(file, 'utf8')).map((found) => [file, found] as const))
-    .filter(([file, found]) => !exceptions[file]?.includes(found));
-  expect(found).toEqual([]);
-});
-
-it('nor does a function of a released migration that is still in use', async () => {
-  const database = await createDatabase();
-  try {
-    const functions = await database.rows(`
-      select proname, prosrc from pg_proc where pronamespace::regnamespace::text in ('public', 'reporting')`);
-    const found = functions.flatMap(({ proname, prosrc }) => {
-      const stars = starsIn(String(prosrc));
-      return stars.length > 0 ? [[proname, stars]] : [];
-    });
-    // Of a list of records that names them.
-    expect(found).toEqual([['record_schema_drift', ['n.*', 'note.*']]]);
-  } finally {
-    await database.close();
   }
 });

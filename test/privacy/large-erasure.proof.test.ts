@@ -7,7 +7,7 @@ import { isBeingErased, listCertificates } from '../../src/privacy/erasure/erasu
 import { withPatient, zipPatient } from '../../src/privacy/export.ts';
 import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { clear } from '../support/deliveries.ts';
+import { erasureTables } from '../support/deliveries.ts';
 import { spawnReceiver } from '../support/process.ts';
 import { until } from '../support/until.ts';
 
@@ -31,9 +31,8 @@ const count = async (from: string) => Number((await database.rows(`select count(
 
 async function fill(deliveries: number): Promise<void> {
   many = deliveries;
-  await clear(database);
   await database.rows(
-    'truncate erasures, erased, erased_words, uncertain_bodies, withheld.records, erased_receipts, running_erasures, erasing',
+    `truncate inbox, receipts, quarantine, running_erasures, erasing, ${erasureTables.join(', ')}`,
   );
   await database.rows(
     `with made as materialized (

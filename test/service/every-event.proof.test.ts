@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 import { canonicalJson } from '../../src/intake/canonical-json.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { documented } from '../support/platform/documented.ts';
 import { type Meaning, meaningOf, type Random, seeded } from '../support/platform/meanings.ts';
 import { expectedTables } from '../support/platform/model.ts';
@@ -127,7 +127,7 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
     async (_, pathOf) => {
       const callbacks = callbacksOf(seeded(seed));
       const redis = backend === 'redis' ? await openRedis() : undefined;
-      const database = await createEmptyDatabase();
+      const database = await createDatabase();
       const service = await startTestService({ databaseUrl: database.url, redisUrl: redis?.url });
       try {
         const responses = await sendAll(service.url, callbacks, pathOf);

@@ -1,7 +1,7 @@
 import { diagnose } from '../../src/diagnostics/diagnose.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { createEmptyDatabase, useDatabase } from '../support/database.ts';
 import { startPgpool } from '../support/pgpool.ts';
 import { spawnReceiver } from '../support/process.ts';
 import { openRedis, type TestRedis } from '../support/redis.ts';
@@ -41,11 +41,7 @@ it('where every process of the pooler is in use, the error and the doctor say so
 });
 
 describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createEmptyDatabase();
-  });
-  afterAll(() => database.close());
+  const database = useDatabase({ empty: true });
 
   it('a pooler that leaves its own transactions open keeps nothing back: what was answered with 200 is committed, and applied', async () => {
     const service = await startTestService({

@@ -185,9 +185,9 @@ function filesWith(marker: string, place = folder): string[] {
     try {
       return readFileSync(join(place, file)).includes(marker);
     } catch (error) {
-      // A temporary file of a server, which has renamed or deleted it meanwhile.
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-      throw error;
+      // A server has removed it meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      return false;
     }
   });
 }

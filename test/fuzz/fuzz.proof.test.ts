@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import fc from 'fast-check';
-import { createEmptyDatabase } from '../support/database.ts';
+import { createDatabase } from '../support/database.ts';
 import { spawnService } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { anyCase, type Case } from './cases.ts';
@@ -30,7 +30,7 @@ function send(url: string, { path, method, headers, body }: Case): Promise<{ sta
 }
 
 it(`${count} cases: every status is documented, and every accepted callback is applied`, async () => {
-  const database = await createEmptyDatabase();
+  const database = await createDatabase();
   const service = await spawnService({ DATABASE_URL: database.url });
   const tally = new Map<string, number>();
   const unexpected: unknown[] = [];

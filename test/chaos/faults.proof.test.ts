@@ -1,33 +1,34 @@
 import { appendFileSync } from 'node:fs';
 import { seededRandom } from '../../src/sandbox/random.ts';
 import { type Backend, type Deployment, startDeployment } from './deployment.ts';
-import { classes, drawn, type Fault, failover, fullDisk, notDrawn } from './faults.ts';
+import { classes, type Fault, failover, fullDisk, notDrawn } from './faults.ts';
 import { makeFaultyDisk, whyNoFaultyDisk } from './faulty-disk.ts';
 import { type Outcome, runFault } from './run-fault.ts';
 import { mayMount, mountSmallDisk } from './small-disk.ts';
 
-// `npm run chaos` sets the minutes. Without them each fault is injected once, briefly; of some classes, a few.
+// `npm run chaos` sets the minutes. Without them some faults of each class are injected once, briefly.
 const minutes = Number(process.env.CHAOS_MINUTES ?? 0);
 const seed = Number(process.env.CHAOS_SEED ?? Date.now() % 100_000);
 const backends = (process.env.CHAOS_BACKEND ?? 'redis,postgresql').split(',') as Backend[];
 
-/** The recovery of PostgreSQL may take longer than a short run; store-errors.test.ts has the first one. */
+/** The recovery of PostgreSQL may take longer than a short run; store-errors.proof.test.ts has the first one. */
 const longOnly = new Set([
   'fsync of the WAL fails',
   'fsync of data files fails',
   'fsync of pg_control fails',
 ]);
 
-/** The faults of a run that is short, or long. */
+/** The faults of a run: all of them in a long one, else a third of each class, drawn from the seed. */
 function choose(backend: Backend): Fault[] {
-  const ofBackend = (faults: Fault[]) => faults.filter(({ backends }) => backends.includes(backend));
   const random = seededRandom(seed, backend.length);
   const usable = Object.entries(classes).filter(([name]) => name !== 'disk' || !whyNoFaultyDisk());
-  const always = usable.filter(([name]) => minutes > 0 || !drawn.has(name));
-  const sometimes = usable.filter((one) => !always.includes(one)).flatMap(([, faults]) => ofBackend(faults));
-  const brief = sometimes.filter(({ name }) => !longOnly.has(name));
-  const few = minutes > 0 ? [] : [random.pick(brief), random.pick(brief)];
-  return [...new Set([...ofBackend(always.flatMap(([, faults]) => faults)), ...few])];
+  const ofBackend = usable.map(([, faults]) => faults.filter(({ backends }) => backends.includes(backend)));
+  if (minutes > 0) return ofBackend.flat();
+  return ofBackend.flatMap((faults) => {
+    const brief = faults.filter(({ name }) => !longOnly.has(name));
+    const drawn = new Map(brief.map((fault) => [fault, random.between(0, 1_000_000)]));
+    return brief.toSorted((a, b) => drawn.get(a)! - drawn.get(b)!).slice(0, Math.ceil(brief.length / 3));
+  });
 }
 
 // Producers stop at about 1,000: each counts once a second.

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { createEmptyDatabase } from '../support/database.ts';
+import { createDatabase } from '../support/database.ts';
 import { findProgram } from '../support/programs.ts';
 import { post } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -15,7 +15,7 @@ it('logrotate moves the output away while the service runs, which goes on in the
   const config = join(folder, 'logrotate.conf');
   const text = readFileSync('deploy/logrotate.conf', 'utf8');
   writeFileSync(config, text.replace('/var/log/webhook-receiver/output.log {', `${file} {`), { mode: 0o600 });
-  const database = await createEmptyDatabase();
+  const database = await createDatabase();
   const service = spawn('sh', ['-c', `exec "${process.execPath}" bin/receiver.js start >> ${file}`], {
     env: { PATH: process.env.PATH, PORT: '0', DATABASE_URL: database.url, REQUEST_LOG: 'json' },
     stdio: 'ignore',

@@ -4,7 +4,7 @@ import { families } from '../../src/families/index.ts';
 import { type Service, startService } from '../../src/service/service.ts';
 import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
 import { consentFormCallback, paths, receiptCallback } from '../support/callbacks.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { post, testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -21,7 +21,7 @@ let link: TcpProxy;
 let service: Service & { url: string };
 let lines: Line[];
 beforeEach(async () => {
-  [database, redis] = await Promise.all([createEmptyDatabase(), startRedis()]);
+  [database, redis] = await Promise.all([createDatabase(), startRedis()]);
   link = await startTcpProxy(Number(new URL(database.url).port));
 });
 afterEach(async () => {

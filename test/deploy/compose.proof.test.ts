@@ -9,7 +9,7 @@ import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { parseRedisUrl } from '../../src/queue/redis.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
-import { createEmptyDatabase } from '../support/database.ts';
+import { createDatabase } from '../support/database.ts';
 import { spawnService } from '../support/process.ts';
 
 type Environment = Record<string, string>;
@@ -178,7 +178,7 @@ it('Redis refuses writes before its container’s memory ends, with room for the
 it.each(['receiver', 'worker'])(
   'the image’s health check passes for a running %s and fails for a stopped one',
   async (ROLE) => {
-    const database = await createEmptyDatabase();
+    const database = await createDatabase();
     const ports = { PORT: String(await freePort()), METRICS_PORT: String(await freePort()) };
     const health = async () => {
       const child = spawn(process.execPath, ['bin/health.js'], { env: { ROLE, ...ports }, stdio: 'ignore' });

@@ -5,18 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { adminToken, signInTo } from '../console/visitor.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { createEmptyDatabase, useDatabase } from '../support/database.ts';
 import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
 import { migrations } from '../support/schema.ts';
 import { post } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createEmptyDatabase();
-});
+const database = useDatabase();
 afterEach(killProcesses);
-afterAll(() => database.close());
 
 it.each(['SIGTERM', 'SIGINT', 'SIGUSR2'] as const)(
   '%s stops every role, with exit code 0',

@@ -1,0 +1,112 @@
+import { readComments } from '../../../src/console/reports/columns.ts';
+import { reports } from '../../../src/console/reports/reports.ts';
+import { families } from '../../../src/families/index.ts';
+import { paths, receiptCallback, samples } from '../../support/callbacks.ts';
+import { apply, clear } from '../../support/deliveries.ts';
+import { post } from '../../support/service.ts';
+import { useConsole } from '../use-console.ts';
+import { parseCsv } from './read-files.ts';
+import { now, today } from './times.ts';
+
+const { database, service, visitor } = useConsole();
+beforeEach(() => clear(database));
+
+it('shows every view of the schema', async () => {
+  const views = await database.rows(`select viewname as view from pg_views where schemaname = 'reporting'`);
+  // Other views are made of two; the aliases have a page of their own.
+  const parts = ['applied_deliveries', 'activities', 'aliases'];
+  const functions = ['receipts_as_of'];
+  expect(reports.flatMap(({ view }) => (functions.includes(view) ? [] : view)).sort()).toEqual(
+    views
+      .map(({ view }) => view)
+      .filter((view) => !parts.includes(view as string))
+      .sort(),
+  );
+});
+
+it('a report says what the comment on its view or function says, in the list and on its page', async () => {
+  const comments = await readComments(database.db);
+  const list = await visitor.read('/reports');
+  const shown = (view: string) =>
+    `<p>${comments.get(view)!.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</p>`;
+  for (const { view } of reports) expect(list).toContain(shown(view));
+  for (const view of ['receipts_daily', 'receipts_as_of']) {
+    expect(await visitor.read(`/reports/${view}`)).toContain(shown(view));
+  }
+  expect(list).toContain('<a href="/console/reports/receipts_daily">Receipts per day</a>');
+});
+
+it.each(reports.map(({ view }) => view))(
+  '%s is a page and a download, with and without rows, whatever the filter',
+  async (view) => {
+    const check = async (query: string) => {
+      const [page, csv] = [
+        await visitor.get(`/reports/${view}${query}`),
+        await visitor.get(`/reports/${view}/csv${query}`),
+      ];
+      expect([query, page.status, csv.status]).toEqual([query, 200, 200]);
+      expect(csv.headers.get('content-type')).toContain('text/csv');
+      await page.text();
+      return parseCsv(await csv.text());
+    };
+    await database.pool.query('truncate schema_drift');
+    expect(await check('')).toHaveLength(1);
+    await apply(database, [
+      ...families.map(({ name }) => samples[name](today())),
+      receiptCallback({
+        ...today(),
+        event: 'receipt.deleted',
+        data: { receipt_id: 2, created_at: Date.now() },
+      }),
+    ]);
+    await post(service.url + paths.receipt, { ...receiptCallback(), event_time: 'x' });
+    await database.pool.query(
+      `insert into schema_drift values ('receipt.created', '/data/x', 'unknown', '', 1, now(), now(), gen_random_uuid())`,
+    );
+    expect((await check('')).length).toBeGreaterThan(1);
+    const { business_id } = receiptCallback();
+    await check(`?business=${business_id}&clinic=64a1f0c2e4b0a1b2c3d4e5f8`);
+    await check('?from=2020-01-01&to=2020-01-31&business=%00%27');
+  },
+);
+
+it.each(['nothing', 'receipts; drop table receipts', '..%2fdeliveries'])(
+  'there is no report %s',
+  async (view) => {
+    expect((await visitor.get(`/reports/${view}`)).status).toBe(404);
+  },
+);
+
+it('a receipt is shown as it was at a moment', async () => {
+  await apply(database, [
+    receiptCallback({ ...today(), data: { receipt_id: 7, net_amount: 400, created_at: Date.now() } }),
+  ]);
+  const [before] = await database.rows(
+    `update receipts set applied_at = now() - interval '2 hours' returning to_char((now() - interval '1 hour') at time zone 'Asia/Kolkata', 'YYYY-MM-DD"T"HH24:MI') as at`,
+  );
+  await apply(database, [
+    receiptCallback({
+      event: 'receipt.updated',
+      event_time: now() + 1,
+      data: { receipt_id: 7, net_amount: 500, created_at: Date.now(), updated_at: Date.now() },
+    }),
+  ]);
+  const amount = async (query: string) => {
+    const [head, row] = parseCsv(await visitor.read(`/reports/receipts_as_of/csv?receipt=7${query}`));
+    return row?.[head!.indexOf('net_amount')];
+  };
+  expect([await amount(`&at=${before!.at}`), await amount('')]).toEqual(['400', '500']);
+  expect(await amount('&at=2020-01-01T00:00')).toBeUndefined();
+});
+
+it('rows lead to what they are about', async () => {
+  await apply(database, [
+    receiptCallback({ ...today(), data: { receipt_id: 7, created_at: Date.now() } }),
+    samples.consent_form(today()),
+  ]);
+  const { business_id } = receiptCallback();
+  expect(await visitor.read('/reports/receipts')).toContain(
+    `href="/console/records/receipt?business=${business_id}&amp;id=7"`,
+  );
+  expect(await visitor.read('/reports/consent_forms')).toContain('href="/console/records/consent_form?');
+});

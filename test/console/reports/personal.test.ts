@@ -1,0 +1,73 @@
+import { readColumns } from '../../../src/console/reports/columns.ts';
+import { reports } from '../../../src/console/reports/reports.ts';
+import { families } from '../../../src/families/index.ts';
+import { canary, canaryOf } from '../../support/canary.ts';
+import { apply, clear } from '../../support/deliveries.ts';
+import { useConsole } from '../use-console.ts';
+import { readXlsx } from './read-files.ts';
+import { today } from './times.ts';
+
+const { database, visitor, logged } = useConsole();
+beforeEach(() => clear(database));
+
+const withoutPersonalData = new Set([
+  ...[
+    'receipts_daily',
+    'doctors_daily',
+    'clinics_daily',
+    'appointments_daily',
+    'practice_changes',
+    'deleted_receipts',
+  ],
+  ...['delivery_health', 'deliveries', 'silence', 'quarantine', 'schema_drift'],
+]);
+
+it('personal data is shown and downloaded only by a posted form, and logged', async () => {
+  await apply(
+    database,
+    families.map((family) => canaryOf(family, today())),
+  );
+  const personal = reports.filter(({ view }) => !withoutPersonalData.has(view));
+  expect(personal.length).toBeGreaterThan(15);
+  for (const { view } of reports) {
+    expect(await visitor.read(`/reports/${view}`)).not.toContain(canary);
+    expect(await visitor.read(`/reports/${view}/csv`)).not.toContain(canary);
+    expect(JSON.stringify(await readXlsx(await visitor.get(`/reports/${view}/xlsx`)))).not.toContain(canary);
+  }
+  for (const { view } of personal) {
+    logged.length = 0;
+    expect(await (await visitor.post(`/reports/${view}/personal`)).text()).toContain(canary);
+    expect(await (await visitor.post(`/reports/${view}/csv`)).text()).toContain(canary);
+    const entries = await database.rows('select action, filter from access_log order by entry desc limit 2');
+    expect(entries).toMatchObject([
+      { action: 'download', filter: { report: view } },
+      { action: 'reveal', filter: { report: view } },
+    ]);
+    expect(logged.join()).not.toContain(canary);
+  }
+});
+
+it('every report with personal data has the patient, for the access log', async () => {
+  for (const report of reports) {
+    const columns = await readColumns(database.db, report);
+    const personal = columns.filter((column) => column.personal).map(({ name }) => name);
+    const patients = personal.includes('patient_ids') ? 'patient_ids' : 'patient_id';
+    if (personal.length > 0) {
+      expect([report.view, personal]).toEqual([report.view, expect.arrayContaining([patients])]);
+    }
+  }
+});
+
+it('a column that is listed nowhere is personal, and so is every column of such a view', async () => {
+  const create = (view: string, columns: string) =>
+    database.pool.query(`create or replace view reporting.${view} as select ${columns}`);
+  const personal = async (view: string) =>
+    (await readColumns(database.db, { view, order: '' }))
+      .filter((column) => column.personal)
+      .map(({ name }) => name);
+  expect(await personal('admission_clearances')).toEqual(['patient_id', 'completed_by']);
+  expect(await personal('receipts_daily')).toEqual([]);
+  await create('invented', `1 as number, now() as at, ''::text as event`);
+  expect(await personal('invented')).toEqual(['number', 'at', 'event']);
+  await database.pool.query('drop view reporting.invented');
+});
