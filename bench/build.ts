@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
-/** Compiles the programs of the bench: like the service, they run under plain Node. */
+/** Compiles the programs of the bench: like the receiver, they run under plain Node. */
 export async function buildPrograms(outdir: string): Promise<void> {
   const folder = join(import.meta.dirname, 'programs');
   await build({

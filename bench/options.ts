@@ -82,7 +82,7 @@ export function readOptions(argv: string[]): SideBySideOptions {
       '--against <folder>',
       'another version of this service, built; adds former-redis, former-embedded',
     )
-    .option('--profile <folder>', 'folder for CPU profiles of the service');
+    .option('--profile <folder>', 'folder for CPU profiles of the receiver');
   program.parse(argv, { from: 'user' });
   const { only, against, ...options } = program.opts<BenchOptions & { only?: string; against?: string }>();
   const all = contendersOf({ against });

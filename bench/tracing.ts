@@ -10,7 +10,7 @@ import { receiptRequests, take } from './load/requests.ts';
 import { benchCommand } from './options.ts';
 import { scalar, startPostgres } from './stores/postgres.ts';
 
-// The cost of traces and of the request log: CPU time of the service per callback, which other load on the machine changes less
+// The cost of traces and of the request log: CPU time of the receiver per callback, which other load on the machine changes less
 // than a rate. Receiver and worker are one process, the queue is in PostgreSQL; the variants take turns in each round.
 
 const { rounds, callbacks, against } = benchCommand('tracing', 'The cost of traces and of the request log', {

@@ -3,14 +3,18 @@ import { dirname, join } from 'node:path';
 import { readSignature, verifySignature } from '../src/http/access/signature.ts';
 
 const documents = [
-  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'bench/README.md'],
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'CHANGELOG.md',
+  'bench/README.md',
   ...readdirSync('docs')
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];
 const read = (path: string) => readFileSync(path, 'utf8');
 
-it('the signature of the example in docs/security.md is one that the service accepts', () => {
+it('the signature of the example in docs/security.md is one that the receiver accepts', () => {
   const text = read('docs/security.md');
   const variable = (name: string) => new RegExp(`^${name}='?(.+?)'?$`, 'm').exec(text)![1]!;
   const header = /^X-Webhook-Signature: (.*)$/m.exec(text)![1]!;

@@ -8,7 +8,7 @@ const table = (lines: Record<string, string>): Record<string, string[]> =>
 /** Every folder may import these, and they import nothing but what stands above them. */
 const common = ['common', 'config'];
 
-/** These import nothing else of src: code that tests the service must not repeat its mistakes. */
+/** These import nothing else of src: code that tests the receiver must not repeat its mistakes. */
 const standalone = ['client', 'sandbox'];
 
 /**
@@ -27,7 +27,7 @@ const allowed = table({
   health: 'store',
   tracing: '../package.json',
 
-  // Middle: what the service does.
+  // Middle: what the receiver does.
   intake: 'families store',
   apply: 'families intake store',
   privacy: 'apply families intake store',

@@ -16,7 +16,7 @@ export interface Volume {
 }
 
 /**
- * Fills the tables day by day as the service does: deliveries in the order of arrival, rows by the families'
+ * Fills the tables day by day as the receiver does: deliveries in the order of arrival, rows by the families'
  * statements. 30 % of the receipts are updated and 2 % deleted within five days. Consent forms and review requests
  * are a tenth of the receipts each. The largest of 100 businesses has an eighth of everything.
  */

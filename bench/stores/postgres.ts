@@ -15,7 +15,7 @@ export interface BenchPostgres {
   stop: () => Promise<void>;
 }
 
-/** The embedded PostgreSQL with the service's settings: every commit reaches the disk. */
+/** The embedded PostgreSQL with the receiver's settings: every commit reaches the disk. */
 export async function startPostgres(dataDir: string): Promise<BenchPostgres> {
   const server = await startEmbeddedPostgres(dataDir, createLog('warn'));
   await makeSuperuser(findPlace(dataDir).home, server.url); // it creates databases

@@ -40,7 +40,10 @@ function describe(outcomes: readonly PolicyOutcome[], dryRun: boolean): string {
   const rows = outcomes.flatMap(({ policy, cutoff, deleted }) => {
     const counts = Object.entries(deleted).filter(([, count]) => count > 0);
     return (counts.length > 0 ? counts : [['', 0]]).map(([table, count]) => [
-      ...[policy, cutoff.toISOString(), String(table), String(count)],
+      policy,
+      cutoff.toISOString(),
+      String(table),
+      String(count),
     ]);
   });
   return tableOf(['policy', 'older than', 'table', dryRun ? 'would be deleted' : 'deleted'], rows);

@@ -36,7 +36,11 @@ const tlsModes: Record<string, (files: TlsFiles) => ConnectionOptions | false> =
 
 /** Values of `ssl`, as other drivers write it, and the `sslmode` that each stands for. */
 const otherNames: Record<string, string> = {
-  ...{ true: 'verify-full', 1: 'verify-full', 'no-verify': 'no-verify', false: 'disable', 0: 'disable' },
+  true: 'verify-full',
+  1: 'verify-full',
+  'no-verify': 'no-verify',
+  false: 'disable',
+  0: 'disable',
 };
 
 const tlsParameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'ssl', 'uselibpqcompat'];

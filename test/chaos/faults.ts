@@ -41,7 +41,7 @@ export function notDrawn(): string[] {
     'lost, repeated and reordered packets, because links are TCP proxies; npm run chaos:hosts loses packets',
     'a mounted disk that becomes read-only, because Linux refuses that while files are open to write; the writes of the servers fail instead',
     'the limit of transaction ids, because the embedded PostgreSQL has no pg_resetwal',
-    'revoked permissions, because the service is a superuser here; a trigger raises their error instead',
+    'revoked permissions, because the receiver is a superuser here; a trigger raises their error instead',
   ];
 }
 

@@ -15,7 +15,7 @@ const changeTime = ({ event, data }: Envelope) =>
       ? Infinity
       : -Infinity;
 
-/** The newest version of each record, computed independently of the service: key → id of the delivery. */
+/** The newest version of each record, computed independently of the receiver: key → id of the delivery. */
 export function newestVersions(callbacks: Iterable<Pick<Callback, 'envelope'>>): Map<string, string> {
   const newest = new Map<string, Version>();
   for (const { envelope } of callbacks) {

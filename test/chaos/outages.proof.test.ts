@@ -142,7 +142,7 @@ it("while a family's table is broken the other families are applied, and no jobs
   await untilApplied(deployment, ids);
 });
 
-it('with both stores unavailable callbacks are rejected with Retry-After, until the service is ready again by itself', async () => {
+it('with both stores unavailable callbacks are rejected with Retry-After, until the receiver is ready again by itself', async () => {
   deployment = await startDeployment('redis');
   deployment.redis!.process.kill('SIGSTOP');
   deployment.signalDatabase('STOP');

@@ -4,7 +4,7 @@ import { paths, receiptCallback } from '../support/callbacks.ts';
 import { until } from '../support/until.ts';
 import type { Deployment } from './deployment.ts';
 
-// The service responds after both stores have timed out; the rest is a margin for a busy machine.
+// The receiver responds after both stores have timed out; the rest is a margin for a busy machine.
 const timeoutMs = databaseTimeoutMs + redisTimeoutMs + 200;
 let next = 0;
 

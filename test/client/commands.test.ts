@@ -54,7 +54,7 @@ describe('search', () => {
     expect(said.err.trim().split('\n')).toHaveLength(1);
   });
 
-  it('lets no name from the service control the terminal', () => {
+  it('lets no name from the platform control the terminal', () => {
     const table = searchTable({ drugs: [{ name: '\u001b[2JEvil\u202etxt\n' }] as never, lab_tests: [] });
     expect(table).toContain(' [2JEvil txt ');
     expect(table.split('\n')).toHaveLength(5);
@@ -65,7 +65,7 @@ describe('settings', () => {
   it.each([
     [
       {},
-      "set SERVICE_BASE_URL to the service's http(s) address, without credentials; and SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file with the token, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET",
+      "set SERVICE_BASE_URL to the platform's http(s) address, without credentials; and SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file with the token, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET",
     ],
     [
       { SERVICE_BASE_URL: 'http://127.0.0.1' },
@@ -77,7 +77,7 @@ describe('settings', () => {
     ],
     [
       { SERVICE_BASE_URL: 'http://u:secret@127.0.0.1', SERVICE_TOKEN: 't' },
-      "set SERVICE_BASE_URL to the service's http(s) address, without credentials",
+      "set SERVICE_BASE_URL to the platform's http(s) address, without credentials",
     ],
     [
       { SERVICE_BASE_URL: 'http://127.0.0.1', SERVICE_TOKEN: 't', SERVICE_TIMEOUT_MS: 'soon' },
@@ -115,7 +115,7 @@ describe('settings', () => {
     const said = await run(given, 'search', 'a');
     expect(said).toEqual({
       out: '',
-      err: 'search: searchDrugsAndLabs: the token source failed (login: the service responded with 401)\n',
+      err: 'search: searchDrugsAndLabs: the token source failed (login: the platform responded with 401)\n',
       code: 77,
     });
   });
@@ -172,9 +172,9 @@ describe('register', () => {
       'asha@sbx',
     ]);
     expect(printed).toContain('mobile: must be a 10-digit mobile number\nTry again:');
-    expect(printed).toContain('the service responded with 422');
+    expect(printed).toContain('the platform responded with 422');
     expect(printed).toContain('abha_create: The interface names this state');
-    expect(printed).toContain('the service responded with 409');
+    expect(printed).toContain('the platform responded with 409');
     expect(printed).toContain('abha_end: The service identifier (svc) is present.');
     expect(sandbox.requests.at(-1)?.headers).toMatchObject({ 'x-hip-id': 'hip-1' });
   });

@@ -51,7 +51,7 @@ describe.each(operations)('%s', (operation) => {
     ['responds with 500', '500', '9000000500', 'Unavailable', { status: 500, reason: 'status' }],
     ['responds with 503', '503', '9000000503', 'Unavailable', { status: 503, reason: 'status' }],
   ])(
-    'when the service %s, the call fails with the right typed error',
+    'when the platform %s, the call fails with the right typed error',
     async (_, fault, mobile, name, detail) => {
       // The timeout is short only where no response is sent: a busy machine may respond slowly.
       const caller = ['hang', 'stall'].includes(fault) ? impatient : client;
@@ -62,7 +62,7 @@ describe.each(operations)('%s', (operation) => {
     },
   );
 
-  it('when the service is unreachable, says that the request did not reach it', async () => {
+  it('when the platform is unreachable, says that the request did not reach it', async () => {
     const stopped = await startSandbox();
     await stopped.close();
     const unreachable = createServiceClient({ baseUrl: stopped.url, token: sandboxToken, ...quick });

@@ -73,7 +73,7 @@ it('renews the token before it expires, and no call waits for that', async () =>
   await client.close();
 });
 
-it('logs in once after calls that the service rejected with 401', async () => {
+it('logs in once after calls that the platform rejected with 401', async () => {
   const client = clientWith();
   await client.searchDrugsAndLabs({ q: 'a' });
   sandbox.accept([]);
@@ -138,13 +138,13 @@ it.each(['429', '500', '503', 'reset', 'hang'])(
 );
 
 it.each([
-  ['rejects the credentials', '401', 'Unauthorized', 'the service responded with 401'],
-  ['rejects the request', '400', 'Unauthorized', 'the service responded with 400'],
-  ['echoes the request', 'echo', 'Unauthorized', 'the service responded with 400'],
-  ['redirects', 'redirect', 'Unauthorized', 'the service responded with 302, not followed'],
+  ['rejects the credentials', '401', 'Unauthorized', 'the platform responded with 401'],
+  ['rejects the request', '400', 'Unauthorized', 'the platform responded with 400'],
+  ['echoes the request', 'echo', 'Unauthorized', 'the platform responded with 400'],
+  ['redirects', 'redirect', 'Unauthorized', 'the platform responded with 302, not followed'],
   ['returns garbage', 'garbage', 'Unauthorized', 'the body is not JSON'],
   ['returns 10 MB', 'huge', 'Unauthorized', 'incomplete body (UND_ERR_RES_EXCEEDED_MAX_SIZE)'],
-  ['fails', '503', 'Unavailable', 'the service responded with 503'],
+  ['fails', '503', 'Unavailable', 'the platform responded with 503'],
   ['hangs', 'hang', 'Unavailable', 'timed out after 300 ms'],
 ])(
   'when the login %s, the call fails with a typed error, unsent, without the secret',

@@ -25,7 +25,7 @@ const everythingPrinted = (error: unknown) =>
     (error as Error).stack,
   ].join();
 
-it('shows neither token nor OTP nor mobile when the service echoes the whole request', async () => {
+it('shows neither token nor OTP nor mobile when the platform echoes the whole request', async () => {
   const request = { mobile: '9000000008', otp: '73', txn_id: 'start-echo' };
   const error = (await failureOf(
     client.verifyAadhaarOtp(request, { ptId: 'patient-of-ours', hipId: 'hip' }),
@@ -49,7 +49,7 @@ it('shows no token that is not a JWT either', async () => {
   await opaque.close();
 });
 
-it('shows nothing of the profile when the service echoes the whole request', async () => {
+it('shows nothing of the profile when the platform echoes the whole request', async () => {
   const profile = {
     first_name: 'आशा',
     last_name: 'O"Sample',

@@ -91,7 +91,7 @@ it('retries a registration if the connection failed: its OTP is still valid', as
   const persistent = createServiceClient({
     baseUrl: stopped.url,
     token: async () => {
-      // The service becomes available between the first and the second attempt.
+      // The platform becomes available between the first and the second attempt.
       if (pauses.length > 0) restarted ??= await startSandbox({ port });
       return sandboxToken;
     },

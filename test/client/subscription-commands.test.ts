@@ -81,7 +81,7 @@ describe('subscriptions add', () => {
     await subscriptions('add', '--url', url);
     const said = await subscriptions('add', '--url', url);
     expect(said).toMatchObject({ out: '', code: 65 });
-    expect(said.err).toContain('subscriptions add: createSubscription: the service responded with 400');
+    expect(said.err).toContain('subscriptions add: createSubscription: the platform responded with 400');
     expect(said.err).toContain(
       'registered already. Find its subscription with `receiver subscriptions list`',
     );
@@ -165,7 +165,7 @@ describe('subscriptions list', () => {
     expect(subscriptionsJson([subscription]) + subscriptionsTable([subscription])).not.toContain('secret');
   });
 
-  it('lets no name from the service control the terminal', () => {
+  it('lets no name from the platform control the terminal', () => {
     const table = subscriptionsTable([{ id: '\u001b[2Ja', event_names: ['\u202eb\n'], endpoint: '\u0007' }]);
     for (const character of ['\u001b', '\u202e', '\u0007']) expect(table).not.toContain(character);
     expect(table.split('\n')).toHaveLength(5);
@@ -183,6 +183,6 @@ describe('subscriptions remove', () => {
   it('fails if there is none', async () => {
     const said = await subscriptions('remove', 'unknown');
     expect(said).toMatchObject({ out: '', code: 65 });
-    expect(said.err).toMatch(/^subscriptions remove: deleteSubscription: the service responded with 404/);
+    expect(said.err).toMatch(/^subscriptions remove: deleteSubscription: the platform responded with 404/);
   });
 });

@@ -75,7 +75,7 @@ it('reports the 401 when the token source has no new token', async () => {
   expect(await failureOf(client.searchDrugsAndLabs({ q: 'a' }))).toMatchObject({
     name: 'Unauthorized',
     status: 401,
-    message: 'searchDrugsAndLabs: the service responded with 401, and the token source failed (RangeError)',
+    message: 'searchDrugsAndLabs: the platform responded with 401, and the token source failed (RangeError)',
   });
   await client.close();
 });

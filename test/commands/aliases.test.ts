@@ -53,8 +53,14 @@ it('imports names, and deletes those that are empty; the access log has who did 
 it('one wrong line: each is named, and nothing is imported', async () => {
   const before = await stored();
   const wrong = [
-    ...['kind,id,alias', 'business,b-2,South', 'clinics,c-2,Hill', 'clinic,,Hill', 'doctor,1.61E+14,Dr Rao'],
-    ...['business,b-2,East', `clinic,c-3,${'x'.repeat(201)}`, 'clinic,c-4,"two\nlines"'],
+    'kind,id,alias',
+    'business,b-2,South',
+    'clinics,c-2,Hill',
+    'clinic,,Hill',
+    'doctor,1.61E+14,Dr Rao',
+    'business,b-2,East',
+    `clinic,c-3,${'x'.repeat(201)}`,
+    'clinic,c-4,"two\nlines"',
   ];
   const [output, code] = await importCsv(wrong.join('\n'));
   expect([output.trimEnd().split('\n'), code]).toEqual([

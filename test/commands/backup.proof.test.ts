@@ -49,7 +49,7 @@ function restore(backup: string, parent = tmpdir()): string {
   return place;
 }
 
-it('a backup under load has what was acknowledged before it began, once; the service starts on it and knows all of that', async () => {
+it('a backup under load has what was acknowledged before it began, once; the receiver starts on it and knows all of that', async () => {
   const acknowledged = new Set<number>();
   let next = 1;
   let isDone = false;

@@ -92,7 +92,7 @@ it('a move that was killed half way begins again; then every row is on the serve
 
   const { code, output } = await run('move', '--to', url);
   expect(output).toContain('equal on both sides');
-  expect(output).toContain('Left out, because the service does not know them: reminders');
+  expect(output).toContain('Left out, because the receiver does not know them: reminders');
   expect(output).not.toContain('clinic:clinic');
   expect(code).toBe(0);
   const { reminders, ...expected } = withoutLog(everything);

@@ -24,11 +24,10 @@ function figuresOf(output: string): string[][] {
 
 it('a dry run prints what a run then deletes, which is logged with the user of the command', async () => {
   await apply(database, [
-    ...[receiptCallback(), receiptCallback({ event: 'receipt.updated', event_time: 1_700_000_100 })],
-    ...[
-      consentFormCallback(),
-      receiptCallback({ event_time: Math.floor(Date.now() / 1000), data: { receipt_id: 5 } }),
-    ],
+    receiptCallback(),
+    receiptCallback({ event: 'receipt.updated', event_time: 1_700_000_100 }),
+    consentFormCallback(),
+    receiptCallback({ event_time: Math.floor(Date.now() / 1000), data: { receipt_id: 5 } }),
   ]);
   const retention = 'receipt=1y,consent_form=8y';
   const dry = await run(retention, '--dry-run');

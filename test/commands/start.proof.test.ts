@@ -139,7 +139,7 @@ it('process 1 of a container ends on SIGTERM before it is ready', async () => {
   expect(await exited).toEqual([0, null]);
 });
 
-it('SIGTERM to npm start ends the service and its database', async () => {
+it('SIGTERM to npm start ends the receiver and its database', async () => {
   const folder = newFolder();
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', DATA_DIR: join(folder, 'data') };
   const npm = spawn('npm', ['start'], { env, stdio: ['ignore', 'pipe', 'ignore'] });

@@ -205,7 +205,7 @@ it('the client reads the variables that are documented for it, with their defaul
   });
 });
 
-it('every variable of the service is documented, and has a description', () => {
+it('every variable of the receiver is documented, and has a description', () => {
   const groups = variableGroups(families).map(({ variables }) => variables);
   const described = Object.entries(Object.assign({}, ...groups) as Record<string, z.ZodType>);
   expect(described.filter(([, schema]) => !schema.description).map(([name]) => name)).toEqual([]);

@@ -25,22 +25,16 @@ it('a former name is an error that names the one of now, whether that is set or 
 
 it('an S too many or too few in any part is an error that names the right variable', () => {
   const pairs = [
-    ...[
-      ['SIGNING_KEY', 'SIGNING_KEYS'],
-      ['ROLES', 'ROLE'],
-      ['EVENT_PATH', 'EVENTS_PATH'],
-      ['EVENTS_PATHS', 'EVENTS_PATH'],
-    ],
-    ...[
-      ['ALLOWED_IP', 'ALLOWED_IPS'],
-      ['PORTS', 'PORT'],
-      ['RECEIPT_PATH', 'RECEIPTS_PATH'],
-      ['SHOST', 'HOST'],
-    ],
-    ...[
-      ['SERVICES_TOKEN', 'SERVICE_TOKEN'],
-      ['ALLOWED_CLIENTS_ID', 'ALLOWED_CLIENT_IDS'],
-    ],
+    ['SIGNING_KEY', 'SIGNING_KEYS'],
+    ['ROLES', 'ROLE'],
+    ['EVENT_PATH', 'EVENTS_PATH'],
+    ['EVENTS_PATHS', 'EVENTS_PATH'],
+    ['ALLOWED_IP', 'ALLOWED_IPS'],
+    ['PORTS', 'PORT'],
+    ['RECEIPT_PATH', 'RECEIPTS_PATH'],
+    ['SHOST', 'HOST'],
+    ['SERVICES_TOKEN', 'SERVICE_TOKEN'],
+    ['ALLOWED_CLIENTS_ID', 'ALLOWED_CLIENT_IDS'],
   ] as const;
   for (const [name, meant] of pairs) expect([name, judge(name).errors]).toEqual([name, [[name, meant]]]);
 });
@@ -118,7 +112,7 @@ it.each(Object.entries(environments))('nothing is misspelt in the environment of
   expect(judge(...names.split(' '))).toEqual({ errors: [], doubts: [] });
 });
 
-it('the address of a service beside ours is no variable of it, whatever the service is called', () => {
+it('the address of a service beside ours is no variable of it, whatever the receiver is called', () => {
   const links = {
     METRIC_PORT: 'tcp://10.0.0.7:9464',
     ROLES_PORT: 'tcp://10.0.0.8:80',
@@ -139,8 +133,8 @@ it('a misspelt variable is one of all errors of the configuration', () => {
   } catch (error) {
     expect((error as InvalidConfiguration).problems).toEqual([
       expect.stringMatching(/^PORT must be/),
-      'ROLES is no variable of the service: did you mean ROLE?',
-      'EVENT_PATH is no variable of the service: did you mean EVENTS_PATH?',
+      'ROLES is no variable of the receiver: did you mean ROLE?',
+      'EVENT_PATH is no variable of the receiver: did you mean EVENTS_PATH?',
     ]);
   }
 });
@@ -158,9 +152,9 @@ it('each command that reads the environment ends with 78 on a misspelt variable,
     }),
   );
   const output = [
-    'receiver: signing_keys is no variable of the service: did you mean SIGNING_KEYS?',
-    'receiver: SIGNING_X is no variable of the service',
-    'SIGNING_KEY is no variable of the service: did you mean SIGNING_KEYS?\n',
+    'receiver: signing_keys is no variable of the receiver: did you mean SIGNING_KEYS?',
+    'receiver: SIGNING_X is no variable of the receiver',
+    'SIGNING_KEY is no variable of the receiver: did you mean SIGNING_KEYS?\n',
   ].join('\n');
   expect(ends).toEqual(commands.split('; ').map((command) => [command, 78, output]));
 }, 30_000);

@@ -123,8 +123,11 @@ const acts: Act[] = [
       action: 'download',
       patients: ['p2'],
       filter: {
-        ...{ report: 'consent_forms', ...days, business: consentFormCallback().business_id },
-        ...{ format: 'csv', personal: true },
+        report: 'consent_forms',
+        ...days,
+        business: consentFormCallback().business_id,
+        format: 'csv',
+        personal: true,
       },
       rows: 1,
     }),
@@ -255,17 +258,26 @@ it('a wrong token, a right one and a sign-out are entries', async () => {
   const entry = { address: '127.0.0.1', rows: null, patients: [] };
   expect(await entriesAfter(before)).toEqual([
     {
-      ...{ ...entry, action: 'sign-in failed', actor: 'unknown', actor_name: null },
+      ...entry,
+      action: 'sign-in failed',
+      actor: 'unknown',
+      actor_name: null,
       filter: { with: 'admin token', reason: 'wrong token' },
     },
     {
-      ...{ ...entry, action: 'sign-out', actor: 'subject-privacy', actor_name: 'privacy@clinic.invalid' },
+      ...entry,
+      action: 'sign-out',
+      actor: 'subject-privacy',
+      actor_name: 'privacy@clinic.invalid',
       filter: {},
     },
   ]);
   expect(JSON.stringify(await database.rows('select * from access_log'))).not.toContain('wrong-token');
   expect(await entriesAfter(0)).toContainEqual({
-    ...{ ...entry, action: 'sign-in', actor: 'admin-token', actor_name: null },
+    ...entry,
+    action: 'sign-in',
+    actor: 'admin-token',
+    actor_name: null,
     filter: { with: 'admin token', role: 'privacy' },
   });
 });

@@ -139,9 +139,9 @@ it('a rejected body is corrected and replayed with the keyboard on a phone', asy
   await phone.getByRole('heading', { level: 1, name: 'Corrected and replayed' }).waitFor();
   await phone.getByRole('link', { name: body!.id as string }).focus();
   await phone.keyboard.press('Enter');
-  await phone.getByLabel('New note').fill('Told the service');
+  await phone.getByLabel('New note').fill('Told the receiver');
   await phone.keyboard.press('Enter');
-  await phone.getByRole('cell', { name: 'Told the service' }).waitFor();
+  await phone.getByRole('cell', { name: 'Told the receiver' }).waitFor();
   await own.close();
   expect(await database.rows('select from quarantine where corrects = $1', [body!.id])).toHaveLength(1);
 });

@@ -150,8 +150,13 @@ describe('rejected requests', () => {
     await counts.close();
     const page = await visitor.read('');
     for (const words of [
-      ...['The signing key differs', 'ALLOWED_CLIENT_IDS', 'BODY_LIMIT', 'A field is missing'],
-      ...['REJECTION_LIMIT', 'No store was available', 'An error in the receiver'],
+      'The signing key differs',
+      'ALLOWED_CLIENT_IDS',
+      'BODY_LIMIT',
+      'A field is missing',
+      'REJECTION_LIMIT',
+      'No store was available',
+      'An error in the receiver',
     ]) {
       expect(page).toContain(words);
     }

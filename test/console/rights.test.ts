@@ -212,8 +212,16 @@ it('a viewer sees no body, no personal data, and no name of an undocumented fiel
   await post(service.url + paths.receipt, { ...sent, event_time: 'x' });
   const bodies = await database.rows('select id from quarantine');
   const pages = [
-    ...['', '/deliveries', `/deliveries/${id}`, '/failed', '/quarantine', '/reports/receipts'],
-    ...['/reports/all_receipts', '/reports/receipts/csv', '/reports/quarantine', '/aliases'],
+    '',
+    '/deliveries',
+    `/deliveries/${id}`,
+    '/failed',
+    '/quarantine',
+    '/reports/receipts',
+    '/reports/all_receipts',
+    '/reports/receipts/csv',
+    '/reports/quarantine',
+    '/aliases',
     ...bodies.map((body) => `/quarantine/${body.id}`),
   ];
   for (const page of pages) {

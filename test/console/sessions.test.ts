@@ -18,7 +18,10 @@ const lastEntry = async () =>
 describe('an attacker', () => {
   it('cannot use a copied cookie once its user has signed out, nor on another receiver', async () => {
     const other = await spawnService({
-      ...{ DATABASE_URL: database.url, ROLE: 'receiver', ADMIN_TOKEN: adminToken, LOG_LEVEL: 'info' },
+      DATABASE_URL: database.url,
+      ROLE: 'receiver',
+      ADMIN_TOKEN: adminToken,
+      LOG_LEVEL: 'info',
     });
     const victim = await signInTo(service.url);
     const { cookie } = victim;

@@ -46,7 +46,7 @@ export async function tourConsole(
     ['/reports/receipts/personal'],
     ['/reports/receipts/csv'],
     ['/aliases', { kind: 'business', id: business!, alias: 'Lake Road' }],
-    ['/notes', { section: 'deliveries', subject: delivery!, text: 'Told the service' }],
+    ['/notes', { section: 'deliveries', subject: delivery!, text: 'Told the receiver' }],
     ['/notes', { section: 'quarantine', subject: String(body), seen: 'yes' }],
     [`/quarantine/${body}/personal`],
     ['/quarantine/preview', { id: String(body), action: 'replay' }],

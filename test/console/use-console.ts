@@ -13,14 +13,14 @@ export interface TestConsole {
   service: Running;
   /** Signed in to the service. */
   visitor: Visitor;
-  /** The lines of the service's log. */
+  /** The lines of the receiver's log. */
   logged: string[];
   /** Another receiver on the same database, for one test. */
   startAnother: (options: ServiceOptions) => Promise<Running>;
 }
 
 export interface ConsoleOptions extends Pick<StartOptions, 'openapi'> {
-  /** Fills the database before the service starts; returns further configuration. */
+  /** Fills the database before the receiver starts; returns further configuration. */
   prepare?: (database: TestDatabase) => Promise<Partial<Config>>;
 }
 

@@ -11,8 +11,8 @@ const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
 };
 
 // npm verifies an archive only where the lock file has its checksum. Development packages for other platforms are not installed
-// where the service runs.
-it('package-lock.json has a checksum of every package that an installation of the service may download, on every platform', () => {
+// where the receiver runs.
+it('package-lock.json has a checksum of every package that an installation of the receiver may download, on every platform', () => {
   const downloaded = Object.entries(packages).filter(
     ([path, { link, dev }]) => path.startsWith('node_modules/') && !link && !dev,
   );

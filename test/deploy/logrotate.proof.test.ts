@@ -9,7 +9,7 @@ import { findProgram } from '../support/programs.ts';
 import { post } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-it('logrotate moves the output away while the service runs, which goes on in the empty file', async () => {
+it('logrotate moves the output away while the receiver runs, which goes on in the empty file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'receiver-logrotate-'));
   const file = join(folder, 'output.log');
   const config = join(folder, 'logrotate.conf');

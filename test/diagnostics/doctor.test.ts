@@ -109,7 +109,7 @@ it('a healthy set-up has exit code 0 without a warning, before its first start, 
   for (const name of ['store', 'database', 'queue', 'worker', 'fallback', 'access']) {
     expect(findings).toContainEqual(expect.objectContaining({ status: 'ok', name: `readyz: ${name}` }));
   }
-  expect(findings).toContainEqual({ status: 'ok', name: 'PORT', detail: `the service runs at ${env.PORT}` });
+  expect(findings).toContainEqual({ status: 'ok', name: 'PORT', detail: `the receiver runs at ${env.PORT}` });
   expect((await post(`${url}${env.EVENTS_PATH}`, receiptCallback())).status).toBe(401);
   await service.end('SIGTERM');
 
@@ -131,8 +131,13 @@ it('faults in the configuration hide neither each other nor a store that is away
   const port = await freePort();
   const found = await faults({
     ...env,
-    ...{ ROLE: 'boss', EVENTS_PATH: 'no-slash', RECEIPTS_PATH: '/same', CONSENT_FORMS_PATH: '/same' },
-    ...{ ADMIN_TOKEN: 'short', RETENTON: '1y', REDIS_URL: `redis://:${secret('y')}@127.0.0.1:${port}` },
+    ROLE: 'boss',
+    EVENTS_PATH: 'no-slash',
+    RECEIPTS_PATH: '/same',
+    CONSENT_FORMS_PATH: '/same',
+    ADMIN_TOKEN: 'short',
+    RETENTON: '1y',
+    REDIS_URL: `redis://:${secret('y')}@127.0.0.1:${port}`,
   });
   expect(found).toEqual([
     expect.stringMatching(/^fail configuration: RETENTON is no variable .* did you mean RETENTION\?/),
@@ -149,7 +154,8 @@ it('servers that accept connections and never respond are reported, and it ends'
   const port = await silentPort();
   const env = {
     ...(await healthy(`postgresql://app:${secret('x')}@127.0.0.1:${port}/a`)),
-    ...{ REDIS_URL: `redis://:${secret('y')}@127.0.0.1:${port}`, PORT: String(port) },
+    REDIS_URL: `redis://:${secret('y')}@127.0.0.1:${port}`,
+    PORT: String(port),
   };
   const { code, lines } = await run(env);
   expect(code).toBe(1);
@@ -278,7 +284,7 @@ describe('PostgreSQL:', () => {
       await client.query('create unique index concurrently twice_a on twice (a)').catch(() => {});
       await client.query('begin; lock table inbox in share mode');
       expect(await faults(env)).toEqual([
-        expect.stringMatching(/^fail database: a newer version of the service has run 9999_later/),
+        expect.stringMatching(/^fail database: a newer version of the receiver has run 9999_later/),
         expect.stringMatching(
           /^fail writing: .* inbox is locked, by session \d+ \(application .*, role .*, since 20/,
         ),

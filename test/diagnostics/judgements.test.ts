@@ -47,24 +47,28 @@ it('production without an access check is named beside another fault, unless tha
 it('a misspelt variable is a failure beside all others, and hides none', () => {
   const { problems, config } = readConfiguration({ NODE_ENV: 'production', SIGNING_KEY: 'x', PORT: '70000' });
   expect(problems).toEqual([
-    'SIGNING_KEY is no variable of the service: did you mean SIGNING_KEYS?',
+    'SIGNING_KEY is no variable of the receiver: did you mean SIGNING_KEYS?',
     'PORT must be at most 65535',
   ]);
   expect(config.port).toBe(8080);
 });
 
 const good = {
-  ...{
-    version: '17.6',
-    major: 17,
-    standby: false,
-    logs_values: null,
-    read_only: false,
-    role: 'app',
-    database: 'a',
-    superuser: false,
-  },
-  ...{ fsync: 'on', full_page_writes: 'on', autovacuum: 'on', slots: 97, used: 9, pooled: false, damaged: 0 },
+  version: '17.6',
+  major: 17,
+  standby: false,
+  logs_values: null,
+  read_only: false,
+  role: 'app',
+  database: 'a',
+  superuser: false,
+  fsync: 'on',
+  full_page_writes: 'on',
+  autovacuum: 'on',
+  slots: 97,
+  used: 9,
+  pooled: false,
+  damaged: 0,
 };
 
 it.each([

@@ -17,7 +17,7 @@ const part = fc.oneof(
   fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\0', '')),
 );
 
-it('the service and PostgreSQL read the same admission from a transaction_id', async () => {
+it('the receiver and PostgreSQL read the same admission from a transaction_id', async () => {
   const transaction = fc.array(part, { maxLength: 6 }).map((parts) => parts.join('/'));
   await fc.assert(
     fc.asyncProperty(fc.array(transaction, { minLength: 50, maxLength: 50 }), async (texts) => {
@@ -41,7 +41,7 @@ it('a transaction_id of any length is stored', async () => {
   expect(await insertDeliveries(database.pool, deliveries)).toEqual(['accepted', 'accepted']);
 });
 
-it('a body is about the same thing and patient for the service and for PostgreSQL, in either spelling', async () => {
+it('a body is about the same thing and patient for the receiver and for PostgreSQL, in either spelling', async () => {
   const random = seeded(7);
   const parse = createParser(families);
   const list: readonly Family[] = families;

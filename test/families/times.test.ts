@@ -60,7 +60,7 @@ async function microseconds(values: unknown[]): Promise<(bigint | null)[]> {
   return rows.map(({ us }) => BigInt(us as string));
 }
 
-it('each spelling of a time is the same instant for the service and for PostgreSQL, which can store it', async () => {
+it('each spelling of a time is the same instant for the receiver and for PostgreSQL, which can store it', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.oneof(isoText, isoText, number), { minLength: 200, maxLength: 200 }),
@@ -69,7 +69,7 @@ it('each spelling of a time is the same instant for the service and for PostgreS
         const stored = await microseconds(times);
         const rounded = times.flatMap((value, index) => {
           const us = Number(stored[index]! - BigInt(milliseconds(value as string)) * 1000n);
-          // The service counts whole milliseconds.
+          // The receiver counts whole milliseconds.
           return us >= 0 && us <= 1000 ? [] : [{ value, us }];
         });
         expect(rounded).toEqual([]);
@@ -94,22 +94,34 @@ it.each([
 });
 
 it.each([
-  ...['', 'now', 'infinity', '1700000000', '2026-06-30', '07:25', '2026-06-30T07:25:18', '2026-13-01T00:00Z'],
-  ...[
-    '2023-02-29T00:00Z',
-    '2026-06-31T00:00Z',
-    '2026-06-30T24:00Z',
-    '2026-06-30T07:60Z',
-    '2026-06-30T07:25:60Z',
-  ],
-  ...[
-    '2026-06-30T07:25:18.Z',
-    '2026-06-30T07:25:18+16:00',
-    '2026-06-30T07:25:18 IST',
-    ' 2026-06-30T07:25:18Z',
-  ],
-  ...['2026-06-30T07:25:18Z\n', '0000-12-31T23:30-01:00', '0001-01-01T00:00+00:01', '12026-06-30T07:25:18Z'],
-  ...[1.5, Number.MAX_SAFE_INTEGER, -1e12, true, {}, [], [1_700_000_000]],
+  '',
+  'now',
+  'infinity',
+  '1700000000',
+  '2026-06-30',
+  '07:25',
+  '2026-06-30T07:25:18',
+  '2026-13-01T00:00Z',
+  '2023-02-29T00:00Z',
+  '2026-06-31T00:00Z',
+  '2026-06-30T24:00Z',
+  '2026-06-30T07:60Z',
+  '2026-06-30T07:25:60Z',
+  '2026-06-30T07:25:18.Z',
+  '2026-06-30T07:25:18+16:00',
+  '2026-06-30T07:25:18 IST',
+  ' 2026-06-30T07:25:18Z',
+  '2026-06-30T07:25:18Z\n',
+  '0000-12-31T23:30-01:00',
+  '0001-01-01T00:00+00:01',
+  '12026-06-30T07:25:18Z',
+  1.5,
+  Number.MAX_SAFE_INTEGER,
+  -1e12,
+  true,
+  {},
+  [],
+  [1_700_000_000],
 ])('%j is no time, wherever it stands: the callback is refused, and says what is expected', (value) => {
   const parse = createParser(families);
   for (const callback of [

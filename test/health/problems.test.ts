@@ -136,7 +136,10 @@ it('a session that forgot its transaction is found by the row that another waits
 
 it('databases that come close to the wraparound are named, later as a failure', () => {
   const of = (age: number, freezeMaxAge = 200e6) => ({
-    ...{ database: 'd', what: 'transaction' as const, age, freezeMaxAge },
+    database: 'd',
+    what: 'transaction' as const,
+    age,
+    freezeMaxAge,
   });
   const statuses = [of(400e6), of(600e6), of(600e6, 500e6), of(1.6e9)].map(
     (age) => judgeAges([age])[0]?.status,

@@ -32,7 +32,12 @@ afterEach(async () => {
 async function start(role: 'all' | 'receiver', redisUrl?: string) {
   const databaseUrl = Object.assign(new URL(database.url), { port: String(link.port) }).href;
   const config = testConfig({
-    ...{ databaseUrl, redisUrl, role, adminToken, pageTimeoutMs: 500, alerts: alertsTo(webhook.url) },
+    databaseUrl,
+    redisUrl,
+    role,
+    adminToken,
+    pageTimeoutMs: 500,
+    alerts: alertsTo(webhook.url),
     sweep: { everyMs: 100, olderThanMs: 100 },
   });
   const log = createLog('info', { write: (line: string) => lines.push(JSON.parse(line)) });

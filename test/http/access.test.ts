@@ -16,7 +16,7 @@ function start(env: Record<string, string> = {}, options: ServiceOptions = {}) {
   return startService({ authentication, limits, ...options });
 }
 
-/** The bytes that the service sends until it closes the connection. */
+/** The bytes that the receiver sends until it closes the connection. */
 function raw(url: string, bytes: string | Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(bytes));

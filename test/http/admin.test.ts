@@ -16,7 +16,9 @@ function app() {
   const wrong: string[] = [];
   const accessOf = (secret: string, name: string) =>
     createTokenAccess({
-      ...{ token: secret, name, trustProxy: 0 },
+      token: secret,
+      name,
+      trustProxy: 0,
       attempts: rateLimit('attempts', { points: 3, durationS: 60 }, undefined),
       onWrong: (address) => void wrong.push(address),
     });
@@ -115,7 +117,7 @@ it('compares secrets of any length', () => {
   for (const other of ['', 'b', 'aa']) expect(isSameSecret(other, 'a')).toBe(false);
 });
 
-it('no callback can be registered at a path that the service uses itself', () => {
+it('no callback can be registered at a path that the receiver uses itself', () => {
   const own = app().router.stack.flatMap(({ route }) => (route ? [route.path] : []));
   expect(own).toContain('/metrics');
   for (const path of [...own, '/console']) {

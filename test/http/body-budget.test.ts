@@ -138,7 +138,10 @@ it('a body is read byte for byte in chunks of any size, with and without Content
 
 it('a body is complete if it ends while its last chunk waits for memory', async () => {
   const req = Object.assign(new EventEmitter(), {
-    ...{ headers: {}, complete: true, pause: () => {}, resume: () => {} },
+    headers: {},
+    complete: true,
+    pause: () => {},
+    resume: () => {},
   });
   let start!: () => void;
   const room = new Promise<void>((resolve) => {

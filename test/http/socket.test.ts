@@ -84,7 +84,8 @@ it('behind a socket file the address that the proxy tells is checked and limited
 
   const limited = await start({ RATE_LIMIT: '1' });
   const statuses = async (headers: Record<string, string>) => [
-    ...[await post(receiptCallback(), headers), await post(receiptCallback(), headers)],
+    await post(receiptCallback(), headers),
+    await post(receiptCallback(), headers),
     await post(receiptCallback(), headers),
   ];
   expect(await statuses(from('192.0.2.7'))).toContain(429);

@@ -59,8 +59,11 @@ const membersOf = (value: fc.Arbitrary<string>) =>
 const { value } = fc.letrec<{ value: string; object: string }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 3 },
-    ...[number, text, fc.constantFrom('true', 'false', 'null', '{}', '[]', '[1, "a"]', '{ }')],
-    ...[tie('object'), tie('object')],
+    number,
+    text,
+    fc.constantFrom('true', 'false', 'null', '{}', '[]', '[1, "a"]', '{ }'),
+    tie('object'),
+    tie('object'),
   ),
   object: membersOf(tie('value')),
 }));

@@ -69,7 +69,7 @@ function selectorsOf(query: string): { name: string; labels: string[] }[] {
 /** A metric's name without the suffixes of a histogram. */
 const baseOf = (name: string) => name.replace(/_(bucket|sum|count)$/, '');
 
-/** The service's own metrics in a scrape. */
+/** The receiver's own metrics in a scrape. */
 const ownMetrics = () =>
   new Set(samples.map(({ name }) => baseOf(name)).filter((name) => name.startsWith('receiver_')));
 
@@ -101,7 +101,7 @@ it('every query groups by labels of its metrics', () => {
   }
 });
 
-it('every metric of the service is on the dashboard', () => {
+it('every metric of the receiver is on the dashboard', () => {
   const shown = new Set(
     panels.flatMap(({ targets }) =>
       targets!.flatMap(({ expr }) => selectorsOf(expr).map(({ name }) => name)),

@@ -165,7 +165,7 @@ describe('any interleaving of callbacks, duplicates, erasures, holds, replays an
     ]);
   };
 
-  /** What is held after some steps, by rules that are written independently of the service's. */
+  /** What is held after some steps, by rules that are written independently of the receiver's. */
   class Model {
     readonly held = new Map<string, Callback>();
     readonly sent: Callback[] = [];

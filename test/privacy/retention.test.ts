@@ -134,8 +134,10 @@ describe('deliveries', () => {
   it('each family has its own duration, and one without a duration is kept', async () => {
     const old = { event_time: base };
     await apply(database, [
-      ...[receiptCallback(old), consentFormCallback(old), reviewRequestCallback(old)],
-      ...[receiptCallback({ event_time: base + step, data: { receipt_id: 2 } })],
+      receiptCallback(old),
+      consentFormCallback(old),
+      reviewRequestCallback(old),
+      receiptCallback({ event_time: base + step, data: { receipt_id: 2 } }),
     ]);
     const outcome = await run({ receipt: since(base + 1), consent_form: since(base - 1) });
     expect(outcome).toMatchObject({ receipt: { receipts: 1, deliveries: 1 }, consent_form: {} });

@@ -91,7 +91,9 @@ describe.each(proxies)('the example of %s', (name) => {
         [new URL(url).origin, 401],
       ] as const) {
         const headers = {
-          ...{ origin, 'x-forwarded-host': 'elsewhere.invalid', 'x-forwarded-proto': 'https' },
+          origin,
+          'x-forwarded-host': 'elsewhere.invalid',
+          'x-forwarded-proto': 'https',
           'content-type': 'application/x-www-form-urlencoded',
         };
         const response = await send({ path: '/console/sign-in', headers, body: 'token=wrong' });
@@ -171,8 +173,12 @@ describe('in a rolling restart under load, no request fails and nothing acknowle
   ] as const)('behind %s, by %p', async (name, signals) => {
     const { url } = await start(name, receivers.addresses);
     const result = await rollingRestart({
-      ...{ url, receivers, databaseUrl: database.url, business: name },
-      ...{ signals: [...signals], rate: 40 },
+      url,
+      receivers,
+      databaseUrl: database.url,
+      business: name,
+      signals: [...signals],
+      rate: 40,
     });
     const { requests } = result;
     expect(result.failures).toEqual({});

@@ -126,7 +126,7 @@ describe('an unavailable Redis is no error:', () => {
     ['no node of a cluster responds', async () => `redis+cluster://127.0.0.1:${await freePort()}`],
   ])('%s', async (_, url) => {
     expect(await check(await url())).toMatch(
-      /^the Redis of REDIS_URL is unavailable; the service starts and retries/,
+      /^the Redis of REDIS_URL is unavailable; the receiver starts and retries/,
     );
   });
 

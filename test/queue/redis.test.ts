@@ -41,7 +41,7 @@ it('without a needed permission the start fails, and says how to grant it', asyn
   expect(service.output()).toContain('ACL SETUSER app +info');
 });
 
-it('with a Redis that starts later and does not permit INFO, the service responds and stops on SIGTERM', async () => {
+it('with a Redis that starts later and does not permit INFO, the receiver responds and stops on SIGTERM', async () => {
   redis.process.kill('SIGKILL');
   const service = await spawnService(environment());
   processes.push(service);

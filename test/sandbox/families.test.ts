@@ -105,10 +105,19 @@ it('names in everything about a visit an appointment that was created before, wi
   }
   expect([...naming.keys()].sort()).toEqual(
     [
-      ...['appointment.assessments.taken', 'appointment.created', 'appointment.followup_reminder_instant'],
-      ...['appointment.reminder_instant', 'appointment.statuschange', 'appointment.tele.dr_joined'],
-      ...['appointment.updated', 'google_review.request', 'google_review.request_manual'],
-      ...['prescription.communication', 'receipt.created', 'receipt.deleted', 'receipt.updated'],
+      'appointment.assessments.taken',
+      'appointment.created',
+      'appointment.followup_reminder_instant',
+      'appointment.reminder_instant',
+      'appointment.statuschange',
+      'appointment.tele.dr_joined',
+      'appointment.updated',
+      'google_review.request',
+      'google_review.request_manual',
+      'prescription.communication',
+      'receipt.created',
+      'receipt.deleted',
+      'receipt.updated',
       'receipt_payment.requested',
     ].sort(),
   );

@@ -15,7 +15,13 @@ const platform = sent('platform');
 const bodiesOf = (event: string) => platform.filter((c) => c.event === event).map((c) => c.body);
 
 const timeFields = [
-  ...['created_at', 'modified_at', 'updated_at', 'completed_at', 'at', 'date', 'admission_date'],
+  'created_at',
+  'modified_at',
+  'updated_at',
+  'completed_at',
+  'at',
+  'date',
+  'admission_date',
 ];
 const isoZ = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const withOffset = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}\+00:00$/;

@@ -1,7 +1,7 @@
 import { documentedEvents } from '../../src/sandbox/families.ts';
 import { eventsUrl, registeredUrls } from '../../src/sandbox/urls.ts';
 
-/** The paths as the service documents them; "…" is /registered_url_for_. */
+/** The paths as the platform documents them; "…" is /registered_url_for_. */
 const documented = `
 …add_appointment_events appointment.created
 …update_appointment_events appointment.updated

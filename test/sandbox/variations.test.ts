@@ -52,8 +52,12 @@ describe.each(['registered', 'events'] as const)('an invalid callback, sent to %
 
   it('is one that no receiver can accept there', () => {
     const everywhere = [
-      ...['a list in place of text', 'data is a list', 'event_time in the future', 'event_time is text'],
-      ...['no identifying field', 'truncated'],
+      'a list in place of text',
+      'data is a list',
+      'event_time in the future',
+      'event_time is text',
+      'no identifying field',
+      'truncated',
     ];
     const atRegisteredPaths = ["another family's path", 'unknown event'];
     expect([...new Set(invalid.map((callback) => callback.invalid))].sort()).toEqual(

@@ -103,7 +103,7 @@ async function readTable(database: TestDatabase, query: string): Promise<string[
   });
 }
 
-/** Times of the service, compared as PostgreSQL writes them. */
+/** Times of the receiver, compared as PostgreSQL writes them. */
 const own = new Set(['received_at', 'applied_at']);
 
 /** A few of the rows that only one of two tables has: thousands would be no help. */

@@ -62,7 +62,7 @@ it('a bad configuration ends with exit code 78 and a line for each error', async
   expect(variables.toSorted()).toEqual(['DATABASE_URL', 'PORT', 'ROLE']);
 });
 
-it('prints the addresses for every event and of the three families of the interface, and a curl command that the service accepts', async () => {
+it('prints the addresses for every event and of the three families of the interface, and a curl command that the receiver accepts', async () => {
   const service = await spawnService({ DATABASE_URL: database.url });
   for (const name of ['receipt', 'consent_form', 'review_request', 'other'] as const)
     expect(service.output()).toContain(service.url + paths[name]);
@@ -157,7 +157,7 @@ it('on the embedded database an admin token is generated, printed once, readable
   rmSync(folder, { recursive: true, force: true });
 }, 120_000);
 
-it('the image starts the service as npm start does', () => {
+it('the image starts the receiver as npm start does', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { start: string } };
   const [, command] = /^CMD (\[.*)$/m.exec(readFileSync('Dockerfile', 'utf8'))!;
   expect(['exec', ...JSON.parse(command!)].join(' ')).toBe(scripts.start);

@@ -47,7 +47,7 @@ async function migrated(url: string): Promise<void> {
 const rowsOf = (url: string, query: string) =>
   withClient(url, async (client) => (await client.query(query)).rows);
 
-/** A data directory as versions made it whose service was the superuser, with the tables of the service and others. */
+/** A data directory as versions made it whose service was the superuser, with the tables of the receiver and others. */
 async function formerCluster(folder: string): Promise<void> {
   const place = findPlace(folder);
   const bin = await provideBinaries(place.home);

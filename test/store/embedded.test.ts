@@ -84,7 +84,7 @@ it('after a killed service, the next start works on the same data', async () => 
   });
 });
 
-it('the service restarts its database after a kill', async () => {
+it('the receiver restarts its database after a kill', async () => {
   const folder = dataDir();
   const service = await start(folder);
   const pid = Number(readFileSync(join(home(folder), 'database/postmaster.pid'), 'utf8').split('\n')[0]);

@@ -222,7 +222,7 @@ describe('a start fails, and changes nothing, on a database', () => {
       await expect(migrate(other.db)).rejects.toMatchObject({
         message: 'The database could not be migrated',
         cause: {
-          message: 'a newer version of the service has run 9999_later; start that version or a later one',
+          message: 'a newer version of the receiver has run 9999_later; start that version or a later one',
         },
       });
     } finally {

@@ -143,7 +143,7 @@ describe('a pool through PgBouncer in transaction mode', () => {
     }
   });
 
-  it('runs at the level of isolation that the service relies on, whatever the role has', async () => {
+  it('runs at the level of isolation that the receiver relies on, whatever the role has', async () => {
     const name = (await database.rows('select current_database() as name'))[0]!.name;
     await database.rows(`alter database ${name} set default_transaction_isolation to serializable`);
     const pool = open({});

@@ -40,7 +40,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Starts the service on a restored copy: everything is there, and what was sent before is known. */
+/** Starts the receiver on a restored copy: everything is there, and what was sent before is known. */
 async function expectComplete(url: string): Promise<void> {
   expect(await readEverything(url)).toEqual(everything);
   const service = await startTestService({ databaseUrl: url });

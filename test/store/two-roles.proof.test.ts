@@ -59,14 +59,14 @@ describe.each([
 
   beforeAll(() => server.rows(/create database.*?;/s.exec(recipe)![0].replace(' receiver ', ` ${name} `)));
 
-  it('the role of the service cannot prepare an empty database, and is told who can', async () => {
+  it('the role of the receiver cannot prepare an empty database, and is told who can', async () => {
     const url = app();
     await expect(prepareTables(url, parseConfig(env(url), families), silent)).rejects.toThrow(
       /run `receiver migrate` with the owner of the database/,
     );
   });
 
-  it('the owner prepares everything, and the role of the service does everything else', async () => {
+  it('the owner prepares everything, and the role of the receiver does everything else', async () => {
     const url = owner();
     const { migrations } = await prepareTables(url, parseConfig(env(url), families), silent);
     expect(migrations).toContain('reporting');
@@ -161,7 +161,7 @@ describe.each([
     ['change the reports', () => 'create view reporting.made as select 1'],
     ['change the time zone of the reports', () => `select reporting.write_zone('UTC')`],
     ['create a schema', () => 'create schema made'],
-  ])('the role of the service may not %s', async (_, statement) => {
+  ])('the role of the receiver may not %s', async (_, statement) => {
     await expect(asService(statement())).rejects.toMatchObject({ code: '42501' });
   });
 

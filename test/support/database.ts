@@ -7,7 +7,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { findDue, readFiles } from '../../src/store/migration-list.ts';
 import { ownSchema } from './schema.ts';
 
-/** As the service uses it: with TEST_SERVICE_URL as a role that owns nothing, see global-setup.ts. */
+/** As the receiver uses it: with TEST_SERVICE_URL as a role that owns nothing, see global-setup.ts. */
 export interface TestDatabase extends Database {
   /** As its owner. */
   owner: Database;
@@ -18,7 +18,7 @@ export interface TestDatabase extends Database {
 export interface UseOptions {
   /** Default: one for all tests of the file, or of the `describe`. */
   per?: 'file' | 'test';
-  /** Without the service's tables. */
+  /** Without the receiver's tables. */
   empty?: boolean;
 }
 
@@ -48,7 +48,7 @@ export async function createEmptyDatabase(encoding?: 'LATIN1' | 'SQL_ASCII'): Pr
 
 let files: ReturnType<typeof readFiles> | undefined;
 
-/** A new database for this test, with the service's tables: a copy of the template with an identity of its own. */
+/** A new database for this test, with the receiver's tables: a copy of the template with an identity of its own. */
 export async function createDatabase(): Promise<TestDatabase> {
   const name = await create(`template ${process.env.TEST_POSTGRES_TEMPLATE}`);
   const database = open(name, process.env.TEST_SERVICE_URL);

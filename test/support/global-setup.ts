@@ -32,7 +32,7 @@ export default async function setup(): Promise<void> {
 }
 
 /**
- * Creates the role of the service, see docs/database.md.
+ * Creates the role of the receiver, see docs/database.md.
  *
  * @param as `service`, or `pooled`: through PgBouncer, too
  * @returns a function that stops the pooler

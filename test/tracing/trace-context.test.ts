@@ -19,15 +19,14 @@ it('any other text names none, except for a future version that starts the same'
   expect(readTraceparent(`01-${valid}-what-comes`)).toBeDefined();
   const zeros = '0'.repeat(32);
   for (const text of [
-    ...[
-      '',
-      `ff-${valid}`,
-      `00-${valid}-more`,
-      `00-${valid.toUpperCase()}`,
-      ` 00-${valid}`,
-      `00-${valid}, 00-${valid}`,
-    ],
-    ...[`00-${zeros}-b7ad6b7169203331-01`, `00-0af7651916cd43dd8448eb211c80319c-${zeros.slice(16)}-01`],
+    '',
+    `ff-${valid}`,
+    `00-${valid}-more`,
+    `00-${valid.toUpperCase()}`,
+    ` 00-${valid}`,
+    `00-${valid}, 00-${valid}`,
+    `00-${zeros}-b7ad6b7169203331-01`,
+    `00-0af7651916cd43dd8448eb211c80319c-${zeros.slice(16)}-01`,
   ]) {
     expect([text, readTraceparent(text)]).toEqual([text, undefined]);
   }

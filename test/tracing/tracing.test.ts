@@ -38,7 +38,7 @@ const applied = (count: number) =>
     return rows[0]!.n === count;
   });
 
-/** Stops the service, which exports what is left. */
+/** Stops the receiver, which exports what is left. */
 async function exported(): Promise<ExportedSpan[]> {
   await service.stop();
   return otlp.spans();

@@ -57,7 +57,10 @@ it('a pass ends between two steps when the worker stops, and the next one contin
   const deleted: number[] = [];
   const pass = createRetention(
     {
-      ...{ db: database.db, families, retention: { receipt: dayMs }, log },
+      db: database.db,
+      families,
+      retention: { receipt: dayMs },
+      log,
       observe: {
         deleted: (_, rows) => {
           deleted.push(rows);

@@ -26,14 +26,15 @@ describe('downloads', () => {
         business_id,
         event_time: created_at / 1000,
         data: {
-          ...{
-            receipt_id: 7,
-            created_at,
-            receipt_number: '2026-11',
-            mobile: '+91 98765 43210',
-            name: formula,
-          },
-          ...{ net_amount: 1234567.5, remarks: '', clinic_id: '7e5', flavour: null },
+          receipt_id: 7,
+          created_at,
+          receipt_number: '2026-11',
+          mobile: '+91 98765 43210',
+          name: formula,
+          net_amount: 1234567.5,
+          remarks: '',
+          clinic_id: '7e5',
+          flavour: null,
         },
       }),
     ]);

@@ -11,15 +11,17 @@ const { database, visitor, logged } = useConsole();
 beforeEach(() => clear(database));
 
 const withoutPersonalData = new Set([
-  ...[
-    'receipts_daily',
-    'doctors_daily',
-    'clinics_daily',
-    'appointments_daily',
-    'practice_changes',
-    'deleted_receipts',
-  ],
-  ...['delivery_health', 'deliveries', 'silence', 'quarantine', 'schema_drift'],
+  'receipts_daily',
+  'doctors_daily',
+  'clinics_daily',
+  'appointments_daily',
+  'practice_changes',
+  'deleted_receipts',
+  'delivery_health',
+  'deliveries',
+  'silence',
+  'quarantine',
+  'schema_drift',
 ]);
 
 it('personal data is shown and downloaded only by a posted form, and logged', async () => {

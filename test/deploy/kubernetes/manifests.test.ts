@@ -100,7 +100,7 @@ it.each(workloads)('the pods of $kind $metadata.name have no rights that they do
 });
 
 it.each(workloads)(
-  '$kind $metadata.name starts in production, with variables that the service knows',
+  '$kind $metadata.name starts in production, with variables that the receiver knows',
   (workload) => {
     const [{ envFrom, env = [] }] = workload.spec.template.spec.containers;
     const literals = [...kustomizations.values()].flatMap(({ configMapGenerator = [] }) =>

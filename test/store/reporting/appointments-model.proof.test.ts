@@ -78,7 +78,11 @@ it('appointment_history numbers the versions of an appointment in their order, w
       const expected = model(made)
         .flatMap((ordered) =>
           ordered.map(({ business_id, appointment_id, event, status }, index) => ({
-            ...{ business_id, appointment_id, version: index + 1, event: `appointment.${event}`, status },
+            business_id,
+            appointment_id,
+            version: index + 1,
+            event: `appointment.${event}`,
+            status,
           })),
         )
         .sort((a, b) => {

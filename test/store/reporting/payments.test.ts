@@ -91,8 +91,11 @@ it('the amounts of a day in appointment_payments are those in receipts_daily, fo
     fc.oneof(
       fc
         .record({
-          ...{ receipt_id: fc.nat(20), aid: fc.constantFrom('a1', 'a2', '', null) },
-          ...{ net_amount: paise, amount_paid: paise, amount_due: paise },
+          receipt_id: fc.nat(20),
+          aid: fc.constantFrom('a1', 'a2', '', null),
+          net_amount: paise,
+          amount_paid: paise,
+          amount_due: paise,
           created_at: fc.integer({ min: 0, max: 2 }).map((days) => noon + days * day),
           event: fc.constantFrom('receipt.created', 'receipt.updated', 'receipt.deleted'),
         })

@@ -28,7 +28,7 @@ it('other_events shows events that no family lists, with their data, day and pat
   ]);
 });
 
-it('deliveries shows what the service sends beside the data: service, transaction_id and partition_id', async () => {
+it('deliveries shows what the receiver sends beside the data: service, transaction_id and partition_id', async () => {
   const around = { service: 'ipd', transaction_id: 'ipd/b/1', partition_id: 7 };
   const [id] = await apply(database, [{ ...samples.appointment({ event_time: 1_700_000_001 }), ...around }]);
   expect(

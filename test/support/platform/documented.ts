@@ -10,7 +10,7 @@ export type Kind =
   | 'name'
   | 'admission';
 
-/** A family of events as the service documents it: written apart from src/families, which is tested with it. */
+/** A family of events as the platform documents it: written apart from src/families, which is tested with it. */
 export interface Documented {
   family: string;
   table: string;
