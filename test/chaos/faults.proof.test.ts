@@ -6,7 +6,7 @@ import { makeFaultyDisk, whyNoFaultyDisk } from './faulty-disk.ts';
 import { type Outcome, runFault } from './run-fault.ts';
 import { mayMount, mountSmallDisk } from './small-disk.ts';
 
-// `npm run chaos` sets the minutes. Without them some faults of each class are injected once, briefly.
+// `npm run chaos` sets the minutes. Without them one fault of each class is injected once, briefly.
 const minutes = Number(process.env.CHAOS_MINUTES ?? 0);
 const seed = Number(process.env.CHAOS_SEED ?? Date.now() % 100_000);
 const backends = (process.env.CHAOS_BACKEND ?? 'redis,postgresql').split(',') as Backend[];
@@ -18,17 +18,14 @@ const longOnly = new Set([
   'fsync of pg_control fails',
 ]);
 
-/** The faults of a run: all of them in a long one, else a third of each class, drawn from the seed. */
+/** The faults of a run: all of them in a long one, else one of each class, drawn from the seed. */
 function choose(backend: Backend): Fault[] {
   const random = seededRandom(seed, backend.length);
   const usable = Object.entries(classes).filter(([name]) => name !== 'disk' || !whyNoFaultyDisk());
   const ofBackend = usable.map(([, faults]) => faults.filter(({ backends }) => backends.includes(backend)));
   if (minutes > 0) return ofBackend.flat();
-  return ofBackend.flatMap((faults) => {
-    const brief = faults.filter(({ name }) => !longOnly.has(name));
-    const drawn = new Map(brief.map((fault) => [fault, random.between(0, 1_000_000)]));
-    return brief.toSorted((a, b) => drawn.get(a)! - drawn.get(b)!).slice(0, Math.ceil(brief.length / 3));
-  });
+  const brief = ofBackend.map((faults) => faults.filter(({ name }) => !longOnly.has(name)));
+  return brief.flatMap((faults) => (faults.length > 0 ? [random.pick(faults)] : []));
 }
 
 // Producers stop at about 1,000: each counts once a second.
