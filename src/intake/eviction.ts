@@ -18,8 +18,8 @@ interface Evicted {
 }
 
 // Evicts replayed bodies first, then the oldest, and counts those that were not replayed. Acknowledged bodies stay and do
-// not count. All of it is of one snapshot: of two receivers that measure at the same time, the second one deletes nothing
-// more. It waits for no row: this prevents deadlocks with resends.
+// not count. The rows are chosen in one snapshot before they are locked: of two receivers that measure at the same time, the
+// second one finds the rows of the first, and deletes nothing more. It waits for no row: this prevents deadlocks with resends.
 const statement = `
 with kept as materialized (
   select coalesce(sum(bytes), 0)::float8 as bytes from quarantine where not acknowledged
@@ -27,12 +27,13 @@ with kept as materialized (
   select id, bytes, replayed_at is null as is_open, last_received_at from quarantine
   where not acknowledged and (select bytes from kept) > $1
   order by (replayed_at is null), last_received_at, id limit $3
-  for update skip locked
 ), placed as (
   select id, sum(bytes) over (order by is_open, last_received_at, id) - bytes as before from oldest
+), chosen as materialized (
+  select q.id from quarantine q join placed using (id) where placed.before < (select bytes from kept) - $2
+  for update of q skip locked
 ), deleted as (
-  delete from quarantine q using placed
-  where q.id = placed.id and placed.before < (select bytes from kept) - $2
+  delete from quarantine q using chosen where q.id = chosen.id
   returning q.reason, q.bytes, q.replayed_at is not null as replayed
 ), evicted as (
   select reason, replayed, count(*) as count, sum(bytes)::bigint as bytes from deleted group by reason, replayed
