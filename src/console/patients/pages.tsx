@@ -10,7 +10,7 @@ import { Outcome } from '../ui/outcome.tsx';
 import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { Facts, Figures, formatCount, IdLink, Moment, Named, RecordLink, Status } from '../ui/values.tsx';
-import { UncertainBodies } from './uncertain.tsx';
+import { UncertainBodies } from './uncertain-pages.tsx';
 
 const valuesOf = ({ id, businessId }: Patient) => ({ patient: id, business: businessId });
 

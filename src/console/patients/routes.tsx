@@ -23,7 +23,7 @@ import {
   PatientSearch,
   readShown,
 } from './pages.tsx';
-import { UncertainPage } from './uncertain.tsx';
+import { UncertainPage } from './uncertain-pages.tsx';
 
 const back = true;
 // A browser, or a proxy, waits for a minute or so.
