@@ -36,6 +36,8 @@ export function csvWriter(columns: readonly string[], { forMachines = false, tex
         if (texts?.has(String(column)) && readsAsNumber.test(value)) {
           return { value: `="${value}"`, escape_formulas: false };
         }
+        // The library leaves a line feed out.
+        if (!forMachines && value.startsWith('\n')) return `'${value}`;
         return negativeNumber.test(value) ? { value, escape_formulas: false } : value;
       },
     },
@@ -61,6 +63,6 @@ export function parseCsv(text: string): CsvRow[] {
     .filter(({ record }) => record.some((cell) => cell !== ''))
     .map(({ record, info }) => ({
       line: info.lines - (record.join('').split('\n').length - 1),
-      cells: record.map((cell) => cell.replace(/^'(?=[=+\-@\t\r])/, '')),
+      cells: record.map((cell) => cell.replace(/^'(?=[=+\-@\t\r\n])/, '')),
     }));
 }
