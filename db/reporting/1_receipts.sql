@@ -9,7 +9,7 @@ create or replace function reporting.change_time(event text, updated_at timestam
     else coalesce(updated_at, '-infinity')
   end;
 
--- Of two events at the same time, the later one in the life cycle is newer, as in the worker.
+-- When two events have the same time, the later one in the life cycle is newer, as in the worker.
 create or replace function reporting.rank(event text) returns integer
   language sql immutable parallel safe
   return array_position(array[

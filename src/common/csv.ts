@@ -18,8 +18,12 @@ export function csvWriter(columns: readonly string[], { forMachines = false } = 
     quoted_match: /[\r\n]/,
     escape_formulas: !forMachines,
     cast: {
-      string: (value, { header }) =>
-        !header && negativeNumber.test(value) ? { value, escape_formulas: false } : value,
+      string: (value, { header }) => {
+        if (header) return value;
+        // The library leaves a line feed out.
+        if (!forMachines && value.startsWith('\n')) return `'${value}`;
+        return negativeNumber.test(value) ? { value, escape_formulas: false } : value;
+      },
     },
   });
 }
@@ -43,6 +47,6 @@ export function parseCsv(text: string): CsvRow[] {
     .filter(({ record }) => record.some((cell) => cell !== ''))
     .map(({ record, info }) => ({
       line: info.lines - (record.join('').split('\n').length - 1),
-      cells: record.map((cell) => cell.replace(/^'(?=[=+\-@\t\r])/, '')),
+      cells: record.map((cell) => cell.replace(/^'(?=[=+\-@\t\r\n])/, '')),
     }));
 }

@@ -66,7 +66,7 @@ export function rateLimit(
   };
   const checkSource = (source: string) => {
     const period = periodOf(source);
-    if (!period || period.count <= points) return;
+    if (!period || period.count < points) return;
     throw new TooManyRequests(Math.ceil((period.endsAt - performance.now()) / 1000));
   };
   return {
@@ -79,7 +79,7 @@ export function rateLimit(
       redis?.eval(countInRedis, 1, `${name}:${source}`, durationMs).then(
         (reply) => {
           const [shared, leftMs] = reply as [number, number];
-          if (shared <= points) return;
+          if (shared < points) return;
           period.count = Math.max(period.count, shared);
           period.endsAt = performance.now() + Math.min(leftMs, durationMs);
         },

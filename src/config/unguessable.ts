@@ -12,7 +12,7 @@ function isPattern(text: string): boolean {
 
 /** The fewest characters of a secret. */
 export const shortestSecret = 16;
-/** Of neighbouring characters. One random text of 16 decimal digits in thirty thousand has fewer, of hex digits none. */
+/** The fewest different pairs of neighbours. One random text of 16 decimal digits in thirty thousand has fewer, none of hex digits. */
 const fewestPairs = 9;
 
 /** Why a secret can be guessed, as the rest of a sentence; undefined: it is neither short nor a repetition. */

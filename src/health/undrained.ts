@@ -4,7 +4,7 @@ import { lateS } from './processing.ts';
 
 /** The fallback store, as far as it matters here. */
 interface Fallback {
-  /** Of Redis. */
+  /** Redis's circuit. */
   circuit: Pick<Circuit, 'isOpen' | 'probeAfter'>;
   count: () => Promise<number>;
   oldest: () => Promise<Date | undefined>;

@@ -26,7 +26,7 @@ const timeoutMs = 2_000;
 // The primary of each URL with several hosts, while connections to it succeed: one search for all pools of the process.
 const primaries = new Map<string, Promise<Host>>();
 
-// Of the roles of the embedded server. While it is down, another user of the machine may listen on its port and ask for them;
+// Passwords of the roles of the embedded server. While it is down, another user of the machine may listen on its port and ask for them;
 // the server itself asks for a proof (SCRAM), which tells nothing.
 const secret = new Set<string>();
 

@@ -103,6 +103,17 @@ it.each<[string, Shape['accessToken']]>([
   expect((await signInWith(url)).status).toBe(403);
 });
 
+it.each(['admin-token', 'unknown', 'worker', 'command:root', ' '])(
+  'a user whose subject is %j, an actor of the access log, gets no session',
+  async (subject) => {
+    const { url, lines } = await startWith({ subject, idToken: { roles: ['privacy'] } });
+    const { status, cookie } = await signInWith(url);
+    expect([status, cookie]).toEqual([503, '']);
+    expect(lines.join('')).toContain('whose subject is reserved');
+    expect(await lastEntry()).toMatchObject({ ...refusal('provider failed'), actor: 'unknown' });
+  },
+);
+
 it('an ID token that the key set does not verify begins no session', async () => {
   for (const keepsName of [true, false]) {
     const { provider, url, lines } = await startWith({ idToken: { roles: ['privacy'] } });

@@ -2,6 +2,7 @@ import { compactVerify, errors, jwtVerify } from 'jose';
 import * as client from 'openid-client';
 import type { Role } from '../rights.ts';
 import type { Discovered, ProviderSettings } from './discovery.ts';
+import { ProviderFault } from './provider-fault.ts';
 import { type Claims, isEmail, readValues, roleOf, verifiedEmail } from './roles.ts';
 
 export interface Identity {
@@ -15,13 +16,16 @@ export interface Identity {
   refreshToken: string | undefined;
 }
 
+/** The actors of the access log that are no users of a provider. */
+const reserved = /^(admin-token|unknown|worker|command:.*|\s*)$/is;
+
 type Tokens = Awaited<ReturnType<typeof client.authorizationCodeGrant>>;
 
 /**
  * Who the tokens are of. What the ID token lacks is looked for in userinfo, and the roles then in the access token.
  *
  * @param subject the user, if there is no ID token
- * @throws Error where a signature is wrong
+ * @throws Error where a signature is wrong, or the subject is another actor of the access log
  */
 export async function identify(
   tokens: Tokens,
@@ -33,6 +37,7 @@ export async function identify(
   const inToken: Claims = tokens.claims() ?? {};
   if (tokens.id_token) await verified(keys, () => compactVerify(tokens.id_token!, keys));
   const id = tokens.claims()?.sub ?? subject!;
+  if (reserved.test(id)) throw new ProviderFault('the provider has a user whose subject is reserved');
 
   const sources = [inToken];
   const valuesIn = (claims: readonly Claims[]) =>

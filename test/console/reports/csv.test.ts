@@ -19,8 +19,8 @@ describe('CSV', () => {
       fc.asyncProperty(fc.array(fc.record({ one: value, two: value }), { minLength: 1 }), async (rows) => {
         const read = parseCsv(await write(['one', 'two'], rows));
         const plain = (cell: string | null) => cell ?? '';
-        // A value that begins with a carriage return is marked as text.
-        const marked = (cell: string | null) => (cell?.startsWith('\r') ? `'${cell}` : plain(cell));
+        // A value that begins with a line break is marked as text.
+        const marked = (cell: string | null) => (/^[\r\n]/.test(cell ?? '') ? `'${cell}` : plain(cell));
         expect(read).toEqual([['one', 'two'], ...rows.map(({ one, two }) => [marked(one), marked(two)])]);
       }),
     );
@@ -34,6 +34,7 @@ describe('CSV', () => {
       '@sum(a1)',
       '\t=1',
       '\r=1',
+      '\n=1',
       '=HYPERLINK("https://elsewhere.invalid")',
       '＝1',
     ];
