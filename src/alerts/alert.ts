@@ -1,5 +1,5 @@
 /** Something that is wrong now. */
-export interface Finding {
+export interface Condition {
   /** The name of its definition. */
   name: string;
   /** Where several may be: the business that is silent, for example; otherwise empty. */
@@ -8,8 +8,8 @@ export interface Finding {
   detail: Record<string, unknown>;
 }
 
-/** The state of a finding for one channel. Times are milliseconds since 1970, by the clock of its store. */
-export interface Alert extends Finding {
+/** The state of a condition for one channel. Times are milliseconds since 1970, by the clock of its store. */
+export interface Alert extends Condition {
   channel: string;
   startedAt: number;
   sentAt: number | null;
@@ -26,7 +26,7 @@ export interface Delays {
 
 const repeatMs = 24 * 60 * 60 * 1000;
 
-const keyOf = ({ name, subject }: Finding) => JSON.stringify([name, subject]);
+const keyOf = ({ name, subject }: Condition) => JSON.stringify([name, subject]);
 
 /**
  * The alerts of a channel after a check.
@@ -36,24 +36,24 @@ const keyOf = ({ name, subject }: Finding) => JSON.stringify([name, subject]);
 export function updateAlerts(
   channel: string,
   alerts: readonly Alert[],
-  findings: readonly Finding[],
+  conditions: readonly Condition[],
   checked: ReadonlySet<string>,
   now: number,
   { afterMs, settledMs }: Delays,
 ): Alert[] {
-  const found = new Map(findings.map((finding) => [keyOf(finding), finding]));
+  const found = new Map(conditions.map((condition) => [keyOf(condition), condition]));
   const known = alerts.map((alert): Alert => {
-    const finding = found.get(keyOf(alert));
+    const condition = found.get(keyOf(alert));
     found.delete(keyOf(alert));
     const { startedAt, sentAt, endedAt } = alert;
     // A clock that was set back must not delay a message.
     const past = { startedAt: Math.min(startedAt, now), sentAt: sentAt && Math.min(sentAt, now) };
-    if (finding) return { ...alert, ...past, detail: finding.detail, endedAt: null };
+    if (condition) return { ...alert, ...past, detail: condition.detail, endedAt: null };
     return { ...alert, ...past, endedAt: checked.has(alert.name) ? Math.min(endedAt ?? now, now) : endedAt };
   });
   const begun = Array.from(
     found.values(),
-    (finding): Alert => ({ ...finding, channel, startedAt: now, sentAt: null, endedAt: null }),
+    (condition): Alert => ({ ...condition, channel, startedAt: now, sentAt: null, endedAt: null }),
   );
   // An alert that ended before it was due is dropped; one that could not be sent in time is not.
   const isForgotten = ({ name, startedAt, sentAt, endedAt }: Alert) =>

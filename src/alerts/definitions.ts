@@ -3,7 +3,7 @@ import type { Problem } from '../health/problem.ts';
 import type { Circuit } from '../store/circuit.ts';
 import { maxCounted } from '../store/read-tables.ts';
 import type { Tables } from '../store/tables.ts';
-import type { Finding } from './alert.ts';
+import type { Condition } from './alert.ts';
 
 /** The sources of the checks. */
 export interface Sources {
@@ -34,11 +34,11 @@ export interface Definition {
   /** Only a worker knows. */
   ofWorker?: true;
   /** @throws the database's error */
-  find: (sources: Sources) => Promise<Omit<Finding, 'name'>[]> | Omit<Finding, 'name'>[];
+  find: (sources: Sources) => Promise<Omit<Condition, 'name'>[]> | Omit<Condition, 'name'>[];
   /** The problem: the message of the end has no more. */
-  title: (finding: Finding) => string;
+  title: (condition: Condition) => string;
   /** The figures, and what to do. */
-  explain: (finding: Finding) => string;
+  explain: (condition: Condition) => string;
 }
 
 /** How many silent businesses have an alert of their own: a channel's state must not grow with the businesses. */

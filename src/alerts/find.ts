@@ -1,8 +1,8 @@
-import type { Finding } from './alert.ts';
+import type { Condition } from './alert.ts';
 import type { Definition, Sources } from './definitions.ts';
 
-export interface Findings {
-  findings: Finding[];
+export interface Conditions {
+  conditions: Condition[];
   /** The names that could be checked. */
   checked: ReadonlySet<string>;
 }
@@ -18,21 +18,21 @@ export function createFind(
   definitions: readonly Definition[],
   sources: Sources,
   onError: (error: unknown) => Promise<void>,
-): () => Promise<Findings> {
+): () => Promise<Conditions> {
   let pass = 0;
   return async () => {
     const checked = new Set<string>();
-    const findings: Finding[] = [];
+    const conditions: Condition[] = [];
     for (const { name, isSlow, find } of definitions) {
       if (isSlow && pass % passesPerSlowCheck > 0) continue;
       try {
-        findings.push(...(await find(sources)).map((found) => ({ name, ...found })));
+        conditions.push(...(await find(sources)).map((found) => ({ name, ...found })));
         checked.add(name);
       } catch (error) {
         await onError(error);
       }
     }
     pass += 1;
-    return { findings, checked };
+    return { conditions, checked };
   };
 }

@@ -9,7 +9,7 @@ import { afterSending, type Delays, isDue, updateAlerts } from './alert.ts';
 import { type AlertStore, memoryStore, tableStore } from './alert-store.ts';
 import { openChannels } from './channels.ts';
 import { definitions, outage, type Sources } from './definitions.ts';
-import { createFind, type Findings } from './find.ts';
+import { type Conditions, createFind } from './find.ts';
 import { compose } from './message.ts';
 import { createSender, type Sender } from './sender.ts';
 
@@ -97,15 +97,15 @@ export function startAlerts(dependencies: AlertDependencies) {
 /** All that is due for a channel is one message. */
 async function pass(
   store: AlertStore,
-  find: () => Promise<Findings>,
+  find: () => Promise<Conditions>,
   senders: readonly Sender[],
   delays: Delays,
 ): Promise<void> {
   await store.exclusively(async ({ alerts, now, save }) => {
-    const { findings, checked } = await find();
+    const { conditions, checked } = await find();
     let current = senders.flatMap(({ name }) => {
       const own = alerts.filter(({ channel }) => channel === name);
-      return updateAlerts(name, own, findings, checked, now, delays);
+      return updateAlerts(name, own, conditions, checked, now, delays);
     });
     await save(current);
     for (const { name, send } of senders) {

@@ -1,4 +1,4 @@
-import type { Report, Subject } from './finding.ts';
+import type { ReportFinding, Subject } from './finding.ts';
 
 const toleranceS = 2;
 
@@ -11,7 +11,7 @@ export async function checkClock(
   store: string,
   read: () => Promise<number>,
   { config: { authentication } }: Pick<Subject, 'config'>,
-  report: Report,
+  report: ReportFinding,
 ): Promise<void> {
   const began = Date.now();
   const theirs = await read();

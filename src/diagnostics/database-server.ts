@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Database } from '../store/database.ts';
-import type { Report, Status } from './finding.ts';
+import type { ReportFinding, Status } from './finding.ts';
 
 const [oldest, newest] = [14, 18];
 
@@ -52,7 +52,7 @@ export async function readServer({ pool }: Database): Promise<ServerFacts> {
 
 type Configured = Pick<Config, 'databaseConnections' | 'databaseUrl' | 'directDatabaseUrl' | 'redisUrl'>;
 
-export function judgeServer(facts: ServerFacts, config: Configured, report: Report): void {
+export function judgeServer(facts: ServerFacts, config: Configured, report: ReportFinding): void {
   const { version, major, role } = facts;
   report('ok', 'database', `PostgreSQL ${version}${facts.pooled ? ', through a connection pooler' : ''}`);
   const reset = (owner: string) => `alter ${owner} reset default_transaction_read_only`;

@@ -19,7 +19,7 @@ import type { Tables } from '../store/tables.ts';
 import { checkClock } from './clock.ts';
 import { judgeServer, readServer } from './database-server.ts';
 import { checkFallback, checkLease } from './fallback.ts';
-import { type Check, type Report, runEach, type Subject } from './finding.ts';
+import { type Check, type ReportFinding, runEach, type Subject } from './finding.ts';
 import {
   checkDeliveries,
   checkEmpty,
@@ -92,7 +92,7 @@ async function withDatabase(
   variable: string,
   url: string,
   subject: Subject,
-  report: Report,
+  report: ReportFinding,
   prepare: (database: Database) => Promise<(() => Promise<void>)[]>,
 ): Promise<void> {
   const explained = (error: unknown) => explain(error, variable, url, subject);
@@ -105,7 +105,10 @@ async function withDatabase(
 }
 
 /** The URL of the database; of the embedded one only while it runs: a start would change its files. */
-async function findDatabase({ config, invalid }: Subject, report: Report): Promise<string | undefined> {
+async function findDatabase(
+  { config, invalid }: Subject,
+  report: ReportFinding,
+): Promise<string | undefined> {
   if (config.databaseUrl || invalid.has('DATABASE_URL')) return config.databaseUrl;
   const home = findHome(config.dataDir);
   const url = home && readTrusted(join(home, 'connection-url'))?.trim();

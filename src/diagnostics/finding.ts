@@ -10,7 +10,7 @@ export interface Finding {
   detail: string;
 }
 
-export type Report = (status: Status, name: string, detail: string) => void;
+export type ReportFinding = (status: Status, name: string, detail: string) => void;
 
 /** The subjects of the checks. */
 export interface Subject {
@@ -25,14 +25,14 @@ export interface Subject {
 }
 
 /** Reports what it finds; what it raises is one more finding. Changes nothing. */
-export type Check = (subject: Subject, report: Report) => Promise<void> | void;
+export type Check = (subject: Subject, report: ReportFinding) => Promise<void> | void;
 
 /** Runs checks one by one: what one of them raises hides none of the others. */
 export async function runEach(
   name: string,
   checks: readonly (() => Promise<unknown>)[],
   explain: (error: unknown) => readonly string[],
-  report: Report,
+  report: ReportFinding,
 ): Promise<void> {
   for (const check of checks) {
     try {

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import type { Readiness } from '../common/readiness.ts';
 import type { Config } from '../config/config.ts';
 import { listening, PortUnavailable } from '../http/prepare-port.ts';
-import type { Check, Report, Subject } from './finding.ts';
+import type { Check, ReportFinding, Subject } from './finding.ts';
 
 const timeoutMs = 3_000;
 
@@ -33,7 +33,7 @@ async function checkPlace(
   variable: string,
   place: ListenOptions,
   subject: Subject,
-  report: Report,
+  report: ReportFinding,
 ): Promise<void> {
   const { config } = subject;
   const name = place.path ?? place.port;
@@ -67,7 +67,7 @@ const codeOf = ({ code }: NodeJS.ErrnoException) => ({ code });
 async function includeReadiness(
   place: ListenOptions,
   { config, redact }: Subject,
-  report: Report,
+  report: ReportFinding,
 ): Promise<void> {
   const { parts } = (await ask(place, '/readyz', adminToken(config))) as Readiness;
   for (const [name, { ok, detail }] of Object.entries(parts)) {

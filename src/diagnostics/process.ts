@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { totalmem } from 'node:os';
-import type { Check, Report } from './finding.ts';
+import type { Check, ReportFinding } from './finding.ts';
 
 const { engines } = createRequire(import.meta.url)('../../package.json') as { engines: { node: string } };
 
@@ -20,7 +20,7 @@ export interface ProcessFacts {
 /** Node and the limits of this process, which are the receiver's if it is started in the same way. */
 export const checkProcess: Check = (_, report) => judgeProcess(readFacts(), report);
 
-export function judgeProcess({ version, files, memoryMiB }: ProcessFacts, report: Report): void {
+export function judgeProcess({ version, files, memoryMiB }: ProcessFacts, report: ReportFinding): void {
   const oldest = engines.node.replace('>=', '');
   if (version.localeCompare(oldest, 'en', { numeric: true }) >= 0) report('ok', 'node', version);
   else report('fail', 'node', `${version} is too old. Install ${oldest} or newer`);

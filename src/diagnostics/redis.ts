@@ -5,7 +5,7 @@ import { readDurability } from '../queue/redis-durability.ts';
 import { checkPermissions, RedisUnusable } from '../queue/redis-permissions.ts';
 import { explainConnection } from '../store/explain-connection.ts';
 import { checkClock } from './clock.ts';
-import { type Check, type Report, runEach, type Subject } from './finding.ts';
+import { type Check, type ReportFinding, runEach, type Subject } from './finding.ts';
 
 /** Each server of REDIS_URL: whether it can be used, what it keeps, its memory, its clock. */
 export const checkRedis: Check = async (subject, report) => {
@@ -29,7 +29,7 @@ export const checkRedis: Check = async (subject, report) => {
   );
 };
 
-async function checksOf(client: Redis, isCluster: boolean, subject: Subject, report: Report) {
+async function checksOf(client: Redis, isCluster: boolean, subject: Subject, report: ReportFinding) {
   const key = checkKey(subject.config.queuePrefix);
   // A user may lack the permission.
   const info = parseInfo(await client.info().catch(() => ''));
@@ -46,7 +46,7 @@ async function checksOf(client: Redis, isCluster: boolean, subject: Subject, rep
   ];
 }
 
-async function checkPersistence(client: Redis, key: string, report: Report): Promise<void> {
+async function checkPersistence(client: Redis, key: string, report: ReportFinding): Promise<void> {
   try {
     const { safe, fixes, detail } = await readDurability(client, key);
     if (safe) report('ok', 'persistence', detail);
@@ -59,7 +59,7 @@ async function checkPersistence(client: Redis, key: string, report: Report): Pro
 }
 
 /** Asked in a transaction that is discarded: Redis checks the permission and does nothing. */
-async function checkRewrite(client: Redis, report: Report): Promise<void> {
+async function checkRewrite(client: Redis, report: ReportFinding): Promise<void> {
   await client.call('multi');
   const error = await client.call('bgrewriteaof').then(
     () => undefined,
@@ -74,7 +74,10 @@ async function checkRewrite(client: Redis, report: Report): Promise<void> {
   );
 }
 
-function checkMemory({ used_memory: used, maxmemory: max }: Record<string, string>, report: Report): void {
+function checkMemory(
+  { used_memory: used, maxmemory: max }: Record<string, string>,
+  report: ReportFinding,
+): void {
   const share = Number(used) / Number(max);
   if (!Number.isFinite(share)) return; // unlimited, or unknown
   const text = `${Math.round(share * 100)} % of maxmemory is in use`;

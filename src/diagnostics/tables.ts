@@ -13,9 +13,9 @@ import { findPending } from '../store/migrate.ts';
 import { requireNoneOfOthers } from '../store/migration-list.ts';
 import { readTables } from '../store/read-tables.ts';
 import type { Tables } from '../store/tables.ts';
-import type { Report, Subject } from './finding.ts';
+import type { ReportFinding, Subject } from './finding.ts';
 
-export type DatabaseCheck = (database: Database, report: Report, subject: Subject) => Promise<void>;
+export type DatabaseCheck = (database: Database, report: ReportFinding, subject: Subject) => Promise<void>;
 
 /** The list of migrations, also where the role may not look into the schema. */
 const list = (schema: string) =>

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type Alert, afterSending, type Finding, isDue, updateAlerts } from '../../src/alerts/alert.ts';
+import { type Alert, afterSending, type Condition, isDue, updateAlerts } from '../../src/alerts/alert.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
@@ -19,8 +19,8 @@ function run(name: string, steps: readonly Step[]) {
   let alerts: Alert[] = [];
   let now = 1_700_000_000_000;
   for (const [step, { wrong, ms, accepted }] of steps.entries()) {
-    const findings = (wrong ?? []).map((subject): Finding => ({ name, subject, detail: {} }));
-    alerts = updateAlerts('webhook', alerts, findings, new Set(wrong ? [name] : []), now, delays);
+    const conditions = (wrong ?? []).map((subject): Condition => ({ name, subject, detail: {} }));
+    alerts = updateAlerts('webhook', alerts, conditions, new Set(wrong ? [name] : []), now, delays);
     alerts = alerts.flatMap((alert) => {
       if (!accepted || !isDue(alert, now, delays)) return [alert];
       const { subject, sentAt, endedAt } = alert;

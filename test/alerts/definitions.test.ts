@@ -10,15 +10,15 @@ const found = (ms: number | undefined) => retention.find({ sinceRetentionMs: () 
 it('another database with the same identity on the same Redis is an alert that names its server', async () => {
   const copy = definitions.find(({ name }) => name === 'copy')!;
   expect(await copy.find({ rival: () => undefined } as Sources)).toEqual([]);
-  const [finding] = await copy.find({ rival: () => '10.0.0.2:5432/receiver' } as Sources);
-  expect(copy.explain({ name: 'copy', ...finding! })).toContain('10.0.0.2:5432/receiver');
+  const [condition] = await copy.find({ rival: () => '10.0.0.2:5432/receiver' } as Sources);
+  expect(copy.explain({ name: 'copy', ...condition! })).toContain('10.0.0.2:5432/receiver');
 });
 
 it('the retention is overdue after two days without a complete pass, where RETENTION is set', async () => {
   expect(await found(undefined)).toEqual([]);
   expect(await found(dayMs)).toEqual([]);
-  const [finding] = await found(3.5 * dayMs);
-  expect(retention.explain({ name: 'retention', ...finding! })).toMatch(
+  const [condition] = await found(3.5 * dayMs);
+  expect(retention.explain({ name: 'retention', ...condition! })).toMatch(
     /^No pass was completed for 3 days\./,
   );
 });
@@ -54,8 +54,8 @@ describe('the head of the access log', () => {
     for (let entry = 1; entry <= 3; entry += 1) await see();
     expect(await find({ lostHead } as Sources)).toEqual([]);
     await tamper(...statements);
-    const [finding] = await find({ lostHead } as Sources);
-    expect(explain({ name: 'access log', ...finding! })).toMatch(
+    const [condition] = await find({ lostHead } as Sources);
+    expect(explain({ name: 'access log', ...condition! })).toMatch(
       /^Entry 3 was there.*: receiver audit verify --head 3:[0-9a-f]{64}$/,
     );
     await database.rows(
@@ -63,7 +63,7 @@ describe('the head of the access log', () => {
     );
     await tamper('delete from access_log where entry > 2', 'update access_log_head set entry = 2');
     for (let entry = 3; entry <= 5; entry += 1) await see();
-    expect(await find({ lostHead } as Sources)).toEqual([finding]);
+    expect(await find({ lostHead } as Sources)).toEqual([condition]);
   });
 
   it('that follows entries which retention deleted is none', async () => {
@@ -86,7 +86,7 @@ describe('what is found in the tables', () => {
   const find = async (wanted: string) => {
     const { name, find: findIn, title, explain } = definitions.find((one) => one.name === wanted)!;
     const found = await findIn({ db: database.db } as Sources);
-    return found.map((finding) => `${title({ name, ...finding })}. ${explain({ name, ...finding })}`);
+    return found.map((condition) => `${title({ name, ...condition })}. ${explain({ name, ...condition })}`);
   };
 
   it('of many silent businesses those silent for longest are named, and the others counted', async () => {

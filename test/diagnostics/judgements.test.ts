@@ -8,7 +8,7 @@ import { checkClock } from '../../src/diagnostics/clock.ts';
 import { readConfiguration } from '../../src/diagnostics/configuration.ts';
 import { judgeServer } from '../../src/diagnostics/database-server.ts';
 import { diagnose } from '../../src/diagnostics/diagnose.ts';
-import type { Report } from '../../src/diagnostics/finding.ts';
+import type { ReportFinding } from '../../src/diagnostics/finding.ts';
 import { judgeProcess } from '../../src/diagnostics/process.ts';
 import { redactor } from '../../src/diagnostics/redact.ts';
 import { families } from '../../src/families/index.ts';
@@ -16,7 +16,7 @@ import { families } from '../../src/families/index.ts';
 const names = Object.keys(environmentSchema(families).shape);
 
 /** What a function reports, as `status name: detail`. */
-async function reported(run: (report: Report) => unknown): Promise<string[]> {
+async function reported(run: (report: ReportFinding) => unknown): Promise<string[]> {
   const lines: string[] = [];
   await run((status, name, detail) => lines.push(`${status} ${name}: ${detail}`));
   return lines;

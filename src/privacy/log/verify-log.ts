@@ -90,7 +90,7 @@ async function verify(trx: Kysely<Tables>, options: VerifyOptions): Promise<LogH
   return head;
 }
 
-type Report = (from: bigint, to: bigint, problem: string) => void;
+type ReportProblem = (from: bigint, to: bigint, problem: string) => void;
 
 async function count(trx: Kysely<Tables>): Promise<number> {
   const { rows } = await sql<{ entries: string }>`select count(*) as entries from access_log`.execute(trx);
@@ -137,7 +137,7 @@ async function readDeleted(trx: Kysely<Tables>): Promise<LogHead> {
   return rows[0] ? { entry: BigInt(rows[0].through), hash: rows[0].hash } : genesis;
 }
 
-function checkFirst(first: LogHead, deleted: LogHead, report: Report): void {
+function checkFirst(first: LogHead, deleted: LogHead, report: ReportProblem): void {
   const before = first.entry - 1n;
   if (before > deleted.entry) report(deleted.entry + 1n, before, 'removed');
   // Where retention is not yet done, entries that it may delete are the first.
@@ -147,7 +147,7 @@ function checkFirst(first: LogHead, deleted: LogHead, report: Report): void {
   }
 }
 
-async function checkHead(trx: Kysely<Tables>, last: LogHead, report: Report): Promise<LogHead> {
+async function checkHead(trx: Kysely<Tables>, last: LogHead, report: ReportProblem): Promise<LogHead> {
   const { rows } = await sql<{ entry: string; hash: string }>`
     select entry, encode(hash, 'hex') as hash from access_log_head`.execute(trx);
   if (rows.length !== 1)
@@ -166,7 +166,7 @@ async function checkKept(
   trx: Kysely<Tables>,
   kept: LogHead,
   deleted: LogHead,
-  report: Report,
+  report: ReportProblem,
 ): Promise<void> {
   const { rows } = await sql<{ hash: string }>`
     select encode(hash, 'hex') as hash from access_log where entry = ${kept.entry.toString()}`.execute(trx);
