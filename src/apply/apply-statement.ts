@@ -48,15 +48,8 @@ const taken: Record<DeliveryStatus, (families: string) => string> = {
  * Deleting a delivery from the pending ones is the lock and the mark: of two workers, the second finds nothing. With
  * `planForAnySize` they are deleted in the order of their ids; the tables follow in the order of the list, each in the
  * order of its keys. This prevents deadlocks.
- *
- * @param options `looksUp`: otherwise it fails where a delivery has changed no row, whatever the reason. PostgreSQL prepares
- *   the look-up even where it is not needed.
  */
-export function applyStatement(
-  families: readonly Family[],
-  status: DeliveryStatus = 'received',
-  { looksUp = true } = {},
-): string {
+export function applyStatement(families: readonly Family[], status: DeliveryStatus = 'received'): string {
   const names = families.map(({ name }) => literal(name)).join(', ');
   const changed = families.map(({ name }) => quoted(`changed_${name}`));
   const [replayed, isReplayed] = status === 'failed' ? [', replayed', ', true'] : ['', ''];
@@ -72,7 +65,7 @@ export function applyStatement(
     `${numberOf('taken')} <> ${numberOf('loaded')}`,
     ...(status === 'applied' ? [] : [`${numberOf('loaded')} <> ${numberOf('applied')}`]),
     // Where every delivery has changed a row, nothing is looked up.
-    `${numberOf('loaded')} <> ${numberChanged}${looksUp ? ` and (${families.map((family) => `exists (${missingOf(family)})`).join(' or ')})` : ''}`,
+    `${numberOf('loaded')} <> ${numberChanged} and (${families.map((family) => `exists (${missingOf(family)})`).join(' or ')})`,
   ];
   return `
 with ${erasureGate}, taken as materialized (${taken[status](names)}

@@ -154,18 +154,15 @@ async function applyTogether(
   ids: readonly string[],
   { status, preparedOn, dryRun = false }: ApplyOptions,
 ): Promise<Applied> {
-  const attempt = (looksUp: boolean) => {
-    const text = applyStatement(families, status, { looksUp });
-    const inTransaction = () => runInTransaction(db, text, ids, dryRun);
-    return preparedOn && !dryRun
+  const text = applyStatement(families, status);
+  const inTransaction = () => runInTransaction(db, text, ids, dryRun);
+  const attempt = () =>
+    preparedOn && !dryRun
       ? queryPrepared<Result>(preparedOn, { text, values: [ids] }, inTransaction)
       : inTransaction();
-  };
-  const again = (error: unknown) => (isDropped(error) ? attempt(true) : Promise.reject(error));
-  // Nearly every lone delivery changes its row.
-  const first = ids.length === 1 && status !== 'applied' ? attempt(false).catch(again) : attempt(true);
   // Another worker may have written a greater version meanwhile, which a second attempt sees.
-  const rows = await first.catch(again).catch(explained);
+  const again = (error: unknown) => (isDropped(error) ? attempt() : Promise.reject(error));
+  const rows = await attempt().catch(again).catch(explained);
   const { applied, changed, waitedS = null } = rows[0]!;
   return { ...nothing, applied, changed, waitedS };
 }

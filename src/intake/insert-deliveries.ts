@@ -13,31 +13,29 @@ import { wordsOf } from './words.ts';
  *
  * Deliveries about erased records or patients are not stored.
  *
- * @param isPlain whether no delivery has words that are searched, or names patients that `patient_of` does not tell: these
- *   columns take time with each delivery
+ * @param isSearched whether there are deliveries whose words are searched
  */
-const statement = (isPlain: boolean) => {
-  const [named, left, searchable] = isPlain
-    ? [{ columns: 'null::jsonb as patients', types: '' }, { expressions: '', ids: '' }, '']
-    : [
-        { columns: 'patients, words', types: ', patients jsonb, words jsonb' },
+const statement = (isSearched: boolean) => {
+  const [words, left, searchable] = isSearched
+    ? [
+        { name: ', words', type: ', words jsonb' },
         {
           expressions: `, ${uncertainAmong('incoming', 'inbox', leftToAPerson)}`,
           ids: ' union all select id from uncertain',
         },
         `, ${wordsOfStored('incoming')}`,
-      ];
-  const patients = isPlain ? 'null::text[]' : patientsColumn;
+      ]
+    : [{ name: '', type: '' }, { expressions: '', ids: '' }, ''];
   const notStored = `(select id from refused${left.ids})`;
   return `
 with incoming as materialized (
-  select id, family, copies, envelope, ${named.columns}
+  select id, family, copies, envelope, patients${words.name}
   from jsonb_to_recordset($1::jsonb)
-    as incoming(id uuid, family text, copies int, envelope jsonb${named.types}) order by id
+    as incoming(id uuid, family text, copies int, envelope jsonb, patients jsonb${words.type}) order by id
 ), ${refusedAmong('incoming')}${left.expressions}, stored as (
   insert into inbox (id, event, family, client_id, business_id, event_time, envelope, patients)
   select id, coalesce(envelope->>'event', envelope->>'event_type'), family, coalesce(envelope->>'client_id', ''),
-         coalesce(envelope->>'business_id', ''), callback_time(envelope->'event_time'), envelope, ${patients}
+         coalesce(envelope->>'business_id', ''), callback_time(envelope->'event_time'), envelope, ${patientsColumn}
   from incoming
   where id not in ${notStored}
   on conflict (id) do nothing
@@ -70,8 +68,8 @@ const leftToAPerson = {
                             'patients', ${patientsColumn})`,
 };
 
-const plain = statement(true);
-const complete = statement(false);
+const withoutWords = statement(false);
+const withWords = statement(true);
 
 /**
  * Inserts deliveries in one commit; they may contain duplicates.
@@ -110,12 +108,11 @@ export function insertQuery(deliveries: readonly Delivery[], { timeoutMs }: { ti
   const distinct: Delivery[] = [];
   for (const delivery of deliveries) {
     const count = counts.get(delivery.id) ?? 0;
-    const { patients = readPatients(delivery.body) } = delivery;
-    if (count === 0) distinct.push({ ...delivery, patients });
+    if (count === 0) distinct.push(delivery);
     counts.set(delivery.id, count + 1);
   }
-  const isPlain = distinct.every(({ family, patients }) => family !== other.name && !patients);
-  const text = isPlain ? plain : complete;
+  const isSearched = distinct.some(({ family }) => family === other.name);
+  const text = isSearched ? withWords : withoutWords;
   return { text, values: [asJsonb(distinct, counts)], query_timeout: timeoutMs };
 }
 
@@ -138,7 +135,8 @@ async function requireStored(pool: pg.Pool, ids: readonly string[], timeoutMs: n
 function asJsonb(deliveries: readonly Delivery[], counts: ReadonlyMap<string, number>): Buffer {
   const parts: Buffer[] = [];
   let before = '\u0001[';
-  for (const { id, family, body, patients } of deliveries) {
+  for (const delivery of deliveries) {
+    const { id, family, body, patients = readPatients(body) } = delivery;
     const named = patients ? `"patients":${JSON.stringify(patients)},` : '';
     const words = family === other.name ? `"words":${JSON.stringify(wordsOf(body.toString()))},` : '';
     const head = `${before}{"id":"${id}","family":${JSON.stringify(family)},"copies":${counts.get(id)},${named}${words}"envelope":`;
@@ -150,11 +148,11 @@ function asJsonb(deliveries: readonly Delivery[], counts: ReadonlyMap<string, nu
 }
 
 /** Reads the patients of a delivery from the fallback store, whose body PostgreSQL may refuse. */
-function readPatients(body: Buffer): string[] | null {
+function readPatients(body: Buffer): string[] | undefined {
   const json = body.toString();
   try {
-    return patientsBeyond(withDecimals(json, JSON.parse(json)) as object) ?? null;
+    return patientsBeyond(withDecimals(json, JSON.parse(json)) as object);
   } catch {
-    return null;
+    return undefined;
   }
 }
