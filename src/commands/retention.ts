@@ -9,7 +9,7 @@ import { commandActor } from './actor.ts';
 import { startProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
 
-/** `receiver retention`: deletes what is older than what is kept. */
+/** `receiver retention`: applies retention. */
 export function addRetentionCommand(program: Command, env: Environment): void {
   program
     .command('retention')

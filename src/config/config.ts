@@ -29,7 +29,7 @@ const untrustedSocket =
   'SOCKET needs TRUST_PROXY, the number of proxies in front, such as 1: a connection to a socket file has no address, so ' +
   'that a sender’s address is known from the X-Forwarded-For of the proxy only';
 
-/** Whether nothing but the paths tells legitimate senders. */
+/** Whether unguessable paths are the only access check. */
 function isKnownByPathsAlone({ production, role, authentication }: Config): boolean {
   const { signingKeys, allowedIps, allowedClientIds, allowedBusinessIds, allowUnauthenticated } =
     authentication;

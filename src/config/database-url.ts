@@ -21,7 +21,7 @@ export interface DatabaseAddress {
 
 type TlsFiles = Pick<ConnectionOptions, 'ca' | 'cert' | 'key'>;
 
-/** Values of `sslmode`. In libpq, `require` checks no certificate; here it never has left that out. */
+/** Values of `sslmode`. Unlike libpq, `require` verifies the certificate here. */
 const tlsModes: Record<string, (files: TlsFiles) => ConnectionOptions | false> = {
   disable: () => false,
   'no-verify': (files) => ({ ...files, rejectUnauthorized: false }),

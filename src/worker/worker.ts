@@ -38,8 +38,8 @@ const pauseMs = 1_000;
 const retentionCheckMs = 60_000;
 
 /**
- * Applies the deliveries of the queue's jobs, sweeps, drains the fallback, and deletes what is older than what is kept. It takes jobs once the queue's store is
- * available, however late that is, and only while both stores are. A job that meets an outage waits in this worker
+ * Applies the deliveries of the queue's jobs, sweeps, drains the fallback, and applies retention. It takes jobs once the
+ * queue's store is available, however late that is, and only while both stores are. A job that meets an outage waits in this worker
  * until the outage ends; the sweep finds the deliveries that a stop leaves unapplied.
  */
 export function startWorker(dependencies: WorkerDependencies) {

@@ -114,14 +114,14 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
 interface CorrectedProps {
   id: string;
   correction: string;
-  /** Undefined: it was not stored, because it is about something that was erased or is older than what is kept. */
+  /** Undefined: it was not stored, because it is about something that was erased, or is past its retention. */
   delivery: string | undefined;
 }
 
 export function Corrected({ id, correction, delivery }: CorrectedProps) {
   const intro = delivery
     ? 'The corrected body was accepted; the worker applies its delivery.'
-    : 'The corrected body is valid, and was not stored: it is about something that was erased, or is older than what is kept.';
+    : 'The corrected body is valid, and was not stored: it is about something that was erased, or is past its retention.';
   return (
     <Outcome section="quarantine" intro={intro}>
       <Facts

@@ -37,7 +37,7 @@ export function ConfirmReplay({ outcome, values }: ReplayProps) {
           A replay would accept nothing.{' '}
           {tried === 0 && 'Of a body that was corrected, only the correction can be replayed. '}
           {rejected > 0 && 'Bodies that are still rejected can be corrected on their pages. '}
-          {notStored > 0 && 'What would not be stored is older than what is kept: it can be dropped.'}
+          {notStored > 0 && 'What would not be stored is past its retention: it can be dropped.'}
         </p>
       )}
     </Outcome>

@@ -18,7 +18,7 @@ export const accessActions = [
   'sign-out',
   /** All sessions of a user, or of everybody, were ended. */
   'sessions end',
-  /** It was searched by personal data: a phone number, a name, the id of a patient. */
+  /** A search by personal data: a phone number, a name, the id of a patient. */
   'search',
   /** Personal data was shown on a page or by a command. */
   'reveal',

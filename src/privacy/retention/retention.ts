@@ -29,7 +29,7 @@ export interface RetentionOptions {
 }
 
 /**
- * Deletes what is older than what is kept, and destroys erased data that is due. Each step is a short transaction that
+ * Applies retention, and destroys erased data that is due. Each step is a short transaction that
  * skips deliveries that are being applied again; the next pass finds them. A policy that fails stops no other. What was
  * deleted is an entry of the access log, also where the pass does not end.
  *
