@@ -222,6 +222,8 @@ describe('any interleaving of callbacks, duplicates, erasures, holds, replays an
         namedBy(callback).includes(id) && (!businessId || businessId === callback.business_id);
       const all = [...this.held];
       const gone = all.filter(([, callback]) => isNamed(callback));
+      // An event of a record that names nobody says nothing about the patient's later events.
+      const last = Math.max(Date.now() / 1000, ...gone.map(([, callback]) => callback.event_time));
       const things = new Set(gone.flatMap(([, callback]) => thingOf(callback) ?? []));
       for (const thing of things) {
         const about = all.filter(([, callback]) => thingOf(callback) === thing);
@@ -230,7 +232,6 @@ describe('any interleaving of callbacks, duplicates, erasures, holds, replays an
         this.things.add(`${thing} `);
         gone.push(...about.filter(([, callback]) => namedBy(callback).length === 0));
       }
-      const last = Math.max(Date.now() / 1000, ...gone.map(([, callback]) => callback.event_time));
       for (const [delivery] of gone) this.held.delete(delivery);
       this.patients.push({ id, businessId, until: last });
     }
