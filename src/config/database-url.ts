@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
+import { decode } from './texts.ts';
 
 /** A server's address; what is undefined is as the driver has it: `PGHOST`, or localhost; `PGPORT`, or 5432. */
 export interface Host {
@@ -82,9 +83,9 @@ export function parseDatabaseUrl(url: string): DatabaseAddress {
   const hosts = (parameters.host ?? authority).split(',').map((text) => parseHost(text, parameters.port));
   return {
     hosts: hosts as [Host, ...Host[]],
-    user: decode(user),
-    password: decode(password),
-    database: decode(database),
+    user: decode(user ?? '') || undefined,
+    password: decode(password ?? '') || undefined,
+    database: decode(database) || undefined,
     ssl: hosts[0]!.host?.startsWith('/') ? false : parseTls(parameters),
     application_name: parameters.application_name,
   };
@@ -92,7 +93,7 @@ export function parseDatabaseUrl(url: string): DatabaseAddress {
 
 function parseHost(text: string, otherPort = ''): Host {
   const [, address, bracketed, port = otherPort] =
-    /^((?:\[([\da-f:.]+)\])|[^[\]:@]*)(?::(\d{1,5}))?$/i.exec(decode(text) ?? '') ?? [];
+    /^((?:\[([\da-f:.]+)\])|[^[\]:@]*)(?::(\d{1,5}))?$/i.exec(decode(text)) ?? [];
   if (address === undefined || Number(port) > 65_535) {
     // Not the text: an unencoded / or @ in the password makes its beginning look like a host.
     throw new Error(
@@ -141,14 +142,5 @@ function isCertificate(text: string): boolean {
     return new X509Certificate(text).subject !== undefined;
   } catch {
     return false;
-  }
-}
-
-/** A % that encodes nothing stays as it is. */
-function decode(text: string | undefined): string | undefined {
-  try {
-    return text ? decodeURIComponent(text) : undefined;
-  } catch {
-    return text;
   }
 }

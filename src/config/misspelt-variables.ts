@@ -1,3 +1,5 @@
+import { type FamilyPaths, variableGroups } from './environment-schema.ts';
+
 /** A name that is none of ours, and why it may be meant as one. */
 export interface Doubt {
   name: string;
@@ -20,21 +22,22 @@ const linkedAddress = /^(tcp|udp|sctp):\/\//;
 const common = ['SITE_URL', 'HTTP_URL', 'DATABASE_SSL', 'REDIS_SSL', 'SMTP_SSL'];
 
 /** Nobody else's variables begin like these. */
-const families = /^(OIDC|ALERT|SIGNING|SIGNATURE|ALLOWED|ERASURE)_/i;
+const ourPrefixes = /^(OIDC|ALERT|SIGNING|SIGNATURE|ALLOWED|ERASURE)_/i;
 
 const fewestLetters = 8;
 
 /**
  * The variables that are none of ours, but spelt nearly like one, or formerly ours.
  *
- * @param known the names of ours
+ * @param families the event families; each has a variable for its path
  * @returns `errors`: former names; names that differ by an S at the end or the beginning of a part, or by two edits where both have at
  *   least eight letters; `doubts`: others, also those whose right name is set as well
  */
-export function findMisspelt(
+export function misspeltIn(
   env: Readonly<Record<string, string | undefined>>,
-  known: readonly string[],
+  families: readonly FamilyPaths[],
 ): { errors: (Doubt & { meant: string })[]; doubts: Doubt[] } {
+  const known = variableGroups(families).flatMap(({ variables }) => Object.keys(variables));
   const errors: (Doubt & { meant: string })[] = [];
   const doubts: Doubt[] = [];
   for (const [name, value] of Object.entries(env)) {
@@ -54,7 +57,7 @@ export function findMisspelt(
     const sameLetters = known.find((one) => one === name.toUpperCase());
     if (near && isSure && !env[near]) errors.push({ name, meant: near, reason: didYouMean(near) });
     else if (near ?? sameLetters) doubts.push({ name, reason: didYouMean((near ?? sameLetters)!) });
-    else if (families.test(name)) doubts.push({ name, reason: 'is no variable of the receiver' });
+    else if (ourPrefixes.test(name)) doubts.push({ name, reason: 'is no variable of the receiver' });
   }
   return { errors, doubts };
 }

@@ -3,15 +3,8 @@ import type { Config } from '../config/config.ts';
 import { Busy } from './errors.ts';
 import { bodySize, type LargeBody } from './read-body.ts';
 
-/** The memory of one body, which is charged as it arrives. */
+/** The memory of one body, which is charged as it arrives; `grow` raises Busy where there is no room to wait for. */
 export interface BodyMemory extends LargeBody {
-  /**
-   * Charges what the body takes now, in bytes.
-   *
-   * @returns undefined: charged at once; otherwise resolves when it is
-   * @throws Busy if there is no room, and the body cannot wait, too many already wait, or it has waited too long
-   */
-  grow: (bytes: number) => Promise<void> | undefined;
   /** Releases all of it. */
   release: () => void;
 }

@@ -11,12 +11,11 @@ import type { Log } from '../common/log.ts';
 import type { Config } from '../config/config.ts';
 import type { Handler } from './callback-handler.ts';
 import { limitConnections } from './connection-limits.ts';
-import { Connections } from './connections.ts';
+import { Connections, closeStalledConnections } from './connections.ts';
 import { HostMissing } from './errors.ts';
 import { listening } from './prepare-port.ts';
 import type { RequestLog } from './request-log.ts';
 import { problemOf, problemType, sendJson, sendProblem } from './responses.ts';
-import { closeStalledConnections } from './stalled-connections.ts';
 
 export interface HttpServer {
   /** The address that it listens on, such as http://127.0.0.1:8080 or unix:/run/webhook-receiver/1/receiver.sock. */

@@ -11,7 +11,7 @@ import { type AccessChecks, configuredChecks, describeWeakKeys } from '../http/a
 import { type AdminDependencies, createApp, type MetricsDependencies } from '../http/app.ts';
 import { BodyBudget } from '../http/body-budget.ts';
 import { createCallbackHandler } from '../http/callback-handler.ts';
-import { RejectedRequests } from '../http/rejected-requests.ts';
+import { countRejectedRequests } from '../http/rejected-requests.ts';
 import type { RequestLog } from '../http/request-log.ts';
 import { listen } from '../http/server.ts';
 import { sendTestCallback, testCallback } from '../http/test-callback.ts';
@@ -50,7 +50,7 @@ export async function startReceiver(
   onStop: OnStop,
 ): Promise<string> {
   const { stores, access, health, admin, metrics, requests, reserved, log } = parts;
-  const rejected = new RejectedRequests(stores.database.pool, stores.circuit, log);
+  const rejected = countRejectedRequests(stores.database.pool, stores.circuit, log);
   onStop(() => rejected.close());
   const observe = joinObservers(parts.observe, rejected.observer);
   const callbacks = createHandlers(config, families, { ...parts, observe });
