@@ -3,9 +3,8 @@ import type { AddressInfo } from 'node:net';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import { faultInjector, sendError } from './faults.ts';
 import { type Credentials, logins, sandboxCredentials } from './logins.ts';
-import { searchMedicalDatabase } from './medical-database.ts';
+import { searchMedicalDatabase, searchQuery } from './medical-database.ts';
 import { registration } from './registration.ts';
-import { searchQuery } from './requests.ts';
 import { subscriptions } from './subscriptions.ts';
 
 /** The bearer token that a sandbox accepts by default: an unsigned JWT. */
