@@ -9,17 +9,6 @@ export interface Host {
   port: number | undefined;
 }
 
-/** What a URL of PostgreSQL says; what is undefined is as the driver has it. */
-export interface DatabaseAddress {
-  /** In the order in which they are tried. */
-  hosts: [Host, ...Host[]];
-  user: string | undefined;
-  password: string | undefined;
-  database: string | undefined;
-  ssl: ConnectionOptions | false | undefined;
-  application_name: string | undefined;
-}
-
 type TlsFiles = Pick<ConnectionOptions, 'ca' | 'cert' | 'key'>;
 
 /** Values of `sslmode`. Unlike libpq, `require` verifies the certificate here. */
@@ -64,9 +53,10 @@ const instead: Record<string, string> = {
 /**
  * Parses a URL of PostgreSQL, with one host or several, and reads the files that it names.
  *
+ * @returns hosts in the order in which they are tried; what is undefined is as the driver has it
  * @throws Error whose message follows the name of the variable, such as `must not have …`
  */
-export function parseDatabaseUrl(url: string): DatabaseAddress {
+export function parseDatabaseUrl(url: string) {
   const parts = /^postgres(?:ql)?:\/\/(?:([^@/]*)@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/s.exec(url);
   if (!parts) throw new Error('must be a URL such as postgresql://user:password@host:5432/database');
   const [, credentials = '', authority = '', database = '', query = ''] = parts;
@@ -103,7 +93,7 @@ function parseHost(text: string, otherPort = ''): Host {
   return { host: bracketed ?? (address || undefined), port: Number(port) || undefined };
 }
 
-function parseTls(parameters: Record<string, string>): DatabaseAddress['ssl'] {
+function parseTls(parameters: Record<string, string>): ConnectionOptions | false | undefined {
   const { sslmode, ssl, uselibpqcompat } = parameters;
   if (!tlsParameters.some((name) => parameters[name])) return undefined;
   const files = readFiles(parameters);

@@ -1,12 +1,5 @@
 import { type FamilyPaths, variableGroups } from './environment-schema.ts';
 
-/** A name that is none of ours, and why it may be meant as one. */
-export interface Doubt {
-  name: string;
-  /** In words, after the name. */
-  reason: string;
-}
-
 /** Variables of former versions, and their names now. */
 const renamed: Readonly<Record<string, string>> = { ACCESS_LOG: 'REQUEST_LOG' };
 
@@ -31,15 +24,15 @@ const fewestLetters = 8;
  *
  * @param families the event families; each has a variable for its path
  * @returns `errors`: former names; names that differ by an S at the end or the beginning of a part, or by two edits where both have at
- *   least eight letters; `doubts`: others, also those whose right name is set as well
+ *   least eight letters; `doubts`: others, also those whose right name is set as well. `reason` is said after the name
  */
 export function misspeltIn(
   env: Readonly<Record<string, string | undefined>>,
   families: readonly FamilyPaths[],
-): { errors: (Doubt & { meant: string })[]; doubts: Doubt[] } {
+) {
   const known = variableGroups(families).flatMap(({ variables }) => Object.keys(variables));
-  const errors: (Doubt & { meant: string })[] = [];
-  const doubts: Doubt[] = [];
+  const errors: { name: string; meant: string; reason: string }[] = [];
+  const doubts: { name: string; reason: string }[] = [];
   for (const [name, value] of Object.entries(env)) {
     const now = value && renamed[name];
     if (now) errors.push({ name, meant: now, reason: `is called ${now} now` });

@@ -29,18 +29,14 @@ export const registrationOf = (family: Family): Registration => registrations[fa
 
 export const families = Object.keys(registrations) as Family[];
 
-/** An event with its family and its documented path. */
-export interface DocumentedEvent {
-  readonly event: string;
-  readonly family: Family;
-  readonly path: string;
-}
-
-export const documentedEvents: readonly DocumentedEvent[] = families.flatMap((family) =>
+/** The events, each with its family and its documented path. */
+export const documentedEvents = families.flatMap((family) =>
   Object.entries(registrationOf(family).events).map(([event, path]) => ({ event, family, path })),
 );
+
+export type DocumentedEvent = (typeof documentedEvents)[number];
 
 const byEvent = new Map(documentedEvents.map((documented) => [documented.event, documented]));
 
 /** The family and the documented path of an event. */
-export const documentedEvent = (event: string): DocumentedEvent => byEvent.get(event)!;
+export const documentedEvent = (event: string) => byEvent.get(event)!;

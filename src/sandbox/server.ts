@@ -39,20 +39,13 @@ export interface ReceivedRequest {
   readonly clientPort: number | undefined;
 }
 
-export interface Sandbox {
-  readonly url: string;
-  /** The last 1000 requests, oldest first. */
-  readonly requests: readonly ReceivedRequest[];
-  /** Replaces the accepted bearer tokens, those of logins too. */
-  accept(tokens: readonly string[]): void;
-  close(): Promise<void>;
-}
+export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 
 /**
  * Starts a simulated service: the operations of sections 4.1 to 4.4, the login, and the subscriptions, with the magic
  * values of docs/sandbox.md.
  */
-export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+export async function startSandbox(options: SandboxOptions = {}) {
   let tokens = new Set(options.tokens ?? [sandboxToken]);
   const requests: ReceivedRequest[] = [];
   const inject = faultInjector(options.slowMs ?? 3_000);
@@ -102,12 +95,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const { address, port, family } = server.address() as AddressInfo;
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
-    requests,
-    accept: (accepted) => {
+    /** The last 1000 requests, oldest first. */
+    requests: requests as readonly ReceivedRequest[],
+    /** Replaces the accepted bearer tokens, those of logins too. */
+    accept: (accepted: readonly string[]): void => {
       tokens = new Set(accepted);
       revokeAll();
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       const closed = once(server, 'close');
       server.close();
       // A hanging response would keep its connection, and so the server, open for ever.

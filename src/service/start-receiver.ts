@@ -2,13 +2,13 @@ import type { Server } from 'node:net';
 import { joinObservers } from '../common/join-observers.ts';
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
-import { type HealthCheck, readiness } from '../common/readiness.ts';
+import { readiness } from '../common/readiness.ts';
 import type { Config } from '../config/config.ts';
 import { createConsole, openSessionStore } from '../console/index.ts';
 import { type Family, takesEveryEvent } from '../families/index.ts';
 import type { Problem } from '../health/problem.ts';
 import { type AccessChecks, configuredChecks, describeWeakKeys } from '../http/access/access-checks.ts';
-import { type AdminDependencies, createApp, type MetricsDependencies } from '../http/app.ts';
+import { type AppDependencies, createApp } from '../http/app.ts';
 import { BodyBudget } from '../http/body-budget.ts';
 import { createCallbackHandler } from '../http/callback-handler.ts';
 import { countRejectedRequests } from '../http/rejected-requests.ts';
@@ -22,15 +22,12 @@ import type { OnStop, Stores } from './open-stores.ts';
 
 type Families = readonly [Family, ...Family[]];
 
-interface Parts {
+interface Parts extends Required<Pick<AppDependencies, 'admin' | 'metrics' | 'health'>> {
   stores: Stores;
   intake: Intake;
   problems: () => Promise<readonly Problem[]>;
   limits: Limits;
   access: AccessChecks;
-  health: readonly HealthCheck[];
-  admin: AdminDependencies | undefined;
-  metrics: MetricsDependencies | undefined;
   requests: RequestLog | undefined;
   observe: Observer | undefined;
   /** A server that listens on the port already. */

@@ -14,7 +14,7 @@ export function addSubscriptionCommands(program: Command, env: Env): void {
     .option('--json', 'print them as JSON')
     .action(async ({ json }: { json?: true }, command: Command) => {
       const { withClient } = await import('./with-client.ts');
-      const { subscriptionsJson, subscriptionsTable } = await import('./subscriptions-table.ts');
+      const { subscriptionsJson, subscriptionsTable } = await import('./tables.ts');
       await withClient(command, env, async (client, print) => {
         const { data } = await client.listSubscriptions();
         print(json ? subscriptionsJson(data) : subscriptionsTable(data));
