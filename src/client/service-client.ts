@@ -25,15 +25,34 @@ export interface ServiceClientOptions {
   readonly onRetry?: (error: ServiceError, pauseMs: number) => void;
 }
 
-type Options<Name extends OperationName> = (typeof operations)[Name]['group'] extends 'registration'
-  ? RegistrationOptions
-  : CallOptions;
+type Response<Name extends OperationName> = Promise<ResponseOf<(typeof operations)[Name]>>;
+type Call<Name extends OperationName, Options = RegistrationOptions> = (
+  request: z.input<(typeof operations)[Name]['request']>,
+  options?: Options,
+) => Response<Name>;
 
 /** The operations of section 4, and those of subscriptions. Each raises a ServiceError, or the reason of an aborted signal. */
-export type ServiceClient = ReturnType<typeof createServiceClient>;
+export interface ServiceClient {
+  /** Section 4.1. Not retried once it may have reached the platform: an OTP works once. */
+  verifyAadhaarOtp: Call<'verifyAadhaarOtp'>;
+  /** Section 4.2. Not retried once it may have reached the service. */
+  createAddressByMobile: Call<'createAddressByMobile'>;
+  /** Section 4.3. Not retried once it may have reached the service. */
+  createAddressByAadhaar: Call<'createAddressByAadhaar'>;
+  /** Section 4.4. Retried after network errors, time-outs, 429 (respecting Retry-After) and 5xx. */
+  searchDrugsAndLabs: Call<'searchDrugsAndLabs', CallOptions>;
+  /** Retried like the search. The response contains the signing keys: do not log it. */
+  listSubscriptions(options?: CallOptions): Response<'listSubscriptions'>;
+  /** Not retried once it may have reached the service. Rejected (400) if the endpoint has a subscription already. */
+  createSubscription: Call<'createSubscription', CallOptions>;
+  /** Retried like the search. Rejected (404) if there is none, unless an attempt without a response may have deleted it. */
+  deleteSubscription: Call<'deleteSubscription', CallOptions>;
+  /** Closes the connections once the pending calls have ended. */
+  close(): Promise<void>;
+}
 
 /** A client of the service. Raises TypeError for an invalid base address or number. */
-export function createServiceClient(options: ServiceClientOptions) {
+export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const baseUrl = requireBaseUrl(options.baseUrl);
   const timeoutMs = positive('timeoutMs', options.timeoutMs ?? 10_000);
   const connection: Connection = {
@@ -54,29 +73,18 @@ export function createServiceClient(options: ServiceClientOptions) {
     onRetry: options.onRetry,
   };
   const callTo =
-    <Name extends OperationName>(name: Name) =>
-    (
-      request: z.input<(typeof operations)[Name]['request']>,
-      options: Options<Name> = {},
-    ): Promise<ResponseOf<(typeof operations)[Name]>> =>
-      call(connection, operations[name], request, options);
+    <Name extends OperationName>(name: Name): Call<Name> =>
+    (request, o = {}) =>
+      call(connection, operations[name], request, o);
   return {
-    /** Section 4.1. Not retried once it may have reached the platform: an OTP works once. */
     verifyAadhaarOtp: callTo('verifyAadhaarOtp'),
-    /** Section 4.2. Not retried once it may have reached the service. */
     createAddressByMobile: callTo('createAddressByMobile'),
-    /** Section 4.3. Not retried once it may have reached the service. */
     createAddressByAadhaar: callTo('createAddressByAadhaar'),
-    /** Section 4.4. Retried after network errors, time-outs, 429 (respecting Retry-After) and 5xx. */
     searchDrugsAndLabs: callTo('searchDrugsAndLabs'),
-    /** Retried like the search. The response contains the signing keys: do not log it. */
-    listSubscriptions: (options?: CallOptions) => callTo('listSubscriptions')({}, options),
-    /** Not retried once it may have reached the service. Rejected (400) if the endpoint has a subscription already. */
+    listSubscriptions: (o) => callTo('listSubscriptions')({}, o),
     createSubscription: callTo('createSubscription'),
-    /** Retried like the search. Rejected (404) if there is none, unless an attempt without a response may have deleted it. */
     deleteSubscription: callTo('deleteSubscription'),
-    /** Closes the connections once the pending calls have ended. */
-    close: (): Promise<void> => connection.dispatcher.close(),
+    close: () => connection.dispatcher.close(),
   };
 }
 
