@@ -58,21 +58,15 @@ export function addPatientCommand(program: Command, env: Environment): void {
         await withDatabase(env, (opened) => run(opened, { id, ...options }));
       },
     );
+  const hold = (change: typeof holdPatient, done: string, otherwise: string) =>
+    onDatabase(env, async ({ db }, id: string, options: PatientOptions) => {
+      print((await change(db, { id, ...options }, commandActor())) ? done : otherwise);
+    });
   sub(
     'hold',
     'keep the data from retention, and erased data from its destruction, until it is released',
-  ).action(
-    onDatabase(env, async ({ db }, id: string, options: PatientOptions) => {
-      const isNew = await holdPatient(db, { id, ...options }, commandActor());
-      print(isNew ? 'Hold placed.' : 'There is a hold already.');
-    }),
-  );
-  sub('release', 'release a hold').action(
-    onDatabase(env, async ({ db }, id: string, options: PatientOptions) => {
-      const isReleased = await releasePatient(db, { id, ...options }, commandActor());
-      print(isReleased ? 'Hold released.' : 'There is no such hold.');
-    }),
-  );
+  ).action(hold(holdPatient, 'Hold placed.', 'There is a hold already.'));
+  sub('release', 'release a hold').action(hold(releasePatient, 'Hold released.', 'There is no such hold.'));
 
   const erasures = patient
     .command('erasures')
@@ -148,17 +142,12 @@ async function preview({ config, db }: Opened, patient: Patient): Promise<void> 
 
 async function erase({ config, db }: Opened, patient: Patient): Promise<void> {
   const left: string[] = [];
-  const { id, counts, searched, destroy_after } = await withProgress(
-    'deliveries erased',
-    undefined,
-    ({ advance }) =>
-      erasePatient(db, families, patient, {
-        ...config.erasure,
-        actor: commandActor(),
-        onProgress: advance,
-        onNotAnalyzed: (tables) => left.push(`${tables.join(', ')}: ${notAnalyzed}`),
-      }),
+  const onNotAnalyzed = (tables: readonly string[]) => left.push(`${tables.join(', ')}: ${notAnalyzed}`);
+  const options = { ...config.erasure, actor: commandActor(), onNotAnalyzed };
+  const certificate = await withProgress('deliveries erased', undefined, ({ advance }) =>
+    erasePatient(db, families, patient, { ...options, onProgress: advance }),
   );
+  const { id, counts, searched, destroy_after } = certificate;
   printCounts(counts);
   const end = destroy_after
     ? `What is withheld is destroyed after ${destroy_after.toISOString()}.`

@@ -15,8 +15,9 @@ export interface Envelope {
 interface Registration {
   /** The environment variable of the registered paths. */
   readonly variable: string;
-  /** The documented path of each event. */
-  readonly events: Readonly<Record<string, string>>;
+  readonly events: readonly string[];
+  /** The documented paths: one for each event, or one for all. */
+  readonly paths: readonly string[];
   /** The fields of `data` that identify a record; one of them is enough. */
   readonly identifiedBy: readonly string[];
   /** A documented text of `data`, in which a receiver accepts no list. */
@@ -30,9 +31,10 @@ export const registrationOf = (family: Family): Registration => registrations[fa
 export const families = Object.keys(registrations) as Family[];
 
 /** The events, each with its family and its documented path. */
-export const documentedEvents = families.flatMap((family) =>
-  Object.entries(registrationOf(family).events).map(([event, path]) => ({ event, family, path })),
-);
+export const documentedEvents = families.flatMap((family) => {
+  const { events, paths } = registrationOf(family);
+  return events.map((event, index) => ({ event, family, path: paths[index] ?? paths[0]! }));
+});
 
 export type DocumentedEvent = (typeof documentedEvents)[number];
 
