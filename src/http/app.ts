@@ -8,14 +8,12 @@ import { NotFound } from './errors.ts';
 import { sendJson, sendProblem } from './responses.ts';
 
 export interface AppDependencies {
-  /** The handler of each registered path. */
   callbacks: ReadonlyMap<string, Handler>;
   health: readonly HealthCheck[];
   /** The routes for administrators, `openapi` makes the response of /openapi.json; undefined without an admin token. */
   admin?: { access: TokenAccess; openapi?: (() => Promise<object>) | undefined } | undefined;
   /** `scrape` makes the response of /metrics; undefined without a token that may scrape. */
   metrics?: { access: Pick<TokenAccess, 'require'>; scrape: Scrape } | undefined;
-  /** Serves /console. */
   console?: RequestHandler | undefined;
   observe?: Pick<Observer, 'unrouted'> | undefined;
   log: Log;

@@ -57,14 +57,14 @@ export async function listen(
   let checks = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   let onStopSeen = () => {};
   const checkEveryMs = Math.min(limits.requestMs, 1_000);
-  const timeouts = {
+  // What Node responds to by itself escapes the limits. Its limit of 2,000 headers drops those that a proxy appends.
+  const server = createServer({
     keepAliveTimeout: limits.keepAliveMs,
     headersTimeout: limits.requestMs,
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: checkEveryMs,
-  };
-  // What Node responds to by itself escapes the limits. Its limit of 2,000 headers drops those that a proxy appends.
-  const server = createServer({ ...timeouts, requireHostHeader: false });
+    requireHostHeader: false,
+  });
   server.maxHeadersCount = 0;
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   const connections = new Connections(server);
