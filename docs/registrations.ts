@@ -5,8 +5,9 @@ import { type Family, families } from '../src/families/index.ts';
 export interface Registration {
   /** The environment variable of the registered paths. */
   variable: string;
-  /** The documented path of each event. */
-  events: Record<string, string>;
+  events: readonly string[];
+  /** The documented paths: one for each event, or one for all. */
+  paths: readonly string[];
   /** The fields of `data` that identify a record; one of them is enough. */
   identifiedBy: string[];
   /** A documented text of `data`, in which a receiver accepts no list. */
@@ -20,14 +21,13 @@ export const registrations: Record<string, Registration> = Object.fromEntries(
     .map((family) => [family.name, registrationOf(family)]),
 );
 
-/** Where a family has as many documented paths as events, each event has its own. */
 function registrationOf({ path, events, fields, identifiedBy }: Family): Registration {
-  const { variable, default: paths } = path;
-  const pathOf = (index: number) => paths[paths.length === events.length ? index : 0]!;
   const id = identifiedBy && !fields[identifiedBy]!.fromEnvelope ? fields[identifiedBy] : undefined;
   return {
-    variable,
-    events: Object.fromEntries(events.map((event, index) => [event, pathOf(index)])),
+    variable: path.variable,
+    events,
+    // Where there are as many as events, each event has its own.
+    paths: path.default.length === events.length ? path.default : path.default.slice(0, 1),
     identifiedBy: id ? [identifiedBy!, ...(id.alias ? [id.alias] : [])] : [],
     text: Object.keys(fields).find((name) => name !== identifiedBy && isAlwaysText(fields[name]!))!,
   };

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { registrations } from './registrations.ts';
 
-const events = Object.values(registrations).flatMap((registration) => Object.keys(registration.events));
+const events = Object.values(registrations).flatMap((registration) => registration.events);
 const files = {
   'sandbox/registrations.ts': `export const registrations = ${JSON.stringify(registrations)} as const`,
   'client/event-names.ts': `/** The documented events. The platform adds others, so that requests may name any. */

@@ -38,13 +38,6 @@ const login = {
   repeatable: true,
 } as const satisfies Operation;
 
-/** A token, and times of performance.now(). */
-interface Session {
-  readonly token: string;
-  readonly expiresAt: number;
-  renewAt: number;
-}
-
 /**
  * A token source that logs in, and logs in again when a fifth of the token's lifetime is left, or after a 401. Calls
  * share one login at a time, and wait for it only without a valid token. Raises TypeError for an invalid base address
@@ -54,7 +47,7 @@ export function loginTokenSource(options: LoginOptions): TokenFunction {
   const baseUrl = requireBaseUrl(options.baseUrl);
   const timeoutMs = positive('timeoutMs', options.timeoutMs ?? 10_000);
   const credentials = { client_id: options.clientId, client_secret: options.clientSecret };
-  let session: Session | undefined;
+  let session: Awaited<ReturnType<typeof logIn>> | undefined;
   let pending: Promise<string> | undefined;
 
   async function renew(): Promise<string> {
@@ -82,11 +75,8 @@ export function loginTokenSource(options: LoginOptions): TokenFunction {
   };
 }
 
-async function logIn(
-  baseUrl: URL,
-  credentials: z.input<typeof request>,
-  timeoutMs: number,
-): Promise<Session> {
+/** A token, and times of performance.now(). */
+async function logIn(baseUrl: URL, credentials: z.input<typeof request>, timeoutMs: number) {
   const context = { operation: login.name };
   const start = performance.now();
   const dispatcher = new Agent({ connect: { timeout: timeoutMs }, maxResponseSize: 64 * 1024 });

@@ -10,9 +10,9 @@ import {
   findAliasFault,
   readAliases,
 } from '../store/aliases.ts';
-import { commandActor } from './actor.ts';
-import { logCommand } from './log-command.ts';
-import { withDatabase } from './with-database.ts';
+import { commandActor, logCommand } from './log-command.ts';
+import { print } from './output.ts';
+import { type Opened, onDatabase, withDatabase } from './with-database.ts';
 
 const columns = ['kind', 'id', 'alias'] as const;
 const maxFaults = 20;
@@ -27,10 +27,7 @@ export function addAliasesCommand(program: Command, env: Environment): void {
     .description('set names from a CSV file with the columns kind, id, alias; an empty alias deletes one')
     .argument('<csv>', 'the file')
     .action((file: string) => importAliases(env, file));
-  aliases
-    .command('export')
-    .description('print them as such a file')
-    .action(() => exportAliases(env));
+  aliases.command('export').description('print them as such a file').action(onDatabase(env, exportAliases));
 }
 
 async function importAliases(env: Environment, file: string): Promise<void> {
@@ -40,12 +37,12 @@ async function importAliases(env: Environment, file: string): Promise<void> {
     const list = [...faults.slice(0, maxFaults), ...more];
     throw new Error(`Nothing was imported:\n${list.join('\n')}`);
   }
-  await withDatabase(env, async ({ database: { db } }) => {
+  await withDatabase(env, async ({ db }) => {
     const { set, deleted } = await db.transaction().execute(async (tx) => {
       await logCommand(tx, { action: 'aliases', rows: changes.length });
       return changeAliases(tx, changes, commandActor().id);
     });
-    process.stdout.write(`${set} set, ${deleted} deleted, ${changes.length - set - deleted} unchanged\n`);
+    print(`${set} set, ${deleted} deleted, ${changes.length - set - deleted} unchanged`);
   });
 }
 
@@ -89,12 +86,10 @@ function findProblem(kind: string, id: string, alias: string): string | undefine
   return findAliasFault(id, alias);
 }
 
-function exportAliases(env: Environment): Promise<void> {
-  return withDatabase(env, async ({ database: { db } }) => {
-    const aliases = await readAliases(db);
-    const rows = aliasKinds.flatMap((kind) =>
-      Array.from(aliases[kind], ([id, alias]) => ({ kind, id, alias })),
-    );
-    await pipeline(rows, csvWriter(columns), process.stdout, { end: false });
-  });
+async function exportAliases({ db }: Opened): Promise<void> {
+  const aliases = await readAliases(db);
+  const rows = aliasKinds.flatMap((kind) =>
+    Array.from(aliases[kind], ([id, alias]) => ({ kind, id, alias })),
+  );
+  await pipeline(rows, csvWriter(columns), process.stdout, { end: false });
 }

@@ -2,10 +2,8 @@ import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import QueryStream from 'pg-query-stream';
 import { csvWriter } from '../common/csv.ts';
-import { tableOf } from '../common/printable.ts';
 import type { Environment } from '../config/config.ts';
 import {
-  type AccessEntry,
   type AccessFilter,
   countPatients,
   listAccess,
@@ -15,8 +13,8 @@ import {
 import { type LogHead, type LogProblem, verifyLog } from '../privacy/log/verify-log.ts';
 import { parseTime } from './arguments.ts';
 import { logCommand } from './log-command.ts';
-import { startProgress } from './progress.ts';
-import { withDatabase } from './with-database.ts';
+import { print, printTable, withProgress } from './output.ts';
+import { type Opened, onDatabase } from './with-database.ts';
 
 /** `receiver audit`: shows the access log, verifies that nothing was changed, and lists whose data somebody saw. */
 export function addAuditCommand(program: Command, env: Environment): void {
@@ -34,7 +32,7 @@ export function addAuditCommand(program: Command, env: Environment): void {
     .option('--since <time>', 'only entries at this time or later', parseTime)
     .option(...until, parseTime)
     .option('--limit <n>', 'maximum number of entries', Number, 100)
-    .action((filter: AccessFilter & { limit: number }) => list(env, filter));
+    .action(onDatabase(env, list));
   audit
     .command('verify')
     .description('find every entry that was changed, removed, added or moved; exit code 1 if there is one')
@@ -43,77 +41,62 @@ export function addAuditCommand(program: Command, env: Environment): void {
       'a head that a former verify printed: it must still be in the log',
       parseHead,
     )
-    .action(({ head }: { head?: LogHead }) => verify(env, head));
+    .action(onDatabase(env, verify));
   audit
     .command('report')
     .description('print the patients whose data an actor saw, as CSV')
     .requiredOption('--actor <id or name>', 'the actor')
     .requiredOption('--since <time>', 'entries at this time or later', parseTime)
     .option(...until, parseTime)
-    .action((filter: AccessFilter) => report(env, filter));
+    .action(onDatabase(env, report));
 }
 
-function list(env: Environment, { limit, ...filter }: AccessFilter & { limit: number }): Promise<void> {
-  return withDatabase(env, async ({ database: { db } }) => {
-    const entries = await listAccess(db, filter, limit);
-    const { patient, ...rest } = filter;
-    await logCommand(db, {
-      action: 'audit',
-      patients: patient ? [patient] : [],
-      anonymous: true,
-      filter: { command: 'list', ...rest },
-      rows: entries.length,
-    });
-    const head = ['entry', 'at', 'actor', 'address', 'action', 'patients', 'filter', 'rows'];
-    process.stdout.write(`${tableOf(head, entries.map(cellsOf))}\n`);
+async function list({ db }: Opened, { limit, ...filter }: AccessFilter & { limit: number }): Promise<void> {
+  const entries = await listAccess(db, filter, limit);
+  const { patient, ...rest } = filter;
+  await logCommand(db, {
+    action: 'audit',
+    patients: patient ? [patient] : [],
+    anonymous: true,
+    filter: { command: 'list', ...rest },
+    rows: entries.length,
   });
+  const rows = entries.map((row) => {
+    const more = row.patient_count - row.patients.length;
+    const patients = [...row.patients, ...(more > 0 ? [`and ${more} more`] : [])].join('\n');
+    const actor = [row.actor, row.actor_name].filter(Boolean).join('\n');
+    const shown = Object.keys(row.filter).length > 0 ? JSON.stringify(row.filter) : '';
+    return [row.entry, row.at, actor, row.address, row.action, patients, shown, row.rows];
+  });
+  printTable(['entry', 'at', 'actor', 'address', 'action', 'patients', 'filter', 'rows'], rows);
 }
 
-function cellsOf(row: AccessEntry): string[] {
-  const { patients, patient_count: count } = row;
-  const more = count > patients.length ? [`and ${count - patients.length} more`] : [];
-  return [
-    row.entry,
-    row.at.toISOString(),
-    [row.actor, row.actor_name].filter(Boolean).join('\n'),
-    row.address ?? '',
-    row.action,
-    [...patients, ...more].join('\n'),
-    Object.keys(row.filter).length > 0 ? JSON.stringify(row.filter) : '',
-    row.rows ?? '',
-  ];
-}
-
-function verify(env: Environment, kept: LogHead | undefined): Promise<void> {
-  return withDatabase(env, async ({ database: { db } }) => {
-    let progress: ReturnType<typeof startProgress> | undefined;
-    let entries = 0;
-    let problems = 0;
-    const head = await verifyLog(db, {
+async function verify({ db }: Opened, { head: kept }: { head?: LogHead }): Promise<void> {
+  let entries = 0;
+  let problems = 0;
+  const head = await withProgress('verified', undefined, ({ setTotal, advance }) =>
+    verifyLog(db, {
       kept,
       onTotal: (total) => {
         entries = total;
-        progress = startProgress(total, 'verified');
+        setTotal(total);
       },
-      onProgress: (count) => progress?.advance(count),
+      onProgress: advance,
       onProblem: (problem) => {
         problems += 1;
-        process.stdout.write(`${describe(problem)}\n`);
+        print(describe(problem));
       },
-    });
-    progress?.stop();
-    if (problems > 0) {
-      process.stdout.write(
-        `${entries} entries, ${problems} problems. What comes before a removed or replaced entry is proven only by a ` +
-          'head that was kept elsewhere (--head)\n',
-      );
-      process.exitCode = 1;
-    } else {
-      process.stdout.write(
-        `${entries} entries, none was changed, removed or added\nhead ${head.entry}:${head.hash}\n`,
-      );
-    }
-  });
+    }),
+  );
+  if (problems > 0) {
+    print(
+      `${entries} entries, ${problems} problems. What comes before a removed or replaced entry is proven only by a ` +
+        'head that was kept elsewhere (--head)',
+    );
+    process.exitCode = 1;
+  } else {
+    print(`${entries} entries, none was changed, removed or added\nhead ${head.entry}:${head.hash}`);
+  }
 }
 
 const describe = ({ from, to, problem }: LogProblem) =>
@@ -126,24 +109,22 @@ function parseHead(text: string): LogHead {
   return { entry: BigInt(entry!), hash: hash.toLowerCase() };
 }
 
-function report(env: Environment, filter: AccessFilter): Promise<void> {
-  return withDatabase(env, async ({ database: { db, pool } }) => {
-    const { patients, unnamed } = await countPatients(db, filter);
-    await logCommand(db, { action: 'audit', filter: { command: 'report', ...filter }, rows: patients });
-    const client = await pool.connect();
-    try {
-      const { sql, parameters } = patientsSeen(db, filter);
-      await client.query('begin read only'); // for the cursor
-      const rows = client.query(new QueryStream(sql, [...parameters]));
-      await pipeline(rows, csvWriter(patientColumns), process.stdout, { end: false });
-    } finally {
-      client.release(true);
-    }
-    if (unnamed > 0) {
-      process.stderr.write(
-        `${unnamed} entries of this actor name no patients, so the report lacks those whose data they showed: ` +
-          'see receiver audit list\n',
-      );
-    }
-  });
+async function report({ db, pool }: Opened, filter: AccessFilter): Promise<void> {
+  const { patients, unnamed } = await countPatients(db, filter);
+  await logCommand(db, { action: 'audit', filter: { command: 'report', ...filter }, rows: patients });
+  const client = await pool.connect();
+  try {
+    const { sql, parameters } = patientsSeen(db, filter);
+    await client.query('begin read only'); // for the cursor
+    const rows = client.query(new QueryStream(sql, [...parameters]));
+    await pipeline(rows, csvWriter(patientColumns), process.stdout, { end: false });
+  } finally {
+    client.release(true);
+  }
+  if (unnamed > 0) {
+    process.stderr.write(
+      `${unnamed} entries of this actor name no patients, so the report lacks those whose data they showed: ` +
+        'see receiver audit list\n',
+    );
+  }
 }

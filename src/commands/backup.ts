@@ -7,7 +7,7 @@ import { backUp } from '../store/embedded/backup.ts';
 import { findPlace } from '../store/embedded/place.ts';
 import { adminPasswordFile, adminUrl } from '../store/embedded/roles.ts';
 import { logCommand } from './log-command.ts';
-import { startProgress } from './progress.ts';
+import { print, withProgress } from './output.ts';
 import { withDatabase } from './with-database.ts';
 
 /** `receiver backup`: copies the embedded database while it runs. */
@@ -22,37 +22,29 @@ export function addBackupCommand(program: Command, env: Environment): void {
           'DATABASE_URL is set, and this backs up the embedded database. Use pg_dump: see docs/backup.md',
         );
       }
-      return withDatabase(env, async ({ config, database }) => {
-        await logCommand(database.db, { action: 'backup', filter: {} });
+      return withDatabase(env, async ({ config, db, url }) => {
+        await logCommand(db, { action: 'backup', filter: {} });
         const { home } = findPlace(config.dataDir);
         const beside = [
           join(home, 'password'),
           adminPasswordFile(home),
           join(config.dataDir, 'admin-token'),
         ].filter(existsSync);
-        let progress: ReturnType<typeof startProgress> | undefined;
         let copied = 0;
-        const checked = await backUp(
-          adminUrl(home, database.url),
-          join(home, 'database'),
-          beside,
-          resolve(to),
-          {
-            onTotal: (bytes) => {
-              progress = startProgress(Math.round(bytes / 1e6), 'MB copied');
-            },
+        const isChecked = await withProgress('MB copied', undefined, ({ setTotal, advance }) =>
+          backUp(adminUrl(home, url), join(home, 'database'), beside, resolve(to), {
+            onTotal: (bytes) => setTotal(Math.round(bytes / 1e6)),
             onCopied: (bytes) => {
-              const before = Math.round(copied / 1e6);
               copied += bytes;
-              progress?.advance(Math.round(copied / 1e6) - before);
+              advance(bytes / 1e6);
             },
-          },
-        ).finally(() => progress?.stop());
-        process.stdout.write(`${printable(to)} written: ${Math.round(copied / 1e6)} MB\n`);
-        if (!checked) {
-          process.stdout.write(
+          }),
+        );
+        print(`${printable(to)} written: ${Math.round(copied / 1e6)} MB`);
+        if (!isChecked) {
+          print(
             'This database was made without checksums of its pages: damage by a disk is neither noticed nor excluded. ' +
-              'To have them, move it: see docs/backup.md\n',
+              'To have them, move it: see docs/backup.md',
           );
         }
       });

@@ -1,8 +1,22 @@
+import { hostname, userInfo } from 'node:os';
 import type { Kysely } from 'kysely';
-import { type Access, logAccess } from '../privacy/log/access-log.ts';
+import { type Access, type Actor, logAccess } from '../privacy/log/access-log.ts';
 import { isReadOnly } from '../store/faults.ts';
 import type { Tables } from '../store/tables.ts';
-import { commandActor } from './actor.ts';
+
+/** The actor of a command: the user of the operating system. */
+export function commandActor(): Actor {
+  return { id: `command:${userName()}`, address: hostname() };
+}
+
+/** A container may run as a user without a name: then `uid 1000`. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
 
 /**
  * Adds an entry of this command to the access log; before the command shows or does anything.

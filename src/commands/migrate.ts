@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { Environment } from '../config/config.ts';
+import { print } from './output.ts';
 import type { ServiceModule } from './start.ts';
-import { withDatabase } from './with-database.ts';
+import { type Opened, withDatabase } from './with-database.ts';
 
 /** `receiver migrate`: updates the tables of the database, as `start` does. */
 export function addMigrateCommand(
@@ -14,14 +15,10 @@ export function addMigrateCommand(
     .description('update the tables of the database (start does this, too)')
     .action(async () => {
       const { prepareTables } = await load();
-      await withDatabase(
-        env,
-        async ({ config, database, log }) => {
-          const { migrations } = await prepareTables(config.directDatabaseUrl ?? database.url, config, log);
-          const done = migrations.length > 0 ? `Ran ${migrations.join(', ')}.` : 'Nothing to do.';
-          process.stdout.write(`${done}\n`);
-        },
-        { create: true },
-      );
+      const update = async ({ config, url, log }: Opened) => {
+        const { migrations } = await prepareTables(config.directDatabaseUrl ?? url, config, log);
+        print(migrations.length > 0 ? `Ran ${migrations.join(', ')}.` : 'Nothing to do.');
+      };
+      await withDatabase(env, update, { create: true });
     });
 }

@@ -13,7 +13,7 @@ import { hasDatabase } from '../store/embedded/place.ts';
 import { migrate } from '../store/migrate.ts';
 import { withClient } from '../store/pool.ts';
 import { logCommand } from './log-command.ts';
-import { startProgress } from './progress.ts';
+import { print, withProgress } from './output.ts';
 
 /** `receiver move`: copies the embedded database to a server, which the receiver uses from then on. */
 export function addMoveCommand(program: Command, env: Environment): void {
@@ -44,33 +44,26 @@ async function move(env: Environment, to: string): Promise<void> {
   const source = openDatabase(server.url, log, options);
   const target = openDatabase(to, log, options);
   const shown = printable(withoutPassword(to));
-  let progress: ReturnType<typeof startProgress> | undefined;
   try {
     for (const { db } of [source, target]) await migrate(db, log);
-    const copy = (from: pg.Client, into: pg.Client) =>
-      copyDatabase(from, into, {
-        beforeCopy: async () => void (await logCommand(source.db, { action: 'move', filter: {} })),
-        onTotal: (rows) => {
-          progress = startProgress(rows, 'rows copied');
-        },
-        onRows: (rows) => progress?.advance(rows),
-        beforeCommit: () => markMoved(server.home, shown),
-      });
     const settings = { search_path: schema };
-    const { rows, tables, leftOut, wasThere } = await withClient(
-      server.url,
-      (from) => withClient(to, (into) => copy(from, into), settings),
-      settings,
-    );
-    progress?.stop();
+    const { rows, tables, leftOut, wasThere } = await withProgress('rows copied', undefined, (progress) => {
+      const copy = (from: pg.Client, into: pg.Client) =>
+        copyDatabase(from, into, {
+          beforeCopy: () => logCommand(source.db, { action: 'move', filter: {} }),
+          onTotal: progress.setTotal,
+          onRows: progress.advance,
+          beforeCommit: () => markMoved(server.home, shown),
+        });
+      return withClient(server.url, (from) => withClient(to, (into) => copy(from, into), settings), settings);
+    });
     const others =
       leftOut.length > 0 ? `Left out, because the receiver does not know them: ${leftOut.join(', ')}.\n` : '';
-    process.stdout.write(
+    print(
       `${wasThere ? 'It was there already' : 'Copied'}: ${rows} rows of ${tables} tables, equal on both sides.\n${printable(others)}` +
-        `Set DATABASE_URL to ${shown}, with its password, and start the service. The former files stay in ${resolve(dataDir)}.\n`,
+        `Set DATABASE_URL to ${shown}, with its password, and start the service. The former files stay in ${resolve(dataDir)}.`,
     );
   } finally {
-    progress?.stop();
     await source.close();
     await target.close();
     await server.stop();

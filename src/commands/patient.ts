@@ -4,18 +4,13 @@ import { createInterface } from 'node:readline/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { sql } from 'kysely';
-import { printable, tableOf } from '../common/printable.ts';
+import { printable } from '../common/printable.ts';
 import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
 import { notAnalyzed } from '../privacy/analyze.ts';
 import { applyErasures } from '../privacy/erasure/apply-erasures.ts';
 import { describePreview, describeSearched } from '../privacy/erasure/describe-erasure.ts';
-import {
-  type Certificate,
-  type ErasureOptions,
-  erasePatient,
-  previewErasure,
-} from '../privacy/erasure/erase.ts';
+import { erasePatient, previewErasure } from '../privacy/erasure/erase.ts';
 import {
   exportErasures,
   isBeingErased,
@@ -25,14 +20,11 @@ import {
 import { accessTo, withPatient, zipPatient } from '../privacy/export.ts';
 import type { Patient } from '../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../privacy/hold.ts';
-import { commandActor } from './actor.ts';
-import { logCommand } from './log-command.ts';
-import { startProgress } from './progress.ts';
-import { withDatabase } from './with-database.ts';
+import { commandActor, logCommand } from './log-command.ts';
+import { print, printCounts, printTable, withProgress } from './output.ts';
+import { type Opened, onDatabase, withDatabase } from './with-database.ts';
 
-interface PatientOptions {
-  businessId?: string;
-}
+type PatientOptions = Pick<Patient, 'businessId'>;
 
 /** `receiver patient`: shows, exports and erases what is held about a patient, and places holds. */
 export function addPatientCommand(program: Command, env: Environment): void {
@@ -49,38 +41,32 @@ export function addPatientCommand(program: Command, env: Environment): void {
       )
       .option('--business-id <id>', 'only of this business');
 
-  sub('show', 'list what is held, without its content').action((id: string, options: PatientOptions) =>
-    show(env, { id, ...options }),
-  );
+  sub('show', 'list what is held, without its content').action(onDatabase(env, show));
   sub('export', 'write everything that is held, and who looked at it, as JSON and CSV in a zip')
     .option('--output <file>', 'the file to create', 'patient.zip')
-    .action((id: string, { output, ...options }: PatientOptions & { output: string }) =>
-      exportZip(env, { id, ...options }, output),
-    );
+    .action(onDatabase(env, exportZip));
   sub(
     'erase',
     'erase everything that is held, for good; what a law asks to keep is withheld for ERASURE_KEEP',
   )
     .option('--dry-run', 'show what would be erased without changing anything')
     .option('--yes', 'do not ask')
-    .action((id: string, { dryRun, yes, ...options }: PatientOptions & { dryRun?: true; yes?: true }) =>
-      erase(env, { id, ...options }, { dryRun, yes }),
+    .action(
+      async (id: string, { dryRun, yes, ...options }: PatientOptions & { dryRun?: true; yes?: true }) => {
+        if (!dryRun && !yes) await confirm('Erase everything that is held about this patient?');
+        const run = dryRun ? preview : erase;
+        await withDatabase(env, (opened) => run(opened, { id, ...options }));
+      },
     );
+  const hold = (change: typeof holdPatient, done: string, otherwise: string) =>
+    onDatabase(env, async ({ db }, id: string, options: PatientOptions) => {
+      print((await change(db, { id, ...options }, commandActor())) ? done : otherwise);
+    });
   sub(
     'hold',
     'keep the data from retention, and erased data from its destruction, until it is released',
-  ).action((id: string, options: PatientOptions) =>
-    withDatabase(env, async ({ database }) => {
-      const isNew = await holdPatient(database.db, { id, ...options }, commandActor());
-      process.stdout.write(isNew ? 'Hold placed.\n' : 'There is a hold already.\n');
-    }),
-  );
-  sub('release', 'release a hold').action((id: string, options: PatientOptions) =>
-    withDatabase(env, async ({ database }) => {
-      const isReleased = await releasePatient(database.db, { id, ...options }, commandActor());
-      process.stdout.write(isReleased ? 'Hold released.\n' : 'There is no such hold.\n');
-    }),
-  );
+  ).action(hold(holdPatient, 'Hold placed.', 'There is a hold already.'));
+  sub('release', 'release a hold').action(hold(releasePatient, 'Hold released.', 'There is no such hold.'));
 
   const erasures = patient
     .command('erasures')
@@ -89,156 +75,119 @@ export function addPatientCommand(program: Command, env: Environment): void {
     .command('list')
     .description('print the certificates, newest first')
     .option('--limit <n>', 'maximum number of rows', Number, 100)
-    .action(({ limit }: { limit: number }) => printCertificates(env, limit));
+    .action(onDatabase(env, printCertificates));
   erasures
     .command('export')
     .description('write the list: salted hashes and certificates, no ids. Keep it secret')
     .option('--output <file>', 'the file to create', 'erasures.json')
-    .action(({ output }: { output: string }) =>
-      withDatabase(env, async ({ database }) => {
-        await createFile(output, await exportErasures(database.db, commandActor()));
-        process.stdout.write(`${printable(output)} written\n`);
+    .action(
+      onDatabase(env, async ({ db }, { output }: { output: string }) => {
+        await createFile(output, await exportErasures(db, commandActor()));
+        print(`${printable(output)} written`);
       }),
     );
   erasures
     .command('apply')
     .description('erase again what a restored backup brought back; before the receiver is started')
     .argument('<file>', 'written by `patient erasures export`')
-    .action((file: string) => applyList(env, file));
+    .action(onDatabase(env, applyList));
 }
 
-function show(env: Environment, patient: Patient): Promise<void> {
-  return withDatabase(env, ({ database: { db } }) =>
-    withPatient(db, families, patient, async (held) => {
-      await logCommand(db, accessTo(patient, held, 'reveal'));
-      const counts = Object.entries(held.counts).flatMap(([table, rows]) =>
-        rows > 0 ? [[table, String(rows)]] : [],
+function show({ db }: Opened, id: string, options: PatientOptions): Promise<void> {
+  const patient = { id, ...options };
+  return withPatient(db, families, patient, async (held) => {
+    await logCommand(db, accessTo(patient, held, 'reveal'));
+    printCounts(Object.fromEntries(Object.entries(held.counts).filter(([, rows]) => rows > 0)));
+    const names = ['id', 'event', 'business_id', 'event_time', 'received_at', 'status'];
+    for await (const rows of held.read('deliveries')) {
+      printTable(
+        names,
+        rows.map(({ columns }) => names.map((name) => columns[name])),
       );
-      process.stdout.write(`${tableOf(['table', 'rows'], counts)}\n`);
-      const names = ['id', 'event', 'business_id', 'event_time', 'received_at', 'status'];
-      for await (const rows of held.read('deliveries')) {
-        const deliveries = rows.map(({ columns }) => names.map((name) => columns[name] ?? ''));
-        process.stdout.write(`${tableOf(names, deliveries)}\n`);
-      }
-      process.stdout.write((await isHeld(db, patient)) ? 'There is a hold.\n' : 'There is no hold.\n');
-      if (await isBeingErased(db, patient)) process.stdout.write(`${running}\n`);
-    }),
-  );
+    }
+    print((await isHeld(db, patient)) ? 'There is a hold.' : 'There is no hold.');
+    if (await isBeingErased(db, patient)) {
+      print(
+        'An erasure is running: it has not erased anything yet. A worker continues it if it was interrupted.',
+      );
+    }
+  });
 }
 
-const running =
-  'An erasure is running: it has not erased anything yet. A worker continues it if it was interrupted.';
-
-function exportZip(env: Environment, patient: Patient, output: string): Promise<void> {
-  return withDatabase(env, ({ database: { db } }) =>
-    withPatient(db, families, patient, async (held) => {
-      await logCommand(db, accessTo(patient, held, 'export'));
-      await createFile(output, '');
-      try {
-        await pipeline(zipPatient(held), createWriteStream(output, { flags: 'r+' }));
-      } catch (error) {
-        await unlink(output);
-        throw error;
-      }
-      process.stdout.write(`${printable(output)} written\n`);
-    }),
-  );
-}
-
-async function erase(
-  env: Environment,
-  patient: Patient,
-  { dryRun = false, yes = false }: { dryRun?: boolean | undefined; yes?: boolean | undefined },
+function exportZip(
+  { db }: Opened,
+  id: string,
+  { output, businessId }: PatientOptions & { output: string },
 ): Promise<void> {
-  if (!dryRun && !yes) await confirm(`Erase everything that is held about this patient?`);
-  return withDatabase(env, async ({ config, database: { db } }) => {
-    const print = (counts: Record<string, number>) =>
-      process.stdout.write(
-        `${tableOf(
-          ['table', 'rows'],
-          Object.entries(counts).map(([table, count]) => [table, String(count)]),
-        )}\n`,
-      );
-    if (dryRun) {
-      const preview = await previewErasure(db, families, patient, config.erasure);
-      print(preview.counts);
-      for (const [name, text] of describePreview(preview))
-        process.stdout.write(`${name}: ${printable(text)}\n`);
-      process.stdout.write('dry run: nothing was changed\n');
-      return;
-    }
-    const left: string[] = [];
-    const { advance, stop } = startProgress(undefined, 'deliveries erased');
+  const patient = { id, businessId };
+  return withPatient(db, families, patient, async (held) => {
+    await logCommand(db, accessTo(patient, held, 'export'));
+    await createFile(output, '');
     try {
-      const onNotAnalyzed = (tables: readonly string[]) =>
-        left.push(`${tables.join(', ')}: ${notAnalyzed}\n`);
-      const options = { ...config.erasure, actor: commandActor(), onProgress: advance, onNotAnalyzed };
-      const certificate = await erasePatient(db, families, patient, options);
-      stop();
-      print(certificate.counts);
-      process.stdout.write(describeCertificate(certificate) + left.join(''));
-    } finally {
-      stop();
+      await pipeline(zipPatient(held), createWriteStream(output, { flags: 'r+' }));
+    } catch (error) {
+      await unlink(output);
+      throw error;
     }
+    print(`${printable(output)} written`);
   });
 }
 
-const describeCertificate = ({ id, destroy_after, searched }: Certificate) =>
-  `Certificate ${id}. ${describeSearched(searched)} ${
-    destroy_after
-      ? `What is withheld is destroyed after ${destroy_after.toISOString()}.`
-      : 'Nothing is withheld.'
-  }\n`;
-
-function printCertificates(env: Environment, limit: number): Promise<void> {
-  return withDatabase(env, async ({ database }) => {
-    const rows = (await listCertificates(database.db, limit)).map((certificate) => [
-      certificate.id,
-      certificate.is_running ? 'running' : certificate.erased_at.toISOString(),
-      certificate.erased_by,
-      Object.entries(certificate.counts)
-        .filter(([, count]) => count > 0)
-        .map(([table, count]) => `${table} ${count}`)
-        .join('\n'),
-      certificate.destroy_after?.toISOString() ?? '',
-      certificate.destroyed_at?.toISOString() ?? '',
-      describeSearched(certificate.searched),
-      String(certificate.undecided),
-    ]);
-    const head = [
-      'certificate',
-      'erased at',
-      'by',
-      'rows',
-      'destroyed after',
-      'destroyed at',
-      'searched',
-      'undecided',
-    ];
-    process.stdout.write(`${tableOf(head, rows)}\n`);
-  });
+async function preview({ config, db }: Opened, patient: Patient): Promise<void> {
+  const found = await previewErasure(db, families, patient, config.erasure);
+  printCounts(found.counts);
+  for (const [name, text] of describePreview(found)) print(`${name}: ${printable(text)}`);
+  print('dry run: nothing was changed');
 }
 
-function applyList(env: Environment, file: string): Promise<void> {
-  return withDatabase(env, async ({ config, database }) => {
-    const list = parseErasures(await readFile(file, 'utf8'));
-    const { rows } = await sql<{ count: number }>`select count(*)::int as count from inbox`.execute(
-      database.db,
-    );
-    const { advance, stop } = startProgress(rows[0]!.count, 'deliveries read');
-    const options: ErasureOptions = { ...config.erasure, actor: commandActor() };
-    const { erasures, counts } = await applyErasures(database.db, families, list, options, advance);
-    stop();
-    const erased = Object.entries(counts).map(([table, count]) => [table, String(count)]);
-    process.stdout.write(`${tableOf(['table', 'rows'], erased)}\n`);
-    process.stdout.write(`${list.certificates.length} erasures, ${erasures} of them unknown here before\n`);
-  });
+async function erase({ config, db }: Opened, patient: Patient): Promise<void> {
+  const left: string[] = [];
+  const onNotAnalyzed = (tables: readonly string[]) => left.push(`${tables.join(', ')}: ${notAnalyzed}`);
+  const options = { ...config.erasure, actor: commandActor(), onNotAnalyzed };
+  const certificate = await withProgress('deliveries erased', undefined, ({ advance }) =>
+    erasePatient(db, families, patient, { ...options, onProgress: advance }),
+  );
+  const { id, counts, searched, destroy_after } = certificate;
+  printCounts(counts);
+  const end = destroy_after
+    ? `What is withheld is destroyed after ${destroy_after.toISOString()}.`
+    : 'Nothing is withheld.';
+  print([`Certificate ${id}. ${describeSearched(searched)} ${end}`, ...left].join('\n'));
+}
+
+async function printCertificates({ db }: Opened, { limit }: { limit: number }): Promise<void> {
+  const rows = (await listCertificates(db, limit)).map((certificate) => [
+    certificate.id,
+    certificate.is_running ? 'running' : certificate.erased_at,
+    certificate.erased_by,
+    Object.entries(certificate.counts)
+      .filter(([, count]) => count > 0)
+      .map(([table, count]) => `${table} ${count}`)
+      .join('\n'),
+    certificate.destroy_after,
+    certificate.destroyed_at,
+    describeSearched(certificate.searched),
+    certificate.undecided,
+  ]);
+  printTable(
+    ['certificate', 'erased at', 'by', 'rows', 'destroyed after', 'destroyed at', 'searched', 'undecided'],
+    rows,
+  );
+}
+
+async function applyList({ config, db }: Opened, file: string): Promise<void> {
+  const list = parseErasures(await readFile(file, 'utf8'));
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from inbox`.execute(db);
+  const options = { ...config.erasure, actor: commandActor() };
+  const { erasures, counts } = await withProgress('deliveries read', rows[0]!.count, ({ advance }) =>
+    applyErasures(db, families, list, options, advance),
+  );
+  printCounts(counts);
+  print(`${list.certificates.length} erasures, ${erasures} of them unknown here before`);
 }
 
 /** Creates a file that only its owner can read. @throws Error where it exists */
-async function createFile(file: string, content: string): Promise<void> {
-  await writeFile(file, content, { mode: 0o600, flag: 'wx' });
-}
+const createFile = (file: string, content: string) => writeFile(file, content, { mode: 0o600, flag: 'wx' });
 
 /** @throws Error unless the answer is yes */
 async function confirm(question: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { describeGroup, printable, tableOf } from '../common/printable.ts';
+import { printable } from '../common/printable.ts';
 import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
 import { Intake } from '../intake/intake.ts';
@@ -16,8 +16,8 @@ import { patientsNamedIn } from '../intake/subject-of-body.ts';
 import { quarantineReasons } from '../store/tables.ts';
 import { parseTime, parseUuid } from './arguments.ts';
 import { logCommand } from './log-command.ts';
-import { startProgress } from './progress.ts';
-import { withDatabase } from './with-database.ts';
+import { describeGroup, print, printTable, withProgress } from './output.ts';
+import { type Opened, onDatabase, withDatabase } from './with-database.ts';
 
 /** `receiver quarantine`: lists, shows, replays and deletes rejected callbacks. */
 export function addQuarantineCommand(program: Command, env: Environment): void {
@@ -37,91 +37,79 @@ export function addQuarantineCommand(program: Command, env: Environment): void {
   sub('list', 'list them, oldest first')
     .option('--limit <n>', 'maximum number of rows', Number, 100)
     .option('--replayed', 'include replayed ones')
-    .action((filter: QuarantineFilter & { limit: number }) => list(env, filter));
+    .action(onDatabase(env, list));
   sub('show', 'print their bodies (personal data); control characters are escaped')
     .option('--replayed', 'include replayed ones')
     .option('--raw', 'the bytes as received; not for a terminal')
-    .action((filter: QuarantineFilter & { raw?: true }) => show(env, filter));
+    .action(onDatabase(env, show));
   sub('replay', 'validate them again with the current schemas and accept the valid ones')
     .option('--dry-run', 'show the result without changing anything')
-    .action((filter: QuarantineFilter & { dryRun?: true }) => replay(env, filter));
+    .action(onDatabase(env, replay));
   sub('drop', 'delete them')
     .option('--replayed', 'include replayed ones')
     .option('--all', 'required where no other option selects bodies')
     .action((filter: QuarantineFilter & { all?: true }) => drop(env, filter));
 }
 
-function list(env: Environment, { limit, ...filter }: QuarantineFilter & { limit: number }): Promise<void> {
-  return withDatabase(env, async ({ database }) => {
-    const head = ['id', 'path', 'reason', 'errors', 'count', 'last received', 'replayed', 'acknowledged'];
-    const rows = (await listQuarantine(database.db, filter, limit)).map((row) => {
-      const faults = row.errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');
-      const times = [row.last_received_at, row.replayed_at].map((time) => time?.toISOString() ?? '');
-      const flag = row.acknowledged ? 'yes' : '';
-      return [row.id, row.path, row.reason, faults, String(row.count), ...times, flag];
-    });
-    const total = await countQuarantine(database.db, filter);
-    process.stdout.write(`${tableOf(head, rows)}\n${total} in total\n`);
+async function list(
+  { db }: Opened,
+  { limit, ...filter }: QuarantineFilter & { limit: number },
+): Promise<void> {
+  const rows = (await listQuarantine(db, filter, limit)).map((row) => {
+    const faults = row.errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');
+    const { id, path, reason, count, last_received_at, replayed_at } = row;
+    return [id, path, reason, faults, count, last_received_at, replayed_at, row.acknowledged ? 'yes' : ''];
   });
+  const total = await countQuarantine(db, filter);
+  printTable(['id', 'path', 'reason', 'errors', 'count', 'last received', 'replayed', 'acknowledged'], rows);
+  print(`${total} in total`);
 }
 
-function show(env: Environment, { raw, ...filter }: QuarantineFilter & { raw?: true }): Promise<void> {
-  return withDatabase(env, async ({ database }) => {
-    const patients = new Set<string>();
-    const logged = new Set<string>();
-    for await (const { id, body } of readQuarantine(database.db, filter)) {
-      logged.add(id);
-      for (const patient of patientsNamedIn(body)) patients.add(patient);
-    }
-    await logCommand(database.db, {
-      action: 'body',
-      patients: [...patients],
-      filter: { ...filter },
-      rows: logged.size,
-    });
-    for await (const row of readQuarantine(database.db, filter)) {
-      // It came after the entry was written.
-      if (!logged.has(row.id)) continue;
-      process.stdout.write(printable(`# ${row.id} ${row.path} ${row.reason}\n`));
-      process.stdout.write(raw ? row.body : printable(row.body.toString()));
-      process.stdout.write('\n');
-    }
-  });
+async function show({ db }: Opened, { raw, ...filter }: QuarantineFilter & { raw?: true }): Promise<void> {
+  const patients = new Set<string>();
+  const logged = new Set<string>();
+  for await (const { id, body } of readQuarantine(db, filter)) {
+    logged.add(id);
+    for (const patient of patientsNamedIn(body)) patients.add(patient);
+  }
+  await logCommand(db, { action: 'body', patients: [...patients], filter: { ...filter }, rows: logged.size });
+  for await (const row of readQuarantine(db, filter)) {
+    // It came after the entry was written.
+    if (!logged.has(row.id)) continue;
+    print(printable(`# ${row.id} ${row.path} ${row.reason}`));
+    process.stdout.write(raw ? row.body : printable(row.body.toString()));
+    print('');
+  }
 }
 
-function replay(
-  env: Environment,
+async function replay(
+  { config, db, pool, log }: Opened,
   { dryRun = false, ...filter }: QuarantineFilter & { dryRun?: boolean },
 ): Promise<void> {
-  return withDatabase(env, async ({ config, database, log }) => {
-    const { db, pool } = database;
-    // No job is made: the worker's sweep finds replayed deliveries within seconds.
-    const intake = new Intake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
-    const rows = await countQuarantine(db, filter);
-    if (!dryRun) await logCommand(db, { action: 'quarantine replay', filter: { ...filter }, rows });
-    const { advance, stop } = startProgress(rows, 'replayed');
-    const outcome = await replayQuarantine(db, filter, intake, { dryRun, onProgress: advance });
-    stop();
-    await intake.close();
-    const { accepted, duplicates, notStored, rejected, reasons } = outcome;
-    for (const group of reasons) process.stdout.write(`rejected: ${describeGroup(group)}\n`);
-    const others = notStored > 0 ? `, ${notStored} not stored` : '';
-    const suffix = dryRun ? ' (dry run: nothing was changed)' : '';
-    process.stdout.write(
-      `${accepted} accepted, ${duplicates} of them duplicates${others}, ${rejected} rejected${suffix}\n`,
-    );
-  });
+  // No job is made: the worker's sweep finds replayed deliveries within seconds.
+  const intake = new Intake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
+  const rows = await countQuarantine(db, filter);
+  if (!dryRun) await logCommand(db, { action: 'quarantine replay', filter: { ...filter }, rows });
+  const outcome = await withProgress('replayed', rows, ({ advance }) =>
+    replayQuarantine(db, filter, intake, { dryRun, onProgress: advance }),
+  );
+  await intake.close();
+  const { accepted, duplicates, notStored, rejected, reasons } = outcome;
+  for (const group of reasons) print(`rejected: ${describeGroup(group)}`);
+  const others = notStored > 0 ? `, ${notStored} not stored` : '';
+  const suffix = dryRun ? ' (dry run: nothing was changed)' : '';
+  print(`${accepted} accepted, ${duplicates} of them duplicates${others}, ${rejected} rejected${suffix}`);
 }
 
 function drop(env: Environment, { all, ...filter }: QuarantineFilter & { all?: true }): Promise<void> {
   const narrowed = filter.id ?? filter.path ?? filter.reason ?? filter.since ?? filter.until;
   if (!narrowed && !all) throw new Error('Select the bodies to delete, or use --all.');
-  return withDatabase(env, async ({ database }) => {
-    const dropped = await database.db.transaction().execute(async (trx) => {
+  return withDatabase(env, async ({ db }) => {
+    const dropped = await db.transaction().execute(async (trx) => {
       const rows = await dropQuarantine(trx, filter);
       await logCommand(trx, { action: 'quarantine drop', filter: { ...filter }, rows });
       return rows;
     });
-    process.stdout.write(`${dropped} dropped\n`);
+    print(`${dropped} dropped`);
   });
 }

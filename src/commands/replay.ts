@@ -1,13 +1,12 @@
 import { type Command, Option } from 'commander';
 import { countDeliveries, type ReplayFilter, replayDeliveries } from '../apply/replay.ts';
-import { describeGroup } from '../common/printable.ts';
 import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
 import { deliveryStatuses } from '../store/tables.ts';
 import { parseTime, parseUuid } from './arguments.ts';
 import { logCommand } from './log-command.ts';
-import { startProgress } from './progress.ts';
-import { withDatabase } from './with-database.ts';
+import { describeGroup, print, withProgress } from './output.ts';
+import { type Opened, onDatabase } from './with-database.ts';
 
 /** `receiver replay`: applies deliveries again, by default the failed ones. */
 export function addReplayCommand(program: Command, env: Environment): void {
@@ -28,18 +27,19 @@ export function addReplayCommand(program: Command, env: Environment): void {
     .option('--since <time>', 'only those received at this time or later', parseTime)
     .option('--until <time>', 'only those received before this time', parseTime)
     .option('--dry-run', 'show the result without changing anything')
-    .action(({ dryRun = false, ...filter }: ReplayFilter & { dryRun?: boolean }) =>
-      withDatabase(env, async ({ database }) => {
-        const rows = await countDeliveries(database.db, families, filter);
-        if (!dryRun) await logCommand(database.db, { action: 'replay', filter: { ...filter }, rows });
-        const { advance, stop } = startProgress(rows, 'replayed');
-        const options = { dryRun, onProgress: advance };
-        const outcome = await replayDeliveries(database.db, families, filter, options);
-        stop();
-        const { applied, changed, failed, errors } = outcome;
-        for (const group of errors) process.stderr.write(`failed: ${describeGroup(group)}\n`);
-        const would = dryRun ? 'would be ' : '';
-        process.stdout.write(`${applied} ${would}applied, ${changed} rows ${would}changed, ${failed} fail\n`);
-      }),
-    );
+    .action(onDatabase(env, replay));
+}
+
+async function replay(
+  { db }: Opened,
+  { dryRun = false, ...filter }: ReplayFilter & { dryRun?: boolean },
+): Promise<void> {
+  const rows = await countDeliveries(db, families, filter);
+  if (!dryRun) await logCommand(db, { action: 'replay', filter: { ...filter }, rows });
+  const { applied, changed, failed, errors } = await withProgress('replayed', rows, ({ advance }) =>
+    replayDeliveries(db, families, filter, { dryRun, onProgress: advance }),
+  );
+  for (const group of errors) process.stderr.write(`failed: ${describeGroup(group)}\n`);
+  const would = dryRun ? 'would be ' : '';
+  print(`${applied} ${would}applied, ${changed} rows ${would}changed, ${failed} fail`);
 }

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { tableOf } from '../common/printable.ts';
 import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
-import { type PolicyOutcome, pauseFor, runRetention } from '../privacy/retention/retention.ts';
+import { pauseFor, runRetention } from '../privacy/retention/retention.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
-import { commandActor } from './actor.ts';
-import { startProgress } from './progress.ts';
-import { withDatabase } from './with-database.ts';
+import { commandActor } from './log-command.ts';
+import { printTable, withProgress } from './output.ts';
+import { type Opened, onDatabase } from './with-database.ts';
 
 /** `receiver retention`: applies retention. */
 export function addRetentionCommand(program: Command, env: Environment): void {
@@ -15,36 +14,30 @@ export function addRetentionCommand(program: Command, env: Environment): void {
     .command('retention')
     .description('delete what is older than RETENTION keeps, as the worker does once a day')
     .option('--dry-run', 'count what would be deleted, without deleting anything')
-    .action(({ dryRun = false }: { dryRun?: boolean }) =>
-      withDatabase(env, async ({ config, database: { db } }) => {
-        // An interrupted pass ends after its step, and is logged.
-        const interrupted = new AbortController();
-        for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupted.abort());
-        const { advance, stop } = startProgress(undefined, dryRun ? 'rows counted' : 'rows deleted');
-        const outcomes = await withAdvisoryLock(db, 'retention', () =>
-          runRetention(db, families, config.retention, {
-            actor: commandActor(),
-            dryRun,
-            onStep: (_, rows) => advance(rows),
-            pause: (ms) => sleep(pauseFor(ms), undefined, { signal: interrupted.signal }),
-          }),
-        );
-        stop();
-        if (!outcomes) throw new Error('Another process is deleting at the moment. Try again later.');
-        process.stdout.write(`${describe(outcomes, dryRun)}\n`);
-      }),
-    );
+    .action(onDatabase(env, applyRetention));
 }
 
-function describe(outcomes: readonly PolicyOutcome[], dryRun: boolean): string {
+async function applyRetention(
+  { config, db }: Opened,
+  { dryRun = false }: { dryRun?: boolean },
+): Promise<void> {
+  // An interrupted pass ends after its step, and is logged.
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupted.abort());
+  const outcomes = await withProgress(dryRun ? 'rows counted' : 'rows deleted', undefined, ({ advance }) =>
+    withAdvisoryLock(db, 'retention', () =>
+      runRetention(db, families, config.retention, {
+        actor: commandActor(),
+        dryRun,
+        onStep: (_, rows) => advance(rows),
+        pause: (ms) => sleep(pauseFor(ms), undefined, { signal: interrupted.signal }),
+      }),
+    ),
+  );
+  if (!outcomes) throw new Error('Another process is deleting at the moment. Try again later.');
   const rows = outcomes.flatMap(({ policy, cutoff, deleted }) => {
     const counts = Object.entries(deleted).filter(([, count]) => count > 0);
-    return (counts.length > 0 ? counts : [['', 0]]).map(([table, count]) => [
-      policy,
-      cutoff.toISOString(),
-      String(table),
-      String(count),
-    ]);
+    return (counts.length > 0 ? counts : [['', 0] as const]).map((count) => [policy, cutoff, ...count]);
   });
-  return tableOf(['policy', 'older than', 'table', dryRun ? 'would be deleted' : 'deleted'], rows);
+  printTable(['policy', 'older than', 'table', dryRun ? 'would be deleted' : 'deleted'], rows);
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { tableOf } from '../common/printable.ts';
 import type { Environment } from '../config/config.ts';
 import { endSessionsOf, listSignedIn, replaceSessionKey } from '../store/sessions.ts';
 import { logCommand } from './log-command.ts';
-import { withDatabase } from './with-database.ts';
+import { print, printTable } from './output.ts';
+import { type Opened, onDatabase, withDatabase } from './with-database.ts';
 
 /** `receiver sessions`: lists who may be signed in to the console, and ends sessions. */
 export function addSessionsCommand(program: Command, env: Environment): void {
@@ -11,38 +11,29 @@ export function addSessionsCommand(program: Command, env: Environment): void {
   sessions
     .command('list')
     .description('list the users who have signed in within the longest duration of a session')
-    .action(() => list(env));
+    .action(onDatabase(env, list));
   sessions
     .command('end [user]')
     .description('end all sessions of a user, as `list` shows it, or with --all those of everybody')
     .option('--all', 'replace the key of the cookies, so that everybody has to sign in again')
     .action((user: string | undefined, { all }: { all?: true }) => {
       if ((user === undefined) === (all === undefined)) throw new Error('name a user, or --all');
-      return end(env, user);
+      return withDatabase(env, (opened) => end(opened, user));
     });
 }
 
-function list(env: Environment): Promise<void> {
-  return withDatabase(env, async ({ database: { db } }) => {
-    const users = await listSignedIn(db);
-    await logCommand(db, { action: 'audit', filter: { command: 'sessions list' }, rows: users.length });
-    const rows = users.map(({ user, name, at, address }) => [
-      user,
-      name ?? '',
-      at.toISOString(),
-      address ?? '',
-    ]);
-    process.stdout.write(`${tableOf(['user', 'name', 'last sign-in', 'address'], rows)}\n`);
-  });
+async function list({ db }: Opened): Promise<void> {
+  const users = await listSignedIn(db);
+  await logCommand(db, { action: 'audit', filter: { command: 'sessions list' }, rows: users.length });
+  const rows = users.map(({ user, name, at, address }) => [user, name, at, address]);
+  printTable(['user', 'name', 'last sign-in', 'address'], rows);
 }
 
 /** @param user undefined: everybody */
-function end(env: Environment, user: string | undefined): Promise<void> {
-  return withDatabase(env, async ({ database: { db } }) => {
-    await db.transaction().execute(async (tx) => {
-      await logCommand(tx, { action: 'sessions end', filter: user === undefined ? { all: true } : { user } });
-      await (user === undefined ? replaceSessionKey(tx) : endSessionsOf(tx, user));
-    });
-    process.stdout.write('ended; receivers know it within 5 s\n');
+async function end({ db }: Opened, user: string | undefined): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await logCommand(tx, { action: 'sessions end', filter: user === undefined ? { all: true } : { user } });
+    await (user === undefined ? replaceSessionKey(tx) : endSessionsOf(tx, user));
   });
+  print('ended; receivers know it within 5 s');
 }

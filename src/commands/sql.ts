@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import pg from 'pg';
-import { printable, tableOf } from '../common/printable.ts';
-import type { Config, Environment } from '../config/config.ts';
-import type { Database } from '../store/database.ts';
+import { printable } from '../common/printable.ts';
+import type { Environment } from '../config/config.ts';
 import { readerUrl } from '../store/embedded/roles.ts';
 import { withClient } from '../store/pool.ts';
 import { logCommand } from './log-command.ts';
-import { withDatabase } from './with-database.ts';
+import { print, printTable } from './output.ts';
+import { type Opened, onDatabase } from './with-database.ts';
 
 // Every value as PostgreSQL's text.
 const asText = { getTypeParser: () => (value: unknown) => value };
@@ -25,26 +25,27 @@ export function addSqlCommand(program: Command, env: Environment): void {
     .argument('<statement>', 'for example: select count(*) from receipts')
     .option('--json', 'print one JSON object per line instead of a table; a second column a becomes a_2')
     .option('--write', 'allow changes of data')
-    .action((statement: string, { json, write }: { json?: true; write?: true }) =>
-      withDatabase(env, async ({ config, database }) => {
-        const { rows, fields } = await runLogged(config, database, statement, write);
-        const names = fields.map(({ name }) => name);
-        if (json) {
-          const keys = distinct(names);
-          for (const row of rows) {
-            const record = Object.fromEntries(keys.map((key, at) => [key, row[at]]));
-            // JSON.stringify writes no white space: all control characters are within strings.
-            process.stdout.write(`${printable(JSON.stringify(record))}\n`);
-          }
-        } else {
-          const table = tableOf(
-            names,
-            rows.map((row) => row.map((value) => value ?? '')),
-          );
-          process.stdout.write(`${table}\n${rows.length} ${rows.length === 1 ? 'row' : 'rows'}\n`);
-        }
-      }),
-    );
+    .action(onDatabase(env, printRows));
+}
+
+async function printRows(
+  opened: Opened,
+  statement: string,
+  { json, write }: { json?: true; write?: true },
+): Promise<void> {
+  const { rows, fields } = await runLogged(opened, statement, write);
+  const names = fields.map(({ name }) => name);
+  if (!json) {
+    printTable(names, rows);
+    print(`${rows.length} ${rows.length === 1 ? 'row' : 'rows'}`);
+    return;
+  }
+  const keys = distinct(names);
+  for (const row of rows) {
+    const record = Object.fromEntries(keys.map((key, at) => [key, row[at]]));
+    // JSON.stringify writes no white space: all control characters are within strings.
+    print(printable(JSON.stringify(record)));
+  }
 }
 
 /** Keys for columns, of which several may have the same name: the second `a` is `a_2`, or the next that no column has. */
@@ -60,7 +61,7 @@ function distinct(names: readonly string[]): string[] {
 }
 
 /** The log holds no statements: they may contain personal data. */
-async function runLogged(config: Config, { db, url }: Database, statement: string, write = false) {
+async function runLogged({ config, db, url }: Opened, statement: string, write = false) {
   const settings = { search_path: config.databaseSchema };
   if (write) {
     await logCommand(db, { action: 'sql', filter: { write } });

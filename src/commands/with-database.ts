@@ -7,6 +7,18 @@ import { startEmbeddedPostgres } from '../store/embedded/index.ts';
 import { hasDatabase } from '../store/embedded/place.ts';
 import { withVariable } from '../store/explain-connection.ts';
 
+/** What a command works with. */
+export interface Opened extends Pick<Database, 'db' | 'pool' | 'url'> {
+  config: Config;
+  log: Log;
+}
+
+/** The action of a command that works on the receiver's database, see `withDatabase`. */
+export const onDatabase =
+  <Given extends unknown[]>(env: Environment, run: (opened: Opened, ...given: Given) => Promise<void>) =>
+  (...given: Given): Promise<void> =>
+    withDatabase(env, (opened) => run(opened, ...given));
+
 /**
  * Runs a command on the receiver's database: that of DATABASE_URL, or the embedded one, which is started for the command
  * unless it is running.
@@ -16,7 +28,7 @@ import { withVariable } from '../store/explain-connection.ts';
  */
 export async function withDatabase<T>(
   env: Environment,
-  run: (dependencies: { config: Config; database: Database; log: Log }) => Promise<T>,
+  run: (opened: Opened) => Promise<T>,
   options: { create?: boolean } = {},
 ): Promise<T> {
   const config = parseConfig({ LOG_LEVEL: 'warn', ...env }, families);
@@ -34,7 +46,7 @@ export async function withDatabase<T>(
     schema: config.databaseSchema,
   });
   try {
-    return await run({ config, database, log });
+    return await run({ ...database, config, log });
   } catch (error) {
     throw config.databaseUrl ? withVariable(error, 'DATABASE_URL', config.databaseUrl) : error;
   } finally {

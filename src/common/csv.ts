@@ -28,19 +28,14 @@ export function csvWriter(columns: readonly string[], { forMachines = false } = 
   });
 }
 
-export interface CsvRow {
-  /** The line on which it begins, from 1. */
-  line: number;
-  cells: string[];
-}
-
 /**
  * Parses CSV (RFC 4180), of rows of any length. Empty rows are left out, and so is the quote that `csvWriter` puts in front
  * of a formula.
  *
+ * @returns each row with the line on which it begins, from 1
  * @throws Error where a quote is wrong, with the line
  */
-export function parseCsv(text: string): CsvRow[] {
+export function parseCsv(text: string): { line: number; cells: string[] }[] {
   const options = { bom: true, info: true, relax_column_count: true, record_delimiter: ['\r\n', '\n'] };
   const rows = parse(text, options) as unknown as { record: string[]; info: { lines: number } }[];
   return rows

@@ -1,7 +1,7 @@
 import type { Level, Logger } from 'pino';
 
 /** Fields that tell a line from others of its message, such as a reason and a family. They have few values, and none is chosen by a sender. */
-export type Kind = Record<string, string | number | undefined>;
+type Kind = Record<string, string | number | undefined>;
 
 interface Lines {
   level: Level;
@@ -13,32 +13,11 @@ interface Lines {
   count: number;
 }
 
-export interface LimitedLines {
-  /**
-   * Writes a line about something that a sender, or anybody, can cause: the first of its kind in full, and those after it
-   * as counts, in one line a minute for all kinds. A kind that was silent for a minute is written in full again, unless
-   * another one was within the last second.
-   *
-   * @param details of the full line, besides its kind
-   * @param count how many times it happened
-   */
-  limited: (
-    this: Logger,
-    level: Level,
-    kind: Kind,
-    message: string,
-    details?: object,
-    count?: number,
-  ) => void;
-  /** Writes the counts since the last summary. */
-  writeCounts: (this: Logger) => void;
-}
-
 const summaryMs = 60_000;
 const repeatMs = 1_000;
 const maxKinds = 500;
 
-export function limitedLines(): LimitedLines {
+export function limitedLines() {
   const known = new Map<string, Lines>();
   let repeatedAt = Number.NEGATIVE_INFINITY;
   let summary: NodeJS.Timeout | undefined;
@@ -54,6 +33,7 @@ export function limitedLines(): LimitedLines {
     return [added, true];
   };
 
+  /** Writes the counts since the last summary. */
   function writeCounts(this: Logger): void {
     clearTimeout(summary);
     summary = undefined;
@@ -68,7 +48,15 @@ export function limitedLines(): LimitedLines {
   }
 
   return {
-    limited(level, kind, message, details = {}, count = 1) {
+    /**
+     * Writes a line about something that a sender, or anybody, can cause: the first of its kind in full, and those after it
+     * as counts, in one line a minute for all kinds. A kind that was silent for a minute is written in full again, unless
+     * another one was within the last second.
+     *
+     * @param details of the full line, besides its kind
+     * @param count how many times it happened
+     */
+    limited(this: Logger, level: Level, kind: Kind, message: string, details: object = {}, count = 1): void {
       if (!this.isLevelEnabled(level)) return;
       const now = performance.now();
       const [lines, isNew] = linesOf(level, message, kind);

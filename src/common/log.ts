@@ -1,9 +1,9 @@
 import { type EventEmitter, once } from 'node:events';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { type LimitedLines, limitedLines } from './limited-lines.ts';
+import { limitedLines } from './limited-lines.ts';
 import { withTimeout } from './with-timeout.ts';
 
-export type Log = Logger & LimitedLines;
+export type Log = Logger & ReturnType<typeof limitedLines>;
 
 /**
  * A structured log with one JSON object per line.

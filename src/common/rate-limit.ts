@@ -11,16 +11,7 @@ export class TooManyRequests extends Error {
   }
 }
 
-export interface RateLimit {
-  /** @throws TooManyRequests if the address has reached its limit */
-  check: (address: string) => void;
-  /**
-   * Counts one request of an address.
-   *
-   * @throws TooManyRequests if the address has reached its limit
-   */
-  consume: (address: string) => void;
-}
+export type RateLimit = ReturnType<typeof rateLimit>;
 
 interface Period {
   count: number;
@@ -47,7 +38,7 @@ export function rateLimit(
   name: string,
   { points, durationS }: { points: number; durationS: number },
   redis: Redis | Cluster | undefined,
-): RateLimit {
+) {
   const durationMs = durationS * 1000;
   const periods = new Map<string, Period>();
   const periodOf = (source: string): Period | undefined => {
@@ -70,8 +61,10 @@ export function rateLimit(
     throw new TooManyRequests(Math.ceil((period.endsAt - performance.now()) / 1000));
   };
   return {
-    check: (address) => checkSource(networkOf(address)),
-    consume: (address) => {
+    /** @throws TooManyRequests if the address has reached its limit */
+    check: (address: string): void => checkSource(networkOf(address)),
+    /** Counts one request of an address. @throws TooManyRequests if it has reached its limit */
+    consume: (address: string): void => {
       const source = networkOf(address);
       checkSource(source);
       const period = periodOf(source) ?? begin(source);

@@ -12,16 +12,13 @@ export interface HealthCheck {
 /** Raised by a check that found something wrong; its message is the state. */
 export class CheckFailed extends Error {}
 
-export interface Readiness {
-  ready: boolean;
-  parts: Record<string, { ok: boolean; detail: string }>;
-}
+export type Readiness = Awaited<ReturnType<typeof readiness>>;
 
 const timeoutMs = 2_000;
 const sharedMs = 1_000;
 
 /** Runs all checks at once; a check that takes longer than `timeoutMs` has failed. */
-export async function readiness(checks: readonly HealthCheck[]): Promise<Readiness> {
+export async function readiness(checks: readonly HealthCheck[]) {
   const results = await Promise.all(checks.map(run));
   const ready = checks.every(({ required }, index) => !required || results[index]!.ok);
   return { ready, parts: Object.fromEntries(checks.map(({ name }, index) => [name, results[index]!])) };

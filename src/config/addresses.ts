@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { parseDatabaseUrl } from './database-url.ts';
-import { decode } from './decode.ts';
-import { partsOf } from './durations.ts';
+import { decode, fail, partsOf } from './texts.ts';
 
 /**
  * Encodes the credentials of a URL, so that a password may contain characters such as @ or /. The password ends at the
@@ -39,7 +38,7 @@ export const database = url(
   try {
     parseDatabaseUrl(address);
   } catch (error) {
-    context.addIssue({ code: 'custom', message: (error as Error).message });
+    fail(context, (error as Error).message);
   }
 });
 
@@ -84,11 +83,8 @@ export const publicUrl = z.string().transform((address, context) => {
   const url = /^https?:\/\/./.test(address) && URL.canParse(address) ? new URL(address) : undefined;
   if (url && url.href === `${url.origin}/`) return url.origin;
   const isBelow = url && (url.pathname !== '/' || url.search !== '' || url.hash !== '');
-  const message = isBelow
-    ? 'must have no path: the receiver needs its own host name, such as https://receiver.example.org'
-    : 'must be a URL without a user, such as https://receiver.example.org';
-  context.addIssue({ code: 'custom', message });
-  return z.NEVER;
+  const rule = isBelow ? 'have no path: the receiver needs its own host name' : 'be a URL without a user';
+  return fail(context, `must ${rule}, such as https://receiver.example.org`);
 });
 
 export const mailServer = url('smtp://user:password@host:587', /^smtps?:\/\/./).refine(

@@ -1,5 +1,5 @@
-import { environmentSchema, type FamilyPaths, variableGroups } from './environment-schema.ts';
-import { findMisspelt } from './misspelt-variables.ts';
+import { environmentSchema, type FamilyPaths } from './environment-schema.ts';
+import { misspeltIn } from './misspelt-variables.ts';
 import { toConfig } from './to-config.ts';
 import { isUnguessable } from './unguessable.ts';
 
@@ -38,13 +38,6 @@ function isKnownByPathsAlone({ production, role, authentication }: Config): bool
   return production && role !== 'worker' && isOpen && !allowUnauthenticated;
 }
 
-/** The variables that are none of ours, but may be meant as one. */
-export const misspeltIn = (env: Environment, families: readonly FamilyPaths[]) =>
-  findMisspelt(
-    env,
-    variableGroups(families).flatMap(({ variables }) => Object.keys(variables)),
-  );
-
 /** @throws InvalidConfiguration where a variable is misspelt without doubt */
 export function requireSpelling(env: Environment, families: readonly FamilyPaths[]): void {
   const { errors } = misspeltIn(env, families);
@@ -62,17 +55,15 @@ export function requireSpelling(env: Environment, families: readonly FamilyPaths
 export function parseConfig(env: Environment, families: readonly FamilyPaths[]): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const parsed = environmentSchema(families).safeParse(given);
-  const problems = parsed.success
-    ? []
-    : parsed.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`);
+  const issues = parsed.error?.issues ?? [];
+  const problems = issues.map(({ path, message }) => `${String(path[0])} ${message}`);
   problems.push(...misspeltIn(given, families).errors.map(({ name, reason }) => `${name} ${reason}`));
   const oidc = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'];
   const missing = oidc.filter((name) => !given[name]);
-  if (missing.length > 0 && missing.length < oidc.length) {
+  if (missing.length > 0 && missing.length < oidc.length)
     problems.push(
       `${missing.join(', ')} must be set too: sign-in by OpenID Connect needs ${oidc.join(', ')}`,
     );
-  }
   if (given.DIRECT_DATABASE_URL && !given.DATABASE_URL) {
     problems.push('DATABASE_URL must be set too: DIRECT_DATABASE_URL is another address of that database');
   }

@@ -1,22 +1,12 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
+import { decode } from './texts.ts';
 
 /** A server's address; what is undefined is as the driver has it: `PGHOST`, or localhost; `PGPORT`, or 5432. */
 export interface Host {
   host: string | undefined;
   port: number | undefined;
-}
-
-/** What a URL of PostgreSQL says; what is undefined is as the driver has it. */
-export interface DatabaseAddress {
-  /** In the order in which they are tried. */
-  hosts: [Host, ...Host[]];
-  user: string | undefined;
-  password: string | undefined;
-  database: string | undefined;
-  ssl: ConnectionOptions | false | undefined;
-  application_name: string | undefined;
 }
 
 type TlsFiles = Pick<ConnectionOptions, 'ca' | 'cert' | 'key'>;
@@ -63,9 +53,10 @@ const instead: Record<string, string> = {
 /**
  * Parses a URL of PostgreSQL, with one host or several, and reads the files that it names.
  *
+ * @returns hosts in the order in which they are tried; what is undefined is as the driver has it
  * @throws Error whose message follows the name of the variable, such as `must not have …`
  */
-export function parseDatabaseUrl(url: string): DatabaseAddress {
+export function parseDatabaseUrl(url: string) {
   const parts = /^postgres(?:ql)?:\/\/(?:([^@/]*)@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/s.exec(url);
   if (!parts) throw new Error('must be a URL such as postgresql://user:password@host:5432/database');
   const [, credentials = '', authority = '', database = '', query = ''] = parts;
@@ -82,9 +73,9 @@ export function parseDatabaseUrl(url: string): DatabaseAddress {
   const hosts = (parameters.host ?? authority).split(',').map((text) => parseHost(text, parameters.port));
   return {
     hosts: hosts as [Host, ...Host[]],
-    user: decode(user),
-    password: decode(password),
-    database: decode(database),
+    user: decode(user ?? '') || undefined,
+    password: decode(password ?? '') || undefined,
+    database: decode(database) || undefined,
     ssl: hosts[0]!.host?.startsWith('/') ? false : parseTls(parameters),
     application_name: parameters.application_name,
   };
@@ -92,7 +83,7 @@ export function parseDatabaseUrl(url: string): DatabaseAddress {
 
 function parseHost(text: string, otherPort = ''): Host {
   const [, address, bracketed, port = otherPort] =
-    /^((?:\[([\da-f:.]+)\])|[^[\]:@]*)(?::(\d{1,5}))?$/i.exec(decode(text) ?? '') ?? [];
+    /^((?:\[([\da-f:.]+)\])|[^[\]:@]*)(?::(\d{1,5}))?$/i.exec(decode(text)) ?? [];
   if (address === undefined || Number(port) > 65_535) {
     // Not the text: an unencoded / or @ in the password makes its beginning look like a host.
     throw new Error(
@@ -102,7 +93,7 @@ function parseHost(text: string, otherPort = ''): Host {
   return { host: bracketed ?? (address || undefined), port: Number(port) || undefined };
 }
 
-function parseTls(parameters: Record<string, string>): DatabaseAddress['ssl'] {
+function parseTls(parameters: Record<string, string>): ConnectionOptions | false | undefined {
   const { sslmode, ssl, uselibpqcompat } = parameters;
   if (!tlsParameters.some((name) => parameters[name])) return undefined;
   const files = readFiles(parameters);
@@ -141,14 +132,5 @@ function isCertificate(text: string): boolean {
     return new X509Certificate(text).subject !== undefined;
   } catch {
     return false;
-  }
-}
-
-/** A % that encodes nothing stays as it is. */
-function decode(text: string | undefined): string | undefined {
-  try {
-    return text ? decodeURIComponent(text) : undefined;
-  } catch {
-    return text;
   }
 }

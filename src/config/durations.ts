@@ -1,11 +1,5 @@
 import { z } from 'zod';
-
-/** The parts of a comma-separated list. */
-export const partsOf = (text: string) =>
-  text
-    .split(',')
-    .map((part) => part.trim())
-    .filter(Boolean);
+import { fail, partsOf } from './texts.ts';
 
 const dayMs = 86_400_000;
 const unitDays: Record<string, number> = { d: 1, y: 365.25 };
@@ -22,9 +16,7 @@ export const keep = z
   .default('365d')
   .transform((text, context) => {
     const ms = text === '0' ? 0 : durationMs(text);
-    if (ms !== undefined) return ms;
-    context.addIssue({ code: 'custom', message: 'must be a duration such as 365d or 3y, or 0' });
-    return z.NEVER;
+    return ms ?? fail(context, 'must be a duration such as 365d or 3y, or 0');
   });
 
 /** How long things are kept, in milliseconds by name: a family's, `bodies`, `quarantine` or `access_log`. */
@@ -35,10 +27,10 @@ export const retention = (families: readonly string[]) =>
     for (const part of partsOf(text)) {
       const [name = '', duration = ''] = part.split('=').map((side) => side.trim());
       const ms = durationMs(duration);
-      const fail = (message: string) => context.addIssue({ code: 'custom', message });
-      if (!names.includes(name)) fail(`has no ${name || part}: it may name ${names.join(', ')}`);
-      else if (!ms) fail(`must give ${name} a duration such as 180d or 8y`);
-      else if (name === 'access_log' && ms < durationMs('1y')!) fail('must keep access_log for at least 1y');
+      if (!names.includes(name)) fail(context, `has no ${name || part}: it may name ${names.join(', ')}`);
+      else if (!ms) fail(context, `must give ${name} a duration such as 180d or 8y`);
+      else if (name === 'access_log' && ms < durationMs('1y')!)
+        fail(context, 'must keep access_log for at least 1y');
       else kept[name] = ms;
     }
     return kept;

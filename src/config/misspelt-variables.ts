@@ -1,9 +1,4 @@
-/** A name that is none of ours, and why it may be meant as one. */
-export interface Doubt {
-  name: string;
-  /** In words, after the name. */
-  reason: string;
-}
+import { type FamilyPaths, variableGroups } from './environment-schema.ts';
 
 /** Variables of former versions, and their names now. */
 const renamed: Readonly<Record<string, string>> = { ACCESS_LOG: 'REQUEST_LOG' };
@@ -20,23 +15,24 @@ const linkedAddress = /^(tcp|udp|sctp):\/\//;
 const common = ['SITE_URL', 'HTTP_URL', 'DATABASE_SSL', 'REDIS_SSL', 'SMTP_SSL'];
 
 /** Nobody else's variables begin like these. */
-const families = /^(OIDC|ALERT|SIGNING|SIGNATURE|ALLOWED|ERASURE)_/i;
+const ourPrefixes = /^(OIDC|ALERT|SIGNING|SIGNATURE|ALLOWED|ERASURE)_/i;
 
 const fewestLetters = 8;
 
 /**
  * The variables that are none of ours, but spelt nearly like one, or formerly ours.
  *
- * @param known the names of ours
+ * @param families the event families; each has a variable for its path
  * @returns `errors`: former names; names that differ by an S at the end or the beginning of a part, or by two edits where both have at
- *   least eight letters; `doubts`: others, also those whose right name is set as well
+ *   least eight letters; `doubts`: others, also those whose right name is set as well. `reason` is said after the name
  */
-export function findMisspelt(
+export function misspeltIn(
   env: Readonly<Record<string, string | undefined>>,
-  known: readonly string[],
-): { errors: (Doubt & { meant: string })[]; doubts: Doubt[] } {
-  const errors: (Doubt & { meant: string })[] = [];
-  const doubts: Doubt[] = [];
+  families: readonly FamilyPaths[],
+) {
+  const known = variableGroups(families).flatMap(({ variables }) => Object.keys(variables));
+  const errors: { name: string; meant: string; reason: string }[] = [];
+  const doubts: { name: string; reason: string }[] = [];
   for (const [name, value] of Object.entries(env)) {
     const now = value && renamed[name];
     if (now) errors.push({ name, meant: now, reason: `is called ${now} now` });
@@ -54,7 +50,7 @@ export function findMisspelt(
     const sameLetters = known.find((one) => one === name.toUpperCase());
     if (near && isSure && !env[near]) errors.push({ name, meant: near, reason: didYouMean(near) });
     else if (near ?? sameLetters) doubts.push({ name, reason: didYouMean((near ?? sameLetters)!) });
-    else if (families.test(name)) doubts.push({ name, reason: 'is no variable of the receiver' });
+    else if (ourPrefixes.test(name)) doubts.push({ name, reason: 'is no variable of the receiver' });
   }
   return { errors, doubts };
 }

@@ -1,8 +1,7 @@
 import bytes from 'bytes';
 import { z } from 'zod';
-import { decode } from './decode.ts';
-import { partsOf } from './durations.ts';
 import { roles } from './roles.ts';
+import { decode, fail, partsOf } from './texts.ts';
 import { weaknessOf } from './unguessable.ts';
 
 export const list = z.string().default('').transform(partsOf);
@@ -18,7 +17,7 @@ export const secret = z
   .trim()
   .superRefine((text, context) => {
     const message = weaknessOf(text);
-    if (message) context.addIssue({ code: 'custom', message });
+    if (message) fail(context, message);
   });
 
 export const integer = (min: number, max: number) =>
@@ -35,9 +34,7 @@ export const size = (least: string, most: string, byDefault: string) =>
     .transform((text, context) => {
       const parsed = bytes.parse(text);
       if (parsed !== null && parsed >= bytes.parse(least)! && parsed <= bytes.parse(most)!) return parsed;
-      const message = `must be a size from ${least} to ${most}, such as ${byDefault}`;
-      context.addIssue({ code: 'custom', message });
-      return z.NEVER;
+      return fail(context, `must be a size from ${least} to ${most}, such as ${byDefault}`);
     });
 
 // The canonical name in Node's time zone database.
@@ -55,10 +52,10 @@ export const timezone = z.string().superRefine((name, context) => {
   const known = nameOfZone(name);
   if (known && (name.includes('/') || name === 'UTC')) return;
   const meant = known?.replace('Asia/Calcutta', 'Asia/Kolkata');
-  const message = meant?.includes('/')
-    ? `must be a full name of the IANA time zone database: use ${meant} if ${name} means that`
-    : 'must be a full name of the IANA time zone database, such as Asia/Kolkata, or UTC';
-  context.addIssue({ code: 'custom', message });
+  const advice = meant?.includes('/')
+    ? `: use ${meant} if ${name} means that`
+    : ', such as Asia/Kolkata, or UTC';
+  fail(context, `must be a full name of the IANA time zone database${advice}`);
 });
 
 // As in W3C Baggage: percent-encoded values. A header may contain a key, so no message contains a value.
@@ -70,11 +67,7 @@ export const pairs = z.string().transform((text, context) => {
     });
     return Object.fromEntries(entries);
   } catch {
-    context.addIssue({
-      code: 'custom',
-      message: 'must be name=value, comma-separated; encode , in a value as %2C, % as %25',
-    });
-    return z.NEVER;
+    return fail(context, 'must be name=value, comma-separated; encode , in a value as %2C, % as %25');
   }
 });
 
@@ -94,11 +87,9 @@ export const rolesMap = z.string().transform((text, context) => {
   if (entries.length > 0 && entries.every(({ role, value }) => role && value !== '' && value !== '@')) {
     return entries as { role: (typeof roles)[number]; value: string }[];
   }
-  context.addIssue({
-    code: 'custom',
-    message:
-      `must be role=value, comma-separated, with the roles ${roles.join(', ')}; a value is one of OIDC_ROLES_CLAIM, ` +
+  return fail(
+    context,
+    `must be role=value, comma-separated, with the roles ${roles.join(', ')}; a value is one of OIDC_ROLES_CLAIM, ` +
       'an e-mail address or @domain; encode , in a value as %2C, % as %25',
-  });
-  return z.NEVER;
+  );
 });

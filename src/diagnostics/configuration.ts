@@ -1,5 +1,6 @@
-import { type Environment, InvalidConfiguration, misspeltIn, parseConfig } from '../config/config.ts';
+import { type Environment, InvalidConfiguration, parseConfig } from '../config/config.ts';
 import { environmentSchema } from '../config/environment-schema.ts';
+import { misspeltIn } from '../config/misspelt-variables.ts';
 import { families } from '../families/index.ts';
 import type { Check, Subject } from './finding.ts';
 

@@ -1,5 +1,5 @@
 import type { Environment } from '../config/config.ts';
-import { decode } from '../config/decode.ts';
+import { decode } from '../config/texts.ts';
 
 const secretName = /KEY|TOKEN|SECRET|PASS|HEADERS|WEBHOOK|_PATH$/;
 // A shorter text is part of too many words.

@@ -5,19 +5,9 @@ import { isSameSecret } from '../common/secret.ts';
 import { addressOf } from './access/address.ts';
 import { NotAdmin } from './errors.ts';
 
-/** Access for whoever has a token. */
-export interface TokenAccess {
-  /** Whether a request has `Authorization: Bearer <the token>`; false also where its address has reached the limit. */
-  has: (req: IncomingMessage) => boolean;
-  /**
-   * Raises NotAdmin (401) for all other requests, and TooManyRequests (429) if the address has sent too many wrong
-   * tokens. Until the period ends, no token of that address is compared: otherwise every guess would be tried, whatever the
-   * response.
-   */
-  require: RequestHandler;
-}
+export type TokenAccess = ReturnType<typeof createTokenAccess>;
 
-export interface TokenOptions {
+interface TokenOptions {
   token: string;
   /** The name of the token in the response. */
   name: string;
@@ -31,7 +21,8 @@ export interface TokenOptions {
 
 const bearerOf = (req: IncomingMessage) => /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
 
-export function createTokenAccess({ token, name, attempts, trustProxy, onWrong }: TokenOptions): TokenAccess {
+/** Access for whoever has a token. */
+export function createTokenAccess({ token, name, attempts, trustProxy, onWrong }: TokenOptions) {
   /** @throws TooManyRequests */
   const compare = (req: IncomingMessage): boolean => {
     const given = bearerOf(req);
@@ -44,7 +35,8 @@ export function createTokenAccess({ token, name, attempts, trustProxy, onWrong }
     return false;
   };
   return {
-    has: (req) => {
+    /** Whether a request has `Authorization: Bearer <the token>`; false also where its address has reached the limit. */
+    has: (req: IncomingMessage): boolean => {
       try {
         return compare(req);
       } catch (error) {
@@ -52,9 +44,14 @@ export function createTokenAccess({ token, name, attempts, trustProxy, onWrong }
         throw error;
       }
     },
-    require: (req, _res, next) => {
+    /**
+     * Raises NotAdmin (401) for all other requests, and TooManyRequests (429) if the address has sent too many wrong
+     * tokens. Until the period ends, no token of that address is compared: otherwise every guess would be tried, whatever
+     * the response.
+     */
+    require: ((req, _res, next) => {
       if (!compare(req)) throw new NotAdmin(name);
       next();
-    },
+    }) as RequestHandler,
   };
 }

@@ -8,30 +8,18 @@ import { NotFound } from './errors.ts';
 import { sendJson, sendProblem } from './responses.ts';
 
 export interface AppDependencies {
-  /** The handler of each registered path. */
   callbacks: ReadonlyMap<string, Handler>;
   health: readonly HealthCheck[];
-  /** The routes for administrators; undefined without an admin token. */
-  admin?: AdminDependencies | undefined;
-  /** Undefined without a token that may scrape. */
-  metrics?: MetricsDependencies | undefined;
-  /** Serves /console. */
+  /** The routes for administrators, `openapi` makes the response of /openapi.json; undefined without an admin token. */
+  admin?: { access: TokenAccess; openapi?: (() => Promise<object>) | undefined } | undefined;
+  /** `scrape` makes the response of /metrics; undefined without a token that may scrape. */
+  metrics?: { access: Pick<TokenAccess, 'require'>; scrape: Scrape } | undefined;
   console?: RequestHandler | undefined;
   observe?: Pick<Observer, 'unrouted'> | undefined;
   log: Log;
 }
 
-export interface AdminDependencies {
-  access: TokenAccess;
-  /** Makes the response of /openapi.json. */
-  openapi?: (() => Promise<object>) | undefined;
-}
-
-export interface MetricsDependencies {
-  access: Pick<TokenAccess, 'require'>;
-  /** Makes the response of /metrics. */
-  scrape: (accept?: string) => Promise<{ contentType: string; text: string }>;
-}
+type Scrape = (accept?: string) => Promise<{ contentType: string; text: string }>;
 
 /** All routes of the service. */
 export function createApp(dependencies: AppDependencies): Express {

@@ -3,19 +3,6 @@ import type { Config } from '../config/config.ts';
 import { Busy } from './errors.ts';
 import { bodySize, type LargeBody } from './read-body.ts';
 
-/** The memory of one body, which is charged as it arrives. */
-export interface BodyMemory extends LargeBody {
-  /**
-   * Charges what the body takes now, in bytes.
-   *
-   * @returns undefined: charged at once; otherwise resolves when it is
-   * @throws Busy if there is no room, and the body cannot wait, too many already wait, or it has waited too long
-   */
-  grow: (bytes: number) => Promise<void> | undefined;
-  /** Releases all of it. */
-  release: () => void;
-}
-
 interface Body {
   source: string;
   isProven: boolean;
@@ -64,7 +51,7 @@ export class BodyBudget {
     req: IncomingMessage,
     limit: number,
     sourceOf: (req: IncomingMessage) => string,
-    run: (memory: BodyMemory | undefined) => Promise<T>,
+    run: (memory: LargeBody | undefined) => Promise<T>,
   ): Promise<T> {
     if (!this.limits(bodySize(req, limit))) return run(undefined);
     const source = sourceOf(req);
@@ -90,11 +77,12 @@ export class BodyBudget {
 
   /**
    * The memory of a body; nothing at first. Without a length, as proxies send requests of HTTP/2 on, a body cannot wait:
-   * Node would buffer its chunks, which may be thousands of one byte each.
+   * Node would buffer its chunks, which may be thousands of one byte each. `grow` raises Busy if there is no room, and the
+   * body cannot wait, too many already wait, or it has waited too long.
    *
    * @param source the network of its address
    */
-  open(source: string, { headers }: Pick<IncomingMessage, 'headers'>): BodyMemory {
+  open(source: string, { headers }: Pick<IncomingMessage, 'headers'>): LargeBody & { release: () => void } {
     const body = { source, isProven: this.proven.has(source), charged: 0 };
     const canWait = headers['transfer-encoding'] === undefined;
     return {

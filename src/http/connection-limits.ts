@@ -3,15 +3,6 @@ import type { Log } from '../common/log.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection, Connections } from './connections.ts';
 
-export interface ConnectionLimits {
-  limits: Config['limits']['connections'];
-  /** Whether the address of a connection is that of its sender; otherwise it is a proxy's. */
-  fromSenders: boolean;
-  /** The registered paths. */
-  callbacks: { has: (path: string) => boolean };
-  log: Log;
-}
-
 const healthPaths = ['/healthz', '/readyz'];
 
 /** How long a connection may wait for its sender before it makes room for another. */
@@ -24,13 +15,18 @@ const waitMs = 1_000;
  * room for one with fewer, also with connections that have just been used. Beyond the limit of all there is room for
  * health checks: a busy process must not be taken for a dead one.
  *
+ * @param callbacks the registered paths
  * @returns whether to handle a request of a connection
  */
 export function limitConnections(
   server: Server,
   connections: Connections,
-  { limits, fromSenders, callbacks, log }: ConnectionLimits,
+  callbacks: { has: (path: string) => boolean },
+  { limits: { connections: limits }, authentication }: Pick<Config, 'limits' | 'authentication'>,
+  log: Log,
 ): (connection: Connection, req: IncomingMessage, res: ServerResponse) => boolean {
+  // Otherwise the address of a connection is a proxy's.
+  const fromSenders = authentication.trustProxy === 0;
   const shares = new Map<string, Set<Connection>>();
   const forHealth = new Set<Connection>();
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { networkOf, plainAddress } from '../common/address.ts';
+import type { Config } from '../config/config.ts';
 
 export interface Connection {
   socket: Socket;
@@ -80,4 +81,31 @@ function stopParsing(socket: Socket): void {
   const { parser } = socket as Socket & { parser?: { onIncoming: () => number } | null };
   // The number says that another protocol begins behind the headers, which the parser leaves alone.
   if (parser) parser.onIncoming = () => 2;
+}
+
+/**
+ * Closes stalled connections: those whose response is complete but not read within `requestMs`, and those on which
+ * no request was completed within `keepAliveMs` and `requestMs`. Node's own timeouts miss both: bytes that begin no
+ * request end its timeout of idle connections, and it has none for a response that the client does not read.
+ *
+ * A response that is still being prepared has no limit.
+ *
+ * @param everyMs how often the connections are checked
+ */
+export function closeStalledConnections(
+  server: Server,
+  connections: Connections,
+  { requestMs, keepAliveMs }: Config['limits'],
+  everyMs: number,
+): void {
+  const watch = setInterval(() => {
+    for (const connection of connections.values()) {
+      const [first] = connection.responses;
+      if (first && !first.writableEnded) connection.since = performance.now();
+      const limitMs = first ? requestMs : keepAliveMs + requestMs;
+      if (performance.now() - connection.since > limitMs) connections.close(connection);
+    }
+  }, everyMs);
+  watch.unref();
+  server.on('close', () => clearInterval(watch));
 }

@@ -37,35 +37,27 @@ export class PortUnavailable extends Error {
 export async function preparePort(
   config: Address & Pick<Config, 'databaseUrl'>,
 ): Promise<Server | undefined> {
-  if (config.socket) return requireFreeSocket(config, config.socket);
-  if (config.databaseUrl) return requireFreePort(config);
+  if (config.socket || config.databaseUrl) return requireFree(config);
   const server = createServer((socket) => socket.destroy()).unref();
   await listening(server.listen(config.port, config.host), config);
   return server;
 }
 
 /**
- * Checks that the port is free without reserving it: while one of several receivers starts, its connections have to
- * be refused, so that a proxy tries another receiver.
+ * Checks that no process listens, without reserving the port: while one of several receivers starts, its connections have
+ * to be refused, so that a proxy tries another receiver. A socket file that a killed process has left is removed.
  *
  * @throws PortUnavailable
  */
-async function requireFreePort(config: Address): Promise<undefined> {
-  if (config.port === 0) return;
-  const result = await tryToConnect({ host: config.host, port: config.port });
+async function requireFree(config: Address): Promise<undefined> {
+  const { host, port, socket: path } = config;
+  if (!path && port === 0) return;
+  const result = await tryToConnect(path ? { path } : { host, port });
   // Other errors of the address are reported when the receiver listens.
-  if (result === 'connected') throw inUse(config);
-}
-
-/**
- * Checks that no process listens on a socket file, and removes one that a killed process has left.
- *
- * @throws PortUnavailable
- */
-async function requireFreeSocket(config: Address, path: string): Promise<undefined> {
-  const result = await tryToConnect({ path });
-  if (result === 'connected') throw inUse(config);
-  if (result === 'ECONNREFUSED' && lstatSync(path, { throwIfNoEntry: false })?.isSocket()) {
+  if (result === 'connected') {
+    throw new PortUnavailable(config, Object.assign(new Error('in use'), { code: 'EADDRINUSE' }));
+  }
+  if (path && result === 'ECONNREFUSED' && lstatSync(path, { throwIfNoEntry: false })?.isSocket()) {
     rmSync(path, { force: true });
   }
 }
@@ -81,9 +73,6 @@ async function tryToConnect(to: NetConnectOpts): Promise<string | undefined> {
   socket.destroy();
   return result;
 }
-
-const inUse = (config: Address) =>
-  new PortUnavailable(config, Object.assign(new Error('in use'), { code: 'EADDRINUSE' }));
 
 /**
  * Resolves once a server listens.

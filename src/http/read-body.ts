@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { BodyTooLarge, BodyTooSlow, MethodNotAllowed, RequestAborted, UnsupportedMedia } from './errors.ts';
-import { type Rate, watchRate } from './rate.ts';
 
 /** @throws MethodNotAllowed unless the request is a POST */
 export function requirePost(req: IncomingMessage): void {
@@ -53,7 +52,7 @@ export async function readBody(req: IncomingMessage, limit: number, large?: Larg
     let isRejected = false;
     let isWaiting = false;
     let isEnded = false;
-    let rate: Rate | undefined;
+    let rate: ReturnType<typeof watchRate> | undefined;
     const fail = (error: unknown) => {
       isRejected = true;
       rate?.end();
@@ -123,4 +122,47 @@ function append(body: Buffer, size: number, chunk: Buffer, room: number): Buffer
   if (roomy !== body) roomy.set(body);
   roomy.set(chunk, size);
   return roomy;
+}
+
+/** Longer than a lost packet delays a sender. */
+const periodS = 2;
+
+/**
+ * Requires that bytes arrive at a rate, in each period of two seconds.
+ *
+ * @param count how many have arrived
+ * @param onTooSlow called once at most
+ * @returns `pause`: while the receiver does not read
+ */
+function watchRate(leastBytesPerS: number, count: () => number, onTooSlow: () => void) {
+  let before = count();
+  let isPaused = false;
+  let isEnded = false;
+  const timer = setInterval(() => {
+    const enough = before + periodS * leastBytesPerS;
+    // What arrived while the process was busy is read first.
+    setImmediate(() => {
+      if (isPaused || isEnded) return;
+      if (count() < enough) {
+        end();
+        onTooSlow();
+      }
+      before = count();
+    });
+  }, periodS * 1000);
+  const end = () => {
+    isEnded = true;
+    clearInterval(timer);
+  };
+  return {
+    pause: () => {
+      isPaused = true;
+    },
+    resume: () => {
+      isPaused = false;
+      before = count();
+      timer.refresh();
+    },
+    end,
+  };
 }

@@ -38,77 +38,68 @@ on conflict (minute, family, status, reason) do update set count = rejected_requ
  * waits for it. What cannot be written is written later, with the minutes in which it happened; a crash loses the counts of
  * the last seconds. Rows are kept for a week.
  */
-export class RejectedRequests {
-  private readonly pool: pg.Pool;
-  private readonly circuit: Pick<Circuit, 'isOpen' | 'probeAfter'>;
-  private readonly log: Log;
-  private readonly timer: NodeJS.Timeout;
-  private counts = new Map<string, Count>();
-  private writing: Promise<void> | undefined;
-  private failing = false;
-  private cleanedAt = Number.NEGATIVE_INFINITY;
+export function countRejectedRequests(
+  pool: pg.Pool,
+  circuit: Pick<Circuit, 'isOpen' | 'probeAfter'>,
+  log: Log,
+) {
+  let counts = new Map<string, Count>();
+  let writing: Promise<void> | undefined;
+  let isFailing = false;
+  let cleanedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(pool: pg.Pool, circuit: Pick<Circuit, 'isOpen' | 'probeAfter'>, log: Log) {
-    this.pool = pool;
-    this.circuit = circuit;
-    this.log = log;
-    this.timer = setInterval(() => void this.flush(), flushEveryMs).unref();
-  }
-
-  readonly observer = {
-    responded: (request: Rejected) => this.count(request),
-    unrouted: (_req: unknown, status: number, reason: string) =>
-      this.count({ family: 'none', status, reason }),
-  } satisfies Observer;
-
-  /** Writes the counts; after a failure they are written with the next ones. */
-  async flush(): Promise<void> {
-    if (this.writing) return this.writing;
-    if (this.counts.size === 0 || this.circuit.isOpen) return;
-    this.writing = this.write().finally(() => {
-      this.writing = undefined;
-    });
-    return this.writing;
-  }
-
-  async close(): Promise<void> {
-    clearInterval(this.timer);
-    await this.writing;
-    await this.flush();
-  }
-
-  private count({ family, status, reason = '' }: Rejected, now = Date.now()): void {
-    if (status === 'aborted' || status < 400) return;
-    const minute = now - (now % minuteMs);
-    this.add({ minute: new Date(minute), family, status, reason, count: 1 });
-  }
-
-  private add(one: Count): void {
+  const add = (one: Count) => {
     const key = `${one.minute.getTime()} ${one.family} ${one.status} ${one.reason}`;
-    const existing = this.counts.get(key);
+    const existing = counts.get(key);
     if (existing) existing.count += one.count;
-    else if (this.counts.size < maxCounts) this.counts.set(key, one);
-  }
+    else if (counts.size < maxCounts) counts.set(key, one);
+  };
+  const count = ({ family, status, reason = '' }: Rejected) => {
+    if (status === 'aborted' || status < 400) return;
+    const now = Date.now();
+    add({ minute: new Date(now - (now % minuteMs)), family, status, reason, count: 1 });
+  };
 
-  private async write(): Promise<void> {
-    const counts = [...this.counts.values()];
-    this.counts = new Map();
-    const cleans = performance.now() - this.cleanedAt > cleanEveryMs;
-    const column = <Name extends keyof Count>(name: Name) => counts.map((one) => one[name]);
+  async function write(): Promise<void> {
+    const written = [...counts.values()];
+    counts = new Map();
+    const cleans = performance.now() - cleanedAt > cleanEveryMs;
+    const column = <Name extends keyof Count>(name: Name) => written.map((one) => one[name]);
     try {
-      await this.pool.query({
+      await pool.query({
         text: statement,
         values: [...(['minute', 'family', 'status', 'reason', 'count'] as const).map(column), cleans],
         query_timeout: timeoutMs,
       });
-      if (cleans) this.cleanedAt = performance.now();
-      this.failing = false;
+      if (cleans) cleanedAt = performance.now();
+      isFailing = false;
     } catch (error) {
-      for (const one of counts) this.add(one);
+      for (const one of written) add(one);
       // The circuit logs an outage.
-      if (this.failing || (await this.circuit.probeAfter(error))) return;
-      this.failing = true;
-      this.log.warn({ err: error }, 'counts of rejected requests cannot be written; retrying');
+      if (isFailing || (await circuit.probeAfter(error))) return;
+      isFailing = true;
+      log.warn({ err: error }, 'counts of rejected requests cannot be written; retrying');
     }
   }
+
+  /** Writes the counts; after a failure they are written with the next ones. */
+  async function flush(): Promise<void> {
+    if (!writing && (counts.size === 0 || circuit.isOpen)) return;
+    writing ??= write().finally(() => {
+      writing = undefined;
+    });
+    await writing;
+  }
+
+  const timer = setInterval(() => void flush(), flushEveryMs).unref();
+  const observer = {
+    responded: count,
+    unrouted: (_req: unknown, status: number, reason: string) => count({ family: 'none', status, reason }),
+  } satisfies Observer;
+  const close = async () => {
+    clearInterval(timer);
+    await writing;
+    await flush();
+  };
+  return { observer, flush, close };
 }

@@ -3,20 +3,7 @@ import type { ErrorStatus } from '../common/http-statuses.ts';
 import { TooManyRequests } from '../common/rate-limit.ts';
 import { Unavailable } from '../intake/delivery.ts';
 import { DataRefused, type FieldError, NotJson, Rejection, TenantNotAllowed } from '../intake/rejection.ts';
-import {
-  AddressNotAllowed,
-  BodyTooLarge,
-  BodyTooSlow,
-  Busy,
-  HostMissing,
-  MethodNotAllowed,
-  NotAdmin,
-  NotFound,
-  SignatureMissing,
-  SignatureStale,
-  SignatureWrong,
-  UnsupportedMedia,
-} from './errors.ts';
+import * as request from './errors.ts';
 
 interface Details {
   headers?: Record<string, string>;
@@ -33,20 +20,24 @@ const withHeader = (name: string, value: string) => () => ({ headers: { [name]: 
 /** The only place that decides which error is which response. */
 const table = [
   row(400, [NotJson]),
-  row(400, [HostMissing], withHeader('Connection', 'close')),
-  row(401, [SignatureMissing, SignatureWrong, SignatureStale], withHeader('WWW-Authenticate', 'Signature')),
-  row(401, [NotAdmin], withHeader('WWW-Authenticate', 'Bearer')),
-  row(403, [AddressNotAllowed, TenantNotAllowed]),
-  row(404, [NotFound]),
-  row(405, [MethodNotAllowed], withHeader('Allow', 'POST')),
+  row(400, [request.HostMissing], withHeader('Connection', 'close')),
+  row(
+    401,
+    [request.SignatureMissing, request.SignatureWrong, request.SignatureStale],
+    withHeader('WWW-Authenticate', 'Signature'),
+  ),
+  row(401, [request.NotAdmin], withHeader('WWW-Authenticate', 'Bearer')),
+  row(403, [request.AddressNotAllowed, TenantNotAllowed]),
+  row(404, [request.NotFound]),
+  row(405, [request.MethodNotAllowed], withHeader('Allow', 'POST')),
   // The rest of the body is not read, so the connection cannot be used again.
-  row(408, [BodyTooSlow], withHeader('Connection', 'close')),
-  row(413, [BodyTooLarge], withHeader('Connection', 'close')),
-  row(415, [UnsupportedMedia]),
+  row(408, [request.BodyTooSlow], withHeader('Connection', 'close')),
+  row(413, [request.BodyTooLarge], withHeader('Connection', 'close')),
+  row(415, [request.UnsupportedMedia]),
   row(422, [DataRefused], () => ({ errors: [] })),
   row(422, [Rejection], ({ errors }) => ({ errors })),
   row(429, [TooManyRequests], ({ retryAfterS }) => ({ headers: { 'Retry-After': String(retryAfterS) } })),
-  row(503, [Busy, Unavailable], withHeader('Retry-After', '5')),
+  row(503, [request.Busy, Unavailable], withHeader('Retry-After', '5')),
 ].flat();
 
 /** Sends a JSON response. */

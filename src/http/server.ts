@@ -11,23 +11,15 @@ import type { Log } from '../common/log.ts';
 import type { Config } from '../config/config.ts';
 import type { Handler } from './callback-handler.ts';
 import { limitConnections } from './connection-limits.ts';
-import { Connections } from './connections.ts';
+import { Connections, closeStalledConnections } from './connections.ts';
 import { HostMissing } from './errors.ts';
 import { listening } from './prepare-port.ts';
 import type { RequestLog } from './request-log.ts';
 import { problemOf, problemType, sendJson, sendProblem } from './responses.ts';
-import { closeStalledConnections } from './stalled-connections.ts';
 
-export interface HttpServer {
-  /** The address that it listens on, such as http://127.0.0.1:8080 or unix:/run/webhook-receiver/1/receiver.sock. */
-  url: string;
-  /** How many connections are open. */
-  connections: () => Promise<number>;
-  /** Tells health checks, accepts no more connections, responds to the requests in flight, and closes all connections. */
-  stop: () => Promise<void>;
-}
+export type HttpServer = Awaited<ReturnType<typeof listen>>;
 
-export interface ListenOptions {
+interface ListenOptions {
   /** The port, if it was reserved before. */
   reserved?: Listener | undefined;
   /** Writes a line for each request. */
@@ -59,29 +51,24 @@ export async function listen(
   callbacks: ReadonlyMap<string, Handler>,
   config: Pick<Config, 'host' | 'port' | 'socket' | 'drainMs' | 'limits' | 'authentication'>,
   { reserved, requests, log }: ListenOptions,
-): Promise<HttpServer> {
-  const { drainMs, limits, authentication } = config;
+) {
+  const { drainMs, limits } = config;
   let stopping = false;
   let checks = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   let onStopSeen = () => {};
   const checkEveryMs = Math.min(limits.requestMs, 1_000);
-  const timeouts = {
+  // What Node responds to by itself escapes the limits. Its limit of 2,000 headers drops those that a proxy appends.
+  const server = createServer({
     keepAliveTimeout: limits.keepAliveMs,
     headersTimeout: limits.requestMs,
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: checkEveryMs,
-  };
-  // What Node responds to by itself escapes the limits. Its limit of 2,000 headers drops those that a proxy appends.
-  const server = createServer({ ...timeouts, requireHostHeader: false });
+    requireHostHeader: false,
+  });
   server.maxHeadersCount = 0;
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   const connections = new Connections(server);
-  const mayHandle = limitConnections(server, connections, {
-    limits: limits.connections,
-    fromSenders: authentication.trustProxy === 0,
-    callbacks,
-    log,
-  });
+  const mayHandle = limitConnections(server, connections, callbacks, config, log);
   server.on('request', (req, res) => {
     const connection = connections.begin(req, res);
     if (!connection || !mayHandle(connection, req, res)) return;
@@ -115,6 +102,7 @@ export async function listen(
   if (config.socket) chmodSync(config.socket, socketMode);
   server.ref();
 
+  /** Tells health checks, accepts no more connections, responds to the requests in flight, and closes all connections. */
   const stop = async () => {
     const isSeen = new Promise<void>((resolve) => {
       onStopSeen = resolve;
@@ -133,10 +121,15 @@ export async function listen(
     clearInterval(closing);
     clearTimeout(giveUp);
   };
-  const count = promisify(server.getConnections.bind(server));
-  return { url: urlOf(server.address()!), connections: count, stop };
+  return {
+    url: urlOf(server.address()!),
+    /** How many connections are open. */
+    connections: promisify(server.getConnections.bind(server)),
+    stop,
+  };
 }
 
+/** Such as http://127.0.0.1:8080 or unix:/run/webhook-receiver/1/receiver.sock. */
 function urlOf(address: AddressInfo | string): string {
   if (typeof address === 'string') return `unix:${address}`;
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;

@@ -3,15 +3,6 @@ import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Config } from '../config/config.ts';
 
-/** The receiver's response to its own test callback. */
-export interface TestResponse {
-  status: number;
-  /** The delivery; undefined: it was rejected. */
-  id?: string | undefined;
-  /** Why it was rejected. */
-  detail?: string | undefined;
-}
-
 type TestConfig = Pick<Config, 'authentication' | 'paths'>;
 
 const timeoutMs = 10_000;
@@ -20,10 +11,8 @@ const timeoutMs = 10_000;
  * The body of a test callback. Its event is one that no family lists, so that no report of receipts or forms has it; its
  * client and business are allowed ones.
  */
-export function testCallback(
-  { authentication }: Pick<TestConfig, 'authentication'>,
-  now = Date.now(),
-): string {
+export function testCallback({ authentication }: Pick<TestConfig, 'authentication'>): string {
+  const now = Date.now();
   const seconds = Math.floor(now / 1000);
   return JSON.stringify({
     event: 'receiver.test',
@@ -39,9 +28,10 @@ export function testCallback(
  * Sends a test callback over HTTP, as the platform would, to a receiver's own address and the path for every event.
  *
  * @param url as of HttpServer
+ * @returns the response: `id` of the delivery, or `detail`, why it was rejected
  * @throws the error of the connection
  */
-export async function sendTestCallback(config: TestConfig, path: string, url: string): Promise<TestResponse> {
+export async function sendTestCallback(config: TestConfig, path: string, url: string) {
   const { signingKeys, signatureHeader } = config.authentication;
   const body = testCallback(config);
   const [key] = signingKeys;
@@ -61,7 +51,7 @@ export async function sendTestCallback(config: TestConfig, path: string, url: st
       .once('error', reject)
       .end(body);
   });
-  const { id, detail } = JSON.parse(await text(response)) as TestResponse;
+  const { id, detail } = JSON.parse(await text(response)) as { id?: string; detail?: string };
   return { status: response.statusCode!, id, detail };
 }
 

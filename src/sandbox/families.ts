@@ -1,10 +1,23 @@
 import { registrations } from './registrations.ts';
 
+/** The envelope of section 2.1. */
+export interface Envelope {
+  readonly event: string;
+  readonly event_time: number;
+  readonly timestamp: number;
+  readonly client_id: string;
+  readonly business_id: string;
+  /** Names the admission that an event, a clearance or an estimate belongs to. */
+  readonly transaction_id?: string;
+  readonly data: Record<string, unknown>;
+}
+
 interface Registration {
   /** The environment variable of the registered paths. */
   readonly variable: string;
-  /** The documented path of each event. */
-  readonly events: Readonly<Record<string, string>>;
+  readonly events: readonly string[];
+  /** The documented paths: one for each event, or one for all. */
+  readonly paths: readonly string[];
   /** The fields of `data` that identify a record; one of them is enough. */
   readonly identifiedBy: readonly string[];
   /** A documented text of `data`, in which a receiver accepts no list. */
@@ -17,18 +30,15 @@ export const registrationOf = (family: Family): Registration => registrations[fa
 
 export const families = Object.keys(registrations) as Family[];
 
-/** An event with its family and its documented path. */
-export interface DocumentedEvent {
-  readonly event: string;
-  readonly family: Family;
-  readonly path: string;
-}
+/** The events, each with its family and its documented path. */
+export const documentedEvents = families.flatMap((family) => {
+  const { events, paths } = registrationOf(family);
+  return events.map((event, index) => ({ event, family, path: paths[index] ?? paths[0]! }));
+});
 
-export const documentedEvents: readonly DocumentedEvent[] = families.flatMap((family) =>
-  Object.entries(registrationOf(family).events).map(([event, path]) => ({ event, family, path })),
-);
+export type DocumentedEvent = (typeof documentedEvents)[number];
 
 const byEvent = new Map(documentedEvents.map((documented) => [documented.event, documented]));
 
 /** The family and the documented path of an event. */
-export const documentedEvent = (event: string): DocumentedEvent => byEvent.get(event)!;
+export const documentedEvent = (event: string) => byEvent.get(event)!;

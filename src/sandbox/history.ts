@@ -1,8 +1,6 @@
 import { type Clinic, hexId, newClinic } from './clinic.ts';
-import type { Envelope } from './envelope.ts';
-import { documentedEvent, type Family } from './families.ts';
-import { type Random, seededRandom } from './random.ts';
-import { removeAt } from './remove-at.ts';
+import { documentedEvent, type Envelope, type Family } from './families.ts';
+import { type Random, removeAt, seededRandom } from './random.ts';
 import { scenariosOf } from './scenarios/frequencies.ts';
 import type { Scenario } from './scenarios/scenario.ts';
 import { spellAsPlatform } from './spelling.ts';

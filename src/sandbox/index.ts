@@ -1,5 +1,4 @@
-export type { Envelope } from './envelope.ts';
-export { type DocumentedEvent, documentedEvents, type Family, families } from './families.ts';
+export { type DocumentedEvent, documentedEvents, type Envelope, type Family, families } from './families.ts';
 export { type Callback, type HistoryOptions, history, type Spelling } from './history.ts';
 export { type Credentials, sandboxCredentials } from './logins.ts';
 export type { Attempt, Destination } from './post.ts';

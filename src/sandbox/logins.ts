@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestHandler } from 'express';
+import { z } from 'zod';
 import { sendError } from './faults.ts';
-import { loginRequest } from './requests.ts';
+
+const loginRequest = z.object({ client_id: z.string(), client_secret: z.string() });
 
 export interface Credentials {
   readonly clientId: string;

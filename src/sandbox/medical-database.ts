@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 // The substances exist; the makers and products are fictitious.
 const makers = ['Nilgiri Remedies', 'Sample Pharma', 'Kaveri Labs'];
 const substances: [generic: string, common: string, form: string, overTheCounter: boolean][] = [
@@ -44,11 +46,17 @@ const labTests = tests.map(([name, category, price, preparation], i) => ({
   preparation,
 }));
 
+export const searchQuery = z.object({
+  q: z.string().min(1),
+  limit: z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(1).max(100)).default(10),
+  s_type: z.enum(['drug', 'lab']).default('drug'),
+});
+
 /**
  * The search of section 4.4. Which array is filled for which s_type is not shown there; here s_type selects the array,
  * the other one is empty.
  */
-export function searchMedicalDatabase(query: { q: string; limit: number; s_type: 'drug' | 'lab' }) {
+export function searchMedicalDatabase(query: z.output<typeof searchQuery>) {
   const wanted = query.q.toLowerCase();
   const has = (...texts: string[]) => texts.some((text) => text.toLowerCase().includes(wanted));
   const drugsFound = drugs.filter((d) => query.s_type === 'drug' && has(d.name, d.generic_name));

@@ -1,8 +1,37 @@
+import { randomUUID } from 'node:crypto';
 import type { RequestHandler } from 'express';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { sendError } from './faults.ts';
-import { createByAadhaarRequest, createByMobileRequest, verifyRequest } from './requests.ts';
-import { transactions, type Use } from './transactions.ts';
+
+// Written from sections 4.1 to 4.3, not imported from the client, so that a mistake in the client's schemas is not mirrored.
+const txnId = z.string().min(1);
+const address = z.string().regex(/^[^\s@]+@[^\s@]+$/);
+const text = z.string().optional();
+const whole = z.int().optional();
+
+const verifyRequest = z.object({
+  mobile: z.string().regex(/^\d{10}$/),
+  otp: z.string().min(1),
+  txn_id: txnId,
+});
+
+const createByMobileRequest = z.object({
+  abha_address: address,
+  profile: z.object({
+    address: text,
+    day_of_birth: whole,
+    first_name: text,
+    gender: z.string().length(1).optional(),
+    last_name: text,
+    middle_name: text,
+    month_of_birth: whole,
+    pincode: text,
+    year_of_birth: whole,
+  }),
+  txn_id: txnId,
+});
+
+const createByAadhaarRequest = z.object({ abha_address: address, txn_id: txnId });
 
 type State = 'abha_end' | 'confirm_mobile_otp' | 'abha_select' | 'abha_create';
 type Input = { txn_id: string; otp?: string; abha_address?: string };
@@ -97,5 +126,35 @@ function profileOf(address: string, known: object) {
     // Real responses have undocumented fields too.
     state_name: 'Sample State',
     ...known,
+  };
+}
+
+const maxIds = 20_000;
+
+/** The operation that a transaction id is valid for; the one that issues the first id is not in the interface. */
+type Use = 'begin' | 'create-by-aadhaar';
+
+/** Transaction ids, each valid for one operation, once. One that begins with "start-" begins a registration. */
+function transactions() {
+  const uses = new Map<string, Use | 'none'>();
+
+  function set(id: string, use: Use | 'none'): void {
+    uses.set(id, use);
+    if (uses.size > maxIds) uses.delete(uses.keys().next().value as string);
+  }
+  return {
+    /** Why the id is not valid for this use; undefined if it is. */
+    rejectionReason(id: string, use: Use): string | undefined {
+      const validFor = uses.get(id) ?? (id.startsWith('start-') ? 'begin' : undefined);
+      if (validFor === use) return undefined;
+      if (validFor === undefined) return 'this transaction id is unknown';
+      return `this transaction id ${validFor === 'none' ? 'was already used' : 'is for another operation'}`;
+    },
+    consume: (id: string) => set(id, 'none'),
+    issue(use: Use): string {
+      const id = randomUUID();
+      set(id, use);
+      return id;
+    },
   };
 }

@@ -3,9 +3,8 @@ import type { AddressInfo } from 'node:net';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import { faultInjector, sendError } from './faults.ts';
 import { type Credentials, logins, sandboxCredentials } from './logins.ts';
-import { searchMedicalDatabase } from './medical-database.ts';
+import { searchMedicalDatabase, searchQuery } from './medical-database.ts';
 import { registration } from './registration.ts';
-import { searchQuery } from './requests.ts';
 import { subscriptions } from './subscriptions.ts';
 
 /** The bearer token that a sandbox accepts by default: an unsigned JWT. */
@@ -40,20 +39,13 @@ export interface ReceivedRequest {
   readonly clientPort: number | undefined;
 }
 
-export interface Sandbox {
-  readonly url: string;
-  /** The last 1000 requests, oldest first. */
-  readonly requests: readonly ReceivedRequest[];
-  /** Replaces the accepted bearer tokens, those of logins too. */
-  accept(tokens: readonly string[]): void;
-  close(): Promise<void>;
-}
+export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 
 /**
  * Starts a simulated service: the operations of sections 4.1 to 4.4, the login, and the subscriptions, with the magic
  * values of docs/sandbox.md.
  */
-export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+export async function startSandbox(options: SandboxOptions = {}) {
   let tokens = new Set(options.tokens ?? [sandboxToken]);
   const requests: ReceivedRequest[] = [];
   const inject = faultInjector(options.slowMs ?? 3_000);
@@ -103,12 +95,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const { address, port, family } = server.address() as AddressInfo;
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
-    requests,
-    accept: (accepted) => {
+    /** The last 1000 requests, oldest first. */
+    requests: requests as readonly ReceivedRequest[],
+    /** Replaces the accepted bearer tokens, those of logins too. */
+    accept: (accepted: readonly string[]): void => {
       tokens = new Set(accepted);
       revokeAll();
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       const closed = once(server, 'close');
       server.close();
       // A hanging response would keep its connection, and so the server, open for ever.

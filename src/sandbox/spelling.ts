@@ -1,4 +1,4 @@
-import type { Envelope } from './envelope.ts';
+import type { Envelope } from './families.ts';
 import type { Random } from './random.ts';
 
 const reminders = [

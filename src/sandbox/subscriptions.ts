@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Router } from 'express';
+import { z } from 'zod';
 import { sendError } from './faults.ts';
-import { subscriptionRequest } from './requests.ts';
+
+const subscriptionRequest = z.object({
+  endpoint: z.string().min(1),
+  event_names: z.array(z.string()).default([]),
+  signing_key: z.string().default(''),
+  protocol: z.string().default('https'),
+});
 
 /** The subscriptions: one for each endpoint, kept in memory. */
 export function subscriptions(): Router {

@@ -2,26 +2,21 @@ import { createHistogram } from 'node:perf_hooks';
 import type { Attempt } from './post.ts';
 
 /** The result of a run of the sender. */
-export interface Summary {
-  /** Callbacks taken from the sequence. */
-  readonly callbacks: number;
-  readonly acknowledged: number;
-  /** Valid callbacks that were not acknowledged. */
-  readonly unacknowledged: number;
-  readonly resends: number;
-  /** Attempts by outcome: `200 accepted`, `200 duplicate`, `422`, `ECONNREFUSED`, ... */
-  readonly outcomes: Readonly<Record<string, number>>;
-  /** The latencies of the attempts with a response, milliseconds. */
-  readonly latencyMs: Readonly<Record<'p50' | 'p95' | 'p99' | 'max', number>>;
-  readonly seconds: number;
-}
+export type Summary = ReturnType<ReturnType<typeof startTally>['summary']>;
 
 /** Counts attempts in constant memory. */
 export function startTally() {
   const began = performance.now();
   const latencies = createHistogram();
   const outcomes: Record<string, number> = {};
-  const counts = { callbacks: 0, acknowledged: 0, unacknowledged: 0, resends: 0 };
+  const counts = {
+    /** Callbacks taken from the sequence. */
+    callbacks: 0,
+    acknowledged: 0,
+    /** Valid callbacks that were not acknowledged. */
+    unacknowledged: 0,
+    resends: 0,
+  };
 
   const milliseconds = (nanoseconds: number) => Math.round(nanoseconds / 1e4) / 100;
   const percentile = (percent: number) => milliseconds(latencies.percentile(percent));
@@ -38,9 +33,11 @@ export function startTally() {
       if (last.acknowledged) counts.acknowledged++;
       else if (last.callback.invalid === undefined) counts.unacknowledged++;
     },
-    summary: (): Summary => ({
+    summary: () => ({
       ...counts,
+      /** Attempts by outcome: `200 accepted`, `200 duplicate`, `422`, `ECONNREFUSED`, ... */
       outcomes: { ...outcomes },
+      /** The latencies of the attempts with a response, milliseconds. */
       latencyMs: {
         p50: percentile(50),
         p95: percentile(95),

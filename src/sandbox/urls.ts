@@ -1,4 +1,4 @@
-import { documentedEvent, documentedEvents, type Family, registrationOf } from './families.ts';
+import { documentedEvent, type Family, registrationOf } from './families.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -23,10 +23,10 @@ export function eventsUrl(base: string, env: Env = {}): UrlOf {
   return () => url;
 }
 
-function pathsOf(family: Family, env: Env): string[] {
+function pathsOf(family: Family, env: Env): readonly string[] {
   const configured = env[registrationOf(family).variable];
   if (configured) return configured.split(',').map((path) => path.trim());
-  return documentedEvents.filter((documented) => documented.family === family).map(({ path }) => path);
+  return registrationOf(family).paths;
 }
 
 const below = (base: string, path: string) => base.replace(/\/+$/, '') + path;

@@ -1,7 +1,6 @@
 import { type Callback, callbackOf, type HistoryOptions, history } from './history.ts';
 import { invalidated, type To } from './mutations.ts';
-import { type Random, seededRandom } from './random.ts';
-import { removeAt } from './remove-at.ts';
+import { type Random, removeAt, seededRandom } from './random.ts';
 
 const shuffleWindow = 1_000;
 const duplicateWindow = 200;

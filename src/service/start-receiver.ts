@@ -2,16 +2,16 @@ import type { Server } from 'node:net';
 import { joinObservers } from '../common/join-observers.ts';
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
-import { type HealthCheck, readiness } from '../common/readiness.ts';
+import { readiness } from '../common/readiness.ts';
 import type { Config } from '../config/config.ts';
 import { createConsole, openSessionStore } from '../console/index.ts';
 import { type Family, takesEveryEvent } from '../families/index.ts';
 import type { Problem } from '../health/problem.ts';
 import { type AccessChecks, configuredChecks, describeWeakKeys } from '../http/access/access-checks.ts';
-import { type AdminDependencies, createApp, type MetricsDependencies } from '../http/app.ts';
+import { type AppDependencies, createApp } from '../http/app.ts';
 import { BodyBudget } from '../http/body-budget.ts';
 import { createCallbackHandler } from '../http/callback-handler.ts';
-import { RejectedRequests } from '../http/rejected-requests.ts';
+import { countRejectedRequests } from '../http/rejected-requests.ts';
 import type { RequestLog } from '../http/request-log.ts';
 import { listen } from '../http/server.ts';
 import { sendTestCallback, testCallback } from '../http/test-callback.ts';
@@ -22,15 +22,12 @@ import type { OnStop, Stores } from './open-stores.ts';
 
 type Families = readonly [Family, ...Family[]];
 
-interface Parts {
+interface Parts extends Required<Pick<AppDependencies, 'admin' | 'metrics' | 'health'>> {
   stores: Stores;
   intake: Intake;
   problems: () => Promise<readonly Problem[]>;
   limits: Limits;
   access: AccessChecks;
-  health: readonly HealthCheck[];
-  admin: AdminDependencies | undefined;
-  metrics: MetricsDependencies | undefined;
   requests: RequestLog | undefined;
   observe: Observer | undefined;
   /** A server that listens on the port already. */
@@ -50,7 +47,7 @@ export async function startReceiver(
   onStop: OnStop,
 ): Promise<string> {
   const { stores, access, health, admin, metrics, requests, reserved, log } = parts;
-  const rejected = new RejectedRequests(stores.database.pool, stores.circuit, log);
+  const rejected = countRejectedRequests(stores.database.pool, stores.circuit, log);
   onStop(() => rejected.close());
   const observe = joinObservers(parts.observe, rejected.observer);
   const callbacks = createHandlers(config, families, { ...parts, observe });

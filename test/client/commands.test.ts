@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { InputEnded, openPrompt } from '../../src/client/commands/prompt.ts';
 import { register } from '../../src/client/commands/register.ts';
-import { searchTable } from '../../src/client/commands/search-table.ts';
 import { parseSettings } from '../../src/client/commands/settings.ts';
+import { searchTable } from '../../src/client/commands/tables.ts';
 import { createServiceClient } from '../../src/client/index.ts';
 import { sandboxCredentials } from '../../src/sandbox/logins.ts';
 import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';

@@ -1,4 +1,4 @@
-import { subscriptionsJson, subscriptionsTable } from '../../src/client/commands/subscriptions-table.ts';
+import { subscriptionsJson, subscriptionsTable } from '../../src/client/commands/tables.ts';
 import { eventNames } from '../../src/client/index.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';

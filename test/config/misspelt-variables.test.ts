@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { InvalidConfiguration, misspeltIn, parseConfig } from '../../src/config/config.ts';
+import { InvalidConfiguration, parseConfig } from '../../src/config/config.ts';
 import { variableGroups } from '../../src/config/environment-schema.ts';
+import { misspeltIn } from '../../src/config/misspelt-variables.ts';
 import { families } from '../../src/families/index.ts';
 import { killProcesses, spawnReceiver } from '../support/process.ts';
 

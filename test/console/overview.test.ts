@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
-import { RejectedRequests } from '../../src/http/rejected-requests.ts';
+import { countRejectedRequests } from '../../src/http/rejected-requests.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { apply, insertCallbacks } from '../support/deliveries.ts';
 import { post } from '../support/service.ts';
@@ -126,7 +126,7 @@ describe('before the first callback', () => {
 describe('rejected requests', () => {
   const { database, service, visitor } = useConsole();
   const observer = () =>
-    new RejectedRequests(
+    countRejectedRequests(
       database.pool,
       { isOpen: false, probeAfter: async () => false },
       createLog('silent'),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
-import { RejectedRequests } from '../../src/http/rejected-requests.ts';
+import { countRejectedRequests } from '../../src/http/rejected-requests.ts';
 import { type Service, startService } from '../../src/service/service.ts';
 import { startTcpProxy } from '../chaos/tcp-proxy.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
@@ -22,7 +22,7 @@ const counted = async () =>
 const isClosed = { isOpen: false, probeAfter: async () => false };
 const logged: string[] = [];
 const log = createLog('info', { write: (line) => void logged.push(line) });
-const open = () => new RejectedRequests(database.pool, isClosed, log);
+const open = () => countRejectedRequests(database.pool, isClosed, log);
 
 it('receivers count their rejected requests together; scanners are apart', async () => {
   const services = await Promise.all(

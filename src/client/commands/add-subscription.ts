@@ -4,11 +4,16 @@ import { eventNames } from '../event-names.ts';
 import type { ServiceClient } from '../service-client.ts';
 import { MissingSettings } from './settings.ts';
 
-interface NewSubscription {
-  readonly client: ServiceClient;
+/** The options of `receiver subscriptions add`. */
+export interface AddFlags {
   readonly url: string;
   readonly events: 'all' | readonly string[];
   readonly protocol?: string;
+  readonly existingKey?: true;
+}
+
+interface NewSubscription extends Omit<AddFlags, 'existingKey'> {
+  readonly client: ServiceClient;
   /** SIGNING_KEYS, to use the first of them; undefined: a new key. */
   readonly keys: string | undefined;
   readonly print: (text: string) => void;

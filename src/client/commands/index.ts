@@ -17,7 +17,7 @@ export function addClientCommands(program: Command, env: Env): void {
     .option('--json', 'print the response as JSON')
     .action(async (q: string, options: { limit: number; type: 'drug' | 'lab'; json?: true }, command) => {
       const { withClient } = await import('./with-client.ts');
-      const { searchTable } = await import('./search-table.ts');
+      const { searchTable } = await import('./tables.ts');
       await withClient(command, env, async (client, print) => {
         const found = await client.searchDrugsAndLabs({ q, limit: options.limit, s_type: options.type });
         print(options.json ? JSON.stringify(found.raw, undefined, 2) : searchTable(found));

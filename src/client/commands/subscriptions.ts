@@ -1,4 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { ServiceClient } from '../service-client.ts';
+import type { AddFlags } from './add-subscription.ts';
 
 type Env = Record<string, string | undefined>;
 
@@ -14,7 +16,7 @@ export function addSubscriptionCommands(program: Command, env: Env): void {
     .option('--json', 'print them as JSON')
     .action(async ({ json }: { json?: true }, command: Command) => {
       const { withClient } = await import('./with-client.ts');
-      const { subscriptionsJson, subscriptionsTable } = await import('./subscriptions-table.ts');
+      const { subscriptionsJson, subscriptionsTable } = await import('./tables.ts');
       await withClient(command, env, async (client, print) => {
         const { data } = await client.listSubscriptions();
         print(json ? subscriptionsJson(data) : subscriptionsTable(data));
@@ -37,19 +39,11 @@ export function addSubscriptionCommands(program: Command, env: Env): void {
       const { withClient } = await import('./with-client.ts');
       const { addSubscription, hintAfterError } = await import('./add-subscription.ts');
       const explain = (text: string) => command.configureOutput().writeErr?.(`${text}\n`);
-      await withClient(
-        command,
-        env,
-        (client, print) =>
-          addSubscription({
-            client,
-            ...options,
-            keys: existingKey && (env.SIGNING_KEYS ?? ''),
-            print,
-            explain,
-          }),
-        (error) => hintAfterError(error, existingKey),
-      );
+      const keys = existingKey && (env.SIGNING_KEYS ?? '');
+      const hint = (error: unknown) => hintAfterError(error, existingKey);
+      const add = (client: ServiceClient, print: (text: string) => void) =>
+        addSubscription({ client, ...options, keys, print, explain });
+      await withClient(command, env, add, hint);
     });
 
   subscriptions
@@ -63,13 +57,6 @@ export function addSubscriptionCommands(program: Command, env: Env): void {
         print('Subscription removed.');
       });
     });
-}
-
-interface AddFlags {
-  readonly url: string;
-  readonly events: 'all' | readonly string[];
-  readonly protocol?: string;
-  readonly existingKey?: true;
 }
 
 function httpAddress(text: string): string {

@@ -16,28 +16,7 @@ export interface AccessDependencies {
   log: Log;
 }
 
-/** Checks as early as possible that a request comes from a legitimate sender. */
-export interface AccessChecks {
-  /**
-   * Checks everything that does not need the body. A valid signature passes even if its address has used up its
-   * rejections: another sender behind the same proxy may have done that.
-   *
-   * @returns the check of the body, which raises SignatureWrong
-   * @throws TooManyRequests, AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong
-   */
-  authorize: (req: IncomingMessage) => (body: Buffer) => void;
-  /**
-   * Counts a rejection that may be a guess against the address of its request.
-   *
-   * @param error why the request was rejected
-   * @returns the error of the response: TooManyRequests if the address has used up its rejections
-   */
-  recordRejection: (req: IncomingMessage, error: unknown) => unknown;
-  /** The network that limits count a request for. */
-  sourceOf: (req: IncomingMessage) => string;
-  /** The checks that are configured, in words; never a key, an id or a path. */
-  describe: () => string;
-}
+export type AccessChecks = ReturnType<typeof createAccessChecks>;
 
 const noCheck = () => {};
 
@@ -68,7 +47,8 @@ export function describeWeakKeys({ signingKeys }: Config['authentication']): str
   );
 }
 
-export function createAccessChecks({ config, limits, log }: AccessDependencies): AccessChecks {
+/** Checks as early as possible that a request comes from a legitimate sender. */
+export function createAccessChecks({ config, limits, log }: AccessDependencies) {
   const rules = config.authentication;
   const header = rules.signatureHeader.toLowerCase();
   const isAllowedAddress = networkList(rules.allowedIps);
@@ -94,7 +74,14 @@ export function createAccessChecks({ config, limits, log }: AccessDependencies):
   };
 
   return {
-    authorize: (req) => {
+    /**
+     * Checks everything that does not need the body. A valid signature passes even if its address has used up its
+     * rejections: another sender behind the same proxy may have done that.
+     *
+     * @returns the check of the body, which raises SignatureWrong
+     * @throws TooManyRequests, AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong
+     */
+    authorize: (req: IncomingMessage): ((body: Buffer) => void) => {
       const address = addressFor(req);
       checkForwarded(req);
       if (!isSenderKnown) limits?.rejections.check(address);
@@ -104,7 +91,12 @@ export function createAccessChecks({ config, limits, log }: AccessDependencies):
       const signature = readSignature(textOf(req.headers[header]), rules, Date.now() / 1000);
       return (body) => verifySignature(signature, body, keys);
     },
-    recordRejection: (req, error) => {
+    /**
+     * Counts a rejection that may be a guess against the address of its request.
+     *
+     * @returns the error of the response: TooManyRequests if the address has used up its rejections
+     */
+    recordRejection: (req: IncomingMessage, error: unknown): unknown => {
       if (!guesses.some((type) => error instanceof type)) return error;
       try {
         limits?.rejections.consume(addressFor(req));
@@ -113,7 +105,9 @@ export function createAccessChecks({ config, limits, log }: AccessDependencies):
         return tooManyRequests;
       }
     },
-    sourceOf: (req) => networkOf(addressFor(req)),
+    /** The network that limits count a request for. */
+    sourceOf: (req: IncomingMessage) => networkOf(addressFor(req)),
+    /** The checks that are configured, in words; never a key, an id or a path. */
     describe: () => {
       const text = configuredChecks(config).join(', ') || 'none: anybody can send callbacks';
       return isForwardedIgnored ? `${text}; ${forwardedIgnored}` : text;

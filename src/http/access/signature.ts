@@ -4,20 +4,15 @@ import { SignatureMissing, SignatureStale, SignatureWrong } from '../errors.ts';
 
 type SignatureRules = Pick<Config['authentication'], 'signatureHeader' | 'signatureToleranceS'>;
 
-export interface Signature {
-  time: string;
-  /** In lower-case hexadecimal digits. */
-  candidates: string[];
-}
-
 /**
  * Parses `t=<unix seconds>,v1=<hex>`; `v1` may repeat. An invalid header is rejected before the body is read.
  *
  * @param header the value of the signature header
  * @param nowS the time, in unix seconds
+ * @returns the candidates in lower-case hexadecimal digits
  * @throws SignatureMissing, SignatureStale; SignatureWrong if no body could match it
  */
-export function readSignature(header: string | undefined, rules: SignatureRules, nowS: number): Signature {
+export function readSignature(header: string | undefined, rules: SignatureRules, nowS: number) {
   if (!header) throw new SignatureMissing(rules.signatureHeader);
   let time: string | undefined;
   const candidates: string[] = [];
@@ -39,7 +34,7 @@ export function readSignature(header: string | undefined, rules: SignatureRules,
  * @throws SignatureWrong
  */
 export function verifySignature(
-  { time, candidates }: Signature,
+  { time, candidates }: ReturnType<typeof readSignature>,
   body: Buffer,
   keys: readonly (string | KeyObject)[],
 ): void {

@@ -1,6 +1,5 @@
 import { type Clinic, hexId, newPatient } from '../clinic.ts';
 import type { Random } from '../random.ts';
-import { type Admission, clearance, estimate, happening } from './admission-parts.ts';
 import { inRupees, interleaved, type Scenario, type ScenarioEvent, sometimes } from './scenario.ts';
 
 /** An admission to a hospital: billed and paid in parts; with its clearances the patient leaves. */
@@ -76,4 +75,74 @@ function fieldsOf(random: Random, { businessId, clinicId, doctors }: Clinic, adm
     created_at: admittedAt,
     updated_at: admittedAt,
   };
+}
+
+/** The common fields of events, clearances and estimates of an admission. */
+interface Admission {
+  readonly transactionId: string;
+  readonly nurse: { readonly id: string; readonly name: string };
+}
+
+/** An event of the stay, sometimes corrected. */
+function* happening(
+  random: Random,
+  { transactionId, nurse }: Admission,
+  at: number,
+  fields: { kind: string; to?: string; clearance_type?: string },
+): Scenario {
+  const id = hexId(random);
+  const version = (action: 'created' | 'updated', at: number): ScenarioEvent => ({
+    event: `ipd_admissions_events.${action}`,
+    transactionId: `${transactionId}/events/${id}`,
+    data: { id, ...fields, ...sometimes(random, { at, by: nurse }) },
+  });
+  const now = yield version('created', at);
+  if (random.chance(0.5)) yield version('updated', now);
+}
+
+/** The clearance of a department, completed or still open; its data has no id. */
+function* clearance(random: Random, admission: Admission, type: string): Scenario {
+  const transactionId = `${admission.transactionId}/clearances/${type}`;
+  const version = (action: 'created' | 'updated', status: string, more = {}): ScenarioEvent => ({
+    event: `ipd_admissions_clearances.${action}`,
+    transactionId,
+    data: { status, type, ...sometimes(random, more) },
+  });
+  let now = yield version('created', 'pending');
+  if (random.chance(0.2)) return;
+  const completed = { completed_at: now, completed_by: admission.nurse, updated_at: now };
+  now = yield version('updated', 'completed', completed);
+  yield* happening(random, admission, now, { kind: 'cleared', clearance_type: type });
+}
+
+/** An estimate of the cost of a service, sometimes raised. */
+function* estimate(random: Random, { transactionId, nurse }: Admission, createdAt: number): Scenario {
+  const id = hexId(random);
+  const service = { name: random.pick(['Room', 'Nursing', 'Pharmacy']), service_id: hexId(random) };
+  const rate = inRupees(random.between(5_000, 500_000));
+  const discount = { category: random.pick(['percent', 'amount']), value: random.between(0, 20) };
+  let quantity = 1;
+  const version = (action: 'created' | 'updated', times: Record<string, unknown>): ScenarioEvent => ({
+    event: `ipd_admissions_estimates.${action}`,
+    transactionId: `${transactionId}/estimates/${id}`,
+    data: {
+      id,
+      ...service,
+      ...sometimes(random, {
+        quantity,
+        rate,
+        discount,
+        remarks: random.pick(['', 'On request']),
+        date: createdAt,
+        added_by: nurse,
+        created_at: createdAt,
+      }),
+      ...times,
+    },
+  });
+  let now = yield version('created', sometimes(random, { updated_at: createdAt }));
+  while (random.chance(0.5)) {
+    quantity += 1;
+    now = yield version('updated', { updated_at: now });
+  }
 }

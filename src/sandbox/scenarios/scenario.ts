@@ -1,5 +1,4 @@
-import type { Random } from '../random.ts';
-import { removeAt } from '../remove-at.ts';
+import { type Random, removeAt } from '../random.ts';
 
 export interface ScenarioEvent {
   readonly event: string;

@@ -2,7 +2,7 @@
 import { appendFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { positive } from '../../../bench/options.ts';
-import { startProgress } from '../../../src/commands/progress.ts';
+import { withProgress } from '../../../src/commands/output.ts';
 import { findProgram } from '../../support/programs.ts';
 import type { Backend } from '../deployment.ts';
 import { hostFaults } from './faults.ts';
@@ -32,13 +32,14 @@ const seconds = (options.minutes * 60) / hostFaults.length;
 for (const backend of backends) {
   process.stderr.write(`queue on ${backend}, seed ${options.seed}\n`);
   const expected = Math.round(options.minutes * 60 * options.rate);
-  const progress = startProgress(expected, 'attempts of the sender');
-  const run = await runHostFaults(backend, {
-    ...options,
-    seconds,
-    injections: Math.max(1, Math.round(seconds / 15)),
-    onAttempt: () => progress.advance(),
-  }).finally(progress.stop);
+  const run = await withProgress('attempts of the sender', expected, ({ advance }) =>
+    runHostFaults(backend, {
+      ...options,
+      seconds,
+      injections: Math.max(1, Math.round(seconds / 15)),
+      onAttempt: () => advance(),
+    }),
+  );
   const report = tableOf(backend, run);
   process.stdout.write(report);
   if (options.report) appendFileSync(options.report, report);
