@@ -1,4 +1,5 @@
 /** @jest-config-loader esbuild-register */
+import { availableParallelism } from 'node:os';
 import type { Config } from 'jest';
 
 const compiled = ({ tsx }: { tsx: boolean }): [string, Record<string, unknown>] => [
@@ -30,8 +31,8 @@ const config: Config = {
   // With programs that few machines have: npm run test:providers.
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/providers/'],
   testTimeout: 60_000,
-  // Most tests wait for processes of their own: one more than jest would use on two cores.
-  maxWorkers: '100%',
+  // Most tests wait for processes of their own.
+  maxWorkers: availableParallelism() + 1,
   // Node 20 now and then spins for ever in its own clean-up when a process that had many children ends by itself.
   forceExit: true,
 };

@@ -121,10 +121,7 @@ export async function startDeployment(
     if (before) ended.push(before);
     processes.set(`${role} ${index}`, await spawnService(env));
   };
-  for (const [index] of ports.entries()) {
-    await start('receiver', index);
-    await start('worker', index);
-  }
+  await Promise.all(ports.flatMap((_port, index) => [start('receiver', index), start('worker', index)]));
   let databaseUrl = database.url;
   let pool = openPool(databaseUrl);
 
@@ -216,7 +213,7 @@ async function startDatabase(
   { standby: withStandby, disk }: DeploymentOptions,
 ): Promise<DeploymentDatabase> {
   if (!withStandby) {
-    copyCluster(folder);
+    copyCluster(folder, 'migrated');
     if (disk) await useDisk(folder, disk);
     const server = await startEmbeddedPostgres(folder, createLog('silent'), settings);
     await makeSuperuser(folder, server.url);

@@ -15,7 +15,7 @@ import { adminToken, postForm, signInTo, type Visitor, visitAs } from './visitor
 
 // Nobody listens there.
 const oidc = oidcSettings('http://127.0.0.1:9');
-const { database, service } = useConsole({ prepare: async () => ({ oidc }) });
+const { database, service } = useConsole({ prepare: async () => ({ oidc, role: 'all' }) });
 
 type Visitors = 'no session' | Role | 'admin token';
 const visitors: Visitors[] = ['no session', ...roles, 'admin token'];

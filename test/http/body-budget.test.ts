@@ -157,13 +157,14 @@ it('a body is complete if it ends while its last chunk waits for memory', async 
 });
 
 describe('of a receiver', () => {
-  const { start: startService } = useService();
-  let service: Awaited<ReturnType<typeof startTestService>>;
   const sockets: Socket[] = [];
-  const { limits } = testConfig({});
+  // Before the service stops, which waits for them.
   afterEach(() => {
     for (const socket of sockets.splice(0)) socket.destroy();
   });
+  const { start: startService } = useService();
+  let service: Awaited<ReturnType<typeof startTestService>>;
+  const { limits } = testConfig({});
 
   /** By default there is room for one large body, and for half a minute nobody is too slow. */
   const start = async (waitMs: number, changed: Partial<typeof limits.bodies> = {}) => {

@@ -6,7 +6,7 @@ import { createLog } from '../../src/common/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
 import { findPlace } from '../../src/store/embedded/place.ts';
 import { withClient } from '../../src/store/pool.ts';
-import { copyCluster, makeSuperuser, prepareCluster } from './cluster.ts';
+import { copyCluster, makeSuperuser, prepareCluster, prepareMigratedCluster } from './cluster.ts';
 import { createTemplate } from './database.ts';
 import { startPgBouncer } from './pgbouncer.ts';
 import { findProgram, installMissingPrograms } from './programs.ts';
@@ -53,16 +53,16 @@ async function createService(as: string): Promise<(() => Promise<void>) | undefi
 async function startServer(): Promise<() => Promise<void>> {
   // Faster, but not crash-safe: tests of crashes start their own servers.
   const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300'];
-  const [prepared, folder] = ['cluster', 'test'].map((name) =>
-    mkdtempSync(join(tmpdir(), `receiver-${name}-`)),
-  );
-  await prepareCluster(prepared!);
-  copyCluster(folder!);
-  const server = await startEmbeddedPostgres(folder!, createLog('error'), settings);
-  await makeSuperuser(findPlace(folder!).home, server.url);
+  const newFolder = (name: string) => mkdtempSync(join(tmpdir(), `receiver-${name}-`));
+  const [empty, migrated, folder] = [newFolder('empty'), newFolder('migrated'), newFolder('test')];
+  await prepareCluster(empty);
+  await prepareMigratedCluster(migrated);
+  copyCluster(folder);
+  const server = await startEmbeddedPostgres(folder, createLog('error'), settings);
+  await makeSuperuser(findPlace(folder).home, server.url);
   process.env.TEST_POSTGRES_URL = server.url;
   return async () => {
     await server.stop();
-    for (const each of [folder!, prepared!]) await rm(each, { recursive: true, force: true });
+    for (const each of [folder, migrated, empty]) await rm(each, { recursive: true, force: true });
   };
 }
