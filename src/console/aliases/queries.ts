@@ -2,7 +2,12 @@ import { type Kysely, sql } from 'kysely';
 import type { AliasKind } from '../../store/aliases.ts';
 import type { Tables } from '../../store/tables.ts';
 import { allOf, businesses, read } from '../store.ts';
-import type { IdFilter } from './form.ts';
+
+/** Which ids to show; absent fields do not filter. */
+interface IdFilter {
+  kind?: AliasKind | undefined;
+  text?: string | undefined;
+}
 
 export interface KnownId {
   kind: AliasKind;

@@ -9,11 +9,11 @@ import { PostButton } from '../ui/forms.tsx';
 import { recordHref } from '../ui/links.ts';
 import { formatDuration } from '../ui/time.ts';
 import { Facts, formatCount, IdLink, Moment, Named, PersonalNote, Status, Verbatim } from '../ui/values.tsx';
-import type { DeliveryDetails } from './read-delivery.ts';
+import type { DeliveryDetails } from './list.ts';
 
 const preview = '/console/replay/preview';
 
-export interface DetailProps {
+interface DetailProps {
   delivery: DeliveryDetails;
   /** What it is about; undefined: this version does not have its family. */
   recordKey: RecordKey | undefined;

@@ -2,8 +2,7 @@ import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import { idAt } from '../../common/uuid.ts';
 import { type Family, readKey } from '../../families/index.ts';
 import { type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
-import { takePage } from '../paging.ts';
-import { allOf, businesses } from '../store.ts';
+import { allOf, businesses, read, takePage } from '../store.ts';
 import type { DeliveryFilter } from './form.ts';
 
 type Columns = 'id' | 'event' | 'family' | 'business_id' | 'event_time' | 'received_at' | 'status';
@@ -38,7 +37,7 @@ export async function listDeliveries(
   place: Place,
   size = 50,
 ): Promise<Listed> {
-  const { rows: found } = await pageQuery(families, filter, place, size + 1).execute(db);
+  const found = await read(db, pageQuery(families, filter, place, size + 1));
   const { rows, more } = takePage(found, size);
   if (place.after) return { rows: rows.reverse(), older: true, newer: more };
   return { rows, older: more, newer: place.before !== undefined };
@@ -108,7 +107,7 @@ const tables = {
 } satisfies Record<DeliveryStatus, string>;
 
 /** SQL for the id of what a row `i` with a family and an envelope is about. */
-export function recordOf(families: readonly Family[]): RawBuilder<unknown> {
+function recordOf(families: readonly Family[]): RawBuilder<unknown> {
   const ids = families.flatMap((family) =>
     family.identifiedBy ? sql`when ${family.name} then (${sql.raw(readKey(family, 'i')!)})::text` : [],
   );
@@ -152,4 +151,20 @@ function ofReceipt(receipt: string, applied: boolean): RawBuilder<unknown> {
         union all
         select delivery_id from receipt_versions where receipt_id = ${receipt}::bigint)`
     : sql`s.family = 'receipt' and i.envelope #>> '{data,receipt_id}' = ${receipt}`;
+}
+
+export interface DeliveryDetails extends Selectable<Tables['deliveries']>, Pick<DeliveryLine, 'record'> {
+  /** The envelope as PostgreSQL writes it: numbers with all their digits. */
+  text: string;
+}
+
+export async function readDelivery(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  id: string,
+): Promise<DeliveryDetails | undefined> {
+  const query = sql<DeliveryDetails>`
+    select *, jsonb_pretty(envelope) as text, ${recordOf(families)} as record
+    from deliveries i where id = ${id}::uuid`;
+  return (await read(db, query))[0];
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Readiness } from '../../common/readiness.ts';
 import { countLimit } from '../frame.ts';
-import { HealthChecks } from '../health/pages.tsx';
+import { HealthChecks } from '../health/health.tsx';
 import { RejectedTable } from '../rejections/pages.tsx';
 import type { Rejected } from '../rejections/queries.ts';
 import { Chart } from '../ui/chart.tsx';

@@ -1,10 +1,9 @@
 import type { RawBuilder } from 'kysely';
 import { BadInput } from '../errors.ts';
-import { Problems } from '../health/problems.tsx';
-import { actorOf } from '../log-access.ts';
+import { Problems } from '../health/health.tsx';
 import { originOf } from '../origin.ts';
 import { rejectedByReason } from '../rejections/queries.ts';
-import { defineSection } from '../section.ts';
+import type { Section } from '../section.ts';
 import { read, unlessTimeout } from '../store.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { cached } from './cached.ts';
@@ -23,19 +22,15 @@ import { sendTest } from './send-test.ts';
 const hourMs = 3_600_000;
 
 /** The first page: last callbacks, backlog, failures, health. */
-export const section = defineSection({
+export const section: Section = {
   entry: { title: 'Overview', path: '/' },
-  rights: {
-    'GET /': 'viewer',
-    'POST /test-callback': 'operator',
-  },
   addRoutes(routes, { readiness, problems, receiver, db, logAccess }) {
     const readSilent = cached(() => read(db, silencesQuery));
     const tryRead = <Row,>(query: RawBuilder<Row>) => unlessTimeout(read(db, query));
-    routes.get('/', async (req, res) => {
+    routes.get('/', 'viewer', async (req, res) => {
       const [state] = await read(db, freshQuery);
-      const page = { title: 'Overview', charts: !state!.fresh } as const;
-      beginPage(res, page);
+      const charts = !state!.fresh;
+      beginPage(res, 'Overview', { charts });
       const since = new Date(Date.now() - hourMs);
       const [checks, found, backlog, arrivals, days, silences, latency, rejected] = await Promise.all([
         readiness(),
@@ -60,14 +55,13 @@ export const section = defineSection({
         open: receiver.checks.length === 0,
         setup: state!.fresh && <Fresh receiver={receiver} origin={originOf(req)} />,
       };
-      sendPage(res, page, <Overview {...figures} />);
+      sendPage(res, 'Overview', <Overview {...figures} />);
     });
 
-    routes.post('/test-callback', async (_req, res) => {
+    routes.post('/test-callback', 'operator', async (_req, res) => {
       if (!receiver.testPath) throw new BadInput('A test callback needs EVENTS_PATH, which is not set.');
-      await logAccess({ actor: actorOf(res), action: 'test callback' });
-      const page = { title: 'Test callback', back: true } as const;
-      sendPage(res, page, <TestResult tested={await sendTest(db, receiver)} />);
+      await logAccess(res, { action: 'test callback' });
+      sendPage(res, 'Test callback', <TestResult tested={await sendTest(db, receiver)} />);
     });
   },
-});
+};

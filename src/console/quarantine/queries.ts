@@ -2,8 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { faultsKey, type QuarantineRow } from '../../intake/quarantine-rows.ts';
 import { notesOf } from '../../store/notes.ts';
 import type { Tables } from '../../store/tables.ts';
-import { takePage } from '../paging.ts';
-import { allOf } from '../store.ts';
+import { allOf, takePage } from '../store.ts';
 
 export interface QuarantineGroup {
   reason: string;

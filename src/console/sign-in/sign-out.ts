@@ -8,7 +8,6 @@ import { sessionCookie } from '../session.ts';
 import type { Visit } from '../ui/context.ts';
 import { type SignInDependencies, sessionOptions } from './dependencies.ts';
 import { sendForward, sendRefusal } from './pages.tsx';
-import type { SignInRights } from './rights.ts';
 import { tokenUser } from './with-token.ts';
 
 const later =
@@ -18,9 +17,9 @@ const later =
  * Ends the session: in this browser and at this receiver at once, in the database, and at the identity provider. Where the
  * database is unavailable, this receiver writes it later.
  */
-export function addSignOut(routes: Routes<SignInRights>, dependencies: SignInDependencies): void {
+export function addSignOut(routes: Routes, dependencies: SignInDependencies): void {
   const { provider, recheck, sessionStore, log } = dependencies;
-  routes.post('/sign-out', async (req, res) => {
+  routes.post('/sign-out', 'viewer', async (req, res) => {
     res.clearCookie(sessionCookie, sessionOptions(req));
     recheck?.end(req, res);
     const { session } = res.locals.visit as Visit;

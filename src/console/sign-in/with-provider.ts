@@ -13,7 +13,6 @@ import { ownPath } from './own-path.ts';
 import { sendForward, sendRefusal } from './pages.tsx';
 import type { Attempt, Provider } from './provider.ts';
 import { faultIn } from './provider-fault.ts';
-import type { SignInRights } from './rights.ts';
 
 const attemptMs = 10 * 60_000;
 const attemptCookie = 'receiver_console_sign_in';
@@ -43,7 +42,7 @@ const refusals = {
 
 /** Sign-in with the identity provider: the way there, and the way back. */
 export function addProviderSignIn(
-  routes: Routes<SignInRights>,
+  routes: Routes,
   provider: Provider,
   dependencies: SignInDependencies,
 ): void {
@@ -67,7 +66,7 @@ export function addProviderSignIn(
     log.limited('warn', kind, 'a sign-in with the identity provider failed', { error: text });
   };
 
-  routes.get('/sign-in/start', async (req, res) => {
+  routes.get('/sign-in/start', 'anyone', async (req, res) => {
     try {
       const { address, attempt } = await provider.begin(`${originOf(req)}/console/sign-in/callback`);
       const content = { ...attempt, next: ownPath(req.query.next) };
@@ -80,7 +79,7 @@ export function addProviderSignIn(
     }
   });
 
-  routes.get('/sign-in/callback', async (req, res) => {
+  routes.get('/sign-in/callback', 'anyone', async (req, res) => {
     res.clearCookie(attemptCookie, attemptOptions(req));
     const cookie = readCookie(req.headers.cookie, attemptCookie);
     const attempt = values.read<Attempt & { next: string }>('attempt', cookie, Date.now());

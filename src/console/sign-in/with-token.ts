@@ -3,7 +3,7 @@ import { TooManyRequests } from '../../common/rate-limit.ts';
 import { isSameSecret } from '../../common/secret.ts';
 import { isUnavailable } from '../../store/faults.ts';
 import type { Routes } from '../guard.ts';
-import { readHealth } from '../health/read-health.tsx';
+import { readHealth } from '../health/health.tsx';
 import { clientAddressOf } from '../log-access.ts';
 import type { User } from '../session.ts';
 import { sendBarePage } from '../ui/page.tsx';
@@ -11,7 +11,6 @@ import type { SignInDependencies } from './dependencies.ts';
 import { enter, recordFailure } from './enter.ts';
 import { ownPath } from './own-path.ts';
 import { sendSignIn } from './pages.tsx';
-import type { SignInRights } from './rights.ts';
 
 /** Whoever has the admin token, for a small set-up and for emergencies. */
 export const tokenUser: User = { id: 'admin-token', role: 'privacy' };
@@ -20,10 +19,10 @@ export const tokenUser: User = { id: 'admin-token', role: 'privacy' };
  * Sign-in with the admin token. Once an address has reached the limit of failures, no token of it is compared until the
  * period ends: otherwise every guess would be tried, whatever the response.
  */
-export function addTokenSignIn(routes: Routes<SignInRights>, dependencies: SignInDependencies): void {
+export function addTokenSignIn(routes: Routes, dependencies: SignInDependencies): void {
   const { config, attempts, log } = dependencies;
   const { adminToken } = config;
-  routes.post('/sign-in', async (req, res) => {
+  routes.post('/sign-in', 'anyone', async (req, res) => {
     const { token, next } = (req.body ?? {}) as Record<string, unknown>;
     const given = typeof token === 'string' ? token.trim() : '';
     try {
