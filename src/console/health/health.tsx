@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
 import type { Readiness } from '../../common/readiness.ts';
+import { withTimeout } from '../../common/with-timeout.ts';
 import type { Problem } from '../../health/problem.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
-import { describeOutage } from '../outage.ts';
 import type { Section } from '../section.ts';
 import { sendPage } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
@@ -41,14 +41,14 @@ export async function readHealth(
           <p>Until it is available, this is the only page. Reload it to see whether it is.</p>
         </section>
       )}
-      {!(outage && !found) && <Problems problems={found} />}
+      {!(outage && !found) && <ProblemList problems={found} />}
       <HealthChecks parts={parts} open={receiver.checks.length === 0} />
     </>
   );
 }
 
 /** What is wrong with processing; undefined: it could not be read. */
-export function Problems({ problems }: { problems: readonly Problem[] | undefined }) {
+export function ProblemList({ problems }: { problems: readonly Problem[] | undefined }) {
   if (!problems) {
     return (
       <section class="warning">
@@ -91,4 +91,20 @@ export function HealthChecks({ parts, open }: Pick<Readiness, 'parts'> & { open:
 function stateOf(ok: boolean, isOpen: boolean) {
   if (isOpen) return <span class="warn">open</span>;
   return <span class={ok ? 'good' : 'bad'}>{ok ? 'ok' : 'failing'}</span>;
+}
+
+const timeoutMs = 1_000;
+
+/** What becomes of callbacks while PostgreSQL is unavailable. */
+export async function describeOutage({ fallback }: Pick<ConsoleDependencies, 'fallback'>): Promise<string> {
+  if (!fallback) {
+    return 'No Redis is configured, so callbacks get a 503 until then: what the sender does not send again is lost.';
+  }
+  try {
+    const [count, since] = await withTimeout(timeoutMs, Promise.all([fallback.count(), fallback.oldest()]));
+    if (!since) return 'Callbacks that arrive meanwhile are safe in Redis; there are none yet.';
+    return `Callbacks are safe in Redis until then: ${count} since ${since.toISOString()}. Do not wipe Redis.`;
+  } catch {
+    return 'How many callbacks are in Redis could not be read. While Redis is unavailable too, they get a 503.';
+  }
 }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { ResponseBodyError } from 'openid-client';
+import type { Log } from '../../common/log.ts';
 import { sessionS } from '../../store/sessions.ts';
-import { clientAddressOf } from '../log-access.ts';
-import { readCookie, type Session, sessionCookie, type User } from '../session.ts';
-import { type Recheck, type SignInDependencies, sessionOptions } from './dependencies.ts';
+import { clientAddressOf, type LogAccess } from '../log-access.ts';
+import { readCookie, type Session, sessionCookie, sessionOptions, type User } from '../session.ts';
+import type { SignedValues } from '../signed-values.ts';
 import { decrypt, encrypt } from './encrypted.ts';
 import type { Provider } from './provider.ts';
 import { faultIn } from './provider-fault.ts';
@@ -22,15 +23,17 @@ interface Kept {
   due: number;
 }
 
+export type Recheck = ReturnType<typeof createRecheck>;
+
 /**
  * Asks the provider every few minutes whether a user may still be in, by the refresh token. That is in a cookie of its
  * own, which only receivers can read, so that each of them can ask.
  */
 export function createRecheck(
-  { values, logAccess, log }: Pick<SignInDependencies, 'values' | 'logAccess' | 'log'>,
+  { values, logAccess, log }: { values: SignedValues; logAccess: LogAccess; log: Log },
   provider: Provider,
   everyMs: number,
-): Recheck {
+) {
   /** Each session has its own: the token of another does not fit. */
   const keyOf = ({ csrf }: Session) => createHash('sha256').update(values.sign('refresh', csrf)).digest();
 
@@ -60,13 +63,15 @@ export function createRecheck(
   const asked = new Map<string, ReturnType<typeof ask>>();
 
   return {
-    canKeep: (refreshToken): refreshToken is string =>
+    /** Whether a cookie can hold the token; otherwise the session is like one without. */
+    canKeep: (refreshToken: string | undefined): refreshToken is string =>
       refreshToken !== undefined && Buffer.byteLength(refreshToken) <= mostTokenBytes,
 
-    begin: (req, res, session, refreshToken) =>
+    begin: (req: Request, res: Response, session: Session, refreshToken: string) =>
       keep(req, res, session, { refreshToken, due: Date.now() + everyMs }),
 
-    passes: async (req, res, session) => {
+    /** Whether a session goes on. @throws LogUnavailable */
+    passes: async (req: Request, res: Response, session: Session): Promise<boolean> => {
       const { user } = session;
       const value = readCookie(req.headers.cookie, refreshCookie) ?? '';
       const kept = decrypt<Kept>(keyOf(session), value);
@@ -88,6 +93,6 @@ export function createRecheck(
       return false;
     },
 
-    end: (req, res) => void res.clearCookie(refreshCookie, sessionOptions(req)),
+    end: (req: Request, res: Response) => void res.clearCookie(refreshCookie, sessionOptions(req)),
   };
 }

@@ -3,14 +3,12 @@ import { AuthorizationResponseError } from 'openid-client';
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import type { Actor } from '../../privacy/log/access-log.ts';
 import type { Routes } from '../guard.ts';
-import { isSecure, originOf } from '../origin.ts';
+import { originOf } from '../origin.ts';
 import { roles } from '../rights.ts';
-import { readCookie } from '../session.ts';
-import type { SignInDependencies } from './dependencies.ts';
-import { enter, recordFailure } from './enter.ts';
+import { readCookie, sessionOptions } from '../session.ts';
+import { enter, recordFailure, type SignInDependencies } from './enter.ts';
 import type { Identity } from './identity.ts';
-import { ownPath } from './own-path.ts';
-import { sendForward, sendRefusal } from './pages.tsx';
+import { ownPath, sendForward, sendRefusal } from './pages.tsx';
 import type { Attempt, Provider } from './provider.ts';
 import { faultIn } from './provider-fault.ts';
 
@@ -19,10 +17,9 @@ const attemptCookie = 'receiver_console_sign_in';
 
 // Lax: the browser comes back from another site, and has to send it.
 const attemptOptions = (req: Request): CookieOptions => ({
+  ...sessionOptions(req),
   path: '/console/sign-in',
-  httpOnly: true,
   sameSite: 'lax',
-  secure: isSecure(req),
 });
 
 const refusals = {

@@ -1,16 +1,12 @@
-import type { Request, Response } from 'express';
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import { isSameSecret } from '../../common/secret.ts';
-import { isUnavailable } from '../../store/faults.ts';
 import type { Routes } from '../guard.ts';
 import { readHealth } from '../health/health.tsx';
 import { clientAddressOf } from '../log-access.ts';
 import type { User } from '../session.ts';
 import { sendBarePage } from '../ui/page.tsx';
-import type { SignInDependencies } from './dependencies.ts';
-import { enter, recordFailure } from './enter.ts';
-import { ownPath } from './own-path.ts';
-import { sendSignIn } from './pages.tsx';
+import { enter, recordFailure, type SignInDependencies, unlessAway } from './enter.ts';
+import { ownPath, sendSignIn } from './pages.tsx';
 
 /** Whoever has the admin token, for a small set-up and for emergencies. */
 export const tokenUser: User = { id: 'admin-token', role: 'privacy' };
@@ -28,7 +24,9 @@ export function addTokenSignIn(routes: Routes, dependencies: SignInDependencies)
     try {
       attempts['admin token'].check(clientAddressOf(req));
       if (adminToken && isSameSecret(given, adminToken)) {
-        if (await tryToEnter(dependencies, req, res)) return res.redirect(303, ownPath(next));
+        const enterNow = () => enter(dependencies, req, res, tokenUser, 'admin token');
+        // There can be neither an entry of the access log nor a session without PostgreSQL.
+        if (await unlessAway(res, enterNow)) return res.redirect(303, ownPath(next));
         log.limited('warn', {}, 'PostgreSQL is unavailable: the admin token has opened Health alone');
         return sendBarePage(res, 200, 'Health', await readHealth(dependencies, true));
       }
@@ -42,19 +40,4 @@ export function addTokenSignIn(routes: Routes, dependencies: SignInDependencies)
     log.limited('warn', {}, 'a sign-in to the console failed');
     sendSignIn(dependencies, req, res, 401, { fault: 'Wrong token.' });
   });
-}
-
-/**
- * @returns false: PostgreSQL is unavailable, so there can be neither an entry of the access log nor a session
- * @throws LogUnavailable
- */
-async function tryToEnter(dependencies: SignInDependencies, req: Request, res: Response): Promise<boolean> {
-  if (res.locals.outage) return false;
-  try {
-    await enter(dependencies, req, res, tokenUser, 'admin token');
-    return true;
-  } catch (error) {
-    if (isUnavailable(error)) return false;
-    throw error;
-  }
 }
