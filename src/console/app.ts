@@ -5,7 +5,7 @@ import type { ConsoleDependencies } from './dependencies.ts';
 import { PageNotFound } from './errors.ts';
 import { loadFrame } from './frame.ts';
 import { guardRoutes, requireFormToken, requireSameOrigin } from './guard.ts';
-import { describeOutage } from './health/health.tsx';
+import { describeOutage } from './health/routes.tsx';
 import { actorOf, createLogAccess, type LogVisit } from './log-access.ts';
 import { redirectMoved } from './moved.ts';
 import { publicUrlSetting } from './origin.ts';

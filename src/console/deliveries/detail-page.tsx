@@ -1,7 +1,7 @@
 import type { Note } from '../../store/notes.ts';
 import type { Cause } from '../../store/refusals.ts';
-import { CauseText, sameCause } from '../failed/cause.tsx';
-import { Notes } from '../notes/notes.tsx';
+import { CauseText, sameCause } from '../failed/pages.tsx';
+import { Notes } from '../notes/routes.tsx';
 import { Fields, nameOf, ReceiptDeliveries } from '../records/pages.tsx';
 import type { Newest, RecordKey } from '../records/queries.ts';
 import { redactEnvelope } from '../redact.ts';

@@ -10,8 +10,7 @@ import { readNewest } from '../records/queries.ts';
 import type { Section } from '../section.ts';
 import { sendPage } from '../ui/page.tsx';
 import { DeliveryDetail } from './detail-page.tsx';
-import { parseFilter, placeFields } from './form.ts';
-import { listDeliveries, readDelivery } from './list.ts';
+import { listDeliveries, parseFilter, placeFields, readDelivery } from './list.ts';
 import { DeliveryList } from './list-page.tsx';
 
 /** A list of deliveries with filters, and a page for each delivery. */

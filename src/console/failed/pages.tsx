@@ -4,10 +4,10 @@ import type { Family } from '../../families/index.ts';
 import type { Cause } from '../../store/refusals.ts';
 import { useMayPost } from '../ui/context.ts';
 import { EntryForm, familyChoices, PostButton } from '../ui/forms.tsx';
+import { hrefTo } from '../ui/links.ts';
 import { Outcome } from '../ui/outcome.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { formatCount, formatCountOf, IdLink, Moment } from '../ui/values.tsx';
-import { CauseText, sameCause } from './cause.tsx';
 
 interface FailedGroup {
   family: string;
@@ -91,6 +91,33 @@ const actions: Column<FailedGroup> = {
     </PostButton>
   ),
 };
+
+/** The deliveries that failed with the same error. */
+export const sameCause = (event: string, error: string) =>
+  hrefTo('/deliveries', { status: 'failed', event, error });
+
+/** Why a delivery failed, and what to do. */
+export function CauseText({ cause }: { cause: Cause }) {
+  const { error, meaning, action, fields, definition } = cause;
+  if (!meaning) return <>{error}</>;
+  return (
+    <>
+      <strong>{meaning}</strong> {action}
+      <br />
+      {fields && (
+        <>
+          Field: <code>{fields}</code>.{' '}
+        </>
+      )}
+      {definition && (
+        <>
+          Constraint: <code>{definition}</code>.{' '}
+        </>
+      )}
+      <span class="hint">{error}</span>
+    </>
+  );
+}
 
 interface ReplayProps {
   /** `matching`: how many deliveries match the filter. */

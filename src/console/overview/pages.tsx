@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import { countLimit } from '../frame.ts';
-import { HealthChecks, ProblemList } from '../health/health.tsx';
+import { HealthChecks, ProblemList } from '../health/routes.tsx';
 import { RejectedTable } from '../rejections/pages.tsx';
 import { Chart } from '../ui/chart.tsx';
 import { type Problems, VisitContext } from '../ui/context.ts';

@@ -2,12 +2,7 @@ import type { Request, Response } from 'express';
 import { uuid } from '../../common/uuid.ts';
 import { changeFields, replayCorrection } from '../../intake/correction.ts';
 import { quarantineId } from '../../intake/quarantine.ts';
-import {
-  countQuarantine,
-  dropQuarantine,
-  type QuarantineFilter,
-  readDropped,
-} from '../../intake/quarantine-rows.ts';
+import { countQuarantine, dropQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
 import type { FieldError } from '../../intake/rejection.ts';
 import { replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { patientsNamedIn } from '../../intake/subject-of-body.ts';
@@ -15,14 +10,13 @@ import { readNotes } from '../../store/notes.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { guid, localTime, readForm, text } from '../read-form.ts';
 import type { Section } from '../section.ts';
-import { read } from '../store.ts';
 import { hrefTo, words } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
 import { type Attempt, BodyPage, Corrected } from './body-page.tsx';
 import { ConfirmDrop, ConfirmReplay, DropDone, ReplayDone } from './confirm-pages.tsx';
 import { correctableFields, readChanges, readQuarantineForm } from './form.ts';
-import { droppedDays, QuarantinePage } from './pages.tsx';
-import { listBodies, type QuarantinedBody, quarantineGroups, readBody } from './queries.ts';
+import { QuarantinePage } from './pages.tsx';
+import { type QuarantinedBody, readBody, readQuarantine } from './queries.ts';
 
 /** A page has to be sent before the browser, or a proxy in between, gives up. */
 const limit = 1_000;
@@ -42,16 +36,10 @@ export const section: Section = {
     routes.get('/quarantine', 'viewer', async (req, res) => {
       const since = localTime(timezone);
       const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid, since });
-      const [groups, { rows, more }, dropped, total] = await Promise.all([
-        read(db, quarantineGroups),
-        listBodies(db, data),
-        readDropped(db, droppedDays),
-        countQuarantine(db, {}),
-      ]);
-      const older = more && hrefTo('/quarantine', { ...entered, before: rows.at(-1)?.id });
+      const found = await readQuarantine(db, data);
+      const older = found.more && hrefTo('/quarantine', { ...entered, before: found.lines.at(-1)?.id });
       const isNarrowed = Boolean(data.reason ?? data.faults ?? data.since);
-      const page = <QuarantinePage {...{ groups, lines: rows, older, isNarrowed, dropped, total }} />;
-      sendPage(res, 'Quarantine', page);
+      sendPage(res, 'Quarantine', <QuarantinePage {...{ ...found, older, isNarrowed }} />);
     });
 
     const replay = async (filter: QuarantineFilter, dryRun: boolean) => ({

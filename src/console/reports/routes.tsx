@@ -3,16 +3,14 @@ import { BadInput, PageNotFound } from '../errors.ts';
 import type { Section } from '../section.ts';
 import { read, takePage, unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
+import { LinkList } from '../ui/link-list.tsx';
 import { beginPage, sendPage } from '../ui/page.tsx';
-import { readChart } from './chart.ts';
 import { filtersOf, readColumns, readComments } from './columns.ts';
-import { sendDownload } from './download.ts';
-import { pageRows, readReportForm } from './form.ts';
-import { type FormatName, formatNames } from './formats.ts';
-import { ReportList } from './list-page.tsx';
+import { type FormatName, formatNames, sendDownload } from './download.ts';
+import { pageRows, readReportForm, reportHref } from './form.ts';
 import { ReportPage, type Sums } from './pages.tsx';
 import * as queries from './queries.ts';
-import { type Report, reports, titleOf } from './reports.ts';
+import { type Report, reports, shortcuts, titleOf } from './reports.ts';
 
 const findReport = (view: unknown): Report => {
   const report = reports.find((one) => one.view === view);
@@ -54,7 +52,7 @@ export const section: Section = {
       // One after the other: pages have two connections.
       const readSums = async () => {
         sums.totals = await queries.readTotals(db, report, shown, from);
-        if (report.chart) sums.figures = await readChart(db, report.chart, from, filter);
+        if (report.chart) sums.figures = await queries.readChart(db, report.chart, from, filter);
         if (filtersOf(columns).age !== undefined) sums.ages = await queries.readAges(db, ofAnyAge);
       };
       const [found] = await Promise.all([
@@ -95,3 +93,27 @@ export const section: Section = {
     }
   },
 };
+
+/**
+ * Pages for what is often asked, and all reports.
+ *
+ * @param comments the comments on the views, by name
+ */
+function ReportList({ comments }: { comments: ReadonlyMap<string, string> }) {
+  return (
+    <>
+      <LinkList label="Often asked" links={shortcuts} />
+      <p>
+        These are the views of the schema <code>reporting</code>. SQL clients and BI tools can query them too.
+      </p>
+      <ul class="reports">
+        {reports.map((report) => (
+          <li key={report.view}>
+            <a href={reportHref(report.view)}>{titleOf(report)}</a>
+            <p>{comments.get(report.view)}</p>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { ResponseBodyError } from 'openid-client';
 import type { Log } from '../../common/log.ts';
@@ -6,7 +6,6 @@ import { sessionS } from '../../store/sessions.ts';
 import { clientAddressOf, type LogAccess } from '../log-access.ts';
 import { readCookie, type Session, sessionCookie, sessionOptions, type User } from '../session.ts';
 import type { SignedValues } from '../signed-values.ts';
-import { decrypt, encrypt } from './encrypted.ts';
 import type { Provider } from './provider.ts';
 import { faultIn } from './provider-fault.ts';
 
@@ -95,4 +94,29 @@ export function createRecheck(
 
     end: (req: Request, res: Response) => void res.clearCookie(refreshCookie, sessionOptions(req)),
   };
+}
+
+const algorithm = 'aes-256-gcm';
+const [ivBytes, tagBytes] = [12, 16];
+
+/** A value that only who has the key can read or change. @param key 32 bytes */
+function encrypt(key: Buffer, content: object): string {
+  const iv = randomBytes(ivBytes);
+  const cipher = createCipheriv(algorithm, key, iv);
+  const text = Buffer.concat([cipher.update(JSON.stringify(content)), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url');
+}
+
+/** @returns undefined if the value was not encrypted with this key */
+function decrypt<Content>(key: Buffer, value: string | undefined): Content | undefined {
+  const bytes = Buffer.from(value ?? '', 'base64url');
+  if (bytes.length <= ivBytes + tagBytes) return undefined;
+  const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
+  decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
+  try {
+    const text = Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]);
+    return JSON.parse(text.toString());
+  } catch {
+    return undefined;
+  }
 }

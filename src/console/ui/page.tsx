@@ -62,7 +62,7 @@ interface PageProps extends Omit<PageLocals, 'rest'>, PageOptions {
   children: ComponentChildren;
 }
 
-function Page({ visit, place, isFirst, title, charts, query, children }: PageProps) {
+function Page({ visit, place, isFirst, title, charts = false, query, children }: PageProps) {
   const { navigation, may, role } = visit;
   const section = navigation.find(({ path }) => path === place);
   return (
@@ -172,13 +172,10 @@ function sendHtml(res: Response, status: number, document: Parameters<typeof ren
     .send(`<!doctype html>${renderToString(document)}`);
 }
 
-interface DocumentProps {
-  title: string;
+interface DocumentProps extends Pick<PageProps, 'title' | 'charts' | 'children'> {
   inside?: boolean;
-  charts?: boolean | undefined;
   /** Further elements of the head. */
   head?: VNode | undefined;
-  children: ComponentChildren;
 }
 
 function Document(props: DocumentProps) {
