@@ -1,4 +1,5 @@
-import express, { type ErrorRequestHandler, type Response } from 'express';
+import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
+import helmet from 'helmet';
 import { isUnavailable } from '../store/faults.ts';
 import { serveAsset } from './assets.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
@@ -11,7 +12,6 @@ import { redirectMoved } from './moved.ts';
 import { publicUrlSetting } from './origin.ts';
 import { createRights } from './rights.ts';
 import { navigation, sections } from './sections.ts';
-import { pageHeaders } from './security-headers.ts';
 import { createSessions } from './session.ts';
 import { createProvider } from './sign-in/provider.ts';
 import { createRecheck } from './sign-in/recheck.ts';
@@ -22,6 +22,35 @@ import { addTokenSignIn } from './sign-in/with-token.ts';
 import { createSignedValues } from './signed-values.ts';
 import { openStore } from './store.ts';
 import { sendError } from './ui/error-page.tsx';
+
+const none = ["'none'"];
+const self = ["'self'"];
+
+const setHeaders = helmet({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: none,
+      scriptSrc: self,
+      styleSrc: self,
+      imgSrc: self,
+      connectSrc: self,
+      formAction: self,
+      frameAncestors: none,
+      baseUri: none,
+    },
+  },
+  // HSTS is left to the proxy in front: it concerns the whole host.
+  strictTransportSecurity: false,
+  // Other sites get nothing; our own forms need the origin.
+  referrerPolicy: { policy: 'same-origin' },
+});
+
+/** For every page: own files only, no inline scripts or styles, no caching. */
+const pageHeaders: RequestHandler = (req, res, next) => {
+  res.setHeader('Cache-Control', 'no-store');
+  setHeaders(req, res, next);
+};
 
 /** Whether somebody has signed in, or could but for the outage. */
 const isKnown = (res: Response) => Boolean(res.locals.visit ?? res.locals.entering);

@@ -35,10 +35,7 @@ const newest = (table: 'receipts' | 'appointments', doctor: 'doctor_oid' | 'doct
 export const mostOptions = 50;
 
 /** Aliases whose id or name contains a text: the choices of a field while somebody types. */
-export async function findAliases(
-  db: Kysely<Tables>,
-  { kind, text = '' }: IdFilter,
-): Promise<{ id: string; alias: string }[]> {
+export async function findAliases(db: Kysely<Tables>, { kind, text = '' }: IdFilter) {
   const pattern = patternOf(text);
   return read(
     db,
