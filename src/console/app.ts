@@ -1,28 +1,56 @@
-import express, { type ErrorRequestHandler, type Response } from 'express';
+import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
+import helmet from 'helmet';
 import { isUnavailable } from '../store/faults.ts';
-import { assetRights, serveAsset } from './assets.ts';
+import { serveAsset } from './assets.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 import { PageNotFound } from './errors.ts';
 import { loadFrame } from './frame.ts';
 import { guardRoutes, requireFormToken, requireSameOrigin } from './guard.ts';
-import { createLogAccess } from './log-access.ts';
+import { describeOutage } from './health/routes.tsx';
+import { actorOf, createLogAccess, type LogVisit } from './log-access.ts';
 import { redirectMoved } from './moved.ts';
 import { publicUrlSetting } from './origin.ts';
-import { describeOutage } from './outage.ts';
-import { createMay } from './rights.ts';
-import { navigation, rights, sections } from './sections.ts';
-import { pageHeaders } from './security-headers.ts';
+import { createRights } from './rights.ts';
+import { navigation, sections } from './sections.ts';
 import { createSessions } from './session.ts';
 import { createProvider } from './sign-in/provider.ts';
 import { createRecheck } from './sign-in/recheck.ts';
 import { readSessions, requireDatabase, requireSession } from './sign-in/require-session.ts';
-import { signInRights } from './sign-in/rights.ts';
 import { addSignOut } from './sign-in/sign-out.ts';
 import { addProviderSignIn } from './sign-in/with-provider.ts';
 import { addTokenSignIn } from './sign-in/with-token.ts';
 import { createSignedValues } from './signed-values.ts';
 import { openStore } from './store.ts';
 import { sendError } from './ui/error-page.tsx';
+
+const none = ["'none'"];
+const self = ["'self'"];
+
+const setHeaders = helmet({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: none,
+      scriptSrc: self,
+      styleSrc: self,
+      imgSrc: self,
+      connectSrc: self,
+      formAction: self,
+      frameAncestors: none,
+      baseUri: none,
+    },
+  },
+  // HSTS is left to the proxy in front: it concerns the whole host.
+  strictTransportSecurity: false,
+  // Other sites get nothing; our own forms need the origin.
+  referrerPolicy: { policy: 'same-origin' },
+});
+
+/** For every page: own files only, no inline scripts or styles, no caching. */
+const pageHeaders: RequestHandler = (req, res, next) => {
+  res.setHeader('Cache-Control', 'no-store');
+  setHeaders(req, res, next);
+};
 
 /** Whether somebody has signed in, or could but for the outage. */
 const isKnown = (res: Response) => Boolean(res.locals.visit ?? res.locals.entering);
@@ -38,33 +66,41 @@ export function openConsole(dependencies: ConsoleDependencies) {
   const values = createSignedValues(() => sessionStore.key(), [adminToken, oidc?.clientSecret]);
   const sessions = createSessions(values, sessionStore);
   const recheck = provider && createRecheck({ values, logAccess, log }, provider, oidc.recheckMs);
-  const frame = { navigation, may: createMay(rights) };
+  const rights = createRights();
+  const frame = { navigation, may: rights.may };
   const signIn = { ...dependencies, db: store.db, values, sessions, provider, recheck, frame, logAccess };
 
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', trustProxy).set(publicUrlSetting, publicUrl);
-  const assets = guardRoutes(app, assetRights);
-  const signInRoutes = guardRoutes(app, signInRights);
-  const pageDependencies = { ...dependencies, erasure, downloads, timezone, ...store, logAccess };
+  const routes = guardRoutes(app, rights);
+  const logVisit: LogVisit = (res, access, on) => logAccess({ actor: actorOf(res), ...access }, on);
+  const pageDependencies = { ...dependencies, erasure, downloads, timezone, ...store, logAccess: logVisit };
+  const addSections = (inOutage: boolean) => {
+    for (const { entry, below, worksInOutage = false, addRoutes } of sections) {
+      if (worksInOutage !== inOutage) continue;
+      addRoutes(guardRoutes(app, rights, entry?.path ?? below), pageDependencies);
+    }
+  };
   app.use(pageHeaders, requireSameOrigin(log));
-  assets.get('/assets/console.css', serveAsset('console.css'));
+  // The sign-in page has it too.
+  routes.get('/assets/console.css', 'anyone', serveAsset('console.css'));
   app.use(readSessions(sessionStore));
-  if (provider) addProviderSignIn(signInRoutes, provider, signIn);
+  if (provider) addProviderSignIn(routes, provider, signIn);
   const readForm = express.urlencoded({ extended: false, limit: '64kb' });
   app.use('/sign-in', readForm);
-  addTokenSignIn(signInRoutes, signIn);
+  addTokenSignIn(routes, signIn);
 
   app.use(requireSession(signIn, readForm), redirectMoved);
   // A corrected body, encoded as a form.
   app.use('/quarantine', express.urlencoded({ extended: false, limit: '1mb' }));
   app.use(readForm, requireFormToken);
   for (const name of ['console.js', 'charts.js', 'chart-library.js', 'icon.svg'] as const) {
-    assets.get(`/assets/${name}`, serveAsset(name));
+    routes.get(`/assets/${name}`, 'viewer', serveAsset(name));
   }
-  addSignOut(signInRoutes, signIn);
-  for (const section of sections) if (section.worksInOutage) section.addTo(app, pageDependencies);
+  addSignOut(routes, signIn);
+  addSections(true);
   app.use(requireDatabase, loadFrame(store.db));
-  for (const section of sections) if (!section.worksInOutage) section.addTo(app, pageDependencies);
+  addSections(false);
 
   app.use(() => {
     throw new PageNotFound('There is no such page.');

@@ -4,7 +4,6 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { RequestHandler } from 'express';
-import type { Rights } from './rights.ts';
 
 const folder = join(import.meta.dirname, '../../assets/console');
 const chartLibrary = join(dirname(createRequire(import.meta.url).resolve('chart.js')), 'chart.umd.min.js');
@@ -27,15 +26,6 @@ export type AssetName = keyof typeof assets;
 
 /** The address of an asset. It changes with the content, so that a browser may cache it forever. */
 export const assetUrl = (name: AssetName) => `/console/assets/${name}?v=${assets[name].version}`;
-
-/** The sign-in page has the style sheet too. */
-export const assetRights = {
-  'GET /assets/console.css': 'anyone',
-  'GET /assets/console.js': 'viewer',
-  'GET /assets/charts.js': 'viewer',
-  'GET /assets/chart-library.js': 'viewer',
-  'GET /assets/icon.svg': 'viewer',
-} as const satisfies Rights;
 
 /** Serves one of the assets. */
 export function serveAsset(name: AssetName): RequestHandler {

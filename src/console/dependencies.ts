@@ -6,7 +6,7 @@ import type { Problem } from '../health/problem.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Circuit } from '../store/circuit.ts';
-import type { LogAccess } from './log-access.ts';
+import type { LogVisit } from './log-access.ts';
 import type { SessionStore } from './session-store.ts';
 import type { ConsoleStore, StoreOptions } from './store.ts';
 
@@ -58,5 +58,5 @@ export interface RouteDependencies
     Omit<ConsoleStore, 'close'> {
   /** The IANA time zone that times are shown in. */
   timezone: string;
-  logAccess: LogAccess;
+  logAccess: LogVisit;
 }

@@ -4,7 +4,7 @@ import { isSameSecret } from '../common/secret.ts';
 import { Forbidden, ForeignForm, MissingRole } from './errors.ts';
 import { sendConfirmation } from './kept-form.tsx';
 import { originOf, publicUrlOf } from './origin.ts';
-import { isEnough, type Rights, type Role } from './rights.ts';
+import { isEnough, type Rights, type Takes } from './rights.ts';
 import type { Visit } from './ui/context.ts';
 
 /**
@@ -64,40 +64,29 @@ export const requireFormToken: RequestHandler = (req, res, next) => {
   sendConfirmation(req, res);
 };
 
-type PathOf<Method extends string, Route> = Route extends `${Method} ${infer Path}` ? Path : never;
+type AddRoute = (path: string, takes: Takes, handler: RequestHandler) => void;
 
-/** Where pages add their routes. */
-export interface Routes<R extends Rights> {
-  get: (path: PathOf<'GET', keyof R>, handler: RequestHandler) => void;
-  post: (path: PathOf<'POST', keyof R>, handler: RequestHandler) => void;
-}
+/** Where pages add their routes, with the least role for each. */
+export type Routes = Record<'get' | 'post', AddRoute>;
 
 /**
- * Adds routes that check the role which their table of rights says.
+ * Adds routes that check the user's role.
  *
  * @param place the path of the navigation's entry that their pages are below
  */
-export function guardRoutes<R extends Rights>(router: Router, rights: R, place?: string): Routes<R> {
-  const guard = (route: string): RequestHandler => {
-    const takes = rights[route];
-    if (!takes) throw new Error(`The table of rights does not list ${route}.`);
-    const check = requireRole(takes);
-    return (req, res, next) => {
-      res.locals.place = place;
-      check(req, res, next);
+export function guardRoutes(router: Router, rights: Rights, place?: string): Routes {
+  const add =
+    (method: 'get' | 'post'): AddRoute =>
+    (path, takes, handler) => {
+      rights.add(method.toUpperCase(), path, takes);
+      const guard: RequestHandler = (_req, res, next) => {
+        Object.assign(res.locals, { place, isFirst: method === 'get' && path === place });
+        const visit = res.locals.visit as Visit | undefined;
+        if (takes !== 'anyone' && !(visit && isEnough(visit.role, takes)))
+          throw new MissingRole(takes, visit?.role);
+        next();
+      };
+      router[method](path, guard, handler);
     };
-  };
-  return {
-    get: (path, handler) => void router.get(path, guard(`GET ${path}`), handler),
-    post: (path, handler) => void router.post(path, guard(`POST ${path}`), handler),
-  };
+  return { get: add('get'), post: add('post') };
 }
-
-const requireRole =
-  (takes: Role | 'anyone'): RequestHandler =>
-  (_req, res, next) => {
-    if (takes === 'anyone') return next();
-    const visit = res.locals.visit as Visit | undefined;
-    if (!visit || !isEnough(visit.role, takes)) throw new MissingRole(takes, visit?.role);
-    next();
-  };

@@ -2,28 +2,22 @@ import type { RequestHandler } from 'express';
 import type { openConsole } from './app.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 
-export type { ConsoleDependencies } from './dependencies.ts';
 export { openSessionStore } from './session-store.ts';
-
-export interface Console {
-  /** Serves all paths below /console. */
-  handle: RequestHandler;
-  close: () => Promise<void>;
-}
 
 /**
  * The pages for administrators, loaded with the first request. What tells valid sessions is read now, so that they are known in an
  * outage.
  */
-export function createConsole(dependencies: ConsoleDependencies): Console {
+export function createConsole(dependencies: ConsoleDependencies) {
   const known = dependencies.sessionStore.refresh();
   let opening: Promise<ReturnType<typeof openConsole>> | undefined;
   return {
-    handle: async (req, res, next) => {
+    /** Serves all paths below /console. */
+    handle: async (...request: Parameters<RequestHandler>) => {
       // Loading the code takes long enough for a query to run into its timeout meanwhile.
       opening ??= known.then(() => import('./app.ts')).then(({ openConsole }) => openConsole(dependencies));
       const { app } = await opening;
-      app(req, res, next);
+      app(...request);
     },
     close: async () => {
       // If opening failed, there is nothing to close.

@@ -68,5 +68,5 @@ export function sendConfirmation(req: Request, res: Response): void {
       </PostForm>
     </>
   );
-  sendPage(res, { title: 'Confirm', status: 409 }, content);
+  sendPage(res, 'Confirm', content, { status: 409 });
 }

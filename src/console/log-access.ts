@@ -34,6 +34,13 @@ export function createLogAccess(db: Kysely<Tables>, log: Log): LogAccess {
   };
 }
 
+/** Adds an entry about the signed-in user. */
+export type LogVisit = (
+  res: Response,
+  access: Omit<Access, 'actor'>,
+  on?: Parameters<LogAccess>[1],
+) => Promise<void>;
+
 /** The signed-in user. */
 export const actorOf = (res: Response): Actor => (res.locals.visit as Visit).actor;
 

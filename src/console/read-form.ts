@@ -24,31 +24,27 @@ export const localTime = (timezone: string) =>
     return z.NEVER;
   });
 
-export interface ParsedForm<Shape extends z.ZodRawShape> {
-  data: { [Name in keyof Shape]?: z.output<Shape[Name]> | undefined };
-  /** The fields as entered. */
-  entered: Record<string, string>;
-  /** Errors by field name. */
-  faults: Record<string, string>;
-}
-
-/** Parses the fields of a form or an address; empty fields count as absent, unknown ones are ignored. */
-export function parseForm<Shape extends z.ZodRawShape>(
-  form: Record<string, unknown>,
-  shape: Shape,
-): ParsedForm<Shape> {
-  const parsed: ParsedForm<Shape> = { data: {}, entered: {}, faults: {} };
+/**
+ * Parses the fields of a form or an address; empty fields count as absent, unknown ones are ignored.
+ *
+ * @returns the fields as `entered` too, `faults` by field name, and the `status` of the page that shows them
+ */
+export function parseForm<Shape extends z.ZodRawShape>(form: Record<string, unknown>, shape: Shape) {
+  const data: { [Name in keyof Shape]?: z.output<Shape[Name]> | undefined } = {};
+  const entered: Record<string, string> = {};
+  const faults: Record<string, string> = {};
   for (const [name, schema] of Object.entries(shape)) {
-    const value = form[name];
+    const field = form[name];
     // PostgreSQL's text cannot hold U+0000.
-    const given = typeof value === 'string' ? value.trim().replaceAll('\0', '') : value;
+    const given = typeof field === 'string' ? field.trim().replaceAll('\0', '') : field;
     if (given === undefined || given === '') continue;
-    parsed.entered[name] = String(given);
-    const { data, error } = z.safeParse(schema, given);
-    if (error) parsed.faults[name] = error.issues[0]!.message;
-    else Object.assign(parsed.data, { [name]: data });
+    entered[name] = String(given);
+    const { data: value, error } = z.safeParse(schema, given);
+    if (error) faults[name] = error.issues[0]!.message;
+    else Object.assign(data, { [name]: value });
   }
-  return parsed;
+  const status: 200 | 400 = Object.keys(faults).length > 0 ? 400 : 200;
+  return { data, entered, faults, status };
 }
 
 /** @throws BadInput where a field is invalid */

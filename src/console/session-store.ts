@@ -4,38 +4,18 @@ import { StoreUnavailable } from '../store/circuit.ts';
 import { isUnavailable } from '../store/faults.ts';
 import { readSessionState, type SessionState } from '../store/sessions.ts';
 
-/** The cached key of the cookies, and the cached list of ended sessions. */
-export interface SessionStore {
-  /**
-   * Reads both again unless that was done in the last seconds.
-   *
-   * @returns why they could not be read: then what was read before is still known, and may be out of date
-   */
-  refresh: () => Promise<StoreUnavailable | undefined>;
-  /** Undefined: it was never read. */
-  key: () => Buffer | undefined;
-  /** The database's clock, in milliseconds. */
-  now: () => number;
-  /** @param begun when the session began, in milliseconds by the database's clock */
-  isEnded: (session: string, user: string, begun: number) => boolean;
-  /** Ends a session at this receiver at once, and in the database as soon as that can be written. */
-  end: (session: string) => void;
-  /** Makes the next request read both again. */
-  expire: () => void;
-}
+export type SessionStore = ReturnType<typeof openSessionStore>;
 
 const cacheMs = 5_000;
 const timeoutMs = 5_000;
 
 /**
+ * The cached key of the cookies, and the cached list of ended sessions.
+ *
  * @param pool whose connections no page of the console can occupy
  * @param write ends a session in the database
  */
-export function openSessionStore(
-  pool: pg.Pool,
-  write: (session: string) => Promise<void>,
-  log: Log,
-): SessionStore {
+export function openSessionStore(pool: pg.Pool, write: (session: string) => Promise<void>, log: Log) {
   let state: (SessionState & { aheadMs: number }) | undefined;
   let readAt = Number.NEGATIVE_INFINITY; // monotonic
   let reading: Promise<void> | undefined;
@@ -54,7 +34,12 @@ export function openSessionStore(
   };
 
   return {
-    refresh: async () => {
+    /**
+     * Reads both again unless that was done in the last seconds.
+     *
+     * @returns why they could not be read: then what was read before is still known, and may be out of date
+     */
+    refresh: async (): Promise<StoreUnavailable | undefined> => {
       if (performance.now() - readAt < cacheMs) return undefined;
       reading ??= read().finally(() => {
         reading = undefined;
@@ -70,13 +55,18 @@ export function openSessionStore(
         return new StoreUnavailable('PostgreSQL', error);
       }
     },
+    /** Undefined: it was never read. */
     key: () => state?.key,
+    /** The database's clock, in milliseconds. */
     now: () => Date.now() + (state?.aheadMs ?? 0),
-    isEnded: (session, user, begun) =>
+    /** @param begun when the session began, in milliseconds by the database's clock */
+    isEnded: (session: string, user: string, begun: number) =>
       own.has(session) ||
       state?.sessions.has(session) === true ||
       begun <= (state?.users.get(user) ?? Number.NEGATIVE_INFINITY),
-    end: (session) => void own.add(session),
+    /** Ends a session at this receiver at once, and in the database as soon as that can be written. */
+    end: (session: string) => void own.add(session),
+    /** Makes the next request read both again. */
     expire: () => {
       readAt = Number.NEGATIVE_INFINITY;
     },

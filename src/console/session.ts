@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { CookieOptions, Request } from 'express';
 import { sessionS } from '../store/sessions.ts';
+import { isSecure } from './origin.ts';
 import type { Role } from './rights.ts';
 import type { SessionStore } from './session-store.ts';
 import type { SignedValues } from './signed-values.ts';
@@ -64,3 +66,11 @@ export function createSessions(values: SignedValues, store: Pick<SessionStore, '
 export function readCookie(header: string | undefined, name: string): string | undefined {
   return new RegExp(`(?:^|;) *${name}=([^;]*)`).exec(header ?? '')?.[1];
 }
+
+/** The cookie of a session: other sites cannot send it, and scripts cannot read it. */
+export const sessionOptions = (req: Request): CookieOptions => ({
+  path: '/console',
+  httpOnly: true,
+  sameSite: 'strict',
+  secure: isSecure(req),
+});

@@ -2,18 +2,10 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Log } from '../common/log.ts';
 import type { Config } from '../config/config.ts';
 import type { PoolSizes } from '../config/pool-sizes.ts';
-import { type Database, openDatabase } from '../store/database.ts';
+import { openDatabase } from '../store/database.ts';
 import type { Tables } from '../store/tables.ts';
 
-export interface ConsoleStore {
-  /** For pages: no statement takes longer than a few seconds. */
-  db: Database['db'];
-  /** For downloads, which may take minutes. */
-  downloadPool: Database['pool'];
-  /** The same, for what is done to a patient's data. */
-  downloadDb: Database['db'];
-  close: () => Promise<void>;
-}
+export type ConsoleStore = ReturnType<typeof openStore>;
 
 export interface StoreOptions {
   config: Pick<Config, 'databaseSchema' | 'reportTimezone' | 'pageTimeoutMs'>;
@@ -27,7 +19,7 @@ const pageStatementMs = 5_000;
 const downloadStatementMs = 15 * 60_000;
 
 /** Separate connections, so that the console takes none from callbacks. */
-export function openStore({ config, databaseUrl, connections, log }: StoreOptions): ConsoleStore {
+export function openStore({ config, databaseUrl, connections, log }: StoreOptions) {
   const { databaseSchema: schema, reportTimezone, pageTimeoutMs } = config;
   const open = (name: string, size: number, statementMs: number, queryTimeoutMs?: number) =>
     openDatabase(databaseUrl, log, {
@@ -40,8 +32,11 @@ export function openStore({ config, databaseUrl, connections, log }: StoreOption
   const pages = open('receiver console', connections.pages, pageStatementMs, pageTimeoutMs);
   const downloads = open('receiver download', connections.downloads, downloadStatementMs);
   return {
+    /** For pages: no statement takes longer than a few seconds. */
     db: pages.db,
+    /** For downloads, which may take minutes. */
     downloadPool: downloads.pool,
+    /** The same, for what is done to a patient's data. */
     downloadDb: downloads.db,
     close: async () => {
       await Promise.all([pages.close(), downloads.close()]);
@@ -78,3 +73,9 @@ export const unlessTimeout = <T>(query: Promise<T>): Promise<T | undefined> =>
 
 /** Every business that has sent something. */
 export const businesses = sql<string>`(select business_id from senders)`;
+
+/** A page out of rows that were read with one more than its size. */
+export const takePage = <Row>(rows: readonly Row[], size: number) => ({
+  rows: rows.slice(0, size),
+  more: rows.length > size,
+});

@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import type { DeliveryFilter } from '../../src/console/deliveries/form.ts';
-import { listDeliveries, type Place, pageQuery } from '../../src/console/deliveries/list.ts';
+import {
+  type DeliveryFilter,
+  listDeliveries,
+  type Place,
+  pageQuery,
+} from '../../src/console/deliveries/list.ts';
 import { formatDuration, formatMoment, parseLocal } from '../../src/console/ui/time.ts';
 import { families } from '../../src/families/index.ts';
 import {

@@ -1,5 +1,5 @@
 import { reports } from '../../src/console/reports/reports.ts';
-import { rights } from '../../src/console/sections.ts';
+import { routesOf } from './routes.ts';
 
 /** What the pages are about that name something. */
 export interface Subjects {
@@ -13,7 +13,7 @@ const views = reports.map(({ view }) => view);
 
 const isPage = (path: string) => !/^\/(assets|sign-in)\/|\/(csv|xlsx|options)$/.test(path);
 
-/** The addresses of all pages of the console, as its sections list them; of reports, those of these views. */
+/** The addresses of all pages of the console, as Express has them; of reports, those of these views. */
 export function pagesOf({ delivery, body, receipt }: Subjects, shown: readonly string[] = views): string[] {
   const examples: Record<string, readonly string[]> = {
     '/deliveries/:id': [`/deliveries/${delivery}`],
@@ -22,7 +22,7 @@ export function pagesOf({ delivery, body, receipt }: Subjects, shown: readonly s
     '/reports/:view': shown.map((view) => `/reports/${view}`),
     '/search': ['/search?q=nobody'],
   };
-  return Object.keys(rights).flatMap((route) => {
+  return routesOf().flatMap((route) => {
     const [method, path] = route.split(' ') as [string, string];
     if (method !== 'GET' || !isPage(path)) return [];
     if (path.includes(':') && !examples[path]) throw new Error(`pagesOf needs an example of ${path}`);

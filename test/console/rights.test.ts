@@ -1,17 +1,13 @@
-import { createLog } from '../../src/common/log.ts';
-import { parseConfig } from '../../src/config/config.ts';
-import { openConsole } from '../../src/console/app.ts';
-import type { ConsoleDependencies } from '../../src/console/dependencies.ts';
+import { Router } from 'express';
 import { guardRoutes } from '../../src/console/guard.ts';
-import { type Role, roles } from '../../src/console/rights.ts';
-import { rights } from '../../src/console/sections.ts';
-import { families } from '../../src/families/index.ts';
+import { createRights, type Role, roles } from '../../src/console/rights.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { apply } from '../support/deliveries.ts';
 import { oidcSettings } from '../support/oidc-settings.ts';
 import { post } from '../support/service.ts';
+import { routesOf } from './routes.ts';
 import { useConsole } from './use-console.ts';
-import { adminToken, postForm, signInTo, type Visitor, visitAs } from './visitor.ts';
+import { postForm, signInTo, type Visitor, visitAs } from './visitor.ts';
 
 // Nobody listens there.
 const oidc = oidcSettings('http://127.0.0.1:9');
@@ -138,27 +134,8 @@ function request(visitor: Visitors, route: string, { path, fields = {} }: Expect
   return method === 'GET' ? fetch(url, { redirect: 'manual' }) : postForm(url, filled);
 }
 
-/** The routes of the console, as Express has them. */
-async function routesOf(): Promise<string[]> {
-  const { app, close } = openConsole({
-    config: { ...parseConfig({}, families), adminToken, oidc },
-    databaseUrl: database.url,
-    families,
-    connections: { pages: 2, downloads: 2 },
-    attempts: {},
-    searches: { consume: () => {} },
-    log: createLog('silent'),
-  } as unknown as ConsoleDependencies);
-  await close();
-  return app.router.stack.flatMap(({ route }) =>
-    route ? route.stack.map(({ method }) => `${method.toUpperCase()} ${route.path}`) : [],
-  );
-}
-
-it('the table of this test has every route of the console, and so has the table of rights', async () => {
-  const routes = [...new Set(await routesOf())].sort();
-  expect(Object.keys(table).sort()).toEqual(routes);
-  expect(Object.keys(rights).sort()).toEqual(routes);
+it('the table of this test has every route of the console', () => {
+  expect(Object.keys(table).sort()).toEqual(routesOf().sort());
 });
 
 it.each(Object.entries(table))('%s is for the roles of the table alone', async (route, expected) => {
@@ -230,10 +207,8 @@ it('a viewer sees no body, no personal data, and no name of an undocumented fiel
   expect(await users.viewer.read(`/deliveries/${id}`)).toContain('1 undocumented field');
 });
 
-it('a route that the rights of its section do not list cannot be added', () => {
-  const added: string[] = [];
-  const router = { get: (path: string) => added.push(path) } as never;
-  const routes = guardRoutes(router, { 'GET /aliases': 'viewer' });
-  expect(() => routes.get('/secrets' as '/aliases', () => {})).toThrow('does not list GET /secrets');
-  expect(added).toEqual([]);
+it('a route cannot be added without a role', () => {
+  const routes = guardRoutes(Router(), createRights());
+  // @ts-expect-error: the role is missing
+  expect(() => routes.get('/secrets', () => {})).toThrow();
 });

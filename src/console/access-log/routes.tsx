@@ -1,33 +1,111 @@
 import { z } from 'zod';
 import { accessActions } from '../../privacy/log/access-log.ts';
-import { listAccess } from '../../privacy/log/audit.ts';
-import { actorOf } from '../log-access.ts';
-import { takePage } from '../paging.ts';
+import { type AccessEntry, listAccess } from '../../privacy/log/audit.ts';
 import { localTime, oneOf, parseForm, readForm, text } from '../read-form.ts';
-import { defineSection } from '../section.ts';
+import type { Section } from '../section.ts';
+import { takePage } from '../store.ts';
+import { Filters } from '../ui/filters.tsx';
+import type { FormField } from '../ui/forms.tsx';
+import { hrefTo } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
-import { AccessLogPage } from './pages.tsx';
+import { PageLinks, Table } from '../ui/table.tsx';
+import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 
 const size = 50;
 
+const fields: FormField[] = [
+  { name: 'actor', label: 'Actor' },
+  { name: 'action', label: 'Action', kind: 'choice', options: accessActions },
+  { name: 'since', label: 'From', kind: 'datetime-local' },
+  { name: 'until', label: 'Before', kind: 'datetime-local' },
+];
+
 /** Who saw or did what. Reading it is an entry too. */
-export const section = defineSection({
+export const section: Section = {
   entry: { title: 'Access log', path: '/access-log' },
-  rights: {
-    'GET /access-log': 'privacy',
-  },
   addRoutes(routes, { timezone, db, logAccess }) {
-    routes.get('/access-log', async (req, res) => {
+    routes.get('/access-log', 'privacy', async (req, res) => {
       const [since, until] = [localTime(timezone), localTime(timezone)];
       const shape = { actor: text, action: oneOf(accessActions), since, until };
-      const { data, entered, faults } = parseForm(req.query, shape);
+      const { data, entered, faults, status } = parseForm(req.query, shape);
       const { data: place } = readForm(req.query, { before: z.coerce.number().int().positive() });
-      const isClear = Object.keys(faults).length === 0;
       const filter = { ...data, ...place };
-      const listed = isClear ? takePage(await listAccess(db, filter, size + 1), size) : undefined;
-      if (listed) await logAccess({ actor: actorOf(res), action: 'audit', filter, rows: listed.rows.length });
-      const page = { title: 'Access log', status: isClear ? 200 : 400 } as const;
-      sendPage(res, page, <AccessLogPage {...{ entered, faults, listed }} />);
+      const listed = status === 200 ? takePage(await listAccess(db, filter, size + 1), size) : undefined;
+      if (listed) await logAccess(res, { action: 'audit', filter, rows: listed.rows.length });
+      const last = listed?.more && listed.rows.at(-1);
+      const page = (
+        <>
+          <p>
+            Who saw or did what. Entries cannot be changed; reading them is an entry too.{' '}
+            <code>npx receiver audit verify</code> checks that none was changed or removed.{' '}
+            <a href="/console/sessions">Sessions</a> lists who may be signed in, and ends their sessions.
+          </p>
+          <Filters action="/console/access-log" {...{ fields, entered, faults }} />
+          {listed && <Entries entries={listed.rows} />}
+          <PageLinks older={last && hrefTo('/access-log', { ...entered, before: `${last.entry}` })} />
+        </>
+      );
+      sendPage(res, 'Access log', page, { status });
     });
   },
-});
+};
+
+function Entries({ entries }: { entries: readonly AccessEntry[] }) {
+  return (
+    <Table
+      label="Entries, newest first"
+      cards
+      rows={entries}
+      empty="No matching entries."
+      columns={[
+        { head: 'Entry', cell: ({ entry }) => formatCount(entry), numeric: true },
+        { head: 'Time', cell: ({ at }) => <Moment at={at} /> },
+        { head: 'Actor', cell: (entry) => <Who {...entry} /> },
+        { head: 'Address', cell: ({ address }) => address ?? <Nothing /> },
+        { head: 'Action', cell: ({ action }) => action },
+        {
+          head: 'Rows',
+          cell: ({ rows }) => (rows === null ? <Nothing /> : formatCount(rows)),
+          numeric: true,
+        },
+        { head: 'Patients', cell: (entry) => <Patients {...entry} /> },
+        { head: 'Filter', cell: ({ filter }) => <Filter filter={filter} />, wide: true },
+      ]}
+    />
+  );
+}
+
+function Who({ actor, actor_name }: AccessEntry) {
+  if (!actor_name) return <span class="id">{actor}</span>;
+  return (
+    <>
+      {actor_name}
+      <div class="id">{actor}</div>
+    </>
+  );
+}
+
+function Patients({ patients, patient_count }: AccessEntry) {
+  if (patient_count === 0) return <Nothing />;
+  const more = patient_count - patients.length;
+  return (
+    <>
+      {patients.map((patient) => (
+        <div class="id" key={patient}>
+          {patient}
+        </div>
+      ))}
+      {more > 0 && <div>… and {formatCount(more)} more</div>}
+    </>
+  );
+}
+
+function Filter({ filter }: Pick<AccessEntry, 'filter'>) {
+  const given = Object.entries(filter);
+  if (given.length === 0) return <Nothing />;
+  return given.map(([name, value]) => (
+    <div key={name}>
+      {name}: {typeof value === 'string' ? value : JSON.stringify(value)}
+    </div>
+  ));
+}

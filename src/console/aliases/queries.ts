@@ -2,7 +2,12 @@ import { type Kysely, sql } from 'kysely';
 import type { AliasKind } from '../../store/aliases.ts';
 import type { Tables } from '../../store/tables.ts';
 import { allOf, businesses, read } from '../store.ts';
-import type { IdFilter } from './form.ts';
+
+/** Which ids to show; absent fields do not filter. */
+interface IdFilter {
+  kind?: AliasKind | undefined;
+  text?: string | undefined;
+}
 
 export interface KnownId {
   kind: AliasKind;
@@ -30,10 +35,7 @@ const newest = (table: 'receipts' | 'appointments', doctor: 'doctor_oid' | 'doct
 export const mostOptions = 50;
 
 /** Aliases whose id or name contains a text: the choices of a field while somebody types. */
-export async function findAliases(
-  db: Kysely<Tables>,
-  { kind, text = '' }: IdFilter,
-): Promise<{ id: string; alias: string }[]> {
+export async function findAliases(db: Kysely<Tables>, { kind, text = '' }: IdFilter) {
   const pattern = patternOf(text);
   return read(
     db,

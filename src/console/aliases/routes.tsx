@@ -1,39 +1,125 @@
-import { changeAliases } from '../../store/aliases.ts';
+import { aliasKinds, changeAliases, findAliasFault, maxAliasLength } from '../../store/aliases.ts';
+import { BadInput } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
-import { defineSection } from '../section.ts';
+import { oneOf, parseForm, readForm, text } from '../read-form.ts';
+import type { Section } from '../section.ts';
+import { useMayPost } from '../ui/context.ts';
+import { Filters } from '../ui/filters.tsx';
+import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';
 import { sendPage } from '../ui/page.tsx';
-import { parseFilter, readAlias } from './form.ts';
-import { AliasesPage } from './pages.tsx';
-import { findAliases, readKnownIds } from './queries.ts';
+import { Table } from '../ui/table.tsx';
+import { formatCount, Moment, Nothing } from '../ui/values.tsx';
+import { findAliases, type KnownId, mostIds, readKnownIds } from './queries.ts';
+
+const kind = oneOf(aliasKinds);
 
 /** Names for the ids of businesses, clinics and doctors. */
-export const section = defineSection({
+export const section: Section = {
   entry: { title: 'Aliases', path: '/aliases' },
-  rights: {
-    'GET /aliases': 'viewer',
-    'GET /aliases/options': 'viewer',
-    'POST /aliases': 'operator',
-  },
   addRoutes(routes, { db, logAccess }) {
-    routes.get('/aliases', async (req, res) => {
-      const { data, entered, faults } = parseFilter(req.query);
-      const ids = await readKnownIds(db, data);
-      sendPage(res, { title: 'Aliases' }, <AliasesPage {...{ ids, entered, faults }} />);
+    routes.get('/aliases', 'viewer', async (req, res) => {
+      const { data, ...parsed } = parseForm(req.query, { kind, text });
+      sendPage(res, 'Aliases', <AliasesPage ids={await readKnownIds(db, data)} {...parsed} />);
     });
 
-    routes.get('/aliases/options', async (req, res) => {
-      res.json(await findAliases(db, parseFilter(req.query).data));
+    routes.get('/aliases/options', 'viewer', async (req, res) => {
+      res.json(await findAliases(db, parseForm(req.query, { kind, text }).data));
     });
 
-    routes.post('/aliases', async (req, res) => {
-      const { change, filter } = readAlias(req.body);
-      const { kind, id } = change;
-      const actor = actorOf(res);
+    routes.post('/aliases', 'operator', async (req, res) => {
+      // The filter is the query of the page that the change was made on.
+      const { data } = readForm(req.body, { kind, id: text, alias: text, filter: text });
+      const { id = '', alias = '', filter } = data;
+      const fault = data.kind ? findAliasFault(id, alias) : 'the kind is missing';
+      if (!data.kind || fault) throw new BadInput(`Not saved: ${fault}.`);
+      const changed = { kind: data.kind, id };
       await db.transaction().execute(async (tx) => {
-        await logAccess({ actor, action: 'aliases', filter: { kind, id }, rows: 1 }, tx);
-        await changeAliases(tx, [change], actor.id);
+        await logAccess(res, { action: 'aliases', filter: changed, rows: 1 }, tx);
+        await changeAliases(tx, [{ ...changed, alias }], actorOf(res).id);
       });
-      res.redirect(303, `/console/aliases?${filter}#${encodeURIComponent(`${kind}-${id}`)}`);
+      const anchor = encodeURIComponent(`${data.kind}-${id}`);
+      res.redirect(303, `/console/aliases?${new URLSearchParams(filter)}#${anchor}`);
     });
   },
-});
+};
+
+const action = '/console/aliases';
+
+interface AliasesProps {
+  ids: readonly KnownId[];
+  entered: Record<string, string>;
+  faults: Record<string, string>;
+}
+
+/** Names for the ids of businesses, clinics and doctors; an operator edits them in place. */
+function AliasesPage({ ids, entered, faults }: AliasesProps) {
+  const mayEdit = useMayPost(action);
+  const filter = new URLSearchParams(entered).toString();
+  return (
+    <>
+      <p>
+        Names that the console shows beside ids. Listed are all businesses, and the clinics and doctors of
+        recent receipts and appointments, with many businesses of some of them.{' '}
+        {mayEdit ? 'An empty name removes it.' : 'Changing them takes the role operator.'}
+      </p>
+      <Filters
+        action={action}
+        fields={[
+          { name: 'kind', label: 'Kind', kind: 'choice', options: aliasKinds },
+          { name: 'text', label: 'Id or name' },
+        ]}
+        {...{ entered, faults }}
+      />
+      {ids.length > mostIds && <p class="note">More than {formatCount(mostIds)}: filter them.</p>}
+      <Table
+        label="Ids and their names"
+        rows={ids.slice(0, mostIds)}
+        empty="No ids."
+        cards
+        columns={[
+          { head: 'Kind', cell: ({ kind }) => kind },
+          {
+            head: 'Id',
+            cell: ({ kind, id }) => (
+              <span class="id" id={`${kind}-${id}`}>
+                {id}
+              </span>
+            ),
+          },
+          {
+            head: 'Name',
+            cell: (known) =>
+              mayEdit ? <AliasForm {...known} filter={filter} /> : (known.alias ?? <Nothing />),
+          },
+          { head: 'Changed', cell: ({ updated_at }) => <Moment at={updated_at} /> },
+          { head: 'By', cell: ({ updated_by }) => updated_by ?? <Nothing /> },
+        ]}
+      />
+      <EntryForm
+        action={action}
+        title="Another id"
+        fields={[
+          { name: 'kind', label: 'Kind of the id', kind: 'choice', options: aliasKinds, any: false },
+          { name: 'id', label: 'Id', required: true, autocomplete: 'off' },
+          { name: 'alias', label: 'Name', required: true, autocomplete: 'off' },
+        ]}
+        submit="Save"
+      />
+    </>
+  );
+}
+
+function AliasForm({ kind, id, alias, filter }: KnownId & { filter: string }) {
+  return (
+    <PostForm action={action} values={{ kind, id, filter }} class="in-place">
+      <input
+        name="alias"
+        value={alias ?? ''}
+        aria-label={`Name of ${kind} ${id}`}
+        maxLength={maxAliasLength}
+        autocomplete="off"
+      />
+      <Submit kind="small second">Save</Submit>
+    </PostForm>
+  );
+}

@@ -1,7 +1,7 @@
 import type { Note } from '../../store/notes.ts';
 import type { Cause } from '../../store/refusals.ts';
-import { CauseText, sameCause } from '../failed/cause.tsx';
-import { Notes } from '../notes/notes.tsx';
+import { CauseText, sameCause } from '../failed/pages.tsx';
+import { Notes } from '../notes/routes.tsx';
 import { Fields, nameOf, ReceiptDeliveries } from '../records/pages.tsx';
 import type { Newest, RecordKey } from '../records/queries.ts';
 import { redactEnvelope } from '../redact.ts';
@@ -9,11 +9,11 @@ import { PostButton } from '../ui/forms.tsx';
 import { recordHref } from '../ui/links.ts';
 import { formatDuration } from '../ui/time.ts';
 import { Facts, formatCount, IdLink, Moment, Named, PersonalNote, Status, Verbatim } from '../ui/values.tsx';
-import type { DeliveryDetails } from './read-delivery.ts';
+import type { DeliveryDetails } from './list.ts';
 
 const preview = '/console/replay/preview';
 
-export interface DetailProps {
+interface DetailProps {
   delivery: DeliveryDetails;
   /** What it is about; undefined: this version does not have its family. */
   recordKey: RecordKey | undefined;

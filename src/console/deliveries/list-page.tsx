@@ -6,8 +6,7 @@ import { hrefTo, recordHref, words } from '../ui/links.ts';
 import { PageLinks, Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { formatTimes, IdLink, Moment, Named, Status } from '../ui/values.tsx';
-import type { ParsedFilter } from './form.ts';
-import type { DeliveryLine, Listed } from './list.ts';
+import type { DeliveryLine, Listed, ParsedFilter } from './list.ts';
 
 interface ListProps {
   families: readonly Family[];

@@ -1,10 +1,41 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
+import { z } from 'zod';
 import { idAt } from '../../common/uuid.ts';
 import { type Family, readKey } from '../../families/index.ts';
 import { type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
-import { takePage } from '../paging.ts';
-import { allOf, businesses } from '../store.ts';
-import type { DeliveryFilter } from './form.ts';
+import { familyFields, guid, localTime, oneOf, parseForm, text } from '../read-form.ts';
+import { allOf, businesses, read, takePage } from '../store.ts';
+
+export type ParsedFilter = ReturnType<typeof parseFilter>;
+
+export type DeliveryFilter = ParsedFilter['data'];
+
+/** Parses the filter in an address: which deliveries to show; absent fields do not filter. */
+export function parseFilter(query: Record<string, unknown>, families: readonly Family[], timezone: string) {
+  const time = localTime(timezone);
+  return parseForm(query, {
+    id: guid,
+    receipt: z.string().regex(/^\d{1,15}$/, 'A receipt id must be a whole number.'),
+    ...familyFields(families),
+    business: text,
+    status: oneOf(deliveryStatuses),
+    error: text,
+    /** Default: by the time of arrival. */
+    order: oneOf(['event']),
+    /** By the time of the event. */
+    since: time,
+    until: time,
+    receivedSince: time,
+    receivedUntil: time,
+  });
+}
+
+/** Where a page begins, see `DeliveryLine`. */
+const place = z
+  .string()
+  .regex(/^\d{1,17}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, 'There is no such page.');
+
+export const placeFields = { before: place, after: place };
 
 type Columns = 'id' | 'event' | 'family' | 'business_id' | 'event_time' | 'received_at' | 'status';
 
@@ -16,29 +47,19 @@ export interface DeliveryLine extends Pick<Selectable<Tables['deliveries']>, Col
 }
 
 /** Where a page begins: the place of the last delivery of the page before, in either direction. */
-export interface Place {
-  /** Older than this delivery. */
-  before?: string | undefined;
-  /** Newer than this delivery. */
-  after?: string | undefined;
-}
+export type Place = { [Name in keyof typeof placeFields]?: string | undefined };
 
-export interface Listed {
-  rows: DeliveryLine[];
-  /** Whether there are pages of older and of newer deliveries. */
-  older: boolean;
-  newer: boolean;
-}
+export type Listed = Awaited<ReturnType<typeof listDeliveries>>;
 
-/** A page of deliveries: the newest first, by their arrival or by their event. */
+/** A page of deliveries: the newest first, by their arrival or by their event. With whether there are older and newer ones. */
 export async function listDeliveries(
   db: Kysely<Tables>,
   families: readonly Family[],
   filter: DeliveryFilter,
   place: Place,
   size = 50,
-): Promise<Listed> {
-  const { rows: found } = await pageQuery(families, filter, place, size + 1).execute(db);
+) {
+  const found = await read(db, pageQuery(families, filter, place, size + 1));
   const { rows, more } = takePage(found, size);
   if (place.after) return { rows: rows.reverse(), older: true, newer: more };
   return { rows, older: more, newer: place.before !== undefined };
@@ -108,7 +129,7 @@ const tables = {
 } satisfies Record<DeliveryStatus, string>;
 
 /** SQL for the id of what a row `i` with a family and an envelope is about. */
-export function recordOf(families: readonly Family[]): RawBuilder<unknown> {
+function recordOf(families: readonly Family[]): RawBuilder<unknown> {
   const ids = families.flatMap((family) =>
     family.identifiedBy ? sql`when ${family.name} then (${sql.raw(readKey(family, 'i')!)})::text` : [],
   );
@@ -152,4 +173,20 @@ function ofReceipt(receipt: string, applied: boolean): RawBuilder<unknown> {
         union all
         select delivery_id from receipt_versions where receipt_id = ${receipt}::bigint)`
     : sql`s.family = 'receipt' and i.envelope #>> '{data,receipt_id}' = ${receipt}`;
+}
+
+export interface DeliveryDetails extends Selectable<Tables['deliveries']>, Pick<DeliveryLine, 'record'> {
+  /** The envelope as PostgreSQL writes it: numbers with all their digits. */
+  text: string;
+}
+
+export async function readDelivery(
+  db: Kysely<Tables>,
+  families: readonly Family[],
+  id: string,
+): Promise<DeliveryDetails | undefined> {
+  const query = sql<DeliveryDetails>`
+    select *, jsonb_pretty(envelope) as text, ${recordOf(families)} as record
+    from deliveries i where id = ${id}::uuid`;
+  return (await read(db, query))[0];
 }

@@ -5,38 +5,25 @@ import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import { readNotes } from '../../store/notes.ts';
 import { readCauses } from '../../store/refusals.ts';
 import { PageNotFound } from '../errors.ts';
-import { actorOf } from '../log-access.ts';
 import { readForm } from '../read-form.ts';
 import { readNewest } from '../records/queries.ts';
-import { defineSection } from '../section.ts';
+import type { Section } from '../section.ts';
 import { sendPage } from '../ui/page.tsx';
 import { DeliveryDetail } from './detail-page.tsx';
-import { parseFilter, placeFields } from './form.ts';
-import { listDeliveries } from './list.ts';
+import { listDeliveries, parseFilter, placeFields, readDelivery } from './list.ts';
 import { DeliveryList } from './list-page.tsx';
-import { readDelivery } from './read-delivery.ts';
 
 /** A list of deliveries with filters, and a page for each delivery. */
-export const section = defineSection({
+export const section: Section = {
   entry: { title: 'Deliveries', path: '/deliveries' },
-  rights: {
-    'GET /deliveries': 'viewer',
-    'GET /deliveries/:id': 'viewer',
-    'POST /deliveries/:id/personal': 'privacy',
-  },
   addRoutes(routes, { families, timezone, db, logAccess }) {
-    routes.get('/deliveries', async (req, res) => {
+    routes.get('/deliveries', 'viewer', async (req, res) => {
       const parsed = parseFilter(req.query, families, timezone);
       const { data: place } = readForm(req.query, placeFields);
-      const isFirst = !place.before && !place.after;
-      const isClear = Object.keys(parsed.faults).length === 0;
-      const listed = isClear ? await listDeliveries(db, families, parsed.data, place) : undefined;
-      const page = { title: 'Deliveries', status: isClear ? 200 : 400 } as const;
-      sendPage(
-        res,
-        page,
-        <DeliveryList families={families} parsed={parsed} listed={listed} live={isFirst} />,
-      );
+      const { data, status } = parsed;
+      const listed = status === 200 ? await listDeliveries(db, families, data, place) : undefined;
+      const live = !place.before && !place.after;
+      sendPage(res, 'Deliveries', <DeliveryList {...{ families, parsed, listed, live }} />, { status });
     });
 
     const show = async (req: Request, res: Response, revealed: boolean) => {
@@ -53,12 +40,12 @@ export const section = defineSection({
       if (revealed) {
         const patients = [...patientsIn(delivery.envelope), ...patientsOfRow(record?.newest.row ?? {})];
         const filter = { delivery: delivery.id };
-        await logAccess({ actor: actorOf(res), action: 'reveal', patients, filter, rows: 1 });
+        await logAccess(res, { action: 'reveal', patients, filter, rows: 1 });
       }
-      const page = { title: delivery.event, back: true } as const;
-      sendPage(res, page, <DeliveryDetail {...{ delivery, recordKey, record, revealed, cause, notes }} />);
+      const page = <DeliveryDetail {...{ delivery, recordKey, record, revealed, cause, notes }} />;
+      sendPage(res, delivery.event, page);
     };
-    routes.get('/deliveries/:id', (req, res) => show(req, res, false));
-    routes.post('/deliveries/:id/personal', (req, res) => show(req, res, true));
+    routes.get('/deliveries/:id', 'viewer', (req, res) => show(req, res, false));
+    routes.post('/deliveries/:id/personal', 'privacy', (req, res) => show(req, res, true));
   },
-});
+};

@@ -1,13 +1,33 @@
+import { sql } from 'kysely';
 import type { ReplayOutcome } from '../../apply/replay.ts';
 import type { Family } from '../../families/index.ts';
 import type { Cause } from '../../store/refusals.ts';
 import { useMayPost } from '../ui/context.ts';
 import { EntryForm, familyChoices, PostButton } from '../ui/forms.tsx';
+import { hrefTo } from '../ui/links.ts';
 import { Outcome } from '../ui/outcome.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { formatCount, formatCountOf, IdLink, Moment } from '../ui/values.tsx';
-import { CauseText, sameCause } from './cause.tsx';
-import type { FailedGroup } from './queries.ts';
+
+interface FailedGroup {
+  family: string;
+  event: string;
+  error: string;
+  deliveries: number;
+  first: Date;
+  last: Date;
+  /** How many have a note, or were marked as seen. */
+  seen: number;
+}
+
+/** Failed deliveries by error, the most frequent first. */
+export const failedGroups = sql<FailedGroup>`
+  select family, event, coalesce(error, '') as error, count(*)::int as deliveries,
+         min(received_at) as first, max(received_at) as last,
+         count(*) filter (where exists (select from notes n where n.subject_id = deliveries.id))::int as seen
+  from deliveries where status = 'failed'
+  group by family, event, error
+  order by deliveries desc, last desc limit 200`;
 
 const preview = '/console/replay/preview';
 
@@ -71,6 +91,33 @@ const actions: Column<FailedGroup> = {
     </PostButton>
   ),
 };
+
+/** The deliveries that failed with the same error. */
+export const sameCause = (event: string, error: string) =>
+  hrefTo('/deliveries', { status: 'failed', event, error });
+
+/** Why a delivery failed, and what to do. */
+export function CauseText({ cause }: { cause: Cause }) {
+  const { error, meaning, action, fields, definition } = cause;
+  if (!meaning) return <>{error}</>;
+  return (
+    <>
+      <strong>{meaning}</strong> {action}
+      <br />
+      {fields && (
+        <>
+          Field: <code>{fields}</code>.{' '}
+        </>
+      )}
+      {definition && (
+        <>
+          Constraint: <code>{definition}</code>.{' '}
+        </>
+      )}
+      <span class="hint">{error}</span>
+    </>
+  );
+}
 
 interface ReplayProps {
   /** `matching`: how many deliveries match the filter. */

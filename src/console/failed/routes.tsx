@@ -1,36 +1,26 @@
-import type { Response } from 'express';
-import type { VNode } from 'preact';
 import { countDeliveries, type ReplayFilter, replayDeliveries } from '../../apply/replay.ts';
+import { type Family, other } from '../../families/index.ts';
 import { readCauses } from '../../store/refusals.ts';
-import { actorOf } from '../log-access.ts';
-import { defineSection } from '../section.ts';
+import { BadInput } from '../errors.ts';
+import { familyFields, guid, localTime, oneOf, readForm, text } from '../read-form.ts';
+import type { Section } from '../section.ts';
 import { read } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
-import { readReplayForm } from './form.ts';
-import { ConfirmReplay, FailedPage, ReplayDone } from './pages.tsx';
-import { failedGroups } from './queries.ts';
+import { ConfirmReplay, FailedPage, failedGroups, ReplayDone } from './pages.tsx';
 
 /** A page has to be sent before the browser, or a proxy in between, gives up. */
 const limit = 2_000;
 
-const send = (res: Response, title: string, page: VNode) => sendPage(res, { title, back: true }, page);
-
 /** Failed deliveries, and their replay: a preview first, then the replay itself. */
-export const section = defineSection({
+export const section: Section = {
   entry: { title: 'Failed', path: '/failed', count: 'failed' },
-  rights: {
-    'GET /failed': 'viewer',
-    'POST /replay/preview': 'operator',
-    'POST /replay': 'operator',
-  },
   addRoutes(routes, { families, timezone, db, logAccess }) {
-    routes.get('/failed', async (_req, res) => {
+    routes.get('/failed', 'viewer', async (_req, res) => {
       const groups = await read(db, failedGroups);
       const errors = groups.map(({ error }) => error);
       const causes = await readCauses(db, errors);
       const explained = groups.map((group, index) => ({ ...group, cause: causes[index]! }));
-      const page = <FailedPage groups={explained} families={families} />;
-      sendPage(res, { title: 'Failed deliveries' }, page);
+      sendPage(res, 'Failed deliveries', <FailedPage groups={explained} families={families} />);
     });
 
     const replay = async (filter: ReplayFilter, dryRun: boolean) => ({
@@ -38,20 +28,48 @@ export const section = defineSection({
       ...(await replayDeliveries(db, families, filter, { dryRun, limit })),
     });
 
-    routes.post('/replay/preview', async (req, res) => {
+    routes.post('/replay/preview', 'operator', async (req, res) => {
       const { filter, entered } = readReplayForm(req.body, families, timezone);
       const outcome = await replay(filter, true);
-      send(res, 'Preview replay', <ConfirmReplay outcome={outcome} values={entered} />);
+      sendPage(res, 'Preview replay', <ConfirmReplay outcome={outcome} values={entered} />);
     });
 
-    routes.post('/replay', async (req, res) => {
+    routes.post('/replay', 'operator', async (req, res) => {
       const { filter, entered } = readReplayForm(req.body, families, timezone);
       const rows = Math.min(await countDeliveries(db, families, filter), limit);
       // PostgreSQL's error may quote a value.
       const logged = { ...filter, ...(filter.error && { error: 'one error' }) };
-      await logAccess({ actor: actorOf(res), action: 'replay', filter: logged, rows });
+      await logAccess(res, { action: 'replay', filter: logged, rows });
       const outcome = await replay(filter, false);
-      send(res, 'Replayed', <ReplayDone outcome={outcome} values={entered} />);
+      sendPage(res, 'Replayed', <ReplayDone outcome={outcome} values={entered} />);
     });
   },
-});
+};
+
+/**
+ * Reads which deliveries to replay out of a form.
+ *
+ * @returns the filter, and the form's fields to send again
+ * @throws BadInput
+ */
+function readReplayForm(form: Record<string, unknown>, families: readonly Family[], timezone: string) {
+  // A page of an earlier version names the business otherwise; without it, all would be replayed.
+  const { data, entered } = readForm(
+    { business: form.businessId, ...form },
+    {
+      status: oneOf(['failed', 'applied']),
+      ...familyFields(families),
+      business: text,
+      id: guid,
+      error: text,
+      since: localTime(timezone),
+      until: localTime(timezone),
+    },
+  );
+  const { business: businessId, ...others } = data;
+  const filter = { ...others, businessId };
+  if (filter.status === 'applied' && !filter.id && filter.family !== other.name) {
+    throw new BadInput('Applied deliveries can only be replayed one at a time, by id.');
+  }
+  return { filter, entered };
+}

@@ -1,10 +1,8 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Readiness } from '../../common/readiness.ts';
 import { countLimit } from '../frame.ts';
-import { HealthChecks } from '../health/pages.tsx';
+import { HealthChecks, ProblemList } from '../health/routes.tsx';
 import { RejectedTable } from '../rejections/pages.tsx';
-import type { Rejected } from '../rejections/queries.ts';
 import { Chart } from '../ui/chart.tsx';
 import { type Problems, VisitContext } from '../ui/context.ts';
 import { hrefTo, words } from '../ui/links.ts';
@@ -12,21 +10,9 @@ import { Table } from '../ui/table.tsx';
 import { formatDay, formatDuration } from '../ui/time.ts';
 import { Ago, formatAmount, formatCount, Moment, Named } from '../ui/values.tsx';
 import type { CachedResult } from './cached.ts';
-import type { Arrivals, Backlog, Day, Latency, Silent } from './queries.ts';
+import type { Arrivals, Backlog, Day, Figures, Latency, Silent } from './queries.ts';
 
-export interface OverviewProps {
-  /** What is wrong with processing. */
-  problems: VNode;
-  readiness: Readiness;
-  /** Undefined where the query timed out. */
-  backlog: Backlog | undefined;
-  arrivals: readonly Arrivals[] | undefined;
-  days: readonly Day[] | undefined;
-  silences: CachedResult<Silent[]>;
-  latency: Latency | undefined;
-  /** Rejected requests since the time. */
-  rejected: readonly Rejected[] | undefined;
-  since: Date;
+interface OverviewProps extends Figures {
   /** Whether no access check of callbacks is configured. */
   open: boolean;
   /** Shown in place of charts before the first callback. */
@@ -38,10 +24,10 @@ const timedOut = (what: string) => (
 );
 
 export function Overview(props: OverviewProps) {
-  const { readiness, arrivals, days, silences, rejected, since, open, setup } = props;
+  const { parts, found, arrivals, days, silences, rejected, since, open, setup } = props;
   return (
     <>
-      {props.problems}
+      <ProblemList problems={found} />
       <section class="tiles" aria-label="Summary">
         {tilesOf(props, useContext(VisitContext).problems).map(([name, state, text, href]) => (
           <div key={name} class={`tile tile-${state}`}>
@@ -64,7 +50,7 @@ export function Overview(props: OverviewProps) {
       {!setup && (arrivals ? <Hours arrivals={arrivals} /> : timedOut('Callbacks per hour'))}
       {!setup && (days ? <Days days={days} /> : timedOut('Receipts per day'))}
       <h2>Health checks</h2>
-      <HealthChecks parts={readiness.parts} open={open} />
+      <HealthChecks parts={parts} open={open} />
       <p>
         <a href="/console/health">Health</a> is a page of its own, which also works while PostgreSQL is
         unavailable.
@@ -80,7 +66,7 @@ type Tile = [name: string, state: 'good' | 'warn' | 'bad', text: ComponentChildr
 const lateMs = 60_000;
 
 function tilesOf(
-  { readiness, backlog, arrivals, latency, rejected }: OverviewProps,
+  { ready, backlog, arrivals, latency, rejected }: OverviewProps,
   problems: Problems | undefined,
 ): Tile[] {
   const goodIf = (isGood: boolean | undefined, otherwise: 'warn' | 'bad' = 'bad') =>
@@ -91,7 +77,7 @@ function tilesOf(
   const { failed, quarantine } = problems ?? {};
   const ago = last && [<Ago key="last" at={last} />, ' ago'];
   return [
-    ['Last callback', goodIf(readiness.ready), ago ?? 'none in the last 24 hours'],
+    ['Last callback', goodIf(ready), ago ?? 'none in the last 24 hours'],
     [
       'Waiting',
       goodIf(backlog && !isLate),

@@ -1,6 +1,9 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import type { RouteDependencies } from '../dependencies.ts';
 import { countUpTo } from '../frame.ts';
-import { businesses } from '../store.ts';
+import { rejectedByReason } from '../rejections/queries.ts';
+import { businesses, read, unlessTimeout } from '../store.ts';
+import { cached } from './cached.ts';
 
 export interface Backlog {
   /** When the oldest waiting delivery was received; null: none waits. */
@@ -9,7 +12,7 @@ export interface Backlog {
 }
 
 /** Deliveries that wait. */
-export const backlogQuery = sql<Backlog>`
+const backlogQuery = sql<Backlog>`
   select (select min(received_at) from pending_deliveries) as oldest,
          ${countUpTo(sql`select from pending_deliveries`)} as waiting`;
 
@@ -22,7 +25,7 @@ export interface Arrivals {
 }
 
 /** Callbacks of each of the last 24 hours by family; the last received is in the last row that has one. */
-export const arrivalsQuery = sql<Arrivals>`
+const arrivalsQuery = sql<Arrivals>`
   select shown.hour, family, coalesce(callbacks, 0) as callbacks, last
   from (select reporting.hour(now()) - ago * interval '1 hour' as hour from generate_series(0, 23) as ago) as shown
   left join (
@@ -40,7 +43,7 @@ export interface Latency {
 }
 
 /** The last 10,000 deliveries of the last hour, at most. Replays are left out: their time includes that of the repair. */
-export const latencyQuery = sql<Latency>`
+const latencyQuery = sql<Latency>`
   select percentile_cont(0.5) within group (order by ms) as p50, percentile_cont(0.95) within group (order by ms) as p95
   from (
     select extract(epoch from applied_at - received_at)::float8 * 1000 as ms from applied_deliveries
@@ -61,7 +64,7 @@ export interface Day {
 }
 
 /** Net amounts and amounts due of the receipts of each of the last 30 days. */
-export const daysQuery = sql<Day>`
+const daysQuery = sql<Day>`
   select day::text as day, coalesce(sum(net_amount), 0) as net, coalesce(sum(due_amount), 0) as due
   from (select generate_series(29, 0, -1) as ago) as days
   cross join lateral (select reporting.today() - ago as day) as today
@@ -79,7 +82,32 @@ export interface Silent {
 }
 
 /** Businesses that should have sent something by now. */
-export const silencesQuery = sql<Silent>`
+const silencesQuery = sql<Silent>`
   select business_id as business, family, last_received_at as last, expected_callbacks as expected
   from reporting.silence where out_of_the_ordinary
   order by expected_callbacks desc limit 50`;
+
+export type Figures = Awaited<ReturnType<ReturnType<typeof figuresOf>>>;
+
+const hourMs = 3_600_000;
+
+/** Reads what the overview shows. Undefined there: the query timed out, or the problems could not be read. */
+export function figuresOf({ db, readiness, problems }: RouteDependencies) {
+  const readSilent = cached(() => read(db, silencesQuery));
+  const tryRead = <Row>(query: RawBuilder<Row>) => unlessTimeout(read(db, query));
+  return async () => {
+    const since = new Date(Date.now() - hourMs);
+    const [checks, found, backlog, arrivals, days, silences, latency, rejected] = await Promise.all([
+      readiness(),
+      problems().catch(() => undefined),
+      tryRead(backlogQuery),
+      tryRead(arrivalsQuery),
+      tryRead(daysQuery),
+      readSilent(),
+      tryRead(latencyQuery),
+      tryRead(rejectedByReason({ since })),
+    ]);
+    const first = { backlog: backlog?.[0], latency: latency?.[0] };
+    return { ...checks, found, ...first, arrivals, days, silences, rejected, since };
+  };
+}

@@ -14,14 +14,13 @@ import { UncertainBodies } from './uncertain-pages.tsx';
 
 const valuesOf = ({ id, businessId }: Patient) => ({ patient: id, business: businessId });
 
-/** A form for a patient's id, and the certificates of erasures. */
-export function PatientSearch({
-  certificates,
-  uncertain,
-}: {
+interface SearchProps {
   certificates: readonly ListedCertificate[];
   uncertain: readonly UncertainBody[];
-}) {
+}
+
+/** A form for a patient's id, and the certificates of erasures. */
+export function PatientSearch({ certificates, uncertain }: SearchProps) {
   return (
     <>
       <p>
@@ -172,15 +171,11 @@ export function ConfirmErasure({ patient, preview, keepMs }: ConfirmProps) {
   );
 }
 
+const goesOn =
+  'The erasure is running, and goes on without this page. Until it is complete, everything is still there; then the list of erasures says when.';
+
 /** The erasure goes on after the answer. */
-export function ErasureRunning() {
-  return (
-    <Outcome
-      section="patients"
-      intro="The erasure is running, and goes on without this page. Until it is complete, everything is still there; then the list of erasures says when."
-    />
-  );
-}
+export const ErasureRunning = () => <Outcome section="patients" intro={goesOn} />;
 
 /** The certificate of an erasure. */
 export function ErasureDone({ certificate }: { certificate: Certificate }) {

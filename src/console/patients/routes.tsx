@@ -12,7 +12,7 @@ import { BadInput, PageNotFound } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
 import { guid, oneOf, readForm, text } from '../read-form.ts';
 import { findPatient } from '../records/queries.ts';
-import { defineSection } from '../section.ts';
+import type { Section } from '../section.ts';
 import { sendStream } from '../send-stream.ts';
 import { sendPage } from '../ui/page.tsx';
 import {
@@ -25,7 +25,6 @@ import {
 } from './pages.tsx';
 import { UncertainPage } from './uncertain-pages.tsx';
 
-const back = true;
 // A browser, or a proxy, waits for a minute or so.
 const answerAfterMs = 10_000;
 /** How many bodies are listed; a decision brings up the next. */
@@ -33,28 +32,17 @@ const mostUncertain = 200;
 const recordFields = { family: text, record: text, business: text };
 
 /** What is held about a patient: access, erasure and holds. Ids are posted, so that they are in no address. */
-export const section = defineSection({
+export const section: Section = {
   entry: { title: 'Patients', path: '/patients' },
-  rights: {
-    'GET /patients': 'privacy',
-    'POST /patients': 'privacy',
-    'POST /patients/export': 'privacy',
-    'POST /patients/hold': 'privacy',
-    'POST /patients/release': 'privacy',
-    'POST /patients/erase/preview': 'privacy',
-    'POST /patients/erase': 'privacy',
-    'POST /patients/uncertain': 'privacy',
-    'POST /patients/uncertain/decide': 'privacy',
-  },
   addRoutes(routes, dependencies) {
     const { families, erasure, db, downloadDb, logAccess, log } = dependencies;
 
-    routes.get('/patients', async (_req, res) => {
+    routes.get('/patients', 'privacy', async (_req, res) => {
       const [certificates, uncertain] = await Promise.all([
         listCertificates(db),
         readUncertain(db, mostUncertain),
       ]);
-      sendPage(res, { title: 'Patients' }, <PatientSearch {...{ certificates, uncertain }} />);
+      sendPage(res, 'Patients', <PatientSearch {...{ certificates, uncertain }} />);
     });
 
     /** Reads what is held, once the entry in the access log is written. */
@@ -65,17 +53,16 @@ export const section = defineSection({
       use: (held: HeldData) => Promise<T>,
     ) =>
       withPatient(downloadDb, families, patient, async (held) => {
-        await logAccess({ actor: actorOf(res), ...accessTo(patient, held, action) });
+        await logAccess(res, accessTo(patient, held, action));
         return use(held);
       });
 
     const show = async (res: Response, patient: Patient) => {
       const shown = await read(res, patient, 'reveal', (held) => readShown(held, families));
       const [held, isRunning] = [await isHeld(db, patient), await isBeingErased(db, patient)];
-      const page = { title: 'Patient', back } as const;
-      sendPage(res, page, <PatientPage {...{ patient, ...shown, held, isRunning }} />);
+      sendPage(res, 'Patient', <PatientPage {...{ patient, ...shown, held, isRunning }} />);
     };
-    routes.post('/patients', async (req, res) => {
+    routes.post('/patients', 'privacy', async (req, res) => {
       const { family, record, business } = readForm(req.body, recordFields).data;
       const known = families.find(({ name }) => name === family);
       if (!known || !record) return show(res, readPatientForm(req));
@@ -84,7 +71,7 @@ export const section = defineSection({
       await show(res, { id, businessId: business });
     });
 
-    routes.post('/patients/export', async (req, res) => {
+    routes.post('/patients/export', 'privacy', async (req, res) => {
       await read(res, readPatientForm(req), 'export', async (held) => {
         res.setHeader('Content-Disposition', 'attachment; filename="patient.zip"');
         res.type('zip');
@@ -99,18 +86,18 @@ export const section = defineSection({
         await act(db, patient, actorOf(res));
         await show(res, patient);
       };
-    routes.post('/patients/hold', change(holdPatient));
-    routes.post('/patients/release', change(releasePatient));
+    routes.post('/patients/hold', 'privacy', change(holdPatient));
+    routes.post('/patients/release', 'privacy', change(releasePatient));
 
-    routes.post('/patients/uncertain', async (req, res) => {
+    routes.post('/patients/uncertain', 'privacy', async (req, res) => {
       const { body: id, erasure: erasureId } = readUncertainForm(req);
       const filter = { uncertain: id, erasure: erasureId };
-      await logAccess({ actor: actorOf(res), action: 'body', filter, rows: 1 });
+      await logAccess(res, { action: 'body', filter, rows: 1 });
       const body = await readUncertainBody(db, id, erasureId);
       if (!body) throw new PageNotFound('There is no such body, or somebody has decided about it.');
-      sendPage(res, { title: 'Body with an erased id', back }, <UncertainPage body={body} />);
+      sendPage(res, 'Body with an erased id', <UncertainPage body={body} />);
     });
-    routes.post('/patients/uncertain/decide', async (req, res) => {
+    routes.post('/patients/uncertain/decide', 'privacy', async (req, res) => {
       const { body: id, erasure: erasureId } = readUncertainForm(req);
       const { decision } = readForm(req.body, { decision: oneOf(decisions) }).data;
       if (!decision) throw new BadInput('Choose whether to erase or to keep it.');
@@ -120,13 +107,12 @@ export const section = defineSection({
       res.redirect(303, '/console/patients');
     });
 
-    routes.post('/patients/erase/preview', async (req, res) => {
+    routes.post('/patients/erase/preview', 'privacy', async (req, res) => {
       const patient = readPatientForm(req);
       const preview = await previewErasure(downloadDb, families, patient, erasure);
-      const page = { title: 'Preview erasure', back } as const;
-      sendPage(res, page, <ConfirmErasure {...{ patient, preview }} keepMs={erasure.keepMs} />);
+      sendPage(res, 'Preview erasure', <ConfirmErasure {...{ patient, preview }} keepMs={erasure.keepMs} />);
     });
-    routes.post('/patients/erase', async (req, res) => {
+    routes.post('/patients/erase', 'privacy', async (req, res) => {
       const patient = readPatientForm(req);
       const onNotAnalyzed = (tables: readonly string[]) => log.warn({ tables }, notAnalyzed);
       const options = { ...erasure, actor: actorOf(res), onNotAnalyzed };
@@ -136,16 +122,15 @@ export const section = defineSection({
         erasing,
         sleep(answerAfterMs, undefined, { signal: late.signal }),
       ]).finally(() => late.abort());
-      if (certificate)
-        return sendPage(res, { title: 'Erased', back }, <ErasureDone certificate={certificate} />);
+      if (certificate) return sendPage(res, 'Erased', <ErasureDone certificate={certificate} />);
       // It goes on; a worker continues it if this process ends.
       erasing.catch((error) =>
         log.error({ err: error }, 'an erasure was interrupted; a worker continues it'),
       );
-      sendPage(res, { title: 'Erasure is running', back }, <ErasureRunning />);
+      sendPage(res, 'Erasure is running', <ErasureRunning />);
     });
   },
-});
+};
 
 /** @throws BadInput */
 function readUncertainForm(req: Request): { body: string; erasure: string } {

@@ -1,7 +1,16 @@
+import type { ComponentChildren } from 'preact';
 import type { readUncertainBody, UncertainBody } from '../../privacy/erasure/uncertain.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
 import { Facts, Moment, Named, Nothing, Verbatim } from '../ui/values.tsx';
+
+const shown: readonly [name: string, value: (body: UncertainBody) => ComponentChildren][] = [
+  ['Body', ({ id }) => <span class="id">{id}</span>],
+  ['Event', ({ event }) => event ?? <Nothing />],
+  ['Business', ({ business_id }) => <Named kind="business" id={business_id} />],
+  ['Received', ({ received_at }) => <Moment at={received_at} />],
+  ['Erasure', ({ erasure_id }) => <span class="id">{erasure_id}</span>],
+];
 
 const valuesOf = ({ id, erasure_id }: UncertainBody) => ({ body: id, erasure: erasure_id });
 
@@ -20,11 +29,7 @@ export function UncertainBodies({ bodies }: { bodies: readonly UncertainBody[] }
         cards
         rows={bodies}
         columns={[
-          { head: 'Body', cell: ({ id }) => <span class="id">{id}</span> },
-          { head: 'Event', cell: ({ event }) => event ?? <Nothing /> },
-          { head: 'Business', cell: ({ business_id }) => <Named kind="business" id={business_id} /> },
-          { head: 'Received', cell: ({ received_at }) => <Moment at={received_at} /> },
-          { head: 'Erasure', cell: ({ erasure_id }) => <span class="id">{erasure_id}</span> },
+          ...shown.map(([head, cell]) => ({ head, cell })),
           {
             head: 'Content',
             cell: (body) => (
@@ -49,15 +54,7 @@ export function UncertainPage({
   const action = '/console/patients/uncertain/decide';
   return (
     <>
-      <Facts
-        facts={{
-          Body: <span class="id">{body.id}</span>,
-          Event: body.event ?? <Nothing />,
-          Business: <Named kind="business" id={body.business_id} />,
-          Received: <Moment at={body.received_at} />,
-          Erasure: <span class="id">{body.erasure_id}</span>,
-        }}
-      />
+      <Facts facts={Object.fromEntries(shown.map(([name, value]) => [name, value(body)]))} />
       <div class="actions">
         <PostButton action={action} values={decideTo('erase')} kind="danger">
           Erase

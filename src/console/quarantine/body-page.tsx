@@ -1,5 +1,5 @@
 import type { Note } from '../../store/notes.ts';
-import { Notes } from '../notes/notes.tsx';
+import { Notes } from '../notes/routes.tsx';
 import { EntryForm, PostButton, PostForm, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { Outcome } from '../ui/outcome.tsx';

@@ -1,28 +1,19 @@
-import type { DroppedBodies } from '../../intake/quarantine-rows.ts';
 import { quarantineReasons } from '../../store/tables.ts';
 import { useMayPost } from '../ui/context.ts';
 import { EntryForm, type FormField, PostButton } from '../ui/forms.tsx';
 import { hrefTo, words } from '../ui/links.ts';
 import { type Column, PageLinks, Table } from '../ui/table.tsx';
 import { formatCount, formatTimes, IdLink, Moment, Named, Nothing } from '../ui/values.tsx';
-import { groupedBodies, type QuarantineGroup, type QuarantineLine } from './queries.ts';
+import { droppedDays, groupedBodies, type Quarantine, type QuarantineGroup } from './queries.ts';
 
 const preview = '/console/quarantine/preview';
 
-interface QuarantineProps {
-  groups: readonly QuarantineGroup[];
-  lines: readonly QuarantineLine[];
+interface QuarantineProps extends Quarantine {
   /** The address of the next page. */
   older: string | false;
   /** Whether the lines are not all. */
   isNarrowed: boolean;
-  /** In the last days. */
-  dropped: readonly DroppedBodies[];
-  /** The number of bodies, those included that are in no group. */
-  total: number;
 }
-
-export const droppedDays = 7;
 
 export function QuarantinePage(props: QuarantineProps) {
   const { groups, lines, older, isNarrowed, dropped, total } = props;
@@ -58,7 +49,7 @@ export function QuarantinePage(props: QuarantineProps) {
   );
 }
 
-function Dropped({ dropped }: Pick<QuarantineProps, 'dropped'>) {
+function Dropped({ dropped }: Pick<Quarantine, 'dropped'>) {
   if (dropped.length === 0) return null;
   const reasons = dropped.map(({ reason, bodies }) => `${words(reason)}: ${formatCount(bodies)}`).join(', ');
   const last = new Date(Math.max(...dropped.map((one) => one.last.getTime())));
@@ -89,7 +80,7 @@ export function FaultList({ faults }: { faults: readonly { path: string; message
   );
 }
 
-function Groups({ groups, mayAct }: { groups: readonly QuarantineGroup[]; mayAct: boolean }) {
+function Groups({ groups, mayAct }: Pick<Quarantine, 'groups'> & { mayAct: boolean }) {
   return (
     <Table
       label="Quarantine by reason and errors"
@@ -142,7 +133,7 @@ const filter: readonly FormField[] = [
   { name: 'all', label: 'Select all if no filter is set', kind: 'choice', options: ['yes'], any: 'no' },
 ];
 
-function Lines({ lines }: { lines: readonly QuarantineLine[] }) {
+function Lines({ lines }: Pick<Quarantine, 'lines'>) {
   return (
     <Table
       label="Rejected bodies, last received first"

@@ -1,9 +1,8 @@
 import { type Kysely, sql } from 'kysely';
-import { faultsKey, type QuarantineRow } from '../../intake/quarantine-rows.ts';
+import { countQuarantine, faultsKey, type QuarantineRow, readDropped } from '../../intake/quarantine-rows.ts';
 import { notesOf } from '../../store/notes.ts';
 import type { Tables } from '../../store/tables.ts';
-import { takePage } from '../paging.ts';
-import { allOf } from '../store.ts';
+import { allOf, read, takePage } from '../store.ts';
 
 export interface QuarantineGroup {
   reason: string;
@@ -19,7 +18,7 @@ export interface QuarantineGroup {
 export const groupedBodies = 10_000;
 
 /** The quarantine by reason and errors, the most frequent first. */
-export const quarantineGroups = sql<QuarantineGroup>`
+const quarantineGroups = sql<QuarantineGroup>`
   select reason, ${faultsKey} as key, (array_agg(errors))[1] as faults, count(*)::int as bodies,
          sum(count)::int as times, max(last_received_at) as last
   from (
@@ -46,19 +45,17 @@ const columns = sql`
 
 const place = sql`select last_received_at, id from quarantine`;
 
-export interface BodyFilter {
+interface BodyFilter {
   reason?: string | undefined;
   faults?: string | undefined;
   before?: string | undefined;
   since?: Date | undefined;
 }
 
+const pageRows = 50;
+
 /** Bodies without their content, last received first. */
-export async function listBodies(
-  db: Kysely<Tables>,
-  { reason, faults, before, since }: BodyFilter,
-  size = 50,
-): Promise<{ rows: QuarantineLine[]; more: boolean }> {
+async function listBodies(db: Kysely<Tables>, { reason, faults, before, since }: BodyFilter) {
   const conditions = allOf([
     sql`q.replayed_at is null`,
     reason && sql`q.reason = ${reason}`,
@@ -69,8 +66,23 @@ export async function listBodies(
   const { rows } = await sql<QuarantineLine>`
     select ${columns} from quarantine q left join callback_paths p using (path)
     where ${conditions}
-    order by q.last_received_at desc, q.id desc limit ${size + 1}`.execute(db);
-  return takePage(rows, size);
+    order by q.last_received_at desc, q.id desc limit ${pageRows + 1}`.execute(db);
+  return takePage(rows, pageRows);
+}
+
+export const droppedDays = 7;
+
+export type Quarantine = Awaited<ReturnType<typeof readQuarantine>>;
+
+/** `total`: the number of bodies, those included that are in no group; `dropped`: in the last days. */
+export async function readQuarantine(db: Kysely<Tables>, filter: BodyFilter) {
+  const [groups, lines, dropped, total] = await Promise.all([
+    read(db, quarantineGroups),
+    listBodies(db, filter),
+    readDropped(db, droppedDays),
+    countQuarantine(db, {}),
+  ]);
+  return { groups, lines: lines.rows, more: lines.more, dropped, total };
 }
 
 export type QuarantinedBody = QuarantineLine &

@@ -1,36 +1,25 @@
 import type { Request, Response } from 'express';
-import type { VNode } from 'preact';
 import { uuid } from '../../common/uuid.ts';
 import { changeFields, replayCorrection } from '../../intake/correction.ts';
 import { quarantineId } from '../../intake/quarantine.ts';
-import {
-  countQuarantine,
-  dropQuarantine,
-  type QuarantineFilter,
-  readDropped,
-} from '../../intake/quarantine-rows.ts';
+import { countQuarantine, dropQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
 import type { FieldError } from '../../intake/rejection.ts';
 import { replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { patientsNamedIn } from '../../intake/subject-of-body.ts';
 import { readNotes } from '../../store/notes.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
-import { actorOf } from '../log-access.ts';
 import { guid, localTime, readForm, text } from '../read-form.ts';
-import { defineSection } from '../section.ts';
-import { read } from '../store.ts';
+import type { Section } from '../section.ts';
 import { hrefTo, words } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
 import { type Attempt, BodyPage, Corrected } from './body-page.tsx';
 import { ConfirmDrop, ConfirmReplay, DropDone, ReplayDone } from './confirm-pages.tsx';
 import { correctableFields, readChanges, readQuarantineForm } from './form.ts';
-import { droppedDays, QuarantinePage } from './pages.tsx';
-import { listBodies, type QuarantinedBody, quarantineGroups, readBody } from './queries.ts';
+import { QuarantinePage } from './pages.tsx';
+import { type QuarantinedBody, readBody, readQuarantine } from './queries.ts';
 
 /** A page has to be sent before the browser, or a proxy in between, gives up. */
 const limit = 1_000;
-
-const send = (res: Response, title: string, page: VNode, status = 200) =>
-  sendPage(res, { title, back: true, status }, page);
 
 interface Correction extends Pick<Attempt, 'values' | 'text'> {
   body: Buffer;
@@ -41,33 +30,16 @@ interface Correction extends Pick<Attempt, 'values' | 'text'> {
 }
 
 /** Rejected bodies, and their replay or deletion: a preview first, then the action itself. */
-export const section = defineSection({
+export const section: Section = {
   entry: { title: 'Quarantine', path: '/quarantine', count: 'quarantine' },
-  rights: {
-    'GET /quarantine': 'viewer',
-    'GET /quarantine/:id': 'viewer',
-    'POST /quarantine/preview': 'operator',
-    'POST /quarantine/replay': 'operator',
-    'POST /quarantine/drop': 'operator',
-    'POST /quarantine/:id/personal': 'privacy',
-    'POST /quarantine/:id/fields': 'operator',
-    'POST /quarantine/:id/body': 'privacy',
-  },
-  addRoutes(routes, dependencies) {
-    const { intake, families, timezone, db, logAccess } = dependencies;
-    routes.get('/quarantine', async (req, res) => {
+  addRoutes(routes, { intake, families, timezone, db, logAccess }) {
+    routes.get('/quarantine', 'viewer', async (req, res) => {
       const since = localTime(timezone);
       const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid, since });
-      const [groups, { rows, more }, dropped, total] = await Promise.all([
-        read(db, quarantineGroups),
-        listBodies(db, data),
-        readDropped(db, droppedDays),
-        countQuarantine(db, {}),
-      ]);
-      const older = more && hrefTo('/quarantine', { ...entered, before: rows.at(-1)?.id });
+      const found = await readQuarantine(db, data);
+      const older = found.more && hrefTo('/quarantine', { ...entered, before: found.lines.at(-1)?.id });
       const isNarrowed = Boolean(data.reason ?? data.faults ?? data.since);
-      const page = <QuarantinePage {...{ groups, lines: rows, older, isNarrowed, dropped, total }} />;
-      sendPage(res, { title: 'Quarantine' }, page);
+      sendPage(res, 'Quarantine', <QuarantinePage {...{ ...found, older, isNarrowed }} />);
     });
 
     const replay = async (filter: QuarantineFilter, dryRun: boolean) => ({
@@ -75,34 +47,34 @@ export const section = defineSection({
       ...(await replayQuarantine(db, filter, intake, { dryRun, limit })),
     });
 
-    routes.post('/quarantine/preview', async (req, res) => {
+    routes.post('/quarantine/preview', 'operator', async (req, res) => {
       const { filter, entered } = readQuarantineForm(req.body, timezone);
       if (req.body.action === 'drop') {
         const asOf = String(Date.now());
         const count = await countQuarantine(db, filter);
-        send(res, 'Preview drop', <ConfirmDrop count={count} values={{ ...entered, asOf }} />);
+        sendPage(res, 'Preview drop', <ConfirmDrop count={count} values={{ ...entered, asOf }} />);
       } else {
         const outcome = await replay(filter, true);
-        send(res, 'Preview replay', <ConfirmReplay outcome={outcome} values={entered} />);
+        sendPage(res, 'Preview replay', <ConfirmReplay outcome={outcome} values={entered} />);
       }
     });
 
-    routes.post('/quarantine/replay', async (req, res) => {
+    routes.post('/quarantine/replay', 'operator', async (req, res) => {
       const { filter } = readQuarantineForm(req.body, timezone);
       const rows = Math.min(await countQuarantine(db, filter), limit);
-      await logAccess({ actor: actorOf(res), action: 'quarantine replay', filter, rows });
+      await logAccess(res, { action: 'quarantine replay', filter, rows });
       const outcome = await replay(filter, false);
-      send(res, 'Replayed', <ReplayDone outcome={outcome} />);
+      sendPage(res, 'Replayed', <ReplayDone outcome={outcome} />);
     });
 
-    routes.post('/quarantine/drop', async (req, res) => {
+    routes.post('/quarantine/drop', 'operator', async (req, res) => {
       const { filter } = readQuarantineForm(req.body, timezone);
       const count = await db.transaction().execute(async (transaction) => {
         const rows = await dropQuarantine(transaction, filter);
-        await logAccess({ actor: actorOf(res), action: 'quarantine drop', filter, rows }, transaction);
+        await logAccess(res, { action: 'quarantine drop', filter, rows }, transaction);
         return rows;
       });
-      send(res, 'Dropped', <DropDone count={count} />);
+      sendPage(res, 'Dropped', <DropDone count={count} />);
     });
 
     const load = async (req: Request) => {
@@ -118,16 +90,16 @@ export const section = defineSection({
     ) => {
       const fields = correctableFields(body.body, errors, families);
       const notes = await readNotes(db, body.id);
-      const title = `Rejected: ${words(body.reason)}`;
-      send(res, title, <BodyPage {...{ body, notes, fields, ...shown }} />, shown.attempt ? 422 : 200);
+      const page = <BodyPage {...{ body, notes, fields, ...shown }} />;
+      sendPage(res, `Rejected: ${words(body.reason)}`, page, { status: shown.attempt ? 422 : 200 });
     };
 
-    routes.get('/quarantine/:id', async (req, res) => sendBody(res, await load(req), {}));
-    routes.post('/quarantine/:id/personal', async (req, res) => {
+    routes.get('/quarantine/:id', 'viewer', async (req, res) => sendBody(res, await load(req), {}));
+    routes.post('/quarantine/:id/personal', 'privacy', async (req, res) => {
       const body = await load(req);
       const patients = patientsNamedIn(body.body);
       const filter = { quarantine: body.id };
-      await logAccess({ actor: actorOf(res), action: 'body', patients, filter, rows: 1 });
+      await logAccess(res, { action: 'body', patients, filter, rows: 1 });
       await sendBody(res, body, { revealed: true });
     });
 
@@ -143,8 +115,7 @@ export const section = defineSection({
         throw new BadInput('This body was replayed or corrected before.');
       if (body.equals(old.body)) return reject({ message: 'Nothing was changed.' });
       const result = await replayCorrection(db, intake, old, body, () =>
-        logAccess({
-          actor: actorOf(res),
+        logAccess(res, {
           action: 'quarantine correct',
           patients: [...new Set([old.body, body].flatMap(patientsNamedIn))],
           filter: { quarantine: old.id, changed },
@@ -157,11 +128,11 @@ export const section = defineSection({
       }
       const isStored = result.outcome !== 'expired' && result.outcome !== 'erased';
       const ids = { id: old.id, correction: quarantineId({ path: old.path, body }) };
-      const page = <Corrected {...ids} delivery={isStored ? result.id : undefined} />;
-      send(res, 'Corrected and replayed', page);
+      const delivery = isStored ? result.id : undefined;
+      sendPage(res, 'Corrected and replayed', <Corrected {...{ ...ids, delivery }} />);
     };
 
-    routes.post('/quarantine/:id/fields', async (req, res) => {
+    routes.post('/quarantine/:id/fields', 'operator', async (req, res) => {
       const old = await load(req);
       const values = req.body as Record<string, string>;
       let { errors } = old;
@@ -183,10 +154,10 @@ export const section = defineSection({
       }
     });
 
-    routes.post('/quarantine/:id/body', async (req, res) => {
+    routes.post('/quarantine/:id/body', 'privacy', async (req, res) => {
       // A browser sends the lines of a text field with CRLF.
       const text = String(req.body.body ?? '').replaceAll('\r\n', '\n');
       await correct(res, await load(req), { body: Buffer.from(text), changed: ['body'], text });
     });
   },
-});
+};

@@ -1,21 +1,16 @@
 import type { Request, Response } from 'express';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import { PageNotFound } from '../errors.ts';
-import { actorOf } from '../log-access.ts';
 import { guid, readForm, text } from '../read-form.ts';
-import { defineSection } from '../section.ts';
+import type { Section } from '../section.ts';
 import { titled } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
 import { nameOf, RecordPage } from './pages.tsx';
 import { readRecord } from './queries.ts';
 
 /** What is known of a receipt, a consent form, and so on: now, and in each version. */
-export const section = defineSection({
+export const section: Section = {
   below: '/deliveries',
-  rights: {
-    'GET /records/:family': 'viewer',
-    'POST /records/:family/personal': 'privacy',
-  },
   addRoutes(routes, { families, db, logAccess }) {
     const show = async (req: Request, res: Response, revealed: boolean) => {
       const family = families.find(({ name }) => name === req.params.family);
@@ -30,13 +25,12 @@ export const section = defineSection({
         const { versions } = record;
         const patients = [...new Set(versions.flatMap(({ row }) => patientsOfRow(row)))];
         const filter = { family: family.name, business, id };
-        await logAccess({ actor: actorOf(res), action: 'reveal', patients, filter, rows: versions.length });
+        await logAccess(res, { action: 'reveal', patients, filter, rows: versions.length });
       }
       const title = titled(name) + (family.identifiedBy ? ` ${id}` : '');
-      const page = { title, back: true } as const;
-      sendPage(res, page, <RecordPage {...{ recordKey: key, record, revealed, from, to }} />);
+      sendPage(res, title, <RecordPage {...{ recordKey: key, record, revealed, from, to }} />);
     };
-    routes.get('/records/:family', (req, res) => show(req, res, false));
-    routes.post('/records/:family/personal', (req, res) => show(req, res, true));
+    routes.get('/records/:family', 'viewer', (req, res) => show(req, res, false));
+    routes.post('/records/:family/personal', 'privacy', (req, res) => show(req, res, true));
   },
-});
+};

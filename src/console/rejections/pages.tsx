@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks';
-import { callbackStatuses } from '../../common/http-statuses.ts';
+import { callbackStatuses, type ErrorStatus, errorStatuses } from '../../common/http-statuses.ts';
 import { VisitContext } from '../ui/context.ts';
 import { Filters } from '../ui/filters.tsx';
 import { hrefTo, words } from '../ui/links.ts';
@@ -7,7 +7,57 @@ import { Table } from '../ui/table.tsx';
 import { formatLocal } from '../ui/time.ts';
 import { formatCount, Moment } from '../ui/values.tsx';
 import type { Rejected, RejectedAt } from './queries.ts';
-import { reasonOf } from './reasons.ts';
+
+type Reason = [meaning: string, action?: string, quarantine?: string];
+
+const resent = 'The sender resends after any error.';
+const validate = 'Open the bodies: correct and replay them, or report the change to the service.';
+
+/** By the name of the error: what it means, what to do, and why the body is in the quarantine, if it is. */
+const reasons: Record<string, Reason> = {
+  SignatureMissing: [
+    'It was not signed.',
+    'See whether the sender signs, or a proxy removes SIGNATURE_HEADER.',
+  ],
+  SignatureWrong: [
+    'The signature matches no signing key.',
+    'The signing key differs, or a proxy changes the body: compare SIGNING_KEYS with the service.',
+  ],
+  SignatureStale: ['It was signed too long ago, or ahead of the clock.', 'Compare the clocks of both sides.'],
+  AddressNotAllowed: [
+    'The address is not in ALLOWED_IPS.',
+    'Add the sender’s network. If every address is that of your proxy, set TRUST_PROXY.',
+  ],
+  TenantNotAllowed: [
+    'The client or the business is not on its list.',
+    'If it is yours, add it to ALLOWED_CLIENT_IDS or ALLOWED_BUSINESS_IDS. Such bodies are not in the quarantine.',
+  ],
+  BodyTooLarge: ['The body is larger than BODY_LIMIT.', 'If it is legitimate, raise BODY_LIMIT.'],
+  BodyTooSlow: ['The body arrived too slowly.', `See whether the network loses packets. ${resent}`],
+  NotJson: ['The body is not JSON.', validate, 'not_json'],
+  InvalidCallback: ['A field is missing or has another type.', validate, 'invalid'],
+  UnknownEvent: [
+    'The event is unknown.',
+    'Subscribe EVENTS_PATH to it, or update the receiver; then replay.',
+    'invalid',
+  ],
+  WrongFamily: [
+    'The event belongs to another path.',
+    'Correct the address at the platform, and replay.',
+    'wrong_family',
+  ],
+  DataRefused: ['PostgreSQL cannot store the data.', validate, 'refused_by_database'],
+  TooManyRequests: [
+    'The address sent too many requests, or too many rejected ones.',
+    `See what was rejected before. Limits: RATE_LIMIT, REJECTION_LIMIT. ${resent}`,
+  ],
+  Busy: ['Too many large bodies were in progress.', resent],
+  Unavailable: ['No store was available.', `See the health checks, and the log of that time. ${resent}`],
+  NotFound: ['Nothing is served at the path.', 'If the platform sent it, compare its registered addresses.'],
+};
+
+const reasonOf = (reason: string, status: number): Reason =>
+  reasons[reason] ?? [`${errorStatuses[status as ErrorStatus] ?? reason}.`];
 
 interface RejectedProps {
   rows: readonly Rejected[];

@@ -1,6 +1,6 @@
 import { callbackStatuses } from '../../common/http-statuses.ts';
 import { localTime, oneOf, parseForm } from '../read-form.ts';
-import { defineSection } from '../section.ts';
+import type { Section } from '../section.ts';
 import { read } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { RejectionsPage } from './pages.tsx';
@@ -9,15 +9,12 @@ import { rejectedByReason, rejectedByTime } from './queries.ts';
 const hourMs = 3_600_000;
 
 /** Why callbacks were rejected, and when: of the last 24 hours, unless the filter says otherwise. */
-export const section = defineSection({
+export const section: Section = {
   below: '/',
-  rights: {
-    'GET /rejections': 'viewer',
-  },
   addRoutes(routes, { families, timezone, db }) {
     const names = families.map(({ name }) => name);
-    routes.get('/rejections', async (req, res) => {
-      const { data, entered, faults } = parseForm(req.query, {
+    routes.get('/rejections', 'viewer', async (req, res) => {
+      const { data, entered, faults, status } = parseForm(req.query, {
         since: localTime(timezone),
         until: localTime(timezone),
         family: oneOf([...names, 'none']),
@@ -31,9 +28,8 @@ export const section = defineSection({
         read(db, rejectedByReason(filter)),
         read(db, rejectedByTime(filter, unit)),
       ]);
-      const status = Object.keys(faults).length > 0 ? 400 : 200;
-      const content = <RejectionsPage {...{ rows, since, times, unit, families: names, entered, faults }} />;
-      sendPage(res, { title: 'Rejected requests', back: true, status }, content);
+      const page = <RejectionsPage {...{ rows, since, times, unit, families: names, entered, faults }} />;
+      sendPage(res, 'Rejected requests', page, { status });
     });
   },
-});
+};

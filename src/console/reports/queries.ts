@@ -1,16 +1,18 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Tables } from '../../store/tables.ts';
 import { allOf, businesses } from '../store.ts';
+import type { ChartFigures } from '../ui/chart.tsx';
 import { isSummable } from '../ui/field-value.tsx';
+import { formatDay } from '../ui/time.ts';
 import { filtersOf, type ReportColumn } from './columns.ts';
 import { pageRows, type ReportFilter } from './form.ts';
 import { type Age, ages } from './ranges.ts';
-import type { Report } from './reports.ts';
+import type { Report, ReportChart } from './reports.ts';
 
 /** A row of a report, every value as text. */
 export type ReportRow = Readonly<Record<string, string | null>>;
 
-/** The rows of a report that match a filter, as the part of a query that begins with `from`. */
+/** The rows of a report that match a filter, as the part of a query that begins with `from`: `rows` of those below. */
 export function fromView(report: Report, columns: readonly ReportColumn[], filter: ReportFilter) {
   const filters = filtersOf(columns);
   const { from, to, age, at } = filter;
@@ -42,7 +44,6 @@ function isOfAge(age: Age): RawBuilder<boolean> {
  * The query for the rows of a report, every value cast to text. Rows that are equal in the column they are sorted by
  * have the report's own order.
  *
- * @param rows see `fromView`
  * @param sort a column, with `-` in front for descending
  * @param page from 1, with the first row of the next one; without it, all rows
  */
@@ -68,12 +69,7 @@ export interface RowsSummary {
   patients: string[];
 }
 
-/**
- * The query for how many rows there are, and whose.
- *
- * @param shown the columns that are shown
- * @param rows see `fromView`
- */
+/** The query for how many rows there are, and whose. */
 export function querySummary(shown: readonly ReportColumn[], rows: RawBuilder<unknown>) {
   const has = (column: string) => shown.some(({ name }) => name === column);
   const patients = has('patient_id')
@@ -94,11 +90,7 @@ export interface Totals {
   sums: ReportRow;
 }
 
-/**
- * The number of a report's rows, and the sums of its columns, of all pages.
- *
- * @param rows see `fromView`
- */
+/** The number of a report's rows, and the sums of its columns, of all pages. */
 export async function readTotals(
   db: Kysely<Tables>,
   report: Report,
@@ -118,11 +110,7 @@ export interface AgeTotal {
   due: string;
 }
 
-/**
- * The number and amount of dues of each age.
- *
- * @param rows see `fromView`
- */
+/** The number and amount of dues of each age. */
 export async function readAges(db: Kysely<Tables>, rows: RawBuilder<unknown>): Promise<AgeTotal[]> {
   const names = Object.keys(ages) as Age[];
   const cases = names.map((age) => sql`when ${isOfAge(age)} then ${age}`);
@@ -131,4 +119,51 @@ export async function readAges(db: Kysely<Tables>, rows: RawBuilder<unknown>): P
     from (select day, count(*) as receipts, sum(due_amount) as due ${rows} group by day) as days
     group by 1`.execute(db);
   return names.map((age) => found.find((one) => one.age === age) ?? { age, receipts: 0, due: '0' });
+}
+
+// More bars cannot be told apart.
+const mostDays = 92;
+const mostMonths = 120;
+const dayMs = 86_400_000;
+
+/** The figures of a report's chart. Days and months without rows have zeros. With `unit`, the groups are those. */
+export async function readChart(
+  db: Kysely<Tables>,
+  { by, series = { count: 'count(*)' }, largest }: ReportChart,
+  rows: RawBuilder<unknown>,
+  { from, to }: ReportFilter,
+): Promise<ChartFigures & { unit: 'day' | 'month' | undefined }> {
+  const days = from && to ? (Date.parse(to) - Date.parse(from)) / dayMs : Number.POSITIVE_INFINITY;
+  const unit = by ? undefined : days < mostDays ? 'day' : 'month';
+  const group = by ?? (unit === 'day' ? 'day::text' : `to_char(day, 'YYYY-MM')`);
+  const names = Object.keys(series);
+  const figures = names.map((name) => sql`(${sql.raw(series[name]!)})::text as ${sql.ref(name)}`);
+  const order = largest
+    ? sql`order by ${sql.raw(Object.values(series)[0]!)} desc nulls last limit ${largest}`
+    : sql`order by 1`;
+  const { rows: groups } = await sql<Record<string, string | null>>`
+    select ${sql.raw(group)} as label, ${sql.join(figures)} ${rows} group by 1 ${order}`.execute(db);
+  const found = groups.map(({ label }) => label ?? '');
+  const all = unit && calendar(from ?? found[0], to ?? found.at(-1), unit);
+  const labels = all && all.length <= mostMonths ? all : found;
+  const rowOf = new Map(groups.map((row) => [row.label ?? '', row]));
+  return {
+    unit,
+    labels: unit ? labels.map(formatDay) : labels,
+    series: names.map((name) => ({ name, values: labels.map((label) => rowOf.get(label)?.[name] ?? null) })),
+  };
+}
+
+/** Every day or month, such as 2026-11-21 or 2026-11, from the first to the last. */
+function calendar(first: string | undefined, last: string | undefined, unit: 'day' | 'month'): string[] {
+  const length = unit === 'day' ? 10 : 7;
+  const found: string[] = [];
+  if (!first || !last) return found;
+  const at = new Date(first.slice(0, length));
+  while (found.length <= mostMonths && at.toISOString().slice(0, length) <= last.slice(0, length)) {
+    found.push(at.toISOString().slice(0, length));
+    if (unit === 'day') at.setUTCDate(at.getUTCDate() + 1);
+    else at.setUTCMonth(at.getUTCMonth() + 1);
+  }
+  return found;
 }

@@ -1,20 +1,16 @@
 import type { Request, Response } from 'express';
 import { BadInput, PageNotFound } from '../errors.ts';
-import { actorOf } from '../log-access.ts';
-import { takePage } from '../paging.ts';
-import { defineSection } from '../section.ts';
-import { read, unlessTimeout } from '../store.ts';
+import type { Section } from '../section.ts';
+import { read, takePage, unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
+import { LinkList } from '../ui/link-list.tsx';
 import { beginPage, sendPage } from '../ui/page.tsx';
-import { readChart } from './chart.ts';
 import { filtersOf, readColumns, readComments } from './columns.ts';
-import { sendDownload } from './download.ts';
-import { pageRows, readReportForm } from './form.ts';
-import { type FormatName, formatNames } from './formats.ts';
-import { ReportList } from './list-page.tsx';
+import { type FormatName, formatNames, sendDownload } from './download.ts';
+import { pageRows, readReportForm, reportHref } from './form.ts';
 import { ReportPage, type Sums } from './pages.tsx';
 import * as queries from './queries.ts';
-import { type Report, reports, titleOf } from './reports.ts';
+import { type Report, reports, shortcuts, titleOf } from './reports.ts';
 
 const findReport = (view: unknown): Report => {
   const report = reports.find((one) => one.view === view);
@@ -23,22 +19,13 @@ const findReport = (view: unknown): Report => {
 };
 
 /** The reporting views as tables, charts and downloads. */
-export const section = defineSection({
+export const section: Section = {
   entry: { title: 'Reports', path: '/reports' },
-  rights: {
-    'GET /reports': 'viewer',
-    'GET /reports/:view': 'viewer',
-    'GET /reports/:view/csv': 'viewer',
-    'GET /reports/:view/xlsx': 'viewer',
-    'POST /reports/:view/personal': 'privacy',
-    'POST /reports/:view/csv': 'privacy',
-    'POST /reports/:view/xlsx': 'privacy',
-  },
   addRoutes(routes, dependencies) {
     const { timezone, downloads, db, downloadPool, logAccess } = dependencies;
 
-    routes.get('/reports', async (_req, res) => {
-      sendPage(res, { title: 'Reports' }, <ReportList comments={await readComments(db)} />);
+    routes.get('/reports', 'viewer', async (_req, res) => {
+      sendPage(res, 'Reports', <ReportList comments={await readComments(db)} />);
     });
 
     /** The columns and the rows of a report that a form names; columns with personal data only if `revealed`. */
@@ -58,14 +45,14 @@ export const section = defineSection({
       const { filter, columns, shown, from } = parsed;
       const { sort, page = 1 } = filter;
       const ofAnyAge = queries.fromView(report, columns, { ...filter, age: undefined });
-      const options = { title: titleOf(report), back: true, charts: true } as const;
-      if (!revealed) beginPage(res, options);
+      const title = titleOf(report);
+      if (!revealed) beginPage(res, title, { charts: true });
       const comment = (await readComments(db)).get(report.view);
       const sums: Sums = {};
       // One after the other: pages have two connections.
       const readSums = async () => {
         sums.totals = await queries.readTotals(db, report, shown, from);
-        if (report.chart) sums.figures = await readChart(db, report.chart, from, filter);
+        if (report.chart) sums.figures = await queries.readChart(db, report.chart, from, filter);
         if (filtersOf(columns).age !== undefined) sums.ages = await queries.readAges(db, ofAnyAge);
       };
       const [found] = await Promise.all([
@@ -76,33 +63,23 @@ export const section = defineSection({
       if (revealed) {
         const patients = queries.patientsOf(rows);
         const logged = { report: report.view, ...filter };
-        await logAccess({
-          actor: actorOf(res),
-          action: 'reveal',
-          patients,
-          filter: logged,
-          rows: rows.length,
-        });
+        await logAccess(res, { action: 'reveal', patients, filter: logged, rows: rows.length });
       }
-      sendPage(
-        res,
-        options,
-        <ReportPage {...{ ...parsed, comment, rows: found && rows, more, ...sums, revealed }} />,
-      );
+      const shownRows = { rows: found && rows, more, ...sums, revealed };
+      sendPage(res, title, <ReportPage {...{ ...parsed, comment, ...shownRows }} />, { charts: true });
     };
-    routes.get('/reports/:view', (req, res) => show(req, res, false));
-    routes.post('/reports/:view/personal', (req, res) => show(req, res, true));
+    routes.get('/reports/:view', 'viewer', (req, res) => show(req, res, false));
+    routes.post('/reports/:view/personal', 'privacy', (req, res) => show(req, res, true));
 
     const download = async (req: Request, res: Response, format: FormatName, revealed: boolean) => {
       const report = findReport(req.params.view);
       const { filter, columns, shown, from } = await parse(report, revealed ? req.body : req.query, revealed);
       const days = filtersOf(columns).day ? [filter.from, filter.to] : [];
-      const actor = actorOf(res);
       const logged = { report: report.view, ...filter, format, personal: revealed };
       await sendDownload(res, downloadPool, {
         query: queries.queryRows(report, shown, from, { sort: filter.sort }).compile(db),
         summary: queries.querySummary(shown, from).compile(db),
-        logAccess: (summary) => logAccess({ actor, action: 'download', filter: logged, ...summary }),
+        logAccess: (summary) => logAccess(res, { action: 'download', filter: logged, ...summary }),
         columns: shown,
         format,
         aliases: (res.locals.visit as Visit).aliases,
@@ -111,8 +88,32 @@ export const section = defineSection({
       });
     };
     for (const format of formatNames) {
-      routes.get(`/reports/:view/${format}`, (req, res) => download(req, res, format, false));
-      routes.post(`/reports/:view/${format}`, (req, res) => download(req, res, format, true));
+      routes.get(`/reports/:view/${format}`, 'viewer', (req, res) => download(req, res, format, false));
+      routes.post(`/reports/:view/${format}`, 'privacy', (req, res) => download(req, res, format, true));
     }
   },
-});
+};
+
+/**
+ * Pages for what is often asked, and all reports.
+ *
+ * @param comments the comments on the views, by name
+ */
+function ReportList({ comments }: { comments: ReadonlyMap<string, string> }) {
+  return (
+    <>
+      <LinkList label="Often asked" links={shortcuts} />
+      <p>
+        These are the views of the schema <code>reporting</code>. SQL clients and BI tools can query them too.
+      </p>
+      <ul class="reports">
+        {reports.map((report) => (
+          <li key={report.view}>
+            <a href={reportHref(report.view)}>{titleOf(report)}</a>
+            <p>{comments.get(report.view)}</p>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,8 +1,7 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { uuid } from '../../common/uuid.ts';
 import type { Family } from '../../families/index.ts';
 import { isNamed } from '../../privacy/find-deliveries.ts';
-import type { Tables } from '../../store/tables.ts';
 import { hasId } from '../records/queries.ts';
 import { businesses } from '../store.ts';
 import { words } from '../ui/links.ts';
@@ -101,6 +100,3 @@ export function searchQuery(lookups: readonly Lookup[]): RawBuilder<Hit> {
     select * from (${sql.join(parts, sql` union all `)}) as hits
     order by at desc nulls first, id limit ${shownHits + 1}`;
 }
-
-export const search = async (db: Kysely<Tables>, lookups: readonly Lookup[]): Promise<Hit[]> =>
-  (await searchQuery(lookups).execute(db)).rows;

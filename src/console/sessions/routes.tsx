@@ -1,39 +1,63 @@
-import { endSessionsOf, listSignedIn } from '../../store/sessions.ts';
+import { endSessionsOf, listSignedIn, type SignedIn, sessionS } from '../../store/sessions.ts';
 import { BadInput } from '../errors.ts';
-import { actorOf } from '../log-access.ts';
 import { readForm, text } from '../read-form.ts';
-import { defineSection } from '../section.ts';
+import type { Section } from '../section.ts';
+import { PostButton } from '../ui/forms.tsx';
 import { sendPage } from '../ui/page.tsx';
-import { SessionsPage } from './pages.tsx';
+import { Table } from '../ui/table.tsx';
+import { Moment, Nothing } from '../ui/values.tsx';
 
 /** Who may have a session, with a button that ends all sessions of a user. */
-export const section = defineSection({
+export const section: Section = {
   below: '/access-log',
-  rights: {
-    'GET /sessions': 'privacy',
-    'POST /sessions/end': 'privacy',
-  },
   addRoutes(routes, { db, logAccess, sessionStore }) {
-    routes.get('/sessions', async (_req, res) => {
+    routes.get('/sessions', 'privacy', async (_req, res) => {
       const users = await listSignedIn(db);
-      await logAccess({
-        actor: actorOf(res),
-        action: 'audit',
-        filter: { page: 'sessions' },
-        rows: users.length,
-      });
-      sendPage(res, { title: 'Sessions', back: true }, <SessionsPage users={users} />);
+      await logAccess(res, { action: 'audit', filter: { page: 'sessions' }, rows: users.length });
+      sendPage(res, 'Sessions', <SessionsPage users={users} />);
     });
 
-    routes.post('/sessions/end', async (req, res) => {
+    routes.post('/sessions/end', 'privacy', async (req, res) => {
       const { user } = readForm(req.body, { user: text }).data;
       if (!user) throw new BadInput('The user is missing.');
       await db.transaction().execute(async (tx) => {
-        await logAccess({ actor: actorOf(res), action: 'sessions end', filter: { user } }, tx);
+        await logAccess(res, { action: 'sessions end', filter: { user } }, tx);
         await endSessionsOf(tx, user);
       });
       sessionStore.expire();
       res.redirect(303, '/console/sessions');
     });
   },
-});
+};
+
+function SessionsPage({ users }: { users: readonly SignedIn[] }) {
+  return (
+    <>
+      <p>
+        Users who have signed in within the last {sessionS / 3600} hours, which is the longest that a session
+        lasts. To keep somebody out, remove the role at the identity provider first, or change{' '}
+        <code>ADMIN_TOKEN</code>.
+      </p>
+      <Table
+        label="Users, the last to sign in first"
+        cards
+        rows={users}
+        empty="Nobody has signed in."
+        columns={[
+          { head: 'User', cell: ({ user }) => <span class="id">{user}</span> },
+          { head: 'Name', cell: ({ name }) => name ?? <Nothing /> },
+          { head: 'Last sign-in', cell: ({ at }) => <Moment at={at} /> },
+          { head: 'Address', cell: ({ address }) => address ?? <Nothing /> },
+          {
+            head: 'Sessions',
+            cell: ({ user }) => (
+              <PostButton action="/console/sessions/end" values={{ user }} kind="second">
+                End all
+              </PostButton>
+            ),
+          },
+        ]}
+      />
+    </>
+  );
+}

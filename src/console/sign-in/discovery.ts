@@ -1,7 +1,6 @@
 import { createRemoteJWKSet, customFetch as keysFetch } from 'jose';
 import * as client from 'openid-client';
 import type { Config } from '../../config/config.ts';
-import { limitedFetch } from './limited-fetch.ts';
 import { nameIssuers, ProviderFault, wrongIssuer } from './provider-fault.ts';
 
 export type ProviderSettings = NonNullable<Config['oidc']>;
@@ -59,6 +58,27 @@ export function createDiscovery(settings: ProviderSettings) {
     /** Metadata of any age. */
     any: async (): Promise<Discovered> => known?.discovered ?? ask(),
   };
+}
+
+/** Far more than any provider needs: the groups of a user may be hundreds. */
+const mostBytes = 1024 * 1024;
+
+/**
+ * Fetches a response whole, within the time limit of its signal.
+ *
+ * @throws ProviderFault if its body is larger than a megabyte; the rest is not read
+ */
+async function limitedFetch(address: string, options: object): Promise<Response> {
+  const response = await fetch(address, options);
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += part.length;
+    if (bytes > mostBytes) throw new ProviderFault(`the response of ${new URL(address).host} is too large`);
+    parts.push(part);
+  }
+  const { status, statusText, headers } = response;
+  return new Response(bytes > 0 ? Buffer.concat(parts) : null, { status, statusText, headers });
 }
 
 // RFC 8414: a provider that lists no methods knows the first.

@@ -1,10 +1,24 @@
 import type { Request, Response } from 'express';
 import type { Actor } from '../../privacy/log/access-log.ts';
+import { isUnavailable } from '../../store/faults.ts';
 import { readClock } from '../../store/sessions.ts';
-import type { Way } from '../dependencies.ts';
-import { clientAddressOf } from '../log-access.ts';
-import { sessionCookie, type User } from '../session.ts';
-import { type SignInDependencies, sessionOptions } from './dependencies.ts';
+import type { ConsoleDependencies, Way } from '../dependencies.ts';
+import { clientAddressOf, type LogAccess } from '../log-access.ts';
+import { type Sessions, sessionCookie, sessionOptions, type User } from '../session.ts';
+import type { SignedValues } from '../signed-values.ts';
+import type { ConsoleStore } from '../store.ts';
+import type { Frame } from '../ui/context.ts';
+import type { Provider } from './provider.ts';
+import type { Recheck } from './recheck.ts';
+
+export interface SignInDependencies extends ConsoleDependencies, Pick<ConsoleStore, 'db'> {
+  values: SignedValues;
+  sessions: Sessions;
+  provider: Provider | undefined;
+  recheck: Recheck | undefined;
+  frame: Frame;
+  logAccess: LogAccess;
+}
 
 /**
  * Begins a session, once it is in the access log.
@@ -49,4 +63,21 @@ export async function recordFailure(
   const address = clientAddressOf(req);
   attempts[way].consume(address);
   await logAccess({ actor: { ...user, address }, action: 'sign-in failed', filter: { with: way, reason } });
+}
+
+/**
+ * Does what needs the database.
+ *
+ * @returns false: PostgreSQL is unavailable
+ * @throws any other error
+ */
+export async function unlessAway(res: Response, act: () => Promise<void>): Promise<boolean> {
+  if (res.locals.outage) return false;
+  try {
+    await act();
+    return true;
+  } catch (error) {
+    if (isUnavailable(error)) return false;
+    throw error;
+  }
 }

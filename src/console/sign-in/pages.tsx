@@ -3,8 +3,17 @@ import { type Entry, KeptForm } from '../kept-form.tsx';
 import { Field, Submit } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
 import { sendBarePage } from '../ui/page.tsx';
-import type { SignInDependencies } from './dependencies.ts';
-import { ownPath } from './own-path.ts';
+import type { SignInDependencies } from './enter.ts';
+
+/** The path of a page of the console; for anything else, its first page. */
+export function ownPath(next: unknown): string {
+  const own = 'http://own.invalid';
+  if (typeof next !== 'string' || !URL.canParse(next, own)) return '/console';
+  const { origin, pathname, search } = new URL(next, own);
+  const isOwn = origin === own && /^\/console(\/|$)/.test(pathname);
+  const isPage = !/^\/console\/(sign-in|sign-out|assets)/.test(pathname);
+  return isOwn && isPage ? pathname + search : '/console';
+}
 
 interface SignInOptions {
   /** Why the token was not accepted. */
@@ -22,56 +31,39 @@ export function sendSignIn(
   { fault, kept }: SignInOptions = {},
 ): void {
   const next = ownPath(req.method === 'GET' ? req.originalUrl : req.body?.next);
+  const target = kept && '_blank';
   const content = (
     <>
       {kept && <KeptForm {...kept} />}
       {provider && (
         // A link, since the policy for forms forbids redirects to another site.
         <p class="actions">
-          <a class="button" href={hrefTo('/sign-in/start', { next })} target={kept && '_blank'}>
+          <a class="button" href={hrefTo('/sign-in/start', { next })} target={target}>
             Sign in with your account
           </a>
         </p>
       )}
       {config.adminToken && (
-        <TokenForm
-          next={next}
-          fault={fault}
-          second={(provider ?? kept) !== undefined}
-          target={kept && '_blank'}
-        />
+        <form method="post" action="/console/sign-in" class="card" target={target}>
+          <input type="hidden" name="next" value={next} />
+          <Field
+            label="Admin token"
+            name="token"
+            type="password"
+            autocomplete="current-password"
+            required
+            fault={fault}
+          />
+          <Submit kind={(provider ?? kept) && 'second'}>Sign in</Submit>
+          <p class="hint">
+            The value of <code>ADMIN_TOKEN</code>. If it is not set, the embedded database has a generated
+            token: see the file <code>admin-token</code> in <code>DATA_DIR</code>.
+          </p>
+        </form>
       )}
     </>
   );
   sendBarePage(res, status, 'Sign in', content);
-}
-
-interface TokenFormProps {
-  next: string;
-  fault: string | undefined;
-  second: boolean;
-  target: '_blank' | undefined;
-}
-
-function TokenForm({ next, fault, second, target }: TokenFormProps) {
-  return (
-    <form method="post" action="/console/sign-in" class="card" target={target}>
-      <input type="hidden" name="next" value={next} />
-      <Field
-        label="Admin token"
-        name="token"
-        type="password"
-        autocomplete="current-password"
-        required
-        fault={fault}
-      />
-      <Submit kind={second ? 'second' : undefined}>Sign in</Submit>
-      <p class="hint">
-        The value of <code>ADMIN_TOKEN</code>. If it is not set, the embedded database has a generated token:
-        see the file <code>admin-token</code> in <code>DATA_DIR</code>.
-      </p>
-    </form>
-  );
 }
 
 /** Sends why somebody is not signed in. */

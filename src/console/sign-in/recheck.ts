@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { ResponseBodyError } from 'openid-client';
+import type { Log } from '../../common/log.ts';
 import { sessionS } from '../../store/sessions.ts';
-import { clientAddressOf } from '../log-access.ts';
-import { readCookie, type Session, sessionCookie, type User } from '../session.ts';
-import { type Recheck, type SignInDependencies, sessionOptions } from './dependencies.ts';
-import { decrypt, encrypt } from './encrypted.ts';
+import { clientAddressOf, type LogAccess } from '../log-access.ts';
+import { readCookie, type Session, sessionCookie, sessionOptions, type User } from '../session.ts';
+import type { SignedValues } from '../signed-values.ts';
 import type { Provider } from './provider.ts';
 import { faultIn } from './provider-fault.ts';
 
@@ -22,15 +22,17 @@ interface Kept {
   due: number;
 }
 
+export type Recheck = ReturnType<typeof createRecheck>;
+
 /**
  * Asks the provider every few minutes whether a user may still be in, by the refresh token. That is in a cookie of its
  * own, which only receivers can read, so that each of them can ask.
  */
 export function createRecheck(
-  { values, logAccess, log }: Pick<SignInDependencies, 'values' | 'logAccess' | 'log'>,
+  { values, logAccess, log }: { values: SignedValues; logAccess: LogAccess; log: Log },
   provider: Provider,
   everyMs: number,
-): Recheck {
+) {
   /** Each session has its own: the token of another does not fit. */
   const keyOf = ({ csrf }: Session) => createHash('sha256').update(values.sign('refresh', csrf)).digest();
 
@@ -60,13 +62,15 @@ export function createRecheck(
   const asked = new Map<string, ReturnType<typeof ask>>();
 
   return {
-    canKeep: (refreshToken): refreshToken is string =>
+    /** Whether a cookie can hold the token; otherwise the session is like one without. */
+    canKeep: (refreshToken: string | undefined): refreshToken is string =>
       refreshToken !== undefined && Buffer.byteLength(refreshToken) <= mostTokenBytes,
 
-    begin: (req, res, session, refreshToken) =>
+    begin: (req: Request, res: Response, session: Session, refreshToken: string) =>
       keep(req, res, session, { refreshToken, due: Date.now() + everyMs }),
 
-    passes: async (req, res, session) => {
+    /** Whether a session goes on. @throws LogUnavailable */
+    passes: async (req: Request, res: Response, session: Session): Promise<boolean> => {
       const { user } = session;
       const value = readCookie(req.headers.cookie, refreshCookie) ?? '';
       const kept = decrypt<Kept>(keyOf(session), value);
@@ -88,6 +92,31 @@ export function createRecheck(
       return false;
     },
 
-    end: (req, res) => void res.clearCookie(refreshCookie, sessionOptions(req)),
+    end: (req: Request, res: Response) => void res.clearCookie(refreshCookie, sessionOptions(req)),
   };
+}
+
+const algorithm = 'aes-256-gcm';
+const [ivBytes, tagBytes] = [12, 16];
+
+/** A value that only who has the key can read or change. @param key 32 bytes */
+function encrypt(key: Buffer, content: object): string {
+  const iv = randomBytes(ivBytes);
+  const cipher = createCipheriv(algorithm, key, iv);
+  const text = Buffer.concat([cipher.update(JSON.stringify(content)), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url');
+}
+
+/** @returns undefined if the value was not encrypted with this key */
+function decrypt<Content>(key: Buffer, value: string | undefined): Content | undefined {
+  const bytes = Buffer.from(value ?? '', 'base64url');
+  if (bytes.length <= ivBytes + tagBytes) return undefined;
+  const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
+  decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
+  try {
+    const text = Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]);
+    return JSON.parse(text.toString());
+  } catch {
+    return undefined;
+  }
 }

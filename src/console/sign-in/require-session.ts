@@ -4,7 +4,7 @@ import { clientAddressOf } from '../log-access.ts';
 import { readCookie, type Session, sessionCookie } from '../session.ts';
 import type { SessionStore } from '../session-store.ts';
 import type { Visit } from '../ui/context.ts';
-import type { SignInDependencies } from './dependencies.ts';
+import type { SignInDependencies } from './enter.ts';
 import { sendSignIn } from './pages.tsx';
 
 /** Reads the key of the cookies and the list of ended sessions, or why they cannot be read. */

@@ -1,14 +1,11 @@
-import type { Response } from 'express';
-import { isUnavailable } from '../../store/faults.ts';
 import { endSession } from '../../store/sessions.ts';
 import type { Routes } from '../guard.ts';
 import { actorOf } from '../log-access.ts';
 import { originOf } from '../origin.ts';
-import { sessionCookie } from '../session.ts';
+import { sessionCookie, sessionOptions } from '../session.ts';
 import type { Visit } from '../ui/context.ts';
-import { type SignInDependencies, sessionOptions } from './dependencies.ts';
+import { type SignInDependencies, unlessAway } from './enter.ts';
 import { sendForward, sendRefusal } from './pages.tsx';
-import type { SignInRights } from './rights.ts';
 import { tokenUser } from './with-token.ts';
 
 const later =
@@ -18,14 +15,19 @@ const later =
  * Ends the session: in this browser and at this receiver at once, in the database, and at the identity provider. Where the
  * database is unavailable, this receiver writes it later.
  */
-export function addSignOut(routes: Routes<SignInRights>, dependencies: SignInDependencies): void {
-  const { provider, recheck, sessionStore, log } = dependencies;
-  routes.post('/sign-out', async (req, res) => {
+export function addSignOut(routes: Routes, dependencies: SignInDependencies): void {
+  const { provider, recheck, sessionStore, db, logAccess, log } = dependencies;
+  routes.post('/sign-out', 'viewer', async (req, res) => {
     res.clearCookie(sessionCookie, sessionOptions(req));
     recheck?.end(req, res);
     const { session } = res.locals.visit as Visit;
     sessionStore.end(session);
-    if (!(await tryToEnd(dependencies, res, session))) {
+    const end = () =>
+      db.transaction().execute(async (tx) => {
+        await endSession(tx, session);
+        await logAccess({ actor: actorOf(res), action: 'sign-out' }, tx);
+      });
+    if (!(await unlessAway(res, end))) {
       log.limited('warn', {}, 'PostgreSQL is unavailable: a session ends at this receiver first');
       return sendRefusal(res, 503, later);
     }
@@ -37,22 +39,4 @@ export function addSignOut(routes: Routes<SignInRights>, dependencies: SignInDep
     if (address) sendForward(res, 'Signed out', address);
     else res.redirect(303, '/console');
   });
-}
-
-/**
- * @returns false: PostgreSQL is unavailable
- * @throws LogUnavailable
- */
-async function tryToEnd({ db, logAccess }: SignInDependencies, res: Response, session: string) {
-  if (res.locals.outage) return false;
-  try {
-    await db.transaction().execute(async (tx) => {
-      await endSession(tx, session);
-      await logAccess({ actor: actorOf(res), action: 'sign-out' }, tx);
-    });
-    return true;
-  } catch (error) {
-    if (isUnavailable(error)) return false;
-    throw error;
-  }
 }

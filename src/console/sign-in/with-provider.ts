@@ -3,27 +3,23 @@ import { AuthorizationResponseError } from 'openid-client';
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import type { Actor } from '../../privacy/log/access-log.ts';
 import type { Routes } from '../guard.ts';
-import { isSecure, originOf } from '../origin.ts';
+import { originOf } from '../origin.ts';
 import { roles } from '../rights.ts';
-import { readCookie } from '../session.ts';
-import type { SignInDependencies } from './dependencies.ts';
-import { enter, recordFailure } from './enter.ts';
+import { readCookie, sessionOptions } from '../session.ts';
+import { enter, recordFailure, type SignInDependencies } from './enter.ts';
 import type { Identity } from './identity.ts';
-import { ownPath } from './own-path.ts';
-import { sendForward, sendRefusal } from './pages.tsx';
+import { ownPath, sendForward, sendRefusal } from './pages.tsx';
 import type { Attempt, Provider } from './provider.ts';
 import { faultIn } from './provider-fault.ts';
-import type { SignInRights } from './rights.ts';
 
 const attemptMs = 10 * 60_000;
 const attemptCookie = 'receiver_console_sign_in';
 
 // Lax: the browser comes back from another site, and has to send it.
 const attemptOptions = (req: Request): CookieOptions => ({
+  ...sessionOptions(req),
   path: '/console/sign-in',
-  httpOnly: true,
   sameSite: 'lax',
-  secure: isSecure(req),
 });
 
 const refusals = {
@@ -43,7 +39,7 @@ const refusals = {
 
 /** Sign-in with the identity provider: the way there, and the way back. */
 export function addProviderSignIn(
-  routes: Routes<SignInRights>,
+  routes: Routes,
   provider: Provider,
   dependencies: SignInDependencies,
 ): void {
@@ -67,7 +63,7 @@ export function addProviderSignIn(
     log.limited('warn', kind, 'a sign-in with the identity provider failed', { error: text });
   };
 
-  routes.get('/sign-in/start', async (req, res) => {
+  routes.get('/sign-in/start', 'anyone', async (req, res) => {
     try {
       const { address, attempt } = await provider.begin(`${originOf(req)}/console/sign-in/callback`);
       const content = { ...attempt, next: ownPath(req.query.next) };
@@ -80,7 +76,7 @@ export function addProviderSignIn(
     }
   });
 
-  routes.get('/sign-in/callback', async (req, res) => {
+  routes.get('/sign-in/callback', 'anyone', async (req, res) => {
     res.clearCookie(attemptCookie, attemptOptions(req));
     const cookie = readCookie(req.headers.cookie, attemptCookie);
     const attempt = values.read<Attempt & { next: string }>('attempt', cookie, Date.now());

@@ -1,17 +1,12 @@
-import type { Request, Response } from 'express';
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import { isSameSecret } from '../../common/secret.ts';
-import { isUnavailable } from '../../store/faults.ts';
 import type { Routes } from '../guard.ts';
-import { readHealth } from '../health/read-health.tsx';
+import { readHealth } from '../health/routes.tsx';
 import { clientAddressOf } from '../log-access.ts';
 import type { User } from '../session.ts';
 import { sendBarePage } from '../ui/page.tsx';
-import type { SignInDependencies } from './dependencies.ts';
-import { enter, recordFailure } from './enter.ts';
-import { ownPath } from './own-path.ts';
-import { sendSignIn } from './pages.tsx';
-import type { SignInRights } from './rights.ts';
+import { enter, recordFailure, type SignInDependencies, unlessAway } from './enter.ts';
+import { ownPath, sendSignIn } from './pages.tsx';
 
 /** Whoever has the admin token, for a small set-up and for emergencies. */
 export const tokenUser: User = { id: 'admin-token', role: 'privacy' };
@@ -20,16 +15,18 @@ export const tokenUser: User = { id: 'admin-token', role: 'privacy' };
  * Sign-in with the admin token. Once an address has reached the limit of failures, no token of it is compared until the
  * period ends: otherwise every guess would be tried, whatever the response.
  */
-export function addTokenSignIn(routes: Routes<SignInRights>, dependencies: SignInDependencies): void {
+export function addTokenSignIn(routes: Routes, dependencies: SignInDependencies): void {
   const { config, attempts, log } = dependencies;
   const { adminToken } = config;
-  routes.post('/sign-in', async (req, res) => {
+  routes.post('/sign-in', 'anyone', async (req, res) => {
     const { token, next } = (req.body ?? {}) as Record<string, unknown>;
     const given = typeof token === 'string' ? token.trim() : '';
     try {
       attempts['admin token'].check(clientAddressOf(req));
       if (adminToken && isSameSecret(given, adminToken)) {
-        if (await tryToEnter(dependencies, req, res)) return res.redirect(303, ownPath(next));
+        const enterNow = () => enter(dependencies, req, res, tokenUser, 'admin token');
+        // There can be neither an entry of the access log nor a session without PostgreSQL.
+        if (await unlessAway(res, enterNow)) return res.redirect(303, ownPath(next));
         log.limited('warn', {}, 'PostgreSQL is unavailable: the admin token has opened Health alone');
         return sendBarePage(res, 200, 'Health', await readHealth(dependencies, true));
       }
@@ -43,19 +40,4 @@ export function addTokenSignIn(routes: Routes<SignInRights>, dependencies: SignI
     log.limited('warn', {}, 'a sign-in to the console failed');
     sendSignIn(dependencies, req, res, 401, { fault: 'Wrong token.' });
   });
-}
-
-/**
- * @returns false: PostgreSQL is unavailable, so there can be neither an entry of the access log nor a session
- * @throws LogUnavailable
- */
-async function tryToEnter(dependencies: SignInDependencies, req: Request, res: Response): Promise<boolean> {
-  if (res.locals.outage) return false;
-  try {
-    await enter(dependencies, req, res, tokenUser, 'admin token');
-    return true;
-  } catch (error) {
-    if (isUnavailable(error)) return false;
-    throw error;
-  }
 }

@@ -92,7 +92,7 @@ export function sendError(res: Response, error: unknown, outage?: string): numbe
     </>
   );
   res.locals.place = undefined;
-  if (res.locals.visit) sendPage(res, { title, status }, content);
+  if (res.locals.visit) sendPage(res, title, content, { status });
   else sendBarePage(res, status, title, kind.forAll && content);
   return status;
 }

@@ -103,17 +103,16 @@ export function AliasField({ kind, ...field }: FieldProps & { kind: AliasKind })
   );
 }
 
-interface ChoiceProps {
-  label: string;
-  name: string;
-  value?: string | undefined;
-  options: readonly string[];
-  /** The choice of none; false: there is no such choice. */
-  any?: string | false | undefined;
-}
+type ChoiceField = Extract<FormField, { kind: 'choice' }>;
 
 /** A labelled list to choose from. */
-export function Choice({ label, name, value = '', options, any = 'any' }: ChoiceProps) {
+function Choice({
+  label,
+  name,
+  value = '',
+  options,
+  any = 'any',
+}: ChoiceField & { value: string | undefined }) {
   const id = useId();
   return (
     <div class="field">
@@ -142,6 +141,7 @@ export function Submit({ kind, children }: { kind?: string | undefined; children
 /** A field of a form; the ids of businesses, clinics and doctors are pick-lists. */
 export type FormField = { name: string; label: string; required?: boolean; autocomplete?: string } & (
   | { kind?: 'text' | 'date' | 'datetime-local' | AliasKind }
+  /** `any` is the choice of none; false: there is no such choice. */
   | { kind: 'choice'; options: readonly string[]; any?: string | false }
 );
 
@@ -162,7 +162,7 @@ export function Fields({ fields, entered = {}, faults = {} }: FieldsProps) {
   const input = ({ kind = 'text', ...field }: FormField) => {
     const { name } = field;
     const props = { ...field, key: name, value: entered[name], fault: faults[name] };
-    if ('options' in props) return <Choice {...props} />;
+    if ('options' in props) return <Choice {...props} kind="choice" />;
     const hasAliases = kind === 'business' || kind === 'clinic' || kind === 'doctor';
     return hasAliases ? <AliasField {...props} kind={kind} /> : <Field {...props} type={kind} />;
   };

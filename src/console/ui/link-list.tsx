@@ -1,21 +1,13 @@
 import type { ComponentChildren } from 'preact';
 
-interface Link {
-  name: string;
-  href: string;
-  current?: boolean;
+interface LinkListProps {
+  label: string;
+  links: readonly { name: string; href: string; current?: boolean }[];
+  children?: ComponentChildren;
 }
 
 /** Links in a row; the current one is marked. */
-export function LinkList({
-  label,
-  links,
-  children,
-}: {
-  label: string;
-  links: readonly Link[];
-  children?: ComponentChildren;
-}) {
+export function LinkList({ label, links, children }: LinkListProps) {
   return (
     <nav class="actions" aria-label={label}>
       {links.map(({ name, href, current }) => (

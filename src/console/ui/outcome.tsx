@@ -51,7 +51,7 @@ export function Outcome(props: OutcomeProps) {
     <>
       {(covers || intro) && (
         <p>
-          {covers && <Coverage {...covers} rows={rows} />}
+          {covers && coverageOf(covers, rows)}
           {intro}
         </p>
       )}
@@ -74,11 +74,7 @@ export function Outcome(props: OutcomeProps) {
   );
 }
 
-function Coverage({ matching, tried, rows }: Covered & { rows: readonly [string, string] }) {
-  return (
-    <>
-      {formatCountOf(matching, rows)} {matching === 1 ? 'matches' : 'match'}
-      {matching > tried && tried > 0 && `; one replay covers the first ${formatCount(tried)}`}.{' '}
-    </>
-  );
-}
+const coverageOf = ({ matching, tried }: Covered, rows: readonly [string, string]) =>
+  `${formatCountOf(matching, rows)} ${matching === 1 ? 'matches' : 'match'}${
+    matching > tried && tried > 0 ? `; one replay covers the first ${formatCount(tried)}` : ''
+  }. `;

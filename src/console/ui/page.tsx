@@ -8,10 +8,7 @@ import { PostForm, Submit } from './forms.tsx';
 import { hrefTo } from './links.ts';
 import { formatCount } from './values.tsx';
 
-export interface PageOptions {
-  title: string;
-  /** Whether a link leads back to the first page of its section. */
-  back?: boolean;
+interface PageOptions {
   charts?: boolean;
   status?: number;
   /** What was searched for. */
@@ -21,23 +18,27 @@ export interface PageOptions {
 /**
  * Sends a page of the console to a signed-in user; of a page that was begun, the rest. A status has no effect then.
  */
-export function sendPage(res: Response, options: PageOptions, children: ComponentChildren): void {
-  const { rest, visit, place } = res.locals as PageLocals;
+export function sendPage(
+  res: Response,
+  title: string,
+  children: ComponentChildren,
+  options: PageOptions = {},
+): void {
+  const { rest, ...locals } = res.locals as PageLocals;
   if (rest === undefined) {
-    sendHtml(res, options.status ?? 200, <Page {...{ visit, place, options, children }} />);
+    sendHtml(res, options.status ?? 200, <Page {...{ ...locals, ...options, title, children }} />);
   } else {
-    const content = <VisitContext.Provider value={visit}>{children}</VisitContext.Provider>;
+    const content = <VisitContext.Provider value={locals.visit}>{children}</VisitContext.Provider>;
     res.end(renderToString(content) + rest);
   }
 }
 
 /** Sends a page up to its title, before its content is read: the browser shows it meanwhile. */
-export function beginPage(res: Response, options: PageOptions): void {
+export function beginPage(res: Response, title: string, options: PageOptions): void {
   const locals = res.locals as PageLocals;
   const gap = '<!---->';
   const children = <span dangerouslySetInnerHTML={{ __html: gap }} />;
-  const { visit, place } = locals;
-  const page = renderToString(<Page {...{ visit, place, options, children }} />);
+  const page = renderToString(<Page {...{ ...locals, ...options, title, children }} />);
   const [begin, rest] = page.split(`<span>${gap}</span>`);
   locals.rest = rest;
   res.type('html').write(`<!doctype html>${begin}`);
@@ -47,6 +48,8 @@ interface PageLocals {
   visit: Visit;
   /** The path of its entry in the navigation. */
   place?: string | undefined;
+  /** Whether it is the page of that entry, or else has a link back to it. */
+  isFirst?: boolean;
   /** What follows the content of a page that was begun. */
   rest?: string | undefined;
 }
@@ -54,18 +57,17 @@ interface PageLocals {
 /** Whether only the content of a page is missing. */
 export const isBegun = (res: Response): boolean => (res.locals as PageLocals).rest !== undefined;
 
-interface PageProps extends Pick<PageLocals, 'visit' | 'place'> {
-  options: PageOptions;
+interface PageProps extends Omit<PageLocals, 'rest'>, PageOptions {
+  title: string;
   children: ComponentChildren;
 }
 
-function Page({ visit, place, options, children }: PageProps) {
-  const { title, back = false, charts = false, query } = options;
+function Page({ visit, place, isFirst, title, charts = false, query, children }: PageProps) {
   const { navigation, may, role } = visit;
   const section = navigation.find(({ path }) => path === place);
   return (
     <VisitContext.Provider value={visit}>
-      <Document title={title} inside charts={charts}>
+      <Document {...{ title, charts }} inside>
         <a class="skip" href="#main">
           Skip to content
         </a>
@@ -96,7 +98,7 @@ function Page({ visit, place, options, children }: PageProps) {
           </PostForm>
         </header>
         <main id="main" tabindex={-1}>
-          {back && section && (
+          {section && !isFirst && (
             <p class="trail">
               <a href={pageOf(section)}>← {section.title}</a>
             </p>
@@ -170,13 +172,10 @@ function sendHtml(res: Response, status: number, document: Parameters<typeof ren
     .send(`<!doctype html>${renderToString(document)}`);
 }
 
-interface DocumentProps {
-  title: string;
+interface DocumentProps extends Pick<PageProps, 'title' | 'charts' | 'children'> {
   inside?: boolean;
-  charts?: boolean;
   /** Further elements of the head. */
   head?: VNode | undefined;
-  children: ComponentChildren;
 }
 
 function Document(props: DocumentProps) {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { formatNames, formats } from '../../../src/console/reports/formats.ts';
+import { formatNames, formats } from '../../../src/console/reports/download.ts';
 import { type XlsxColumn, xlsxWriter } from '../../../src/console/reports/xlsx.ts';
 import { receiptCallback } from '../../support/callbacks.ts';
 import { apply, clear } from '../../support/deliveries.ts';

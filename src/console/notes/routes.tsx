@@ -1,8 +1,30 @@
-import type { Note } from '../../store/notes.ts';
+import { addNote, type Note } from '../../store/notes.ts';
+import { BadInput, PageNotFound } from '../errors.ts';
+import { actorOf } from '../log-access.ts';
+import { guid, oneOf, readForm, text } from '../read-form.ts';
+import type { Section } from '../section.ts';
 import { useMayPost } from '../ui/context.ts';
 import { EntryForm, PostButton } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
 import { Moment } from '../ui/values.tsx';
+
+/** Notes and marks of what was seen, on failed deliveries and rejected bodies. */
+export const section: Section = {
+  addRoutes(routes, { db, logAccess }) {
+    routes.post('/notes', 'operator', async (req, res) => {
+      const shape = { section: oneOf(['deliveries', 'quarantine']), subject: guid, text };
+      const { section, subject, text: note = '' } = readForm(req.body, shape).data;
+      if (!section || !subject) throw new BadInput('A note is on a delivery or a rejected body.');
+      if (!note && !req.body.seen) throw new BadInput('The note is empty.');
+      await db.transaction().execute(async (tx) => {
+        const isAdded = await addNote(tx, subject, note, actorOf(res).id);
+        if (!isAdded) throw new PageNotFound('What the note is about is no longer there.');
+        await logAccess(res, { action: 'note', filter: { [section]: subject }, rows: 1 }, tx);
+      });
+      res.redirect(303, `/console/${section}/${subject}#notes`);
+    });
+  },
+};
 
 const action = '/console/notes';
 
