@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import type { Alert } from './alert.ts';
 
 export interface State {
@@ -17,7 +17,7 @@ export interface AlertStore {
 }
 
 /** Table `alerts`, with the database's clock. */
-export const tableStore = (db: Kysely<Tables>): AlertStore => ({
+export const tableStore = (db: Db): AlertStore => ({
   exclusively: async (run) => {
     await withAdvisoryLock(db, 'alerts', async () => {
       const { rows } = await sql<
@@ -49,7 +49,7 @@ export function memoryStore(): AlertStore {
   return { exclusively: (run) => run({ alerts, now: Date.now(), save }) };
 }
 
-async function replaceAll(db: Kysely<Tables>, alerts: readonly Alert[]): Promise<void> {
+async function replaceAll(db: Db, alerts: readonly Alert[]): Promise<void> {
   const time = sql.raw(`timestamptz 'epoch' + interval '1 millisecond' *`);
   await sql`
     with given as (

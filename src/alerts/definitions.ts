@@ -1,13 +1,13 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Problem } from '../health/problem.ts';
 import type { Circuit } from '../store/circuit.ts';
 import { maxCounted } from '../store/read-tables.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import type { Condition } from './alert.ts';
 
 /** The sources of the checks. */
 export interface Sources {
-  db: Kysely<Tables>;
+  db: Db;
   /** The circuit breaker of PostgreSQL. */
   circuit: Pick<Circuit, 'isOpen'>;
   /** The circuit breaker of the queue's store: Redis or PostgreSQL. */

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
 import { type Log, throttled } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import type { Circuit } from '../store/circuit.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import { afterSending, type Delays, isDue, updateAlerts } from './alert.ts';
 import { type AlertStore, memoryStore, tableStore } from './alert-store.ts';
 import { openChannels } from './channels.ts';
@@ -15,7 +14,7 @@ import { createSender, type Sender } from './sender.ts';
 
 export interface AlertDependencies {
   config: Pick<Config, 'alerts' | 'retention'>;
-  db: Kysely<Tables>;
+  db: Db;
   /** Whether this process applies deliveries. */
   isWorker: boolean;
   /** Problems of processing. */

@@ -1,4 +1,4 @@
-import { CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely';
+import { CompiledQuery, type RawBuilder, sql } from 'kysely';
 import pg from 'pg';
 import type { Family } from '../families/index.ts';
 import { insertQuery } from '../intake/insert-deliveries.ts';
@@ -6,7 +6,7 @@ import { knownGoodVersions } from '../intake/probe-inbox.ts';
 import { failureCode } from '../store/failure.ts';
 import { describeRefusal, isOutage, isRefusal } from '../store/faults.ts';
 import { queryPrepared } from '../store/prepared.ts';
-import type { DeliveryStatus, Tables } from '../store/tables.ts';
+import type { Db, DeliveryStatus } from '../store/tables.ts';
 import { planForAnySize } from '../store/transaction-settings.ts';
 import { applyStatement } from './apply-statement.ts';
 
@@ -41,7 +41,7 @@ const nothing: Applied = { applied: 0, changed: 0, failed: [], broken: [] };
  * @throws the driver's error where the connection broke or timed out
  */
 export async function applyDeliveries(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   ids: readonly string[],
   options: ApplyOptions = {},
@@ -71,7 +71,7 @@ const maxUndecided = 10;
  * If none does, the table is broken and its deliveries stay as they are.
  */
 async function applyOneByOne(
-  db: Kysely<Tables>,
+  db: Db,
   family: Family,
   ids: readonly string[],
   options: ApplyOptions,
@@ -117,7 +117,7 @@ async function applyOneByOne(
 }
 
 /** Whether a known-good delivery and a later version of its record can be applied; both are rolled back. */
-async function isWritable(db: Kysely<Tables>, family: Family): Promise<boolean> {
+async function isWritable(db: Db, family: Family): Promise<boolean> {
   const versions = knownGoodVersions(family);
   const { text, values } = insertQuery(versions, { timeoutMs: 0 });
   const statement = applyStatement([family]);
@@ -149,7 +149,7 @@ async function isWritable(db: Kysely<Tables>, family: Family): Promise<boolean> 
  * @throws the database's error, also for a delivery's data
  */
 async function applyTogether(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   ids: readonly string[],
   { status, preparedOn, dryRun = false }: ApplyOptions,
@@ -179,7 +179,7 @@ type Result = Pick<Applied, 'applied' | 'changed' | 'waitedS'>;
 
 /** Plans the statement anew, as a prepared one is planned. */
 async function runInTransaction(
-  db: Kysely<Tables>,
+  db: Db,
   text: string,
   ids: readonly string[],
   dryRun: boolean,
@@ -193,11 +193,7 @@ async function runInTransaction(
  *
  * @param dryRun whether it is rolled back
  */
-export async function withPlanForAnySize<T>(
-  db: Kysely<Tables>,
-  run: (tx: Kysely<Tables>) => Promise<T>,
-  dryRun = false,
-): Promise<T> {
+export async function withPlanForAnySize<T>(db: Db, run: (tx: Db) => Promise<T>, dryRun = false): Promise<T> {
   const tx = await db.startTransaction().execute();
   try {
     await setPlanForAnySize(tx);
@@ -211,7 +207,7 @@ export async function withPlanForAnySize<T>(
 }
 
 /** Sets `planForAnySize` in a transaction. */
-export async function setPlanForAnySize(tx: Kysely<Tables>): Promise<void> {
+export async function setPlanForAnySize(tx: Db): Promise<void> {
   const settings = Object.entries(planForAnySize).map(
     ([name, value]) => sql`set_config(${name}, ${value}, true)`,
   );
@@ -225,7 +221,7 @@ export async function setPlanForAnySize(tx: Kysely<Tables>): Promise<void> {
  * @throws the database's error, also for a delivery's data
  */
 export async function applyAgain(
-  tx: Kysely<Tables>,
+  tx: Db,
   families: readonly Family[],
   ids: readonly string[],
 ): Promise<number> {
@@ -244,7 +240,7 @@ function add(total: Applied, { applied, changed, failed, broken, waitedS }: Appl
 
 /** @returns false where another worker has changed the status meanwhile, which then stays */
 async function markFailed(
-  db: Kysely<Tables>,
+  db: Db,
   id: string,
   status: DeliveryStatus = 'received',
   error: string,

@@ -1,9 +1,9 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type Family, other } from '../families/index.ts';
 import { createParser } from '../intake/parse-callback.ts';
 import { Rejection } from '../intake/rejection.ts';
 import { describeRefusal, isRefusal } from '../store/faults.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import { type Applied, applyAgain, withPlanForAnySize } from './apply.ts';
 
 interface Known {
@@ -20,7 +20,7 @@ interface Known {
  * @throws the database's error when it is not about the data
  */
 export async function replayOther(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   ids: readonly string[],
   dryRun: boolean,
@@ -28,7 +28,7 @@ export async function replayOther(
   const { known, failed } = await recognize(db, families, ids);
   const result: Applied = { applied: 0, changed: 0, failed, broken: [] };
   const move = async (some: readonly Known[]) => {
-    const run = (tx: Kysely<Tables>) => moveToFamilies(tx, families, some);
+    const run = (tx: Db) => moveToFamilies(tx, families, some);
     const { changed, erased } = await withPlanForAnySize(db, run, dryRun);
     result.applied += some.length - erased.length;
     result.changed += changed;
@@ -52,7 +52,7 @@ export async function replayOther(
 }
 
 /** The family of each delivery; those that do not fit theirs are `failed`. */
-async function recognize(db: Kysely<Tables>, families: readonly Family[], ids: readonly string[]) {
+async function recognize(db: Db, families: readonly Family[], ids: readonly string[]) {
   const parse = createParser(families);
   const { rows } = await sql<{ id: string; envelope: string }>`
     select id, envelope::text as envelope from inbox
@@ -76,7 +76,7 @@ async function recognize(db: Kysely<Tables>, families: readonly Family[], ids: r
  * @returns the number of rows `changed` in the families' tables; `erased`: the ids of what stays, because its record, which
  *   the family tells, was erased
  */
-async function moveToFamilies(tx: Kysely<Tables>, families: readonly Family[], known: readonly Known[]) {
+async function moveToFamilies(tx: Db, families: readonly Family[], known: readonly Known[]) {
   // Before any row is locked: an erasure locks the table first, too.
   await sql`lock table erased in row share mode`.execute(tx);
   const erased = await findErased(tx, known);
@@ -93,7 +93,7 @@ async function moveToFamilies(tx: Kysely<Tables>, families: readonly Family[], k
   return { changed: await applyAgain(tx, families, ids), erased };
 }
 
-async function findErased(tx: Kysely<Tables>, known: readonly Known[]): Promise<string[]> {
+async function findErased(tx: Db, known: readonly Known[]): Promise<string[]> {
   const [ids, names] = [known.map(({ id }) => id), known.map(({ family }) => family)];
   const { rows } = await sql<{ id: string }>`
     select refused_deliveries(array_agg(id), array_agg(known.family), array_agg(envelope),

@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { isRefusal } from '../store/faults.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import type { Intake, Reassessment } from './intake.ts';
 import { quarantineId } from './quarantine.ts';
 import type { QuarantineRow } from './quarantine-rows.ts';
@@ -30,7 +30,7 @@ export function valueAt(document: unknown, pointer: string): unknown {
  * @returns undefined: PostgreSQL cannot read the body
  */
 export async function changeFields(
-  db: Kysely<Tables>,
+  db: Db,
   body: Buffer,
   changes: Record<string, string>,
 ): Promise<Buffer | undefined> {
@@ -61,7 +61,7 @@ type Corrected = Pick<QuarantineRow, 'id' | 'path' | 'reason' | 'errors' | 'ackn
  * @throws Unavailable
  */
 export async function replayCorrection(
-  db: Kysely<Tables>,
+  db: Db,
   intake: Pick<Intake, 'replay' | 'quarantineBody'>,
   { id: corrects, path, reason, errors, acknowledged }: Corrected,
   body: Buffer,

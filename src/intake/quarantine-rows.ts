@@ -1,5 +1,5 @@
-import { type Kysely, type Selectable, sql } from 'kysely';
-import type { QuarantineReason, Tables } from '../store/tables.ts';
+import { type Selectable, sql } from 'kysely';
+import type { Db, QuarantineReason, Tables } from '../store/tables.ts';
 
 export type QuarantineRow = Omit<Selectable<Tables['quarantine']>, 'bytes' | 'business_id'>;
 
@@ -33,7 +33,7 @@ const columns = [
 ] as const;
 
 /** Rows of the quarantine without their bodies, oldest first. */
-export function listQuarantine(db: Kysely<Tables>, filter: QuarantineFilter, limit: number) {
+export function listQuarantine(db: Db, filter: QuarantineFilter, limit: number) {
   return matching(db, filter)
     .select(['id', 'path', 'reason', 'errors', 'received_at', 'last_received_at', 'count', 'replayed_at'])
     .select('acknowledged')
@@ -44,7 +44,7 @@ export function listQuarantine(db: Kysely<Tables>, filter: QuarantineFilter, lim
 }
 
 /** The number of matching rows. */
-export async function countQuarantine(db: Kysely<Tables>, filter: QuarantineFilter): Promise<number> {
+export async function countQuarantine(db: Db, filter: QuarantineFilter): Promise<number> {
   const { rows } = await matching(db, filter)
     .select(({ fn }) => fn.countAll<string>().as('rows'))
     .executeTakeFirstOrThrow();
@@ -53,7 +53,7 @@ export async function countQuarantine(db: Kysely<Tables>, filter: QuarantineFilt
 
 /** Matching rows with their bodies, in the order of their ids, read in pages. */
 export async function* readQuarantine(
-  db: Kysely<Tables>,
+  db: Db,
   filter: QuarantineFilter,
   page = 100,
 ): AsyncGenerator<QuarantineRow> {
@@ -68,7 +68,7 @@ export async function* readQuarantine(
 }
 
 /** Marks a row as replayed, and the one that it corrects. */
-export async function markReplayed(db: Kysely<Tables>, id: string): Promise<void> {
+export async function markReplayed(db: Db, id: string): Promise<void> {
   await sql`
     update quarantine set replayed_at = now()
     where id = ${id}::uuid or id = (select corrects from quarantine where id = ${id}::uuid)`.execute(db);
@@ -77,7 +77,7 @@ export async function markReplayed(db: Kysely<Tables>, id: string): Promise<void
 const droppedPerStatement = 10_000;
 
 /** In steps, so that no statement takes long. @returns the number of deleted rows */
-export async function dropQuarantine(db: Kysely<Tables>, filter: QuarantineFilter): Promise<number> {
+export async function dropQuarantine(db: Db, filter: QuarantineFilter): Promise<number> {
   const ids = matching(db, filter).select('id').limit(droppedPerStatement);
   let dropped = 0;
   for (;;) {
@@ -96,7 +96,7 @@ export interface DroppedBodies {
 }
 
 /** The bodies that were evicted in the last days, by reason. */
-export async function readDropped(db: Kysely<Tables>, days: number): Promise<DroppedBodies[]> {
+export async function readDropped(db: Db, days: number): Promise<DroppedBodies[]> {
   const { rows } = await sql<DroppedBodies>`
     select reason, sum(count)::float8 as bodies, sum(bytes)::float8 as bytes, max(last_at) as last
     from dropped_bodies where day > (now() at time zone 'UTC')::date - ${days}::int
@@ -109,7 +109,7 @@ const isUncorrected = sql<boolean>`not exists (select from quarantine as one whe
 /** Groups rows by their list of faults. */
 export const faultsKey = sql<string>`md5(errors::text)`;
 
-function matching(db: Kysely<Tables>, filter: QuarantineFilter) {
+function matching(db: Db, filter: QuarantineFilter) {
   const { id, path, reason, faults, since, until, replayed, corrected } = filter;
   let query = db.selectFrom('quarantine');
   if (id) query = query.where('id', '=', id);

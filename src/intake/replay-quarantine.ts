@@ -1,6 +1,5 @@
-import type { Kysely } from 'kysely';
 import { addMessage, type MessageGroup } from '../common/message-groups.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import type { Intake } from './intake.ts';
 import { markReplayed, type QuarantineFilter, readQuarantine } from './quarantine-rows.ts';
 
@@ -23,7 +22,7 @@ export interface QuarantineReplayOptions {
  * @throws Unavailable
  */
 export async function replayQuarantine(
-  db: Kysely<Tables>,
+  db: Db,
   filter: QuarantineFilter,
   intake: Pick<Intake, 'replay'>,
   { dryRun, limit = Number.POSITIVE_INFINITY, onProgress }: QuarantineReplayOptions,

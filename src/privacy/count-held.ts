@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Family } from '../families/index.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import type { Counts } from './counts.ts';
 import { madeOf } from './erasure/withhold.ts';
 
@@ -12,11 +12,7 @@ export const tablesOf = ({ table, versions }: Family) => [table, ...(versions ? 
  *
  * @param listId see `findDeliveries`
  */
-export async function countHeld(
-  tx: Kysely<Tables>,
-  families: readonly Family[],
-  listId: string,
-): Promise<Counts> {
+export async function countHeld(tx: Db, families: readonly Family[], listId: string): Promise<Counts> {
   const { rows } = await sql<{ family: string; rows: number }>`
     select family, count(*)::int as rows from erasing where erasure_id = ${listId}::uuid group by family`.execute(
     tx,
@@ -31,7 +27,7 @@ export async function countHeld(
   return counts;
 }
 
-async function countMade(tx: Kysely<Tables>, family: Family, table: string, listId: string): Promise<number> {
+async function countMade(tx: Db, family: Family, table: string, listId: string): Promise<number> {
   const { rows } = await sql<{ rows: number }>`
     select count(*)::int as rows
     from erasing e join inbox i using (id) join ${sql.table(table)} made on ${madeOf(family)}

@@ -1,7 +1,7 @@
-import { CompiledQuery, type Kysely, sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import { type Family, readField } from '../families/index.ts';
 import { equal, literal, quoted, rowsMadeOf, versionOrder } from '../families/sql.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 
 /**
  * Deletes deliveries ($1, ids) with everything that is derived from them. Where the newest version of a record goes and an
@@ -16,7 +16,7 @@ import type { Tables } from '../store/tables.ts';
  * @throws the database's error
  */
 export async function deleteDeliveries(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   ids: readonly string[],
 ): Promise<Record<string, number>> {
@@ -35,7 +35,7 @@ export async function deleteDeliveries(
   return { ...deleted, deliveries: Number(numAffectedRows) };
 }
 
-async function run<Row>(db: Kysely<Tables>, text: string, values: unknown[]): Promise<Row[]> {
+async function run<Row>(db: Db, text: string, values: unknown[]): Promise<Row[]> {
   return (await db.executeQuery(CompiledQuery.raw(text, values) as CompiledQuery<Row>)).rows;
 }
 

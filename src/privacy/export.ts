@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { Zip, ZipDeflate } from 'fflate';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { setPlanForAnySize } from '../apply/apply.ts';
 import { csvWriter } from '../common/csv.ts';
 import type { Family } from '../families/index.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import { countHeld, tablesOf } from './count-held.ts';
 import { type Counts, sum } from './counts.ts';
 import { findInQuarantine } from './erasure/erase-quarantine.ts';
@@ -39,7 +39,7 @@ const perPart = 500;
  * @param use what is done with it, while the transaction is open
  */
 export async function withPatient<T>(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   patient: Patient,
   use: (held: HeldData) => Promise<T>,

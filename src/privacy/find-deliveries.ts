@@ -1,6 +1,6 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Family, patientFields } from '../families/index.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 
 /** A patient of one business or, without that, of every business. */
 export interface Patient {
@@ -58,7 +58,7 @@ export const names = (patient: Patient) => {
 };
 
 /** An index on several ids of a row is read with a bitmap, which the settings `planForAnySize` avoid. */
-export const allowBitmaps = (tx: Kysely<Tables>) => sql`set local enable_bitmapscan = on`.execute(tx);
+export const allowBitmaps = (tx: Db) => sql`set local enable_bitmapscan = on`.execute(tx);
 
 /**
  * Finds a patient's deliveries and lists them in the table `erasing`: those that name the patient, and those that name
@@ -69,7 +69,7 @@ export const allowBitmaps = (tx: Kysely<Tables>) => sql`set local enable_bitmaps
  * @param until a condition on those that name the patient
  */
 export async function findDeliveries(
-  tx: Kysely<Tables>,
+  tx: Db,
   families: readonly Family[],
   patient: Patient,
   listId: string,
@@ -85,7 +85,7 @@ export async function findDeliveries(
 
 /** Lists the other deliveries about the records of listed ones, and marks the records that are not the patient's alone. */
 export async function findMoreAbout(
-  tx: Kysely<Tables>,
+  tx: Db,
   families: readonly Family[],
   patient: Patient,
   listId: string,
@@ -123,7 +123,7 @@ export async function findMoreAbout(
 
 /** The ids of the listed deliveries in the order of their ids, which is that of their event times, in parts. */
 export async function* listedIds(
-  tx: Kysely<Tables>,
+  tx: Db,
   listId: string,
   size: number,
   condition: RawBuilder<unknown> = sql`true`,
@@ -140,7 +140,7 @@ export async function* listedIds(
 
 /** The ids of the applied deliveries about records. */
 export async function findApplied(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   records: readonly RecordKey[],
 ): Promise<string[]> {

@@ -1,7 +1,7 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
 import { patientsNamedIn, subjectOfBody } from '../../intake/subject-of-body.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
 import { add, type Counts, sum } from '../counts.ts';
 import { isNamed } from '../find-deliveries.ts';
 import { logAccess } from '../log/access-log.ts';
@@ -31,7 +31,7 @@ const bodiesPerPage = 500;
  * @throws Error where the list belongs to another database; ErasureDelayed
  */
 export async function applyErasures(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   list: ErasureList,
   { actor, keepMs, keepsTotals }: ErasureOptions,
@@ -41,7 +41,7 @@ export async function applyErasures(
   await afterStatementsInProgress(db);
   await continueErasures(db, families, { keepMs, keepsTotals });
   const receipt = families.find(({ table }) => table === 'receipts');
-  const eraseAgain = async (tx: Kysely<Tables>, ids: string[], withholding: Withholding) => {
+  const eraseAgain = async (tx: Db, ids: string[], withholding: Withholding) => {
     const isErased = (id: RawBuilder<unknown>) => sql`${id} = any(${ids}::uuid[])`;
     if (keepsTotals && receipt) await keepTotals(tx, receipt, isErased);
     await forgetDrift(tx, isErased);
@@ -70,10 +70,7 @@ export async function applyErasures(
 }
 
 /** @returns the number of erasures that are new here */
-async function addToList(
-  tx: Kysely<Tables>,
-  { salt, certificates, erased, words }: ErasureList,
-): Promise<number> {
+async function addToList(tx: Db, { salt, certificates, erased, words }: ErasureList): Promise<number> {
   const { rows } = await sql<{ salt: string; empty: boolean }>`
     select encode(salt, 'hex') as salt, not exists (select from erased) and not exists (select from patient_holds) as empty
     from erasure_salt`.execute(tx);
@@ -113,7 +110,7 @@ interface Found {
 }
 
 /** The next deliveries in the order of their ids, and those of them that were erased. */
-async function readWindow(db: Kysely<Tables>, after: string) {
+async function readWindow(db: Db, after: string) {
   const { rows } = await sql<{ last: string | null; read: number; erasures: Found[] }>`
     with part as materialized (
       select id, family, business_id, event_time, envelope, patients from inbox where id > ${after}::uuid order by id limit ${windowSize}
@@ -159,7 +156,7 @@ async function readWindow(db: Kysely<Tables>, after: string) {
 
 /** Bodies in the quarantine that were erased, in pages. */
 async function eraseQuarantine(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   keepMs: number,
 ): Promise<{ quarantine: number }> {
@@ -179,7 +176,7 @@ async function eraseQuarantine(
 }
 
 /** @param named what rejected bodies are about, as JSON */
-async function eraseBodies(tx: Kysely<Tables>, named: string, keepMs: number): Promise<number> {
+async function eraseBodies(tx: Db, named: string, keepMs: number): Promise<number> {
   const { rows } = await sql<{ erasure_id: string; ids: string[]; patients: Buffer[] }>`
     select e.erasure_id, array_agg(distinct b.id) as ids, array_agg(distinct e.hash) as patients
     from jsonb_to_recordset(${named}::jsonb)
@@ -196,7 +193,7 @@ async function eraseBodies(tx: Kysely<Tables>, named: string, keepMs: number): P
 }
 
 /** The access log names an erased patient no more, unless something of the patient came later. */
-async function erasePseudonyms(db: Kysely<Tables>): Promise<void> {
+async function erasePseudonyms(db: Db): Promise<void> {
   await sql`
     delete from patient_pseudonyms p using erased e
     where e.hash = p.pseudonym
@@ -204,7 +201,7 @@ async function erasePseudonyms(db: Kysely<Tables>): Promise<void> {
 }
 
 /** Withholds again what the backup brought back. */
-async function reopenCertificates(db: Kysely<Tables>): Promise<void> {
+async function reopenCertificates(db: Db): Promise<void> {
   await sql`
     update erasures set destroy_after = due.last, destroyed_at = null
     from (select erasure_id, max(destroy_at) as last from withheld.records group by erasure_id) due

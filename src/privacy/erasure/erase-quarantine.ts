@@ -1,8 +1,8 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
 import { patientsNamedIn, subjectOfBody } from '../../intake/subject-of-body.ts';
 import { wordsOfId } from '../../intake/words.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
 import { idsOf, type Patient, type RecordKey } from '../find-deliveries.ts';
 import { type Withholding, withhold } from './withhold.ts';
 
@@ -22,7 +22,7 @@ interface Body {
  * @param listId of the patient's deliveries in the table `erasing`
  */
 export async function findInQuarantine(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   patient: Patient,
   listId: string,
@@ -80,7 +80,7 @@ export async function findInQuarantine(
 
 /** @returns the number of bodies */
 export async function eraseQuarantined(
-  tx: Kysely<Tables>,
+  tx: Db,
   ids: readonly string[],
   withholding: Withholding,
 ): Promise<number> {

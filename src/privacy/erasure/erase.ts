@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { applyAgain, withPlanForAnySize } from '../../apply/apply.ts';
 import { type Family, patientKeys } from '../../families/index.ts';
 import { lockKey } from '../../store/advisory-lock.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
 import { analyze } from '../analyze.ts';
 import { countHeld, tablesOf } from '../count-held.ts';
 import { add, type Counts } from '../counts.ts';
@@ -97,7 +97,7 @@ const pauseMs = 500;
  * @throws ErasureDelayed where the statements in progress do not end in time
  */
 export async function erasePatient(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   patient: Patient,
   options: ErasureOptions,
@@ -121,7 +121,7 @@ export interface Preview {
 
 /** Counts what an erasure would erase, by table. Nothing but an index changes, and nobody waits. */
 export async function previewErasure(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   given: Patient,
   { keepMs }: Pick<ErasureSettings, 'keepMs'>,
@@ -164,7 +164,7 @@ interface Running {
 }
 
 /** The patient with all ids, trimmed. */
-async function withLinked(db: Kysely<Tables>, { id, businessId }: Patient): Promise<Patient> {
+async function withLinked(db: Db, { id, businessId }: Patient): Promise<Patient> {
   const patient = { id: id.trim(), businessId };
   return { ...patient, linked: await findLinked(db, patient) };
 }
@@ -176,7 +176,7 @@ async function withLinked(db: Kysely<Tables>, { id, businessId }: Patient): Prom
  * @throws ErasureDelayed
  */
 export async function continueErasures(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   settings: ErasureSettings & ErasureObserver,
   olderThanS = 0,
@@ -204,7 +204,7 @@ const changedTables = (families: readonly Family[], counts: Counts): string[] =>
 
 /** Each step can be repeated, also by two processes at the same time. */
 async function continueErasure(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   id: string,
   settings: ErasureSettings & ErasureObserver,
@@ -239,7 +239,7 @@ const patientOf = ({ patient_id: id, business_id, linked }: Running): Patient =>
 
 /** Lists the patient's deliveries and what must not come back. Twice: what came before that was committed is found, too. */
 async function find(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   patient: Patient,
   { erasure_id: id, uncertain_list }: Running,
@@ -269,20 +269,20 @@ async function find(
 }
 
 /** Undefined: it is complete. */
-async function readRunning(db: Kysely<Tables>, id: string, lock = sql``): Promise<Running | undefined> {
+async function readRunning(db: Db, id: string, lock = sql``): Promise<Running | undefined> {
   const { rows } = await sql<Running>`
       select erasure_id, actor, patient_id, business_id, patients, is_found, linked, uncertain_list
       from running_erasures where erasure_id = ${id} ${lock}`.execute(db);
   return rows[0];
 }
 
-const lockRunning = (tx: Kysely<Tables>, id: string) => readRunning(tx, id, sql`for update`);
+const lockRunning = (tx: Db, id: string) => readRunning(tx, id, sql`for update`);
 
 /**
  * Commits what refuses the patient: up to now, or to the last event that is there already. An interrupted erasure of the same
  * patient begins anew.
  */
-async function beginErasure(tx: Kysely<Tables>, patient: Patient, actor: Actor): Promise<string> {
+async function beginErasure(tx: Db, patient: Patient, actor: Actor): Promise<string> {
   const { id, businessId, linked = [] } = patient;
   await allowBitmaps(tx);
   // Before the table of hashes is locked.
@@ -313,7 +313,7 @@ async function beginErasure(tx: Kysely<Tables>, patient: Patient, actor: Actor):
 }
 
 async function insertRunning(
-  tx: Kysely<Tables>,
+  tx: Db,
   { id, businessId, linked = [] }: Patient,
   actor: Actor,
 ): Promise<string> {
@@ -326,7 +326,7 @@ async function insertRunning(
 }
 
 /** Lists the patient's records, so that no callback brings them back: one about the patient, or one that names nobody. */
-async function listRecordsAsErased(tx: Kysely<Tables>, patient: Patient, erasureId: string): Promise<void> {
+async function listRecordsAsErased(tx: Db, patient: Patient, erasureId: string): Promise<void> {
   await sql`
     insert into erased (hash, until, erasure_id)
     select distinct thing_hash(erasure_salt.salt, records.thing_family, records.business_id, named.patient, records.thing),
@@ -349,7 +349,7 @@ async function listRecordsAsErased(tx: Kysely<Tables>, patient: Patient, erasure
  * @returns false where another erasure is doing so, or this one was begun anew meanwhile
  */
 async function eraseListed(
-  tx: Kysely<Tables>,
+  tx: Db,
   families: readonly Family[],
   erasureId: string,
   { others, certain, uncertain: rejected }: Record<'others' | 'certain' | 'uncertain', readonly string[]>,
@@ -404,7 +404,7 @@ async function eraseListed(
  * @returns the number of rows by table
  */
 export async function eraseDeliveries(
-  tx: Kysely<Tables>,
+  tx: Db,
   families: readonly Family[],
   ids: readonly string[],
   withholding: Withholding,
@@ -425,12 +425,7 @@ export async function eraseDeliveries(
 
 const searchedForWords = ['events that no family lists', 'the quarantine'];
 
-async function completeCertificate(
-  tx: Kysely<Tables>,
-  id: string,
-  counts: Counts,
-  searched: Searched,
-): Promise<void> {
+async function completeCertificate(tx: Db, id: string, counts: Counts, searched: Searched): Promise<void> {
   await sql`
     with due as (select max(destroy_at) as last from withheld.records where erasure_id = ${id}::uuid)
     update erasures
@@ -440,7 +435,7 @@ async function completeCertificate(
 }
 
 /** The hashes of a patient, of every business and of those of the listed deliveries. */
-async function readHashes(tx: Kysely<Tables>, patient: Patient, listId: string): Promise<Buffer[]> {
+async function readHashes(tx: Db, patient: Patient, listId: string): Promise<Buffer[]> {
   const { rows } = await sql<{ hash: Buffer }>`
     select patient_hash(erasure_salt.salt, businesses.business, one) as hash
     from erasure_salt cross join (
@@ -452,7 +447,7 @@ async function readHashes(tx: Kysely<Tables>, patient: Patient, listId: string):
 }
 
 /** The access log names the patient no more, unless data remains, such as that of another business. */
-async function erasePseudonym(tx: Kysely<Tables>, id: string, withholding: Withholding): Promise<void> {
+async function erasePseudonym(tx: Db, id: string, withholding: Withholding): Promise<void> {
   const source = 'patient_pseudonyms';
   const from = sql`patient_pseudonyms p`;
   const where = sql`p.pseudonym = (select patient_hash(salt, '', ${id}) from erasure_salt)

@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { z } from 'zod';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
 import type { Patient } from '../find-deliveries.ts';
 import { type Actor, logAccess } from '../log/access-log.ts';
 import { type Certificate, certificateColumns } from './erase.ts';
@@ -47,7 +47,7 @@ export type ListedCertificate = Certificate & {
 };
 
 /** The certificates, newest first. */
-export async function listCertificates(db: Kysely<Tables>, limit = 100): Promise<ListedCertificate[]> {
+export async function listCertificates(db: Db, limit = 100): Promise<ListedCertificate[]> {
   const { rows } = await sql<ListedCertificate>`
     select ${certificateColumns}, exists (select from running_erasures r where r.erasure_id = e.id) as is_running,
       (select count(*)::int from uncertain_bodies u where u.erasure_id = e.id and u.decision is null) as undecided
@@ -56,7 +56,7 @@ export async function listCertificates(db: Kysely<Tables>, limit = 100): Promise
 }
 
 /** Whether an erasure of the patient is running, in this business or in every one. */
-export async function isBeingErased(db: Kysely<Tables>, { id, businessId }: Patient): Promise<boolean> {
+export async function isBeingErased(db: Db, { id, businessId }: Patient): Promise<boolean> {
   const { rows } = await sql<{ running: boolean }>`
     select exists (
       select from running_erasures
@@ -66,7 +66,7 @@ export async function isBeingErased(db: Kysely<Tables>, { id, businessId }: Pati
 }
 
 /** @returns the list as JSON */
-export async function exportErasures(db: Kysely<Tables>, actor: Actor): Promise<string> {
+export async function exportErasures(db: Db, actor: Actor): Promise<string> {
   return db.transaction().execute(async (tx) => {
     const { rows } = await sql<{ list: string; certificates: number }>`
       select jsonb_pretty(jsonb_build_object(

@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { visitPatients } from '../../families/index.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
 import { idsOf, names, type Patient } from '../find-deliveries.ts';
 
 const maxIds = 10;
@@ -22,7 +22,7 @@ const kindOf = (key: string) => (kinds.includes(key) ? key : 'platform');
  * (`oid` and `partner_patient_id`), and where no callback names the other id beside an id of another patient: one that is
  * shared, such as `0`, links nobody.
  */
-export async function findLinked(db: Kysely<Tables>, patient: Patient): Promise<string[]> {
+export async function findLinked(db: Db, patient: Patient): Promise<string[]> {
   const ids = [patient.id];
   for (const id of ids) {
     const bodies = await readBodies(db, { ...patient, id });
@@ -43,7 +43,7 @@ export async function findLinked(db: Kysely<Tables>, patient: Patient): Promise<
 
 /** Whether every object that names a patient by this id and by one of some kinds names one of these ids. */
 async function isOfOne(
-  db: Kysely<Tables>,
+  db: Db,
   patient: Patient,
   ids: readonly string[],
   kindsOfIds: ReadonlySet<string>,
@@ -63,7 +63,7 @@ export interface Others {
   billing: number;
 }
 
-export async function findOthers(db: Kysely<Tables>, patient: Patient): Promise<Others> {
+export async function findOthers(db: Db, patient: Patient): Promise<Others> {
   const ids = new Set<string>();
   for (const { id } of await readBodies(db, patient)) ids.add(id);
   for (const own of idsOf(patient)) ids.delete(own);
@@ -77,7 +77,7 @@ export async function findOthers(db: Kysely<Tables>, patient: Patient): Promise<
 }
 
 /** The names in the deliveries that name a patient and more than patient_of tells: of each event and each set of ids, in one. */
-async function readBodies(db: Kysely<Tables>, patient: Patient): Promise<Name[]> {
+async function readBodies(db: Db, patient: Patient): Promise<Name[]> {
   const { rows } = await sql<{ envelope: Record<string, unknown> }>`
     select distinct on (i.event, named.ids) i.envelope
     from inbox i

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { CompiledQuery, type Kysely, sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import { type Family, other } from '../../families/index.ts';
 import { insertQuery } from '../../intake/insert-deliveries.ts';
 import { quarantineQuery, type RejectedBody } from '../../intake/quarantine.ts';
 import { wordsOf, wordsOfId } from '../../intake/words.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
 import { deleteDeliveries } from '../delete-deliveries.ts';
 import { idsOf, listedIds, type Patient } from '../find-deliveries.ts';
 import { type Actor, logAccess } from '../log/access-log.ts';
@@ -20,7 +20,7 @@ import { withhold } from './withhold.ts';
 const perPage = 500;
 
 /** Adds the words of bodies that a former version has stored to the index, in pages; each is committed. */
-export async function indexWords(db: Kysely<Tables>): Promise<void> {
+export async function indexWords(db: Db): Promise<void> {
   const sources = {
     inbox: sql`select i.id, convert_to(i.envelope::text, 'UTF8') as body from inbox i where i.family = ${other.name} and`,
     quarantine: sql`select i.id, i.body from quarantine i where`,
@@ -54,7 +54,7 @@ export interface UncertainBodies {
  * @param certain rejected bodies that name the patient
  */
 export async function findUncertain(
-  db: Kysely<Tables>,
+  db: Db,
   patient: Patient,
   listId: string,
   certain: readonly string[],
@@ -84,7 +84,7 @@ export async function findUncertain(
 
 /** Makes what arrives from now on with an id of the patient as a word wait for a person. */
 export async function listWordsAsErased(
-  tx: Kysely<Tables>,
+  tx: Db,
   patient: Patient,
   erasureId: string,
   until: string | null,
@@ -102,11 +102,7 @@ export async function listWordsAsErased(
 }
 
 /** Lists deliveries, so that no worker applies them and no retention deletes them meanwhile. */
-export async function listUncertain(
-  tx: Kysely<Tables>,
-  ids: readonly string[],
-  listId: string,
-): Promise<void> {
+export async function listUncertain(tx: Db, ids: readonly string[], listId: string): Promise<void> {
   await sql`
     insert into erasing (id, erasure_id, family, thing_family, business_id)
     select id, ${listId}::uuid, family, family, business_id from inbox where id = any(${ids}::uuid[])
@@ -119,7 +115,7 @@ export async function listUncertain(
  * @returns the number of bodies
  */
 export async function hideUncertain(
-  tx: Kysely<Tables>,
+  tx: Db,
   families: readonly Family[],
   { erasureId, listId, quarantine }: { erasureId: string; listId: string; quarantine: readonly string[] },
 ): Promise<number> {
@@ -152,7 +148,7 @@ export async function hideUncertain(
 }
 
 /** Hides what a backup brought back with an erased id as a word, unless a person has decided to keep it. */
-export async function hideErasedWords(db: Kysely<Tables>, families: readonly Family[]): Promise<void> {
+export async function hideErasedWords(db: Db, families: readonly Family[]): Promise<void> {
   await indexWords(db);
   const isOfErasure = sql`
     (e.business_id = '' or coalesce(i.business_id, '') in ('', e.business_id)) and not exists (
@@ -189,7 +185,7 @@ export interface UncertainBody {
 const listedColumns = sql`id, erasure_id, source, business_id, event, event_time, received_at`;
 
 /** The bodies without a decision, oldest first; without their content. */
-export async function readUncertain(db: Kysely<Tables>, limit: number): Promise<UncertainBody[]> {
+export async function readUncertain(db: Db, limit: number): Promise<UncertainBody[]> {
   const { rows } = await sql<UncertainBody>`
     select ${listedColumns} from uncertain_bodies where decision is null
     order by received_at, id limit ${limit}`.execute(db);
@@ -212,7 +208,7 @@ const keptColumns = sql`source, content, jsonb_pretty(content->'envelope') as en
 
 /** The body as text, once the entry in the access log is written; undefined: somebody has decided. */
 export async function readUncertainBody(
-  db: Kysely<Tables>,
+  db: Db,
   id: string,
   erasureId: string,
 ): Promise<(UncertainBody & { body: string }) | undefined> {
@@ -234,7 +230,7 @@ const bytesOf = ({ body }: Kept['content']) => Buffer.from(body.slice(2), 'hex')
  * @returns false where somebody has decided already
  */
 export async function decide(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   { id, erasureId, decision }: { id: string; erasureId: string; decision: Decision },
   { actor, keepMs }: { actor: Actor; keepMs: number },
@@ -272,7 +268,7 @@ export async function decide(
 
 /** It passes the gate as if it came now. */
 async function storeAgain(
-  tx: Kysely<Tables>,
+  tx: Db,
   families: readonly Family[],
   id: string,
   { source, envelope, content }: Kept,

@@ -1,6 +1,6 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Family, readKey } from '../../families/index.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
 
 /** To which erasure rows belong, and how long they are withheld. */
 export interface Withholding {
@@ -18,7 +18,7 @@ export interface Withholding {
  * @returns the number of rows
  */
 export async function withholdDeliveries(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   ids: readonly string[],
   withholding: Withholding,
@@ -64,7 +64,7 @@ export interface Withheld {
 
 /** Copies rows to the schema `withheld`, except what is due already. @returns the number of rows */
 export async function withhold(
-  db: Kysely<Tables>,
+  db: Db,
   { source, content, receivedAt, from, where }: Withheld,
   { erasureId, patients, keepMs }: Withholding,
 ): Promise<number> {
@@ -83,7 +83,7 @@ export async function withhold(
  * @param isErased a condition on the id of a delivery
  */
 export async function keepTotals(
-  db: Kysely<Tables>,
+  db: Db,
   receipt: Family,
   isErased: (id: RawBuilder<unknown>) => RawBuilder<unknown>,
 ): Promise<void> {

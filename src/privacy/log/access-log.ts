@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../store/tables.ts';
+import { sql } from 'kysely';
+import type { Db } from '../../store/tables.ts';
 
 /** The user who sees or does something. */
 export interface Actor {
@@ -76,7 +76,7 @@ export interface Access {
  * @throws the database's error
  */
 export async function logAccess(
-  db: Kysely<Tables>,
+  db: Db,
   { actor, action, patients = [], anonymous = false, filter = {}, rows }: Access,
 ): Promise<number> {
   const { id, name = null, address = null } = actor;

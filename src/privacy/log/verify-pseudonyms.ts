@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../store/tables.ts';
+import { sql } from 'kysely';
+import type { Db } from '../../store/tables.ts';
 
 /** Actions whose entries keep no id of a patient, only the pseudonym. */
 const anonymousActions = ['erase', 'hold', 'release', 'audit', 'erasures apply'];
@@ -9,7 +9,7 @@ const anonymousActions = ['erase', 'hold', 'release', 'audit', 'erasures apply']
  * belongs to its pseudonym. A list of erasures that was applied to a restored backup does not name them.
  */
 export async function checkPseudonyms(
-  trx: Kysely<Tables>,
+  trx: Db,
   report: (from: bigint, to: bigint, problem: string) => void,
 ): Promise<void> {
   const { rows } = await sql<{ from: string; to: string; missing: number; changed: number }>`

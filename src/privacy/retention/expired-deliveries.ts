@@ -1,7 +1,7 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { idAt } from '../../common/uuid.ts';
 import { type Family, namesInData, patientFields } from '../../families/index.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
 import { deleteDeliveries } from '../delete-deliveries.ts';
 import type { Pass, Step } from './policy.ts';
 import { lockHolds, namesHeld } from './skip-held.ts';
@@ -27,7 +27,7 @@ export async function* deleteExpired({ db, families, cutoffs, inTransaction }: P
   }
 }
 
-async function deleteSome(tx: Kysely<Tables>, family: Family, ids: readonly string[], cutoff: Date) {
+async function deleteSome(tx: Db, family: Family, ids: readonly string[], cutoff: Date) {
   await lockHolds(tx);
   // Receivers count resends in the order of ids, too.
   await sql`
@@ -126,7 +126,7 @@ interface Found {
  * @param end of the event times
  * @param isDue a condition on `id`, `family` and `received_at`
  */
-async function* scan(db: Kysely<Tables>, end: Date, isDue: RawBuilder<unknown>): AsyncGenerator<Found[]> {
+async function* scan(db: Db, end: Date, isDue: RawBuilder<unknown>): AsyncGenerator<Found[]> {
   let after = idAt(new Date(0));
   for (;;) {
     const part = (table: string) => sql`(

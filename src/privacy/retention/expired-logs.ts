@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { patientsNamedIn, subjectOfBody } from '../../intake/subject-of-body.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
 import type { Pass, Step } from './policy.ts';
 import { lockHolds, namesHeld } from './skip-held.ts';
 
@@ -31,10 +31,7 @@ export async function* deleteQuarantined({ cutoffs, inTransaction }: Pass): Asyn
 }
 
 /** Bodies that name a held patient, as far as they can be read. */
-async function findHeld(
-  tx: Kysely<Tables>,
-  rows: readonly { id: string; body: Buffer | null }[],
-): Promise<Set<string>> {
+async function findHeld(tx: Db, rows: readonly { id: string; body: Buffer | null }[]): Promise<Set<string>> {
   const named = rows.flatMap(({ id, body }) =>
     body
       ? patientsNamedIn(body).map((patient) => ({ id, business: subjectOfBody(body, []).business, patient }))

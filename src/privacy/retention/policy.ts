@@ -1,6 +1,5 @@
-import type { Kysely } from 'kysely';
 import type { Family } from '../../families/index.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
 import type { Counts } from '../counts.ts';
 import type { Actor } from '../log/access-log.ts';
 
@@ -9,7 +8,7 @@ export type Step = [policy: string, deleted: Counts];
 
 /** The common part of the policies. */
 export interface Pass {
-  db: Kysely<Tables>;
+  db: Db;
   families: readonly Family[];
   /** By policy: what is older goes. */
   cutoffs: Readonly<Record<string, Date>>;
@@ -17,5 +16,5 @@ export interface Pass {
   dryRun: boolean;
   actor: Actor;
   /** Runs a step in a transaction of its own; a dry run rolls it back. */
-  inTransaction: <T>(run: (tx: Kysely<Tables>) => Promise<T>) => Promise<T>;
+  inTransaction: <T>(run: (tx: Db) => Promise<T>) => Promise<T>;
 }

@@ -1,10 +1,10 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Tables } from '../../store/tables.ts';
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../store/tables.ts';
 
 /**
  * Makes a step see every hold that was confirmed: a hold waits for the step that began before it, and a step for an erasure.
  */
-export async function lockHolds(tx: Kysely<Tables>): Promise<void> {
+export async function lockHolds(tx: Db): Promise<void> {
   await sql`lock table erased in row share mode`.execute(tx);
   await sql`lock table patient_holds in share mode`.execute(tx);
 }
