@@ -6,10 +6,8 @@ import { setPlanForAnySize } from '../apply/apply.ts';
 import { csvWriter } from '../common/csv.ts';
 import type { Family } from '../families/index.ts';
 import type { Db } from '../store/tables.ts';
-import { countHeld, tablesOf } from './count-held.ts';
-import { type Counts, sum } from './counts.ts';
-import { findInQuarantine } from './erasure/erase-quarantine.ts';
-import { madeOf } from './erasure/withhold.ts';
+import { type Counts, countHeld, madeOf, sum, tablesOf } from './counts.ts';
+import { findInQuarantine } from './erasure/find-in-quarantine.ts';
 import { findDeliveries, listedIds, type Patient } from './find-deliveries.ts';
 import type { Access } from './log/access-log.ts';
 

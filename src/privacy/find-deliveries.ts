@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Family, patientFields } from '../families/index.ts';
+import { inPages } from '../store/in-pages.ts';
 import type { Db } from '../store/tables.ts';
 
 /** A patient of one business or, without that, of every business. */
@@ -128,14 +129,13 @@ export async function* listedIds(
   size: number,
   condition: RawBuilder<unknown> = sql`true`,
 ): AsyncGenerator<string[]> {
-  for (let last = '00000000-0000-0000-0000-000000000000'; ; ) {
-    const { rows } = await sql<{ id: string }>`
-      select id from erasing where id > ${last}::uuid and erasure_id = ${listId}::uuid and ${condition}
-      order by id limit ${size}`.execute(tx);
-    if (rows.length === 0) return;
-    last = rows.at(-1)!.id;
-    yield rows.map(({ id }) => id);
-  }
+  const pages = inPages(
+    tx,
+    (after) => sql<{ id: string }>`
+      select id from erasing where id > ${after}::uuid and erasure_id = ${listId}::uuid and ${condition}
+      order by id limit ${size}`,
+  );
+  for await (const rows of pages) yield rows.map(({ id }) => id);
 }
 
 /** The ids of the applied deliveries about records. */

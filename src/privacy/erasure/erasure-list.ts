@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Db } from '../../store/tables.ts';
-import type { Patient } from '../find-deliveries.ts';
 import { type Actor, logAccess } from '../log/access-log.ts';
-import { type Certificate, certificateColumns } from './erase.ts';
+import { certificateColumns } from './certificate.ts';
 
 const hash = z.string().regex(/^[\da-f]{64}$/);
 
@@ -39,32 +38,6 @@ const listSchema = z.object({
 
 export type ErasureList = z.infer<typeof listSchema>;
 
-export type ListedCertificate = Certificate & {
-  /** Whether the erasure is still running, so that the certificate is not valid yet. */
-  is_running: boolean;
-  /** The number of bodies that wait for a person. */
-  undecided: number;
-};
-
-/** The certificates, newest first. */
-export async function listCertificates(db: Db, limit = 100): Promise<ListedCertificate[]> {
-  const { rows } = await sql<ListedCertificate>`
-    select ${certificateColumns}, exists (select from running_erasures r where r.erasure_id = e.id) as is_running,
-      (select count(*)::int from uncertain_bodies u where u.erasure_id = e.id and u.decision is null) as undecided
-    from erasures e order by erased_at desc, id limit ${limit}`.execute(db);
-  return rows;
-}
-
-/** Whether an erasure of the patient is running, in this business or in every one. */
-export async function isBeingErased(db: Db, { id, businessId }: Patient): Promise<boolean> {
-  const { rows } = await sql<{ running: boolean }>`
-    select exists (
-      select from running_erasures
-      where (patient_id = ${id} or ${id} = any(linked)) and (business_id is null or business_id = ${businessId ?? null} or ${!businessId})
-    ) as running`.execute(db);
-  return rows[0]!.running;
-}
-
 /** @returns the list as JSON */
 export async function exportErasures(db: Db, actor: Actor): Promise<string> {
   return db.transaction().execute(async (tx) => {
@@ -93,4 +66,38 @@ export function parseErasures(text: string): ErasureList {
       cause: error,
     });
   }
+}
+
+/** Adds a list to that of this database. @returns the number of erasures that are new here */
+export async function addToList(tx: Db, { salt, certificates, erased, words }: ErasureList): Promise<number> {
+  const { rows } = await sql<{ salt: string; empty: boolean }>`
+    select encode(salt, 'hex') as salt, not exists (select from erased) and not exists (select from patient_holds) as empty
+    from erasure_salt`.execute(tx);
+  if (rows[0]!.salt !== salt) {
+    // A backup of a version without erasures has a new salt.
+    if (!rows[0]!.empty)
+      throw new Error('This list of erasures belongs to another database, which has its own erasures.');
+    await sql`update erasure_salt set salt = decode(${salt}, 'hex')`.execute(tx);
+    await sql`truncate patient_pseudonyms`.execute(tx);
+    // Their numbers depend on the salt.
+    await sql`delete from body_words`.execute(tx);
+  }
+  const added = await sql`
+    insert into erasures (${certificateColumns})
+    select ${certificateColumns} from jsonb_populate_recordset(null::erasures, ${JSON.stringify(certificates)}::jsonb)
+    on conflict (id) do nothing`.execute(tx);
+  await sql`
+    insert into erased (hash, until, erasure_id)
+    select decode(hash, 'hex'), until, erasure_id
+    from jsonb_to_recordset(${JSON.stringify(erased)}::jsonb) as listed (hash text, until timestamptz, erasure_id uuid)
+    on conflict (hash) do update
+      set until = greatest(erased.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
+  await sql`
+    insert into erased_words (erasure_id, words, business_id, until, patients)
+    select erasure_id, words, business_id, until, array(select decode(one, 'hex') from unnest(patients) as one)
+    from jsonb_to_recordset(${JSON.stringify(words)}::jsonb)
+      as listed (erasure_id uuid, words bigint[], business_id text, until timestamptz, patients text[])
+    on conflict (words, business_id) do update
+      set until = greatest(erased_words.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
+  return Number(added.numAffectedRows);
 }

@@ -17,12 +17,18 @@ interface Name {
 const kinds = ['partnerpatientid', 'abhaaddress', 'abhanumber'];
 const kindOf = (key: string) => (kinds.includes(key) ? key : 'platform');
 
+/** The patient with all ids, trimmed. */
+export async function withLinked(db: Db, { id, businessId }: Patient) {
+  const patient = { id: id.trim(), businessId };
+  return { ...patient, linked: await findLinked(db, patient) };
+}
+
 /**
  * Other ids of a patient. Two ids are of one patient where one object of a callback names it by both, with keys of two kinds
  * (`oid` and `partner_patient_id`), and where no callback names the other id beside an id of another patient: one that is
  * shared, such as `0`, links nobody.
  */
-export async function findLinked(db: Db, patient: Patient): Promise<string[]> {
+async function findLinked(db: Db, patient: Patient): Promise<string[]> {
   const ids = [patient.id];
   for (const id of ids) {
     const bodies = await readBodies(db, { ...patient, id });
@@ -55,15 +61,13 @@ async function isOfOne(
     .every(({ id }) => ids.includes(id));
 }
 
-/** Other people whom the deliveries about a patient name, and whose data an erasure takes along. */
-export interface Others {
-  /** Ids that are not known to be the patient's. */
-  ids: string[];
-  /** The number of deliveries with a person under `billing`, who may be another, as far as they were read. */
-  billing: number;
-}
-
-export async function findOthers(db: Db, patient: Patient): Promise<Others> {
+/**
+ * Other people whom the deliveries about a patient name, and whose data an erasure takes along.
+ *
+ * @returns the ids that are not known to be the patient's; `billing`: the number of deliveries with a person under that key,
+ *   who may be another, as far as they were read
+ */
+export async function findOthers(db: Db, patient: Patient) {
   const ids = new Set<string>();
   for (const { id } of await readBodies(db, patient)) ids.add(id);
   for (const own of idsOf(patient)) ids.delete(own);
