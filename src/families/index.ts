@@ -39,20 +39,7 @@ export type AnyEnvelope = EnvelopeOf<Family>;
 
 export { admissionOf } from './admission.ts';
 export { envelopeSchema, otherEnvelope, publicEnvelopeFields } from './envelope.ts';
-export {
-  defineFamily,
-  type Family,
-  isIdentifiedByEnvelope,
-  publicColumns,
-  takesEveryEvent,
-} from './family.ts';
-export { knownGood } from './known-good.ts';
+export * from './family.ts';
 export { other } from './other.ts';
-export {
-  patientFields,
-  patientKeys,
-  patientsBeyond,
-  patientsIn,
-  visitPatients,
-} from './patients.ts';
+export * from './patients.ts';
 export { namesInData, readField, readKey } from './sql.ts';

@@ -1,4 +1,4 @@
-import type { Family } from './family.ts';
+import { type Family, fieldsInData } from './family.ts';
 
 // The SQL that follows from what a family declares.
 
@@ -104,6 +104,4 @@ export function readField(fields: Family['fields'], name: string, envelope: stri
 
 /** The names in `data` of the documented fields. */
 export const namesInData = (fields: Family['fields']): string[] =>
-  Object.entries(fields).flatMap(([name, { alias, fromEnvelope }]) =>
-    fromEnvelope ? [] : alias ? [name, alias] : [name],
-  );
+  fieldsInData(fields).flatMap(([name, { alias }]) => (alias ? [name, alias] : [name]));

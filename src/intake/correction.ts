@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { isRefusal } from '../store/faults.ts';
 import type { Db } from '../store/tables.ts';
+import { valueIn } from './explain.ts';
 import type { Intake, Reassessment } from './intake.ts';
 import { quarantineId } from './quarantine.ts';
 import type { QuarantineRow } from './quarantine-rows.ts';
@@ -8,20 +9,8 @@ import { replayQuarantine } from './replay-quarantine.ts';
 
 const segmentsOf = (pointer: string) => pointer.split('/').slice(1);
 
-/**
- * A value of a rejected body; undefined: it is not there.
- *
- * @param pointer see `FieldError`
- */
-export function valueAt(document: unknown, pointer: string): unknown {
-  return segmentsOf(pointer).reduce<unknown>(
-    (value, part) =>
-      typeof value === 'object' && value !== null && Object.hasOwn(value, part)
-        ? (value as Record<string, unknown>)[part]
-        : undefined,
-    document,
-  );
-}
+/** A value of a rejected body by its pointer, see `FieldError`; undefined: it is not there. */
+export const valueAt = (document: unknown, pointer: string) => valueIn(document, segmentsOf(pointer));
 
 /**
  * A body with other values of some fields. PostgreSQL changes them, so that numbers keep all their digits.
