@@ -3,8 +3,7 @@ import { idAt } from '../../common/uuid.ts';
 import { type Family, namesInData, patientFields } from '../../families/index.ts';
 import type { Db } from '../../store/tables.ts';
 import { deleteDeliveries } from '../delete-deliveries.ts';
-import type { Pass, Step } from './policy.ts';
-import { lockHolds, namesHeld } from './skip-held.ts';
+import { lockHolds, namesHeld, type Pass, type Step } from './policy.ts';
 
 const perScan = 20_000;
 const perStep = 500;
@@ -33,20 +32,17 @@ async function deleteSome(tx: Db, family: Family, ids: readonly string[], cutoff
   await sql`
     select from resends r where id = any(${ids}::uuid[]) and ${isNotErasing(sql`r.id`)}
     order by id for update`.execute(tx);
-  const due = async (table: string) => {
+  const due: string[] = [];
+  for (const table of ['applied_deliveries', 'failed_deliveries']) {
     const { rows } = await sql<{ id: string }>`
       select s.id from ${sql.table(table)} s join inbox i using (id)
       where s.id = any(${ids}::uuid[]) and i.event_time < ${cutoff} and not ${isOfHeld}
         and ${isNotErasing(sql`s.id`)}
       order by s.id
       for update of s skip locked`.execute(tx);
-    return rows.map(({ id }) => id);
-  };
-  return deleteDeliveries(
-    tx,
-    [family],
-    [...(await due('applied_deliveries')), ...(await due('failed_deliveries'))],
-  );
+    due.push(...rows.map(({ id }) => id));
+  }
+  return deleteDeliveries(tx, [family], due);
 }
 
 /**
@@ -91,14 +87,10 @@ export async function* reduceBodies({ db, families, cutoffs, inTransaction }: Pa
 
 /** Whether a delivery is older than what its family keeps: ids sort by event time. */
 function isExpired(families: readonly Family[], cutoffs: Pass['cutoffs']): RawBuilder<unknown> {
-  const expiring = families.filter(({ name }) => cutoffs[name]);
-  return sql.join(
-    [
-      sql`false`,
-      ...expiring.map(({ name }) => sql`(family = ${name} and id < ${idAt(cutoffs[name]!)}::uuid)`),
-    ],
-    sql` or `,
-  );
+  const conditions = families
+    .filter(({ name }) => cutoffs[name])
+    .map(({ name }) => sql`(family = ${name} and id < ${idAt(cutoffs[name]!)}::uuid)`);
+  return sql.join([sql`false`, ...conditions], sql` or `);
 }
 
 const keptFields = ({ name, fields, identifiedBy }: Family) => {

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import { patientsNamedIn, subjectOfBody } from '../../intake/subject-of-body.ts';
 import type { Db } from '../../store/tables.ts';
-import type { Pass, Step } from './policy.ts';
-import { lockHolds, namesHeld } from './skip-held.ts';
+import { lockHolds, namesHeld, type Pass, type Step } from './policy.ts';
 
 const bodiesPerStep = 200;
 const entriesPerStep = 20_000;
@@ -32,11 +31,11 @@ export async function* deleteQuarantined({ cutoffs, inTransaction }: Pass): Asyn
 
 /** Bodies that name a held patient, as far as they can be read. */
 async function findHeld(tx: Db, rows: readonly { id: string; body: Buffer | null }[]): Promise<Set<string>> {
-  const named = rows.flatMap(({ id, body }) =>
-    body
-      ? patientsNamedIn(body).map((patient) => ({ id, business: subjectOfBody(body, []).business, patient }))
-      : [],
-  );
+  const named = rows.flatMap(({ id, body }) => {
+    if (!body) return [];
+    const { business } = subjectOfBody(body, []);
+    return patientsNamedIn(body).map((patient) => ({ id, business, patient }));
+  });
   if (named.length === 0) return new Set();
   const held = await sql<{ id: string }>`
     select id from jsonb_to_recordset(${JSON.stringify(named)}::jsonb) as n(id uuid, business text, patient text)
