@@ -10,7 +10,6 @@ interface State {
   save: (alerts: readonly Alert[]) => Promise<void>;
 }
 
-/** Where the alerts are recorded. */
 export interface AlertStore {
   /** Runs a function, unless another process is running one at the moment. */
   exclusively: (run: (state: State) => Promise<void>) => Promise<void>;

@@ -4,7 +4,6 @@ import type { Message } from './message.ts';
 
 /** Raised when a message was not accepted: without the channel's address, which is a secret. */
 export class NotSent extends Error {
-  /** Advice to the operator. */
   readonly advice: string;
   constructor(problem: string, advice: string) {
     super(problem);
@@ -114,11 +113,8 @@ function mail({ smtpUrl, to, from }: NonNullable<Config['alerts']['email']>): Ch
 }
 
 /**
- * Creates a function that sends a message. After a failure it does not try for a while, which doubles up to an hour.
- *
- * @param retryMs of the first retry
- * @param signal ends an attempt
- * @returns whether the channel has accepted it
+ * Creates a function that sends a message, and tells whether the channel has accepted it. After a failure it does not try for
+ * `retryMs`, which doubles up to an hour.
  */
 export function createSend({ name, send }: Channel, retryMs: number, log: Log, signal: AbortSignal) {
   let failures = 0;

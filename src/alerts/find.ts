@@ -3,20 +3,16 @@ import type { Circuit } from '../store/circuit.ts';
 import type { Db } from '../store/tables.ts';
 import type { Condition } from './alert.ts';
 
-/** The sources of the checks. */
 export interface Sources {
   db: Db;
-  /** The circuit breaker of PostgreSQL. */
   circuit: Pick<Circuit, 'isOpen'>;
   /** The circuit breaker of the queue's store: Redis or PostgreSQL. */
   queueCircuit: Pick<Circuit, 'isOpen'>;
   /** Another database with this one's identity on the same Redis, as it describes itself. */
   rival: () => string | undefined;
-  /** More rejected requests than these are an alert. */
   rejectionsPerMinute: number;
   /** The newest head of the access log that this process has seen, where the log does not contain it any more. */
   lostHead: () => Promise<{ entry: bigint; hash: string } | undefined>;
-  /** Problems of processing. */
   problems: () => Promise<readonly Problem[]>;
   /** Milliseconds since this worker's last complete pass of the retention; undefined: RETENTION is not set. */
   sinceRetentionMs: () => number | undefined;
@@ -33,7 +29,6 @@ export interface Definition {
   isSlow?: true;
   /** Only a worker knows. */
   ofWorker?: true;
-  /** @throws the database's error */
   find: (sources: Sources) => Promise<Found[]> | Found[];
   /** The problem: the message of the end has no more. */
   title: (condition: Condition) => string;
@@ -43,12 +38,7 @@ export interface Definition {
 
 const passesPerSlowCheck = 10;
 
-/**
- * Creates a function that runs all checks. A check that fails hides no other.
- *
- * @param onError called with the error of a check
- * @returns the conditions, and the names that could be checked
- */
+/** Creates a function that runs all checks, and tells which it could run: one that fails hides no other. */
 export function createFind(
   definitions: readonly Definition[],
   sources: Sources,

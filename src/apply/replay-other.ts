@@ -4,7 +4,8 @@ import { createParser } from '../intake/parse-callback.ts';
 import { Rejection } from '../intake/rejection.ts';
 import { describeRefusal, isRefusal } from '../store/faults.ts';
 import type { Db } from '../store/tables.ts';
-import { type Applied, applyAgain, withPlanForAnySize } from './apply.ts';
+import { withPlanForAnySize } from '../store/transactions.ts';
+import { type Applied, applyAgain } from './apply.ts';
 
 interface Known {
   id: string;

@@ -23,7 +23,6 @@ export interface ReplayFilter {
 
 const chunk = 500;
 
-/** The number of matching deliveries. */
 export async function countDeliveries(
   db: Db,
   families: readonly Family[],
@@ -35,7 +34,6 @@ export async function countDeliveries(
   return Number(rows);
 }
 
-/** The effects of a replay, or of its preview. */
 export type ReplayOutcome = Awaited<ReturnType<typeof replayDeliveries>>;
 
 export interface ReplayOptions {
@@ -43,7 +41,6 @@ export interface ReplayOptions {
   dryRun: boolean;
   /** No further chunk is begun after this many. */
   limit?: number;
-  /** Called after each chunk, with its size. */
   onProgress?: (replayed: number) => void;
 }
 

@@ -21,7 +21,6 @@ export interface FamilyDefinition<Name extends string, E extends Events, F exten
   name: Name;
   /** The values of `event` in the order of the lifecycle: a later one wins a tie. Empty: those that no family lists. */
   events: E;
-  /** The event that deletes the record. */
   deletedBy?: E[number];
   /** The environment variable of the registered paths, and its default. Each path accepts every event of the family. */
   path: {
@@ -30,7 +29,6 @@ export interface FamilyDefinition<Name extends string, E extends Events, F exten
     /** Where only unguessable paths protect callbacks: it has to be set, unless a path for every event is. */
     isBasic?: true;
   };
-  /** The documented fields of `data`. */
   fields: F;
   table: string;
   /** A table of all versions of each record: the columns of `table`, `received_at` and `applied_at`. */

@@ -7,7 +7,6 @@ export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 /** A string in SQL. */
 export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
 
-/** A list of columns. */
 export const listOf = (columns: readonly string[]) => columns.map(quoted).join(', ');
 /** Columns of a row of a query. */
 export const qualified = (row: string, columns: readonly string[]) =>

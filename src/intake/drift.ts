@@ -5,7 +5,6 @@ import { fieldName } from './rejection.ts';
 
 type DriftKind = 'unknown' | 'missing' | 'value' | 'other';
 
-/** The documented part of a family: its events, its fields, and known values of some fields. */
 type Documented = Pick<Family, 'events' | 'fields'>;
 
 /** A row of `schema_drift`, as input of `record_schema_drift`. */

@@ -31,7 +31,6 @@ export interface Route {
   path: string;
 }
 
-/** The result of a replay. */
 export type Reassessment =
   | { outcome: ReceiveResult; id: string }
   | { outcome: 'rejected'; reason: string; errors: readonly FieldError[] };
@@ -115,11 +114,7 @@ export class Intake {
     }
   }
 
-  /**
-   * Stores a body in the quarantine, for a correction of one that is there.
-   *
-   * @throws Unavailable
-   */
+  /** Stores a body in the quarantine, for a correction of one that is there. @throws Unavailable */
   async quarantineBody(body: RejectedBody): Promise<void> {
     await this.quarantine.keep(body);
   }

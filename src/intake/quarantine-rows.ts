@@ -43,7 +43,6 @@ export function listQuarantine(db: Db, filter: QuarantineFilter, limit: number) 
     .execute();
 }
 
-/** The number of matching rows. */
 export async function countQuarantine(db: Db, filter: QuarantineFilter): Promise<number> {
   const { rows } = await matching(db, filter)
     .select(({ fn }) => fn.countAll<string>().as('rows'))

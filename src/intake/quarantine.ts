@@ -17,7 +17,6 @@ import { wordsOf } from './words.ts';
 export interface RejectedBody extends Pick<Rejection, 'reason' | 'errors'> {
   /** The registered path that received it. */
   path: string;
-  /** The family of the path. */
   family?: Family | undefined;
   body: Buffer;
   /** Acknowledged with 200 and rejected by PostgreSQL afterwards: it stays until an operator deletes it. */
@@ -108,11 +107,7 @@ export class Quarantine {
     });
   }
 
-  /**
-   * Resolves once the body is durable.
-   *
-   * @throws Unavailable
-   */
+  /** Resolves once the body is durable. @throws Unavailable */
   async keep(rejected: RejectedBody): Promise<void> {
     try {
       await this.commits.append(rejected);
@@ -123,11 +118,7 @@ export class Quarantine {
     }
   }
 
-  /**
-   * Stores a known-good body, in a transaction that is rolled back.
-   *
-   * @throws the database's error
-   */
+  /** Stores a known-good body, in a transaction that is rolled back. @throws the database's error */
   async probe(): Promise<void> {
     const errors = [{ path: '', message: 'sample' }];
     const sample = { path: '/sample', reason: 'invalid', errors, body: randomBytes(16) } as const;

@@ -3,15 +3,11 @@ import type { Db } from '../store/tables.ts';
 import type { Intake } from './intake.ts';
 import { markReplayed, type QuarantineFilter, readQuarantine } from './quarantine-rows.ts';
 
-/** The result of a replay, or of a dry run. */
 export type QuarantineOutcome = Awaited<ReturnType<typeof replayQuarantine>>;
 
 export interface QuarantineReplayOptions {
-  /** Nothing changes. */
   dryRun: boolean;
-  /** It ends after this many. */
   limit?: number;
-  /** Called after each row. */
   onProgress?: () => void;
 }
 

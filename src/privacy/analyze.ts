@@ -39,6 +39,5 @@ async function analyzeOne(db: Db, name: string): Promise<boolean> {
   }
 }
 
-/** The message about tables that are left. */
 export const notAnalyzed =
   'these tables could not be analyzed (only their owner may): pg_stats may contain erased values until autovacuum does so';

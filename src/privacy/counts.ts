@@ -2,10 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import { type Family, readKey } from '../families/index.ts';
 import type { Db } from '../store/tables.ts';
 
-/** The number of rows by table. */
 export type Counts = Record<string, number>;
 
-/** @returns the number of rows added */
 export function add(total: Counts, counts: Counts): number {
   for (const [table, rows] of Object.entries(counts)) total[table] = (total[table] ?? 0) + rows;
   return sum(counts);

@@ -1,7 +1,8 @@
-import { CompiledQuery, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type Family, readField } from '../families/index.ts';
 import { equal, literal, quoted, rowsMadeOf, versionOrder } from '../families/sql.ts';
 import type { Db } from '../store/tables.ts';
+import { runText } from '../store/transactions.ts';
 
 /**
  * Deletes deliveries ($1, ids) with everything that is derived from them. Where the newest version of a record goes and an
@@ -22,21 +23,17 @@ export async function deleteDeliveries(
 ): Promise<Record<string, number>> {
   const deleted: Record<string, number> = {};
   for (const family of families) {
-    const rows = await run<{ business_id: string; thing: string }>(db, rowsStatement(family), [ids]);
+    const rows = await runText<{ business_id: string; thing: string }>(db, rowsStatement(family), [ids]);
     if (rows.length > 0) deleted[family.table] = rows.length;
     if (!family.versions) continue;
     // A statement of its own: it sees versions that another worker has superseded while the rows were being locked.
-    const versions = await run(db, versionsStatement(family), [ids]);
+    const versions = await runText(db, versionsStatement(family), [ids]);
     if (versions.length > 0) deleted[family.versions] = versions.length;
     const keys = [rows.map(({ business_id }) => business_id), rows.map(({ thing }) => thing)];
-    if (rows.length > 0) await run(db, newestAgainStatement(family), keys);
+    if (rows.length > 0) await runText(db, newestAgainStatement(family), keys);
   }
   const { numAffectedRows } = await sql`delete from inbox where id = any(${ids}::uuid[])`.execute(db);
   return { ...deleted, deliveries: Number(numAffectedRows) };
-}
-
-async function run<Row>(db: Db, text: string, values: unknown[]): Promise<Row[]> {
-  return (await db.executeQuery(CompiledQuery.raw(text, values) as CompiledQuery<Row>)).rows;
 }
 
 /**

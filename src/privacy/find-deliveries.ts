@@ -101,11 +101,19 @@ export async function findMoreAbout(
       select distinct business_id, thing from erasing
       where erasure_id = ${listId}::uuid and thing_family = ${family.name} and thing is not null
     ) as wanted (business, thing)`;
-    const about = deliveriesAbout(family, wanted, (business, thing) =>
-      isListed(listId, family, business, thing),
+    const applied = appliedAbout(family, wanted);
+    if (!applied) continue;
+    const isListed = (business: RawBuilder<unknown>, thing: RawBuilder<unknown>) => sql`
+      select from erasing e where e.erasure_id = ${listId}::uuid and e.thing_family = ${family.name}
+        and hashtextextended(e.thing, 0) = hashtextextended(${thing}, 0)
+        and e.business_id = ${business} and e.thing = ${thing}`;
+    const unapplied = ['pending_deliveries', 'failed_deliveries'].map(
+      (status) => sql`
+        union select ${columns} from ${sql.table(status)} s join inbox i using (id) where s.family = ${family.name}
+          and exists (${isListed(sql`i.business_id`, sql`thing_of(i.family, i.envelope)`)})`,
     );
-    if (!about) continue;
-    const isOfRecord = isListed(listId, family, sql`a.business_id`, sql`a.thing`, sql`and e.is_shared`);
+    const about = family.versions ? sql`${applied} ${sql.join(unapplied, sql` `)}` : applied;
+    const isShared = sql`exists (${isListed(sql`a.business_id`, sql`a.thing`)} and e.is_shared)`;
     await sql`
       with about as materialized (${about}), shared as materialized (
         select distinct business_id, thing from about where patients <> '{}' and not patients && ${ids}
@@ -117,7 +125,7 @@ export async function findMoreAbout(
       insert into erasing (id, erasure_id, family, thing_family, business_id, thing)
       select ${listed(listId)} from about a
       where patients && ${ids}
-         or patients = '{}' and not ${isOfRecord} and (business_id, thing) not in (select business_id, thing from shared)
+         or patients = '{}' and not ${isShared} and (business_id, thing) not in (select business_id, thing from shared)
       on conflict do nothing`.execute(tx);
   }
 }
@@ -150,12 +158,7 @@ export async function findApplied(
     if (wanted.length === 0) continue;
     const list = sql`unnest(${wanted.map(({ business_id }) => business_id)}::text[],
       ${wanted.map(({ thing }) => thing)}::text[]) as wanted (business, thing)`;
-    const about = deliveriesAbout(
-      family,
-      list,
-      (business, thing) =>
-        sql`(${business}, ${thing}) in (select wanted.business, wanted.thing from ${list})`,
-    );
+    const about = appliedAbout(family, list);
     if (!about) continue;
     const { rows } = await sql<{ id: string }>`
       select about.id from (${about}) about join applied_deliveries using (id)`.execute(db);
@@ -164,28 +167,15 @@ export async function findApplied(
   return [...ids];
 }
 
-const isListed = (
-  listId: string,
-  { name }: Family,
-  business: RawBuilder<unknown>,
-  thing: RawBuilder<unknown>,
-  more = sql``,
-) => sql`exists (
-  select from erasing e where e.erasure_id = ${listId}::uuid and e.thing_family = ${name}
-    and hashtextextended(e.thing, 0) = hashtextextended(${thing}, 0)
-    and e.business_id = ${business} and e.thing = ${thing} ${more})`;
-
 /**
- * The query for the deliveries about records of one family, and about parts of these. Those of a family with versions are
- * found by its tables, where they are applied; the others by the index on the record.
+ * The query for the applied deliveries about records of one family, and about parts of these. Those of a family with versions
+ * are found by its tables; the others, and what is not applied of them, by the index on the record.
  *
  * @param list the records, as `wanted (business, thing)`
- * @param isWanted whether a record is in the list
  */
-function deliveriesAbout(
+function appliedAbout(
   { name, table, versions, identifiedBy, fields }: Family,
   list: RawBuilder<unknown>,
-  isWanted: (business: RawBuilder<unknown>, thing: RawBuilder<unknown>) => RawBuilder<unknown>,
 ): RawBuilder<unknown> | undefined {
   if (!identifiedBy) return undefined;
   if (!versions) {
@@ -195,10 +185,6 @@ function deliveriesAbout(
   }
   const type = fields[identifiedBy]!.json === 'numeric' ? sql`bigint` : sql`text`;
   const key = sql`t.business_id = wanted.business and ${sql.ref(`t.${identifiedBy}`)} = wanted.thing::${type}`;
-  const unapplied = ['pending_deliveries', 'failed_deliveries'].map(
-    (status) => sql`select ${columns} from ${sql.table(status)} s join inbox i using (id)
-      where s.family = ${name} and ${isWanted(sql`i.business_id`, sql`thing_of(i.family, i.envelope)`)}`,
-  );
   return sql`
     select ${columns} from ${list}
     cross join lateral (
@@ -206,9 +192,7 @@ function deliveriesAbout(
       union all
       select t.delivery_id from ${sql.table(versions)} t where ${key}
     ) made
-    join inbox i on i.id = made.delivery_id
-    union
-    ${sql.join(unapplied, sql` union `)}`;
+    join inbox i on i.id = made.delivery_id`;
 }
 
 /** The condition of the index inbox_thing. */

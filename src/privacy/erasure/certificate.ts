@@ -17,7 +17,6 @@ export interface Certificate {
   searched: Searched | null;
 }
 
-/** The extent of an erasure's search. */
 interface Searched {
   /** The keys under which the id was searched, at any depth, case and separators aside. */
   keys: readonly string[];
@@ -67,7 +66,6 @@ export async function readCertificate(db: Db, id: string): Promise<Certificate> 
 export type ListedCertificate = Certificate & {
   /** Whether the erasure is still running, so that the certificate is not valid yet. */
   is_running: boolean;
-  /** The number of bodies that wait for a person. */
   undecided: number;
 };
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { withPlanForAnySize } from '../../apply/apply.ts';
 import { isLocked } from '../../store/faults.ts';
 import type { Db } from '../../store/tables.ts';
+import { withPlanForAnySize } from '../../store/transactions.ts';
 
 /** Raised where the statements in progress do not end in time. What is written stays, so that it can be continued. */
 export class ErasureDelayed extends Error {

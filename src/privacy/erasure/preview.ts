@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { withPlanForAnySize } from '../../apply/apply.ts';
 import type { Family } from '../../families/index.ts';
 import type { Db } from '../../store/tables.ts';
+import { withPlanForAnySize } from '../../store/transactions.ts';
 import { type Counts, countHeld } from '../counts.ts';
 import { findDeliveries, listedIds, type Patient } from '../find-deliveries.ts';
 import { withholdDeliveries } from './erase-rows.ts';

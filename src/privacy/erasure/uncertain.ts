@@ -1,8 +1,9 @@
-import { CompiledQuery, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
 import { insertQuery } from '../../intake/insert-deliveries.ts';
 import { quarantineQuery, type RejectedBody } from '../../intake/quarantine.ts';
 import type { Db } from '../../store/tables.ts';
+import { runText } from '../../store/transactions.ts';
 import { type Actor, logAccess } from '../log/access-log.ts';
 import { reopenCertificates } from './certificate.ts';
 import { withhold } from './erase-rows.ts';
@@ -103,12 +104,12 @@ async function storeAgain(
   if (source === 'inbox') {
     const body = Buffer.from(envelope);
     const { text, values } = insertQuery([{ id, family: content.family, body }], { timeoutMs: 0 });
-    await tx.executeQuery(CompiledQuery.raw(text, values));
+    await runText(tx, text, values);
     return;
   }
   const { rows } = await sql<{ family: string }>`
     select family from callback_paths where path = ${content.path}`.execute(tx);
   const family = families.find(({ name }) => name === rows[0]?.family);
   const { text, values } = quarantineQuery([{ ...content, family, body: bytesOf(content) }], families);
-  await tx.executeQuery(CompiledQuery.raw(text, values));
+  await runText(tx, text, values);
 }

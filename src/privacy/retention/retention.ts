@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { withPlanForAnySize } from '../../apply/apply.ts';
 import type { Family } from '../../families/index.ts';
 import type { Db } from '../../store/tables.ts';
+import { withPlanForAnySize } from '../../store/transactions.ts';
 import { add, type Counts, sum } from '../counts.ts';
 import { type Actor, logAccess } from '../log/access-log.ts';
 import { destroyErased } from './destroy.ts';
