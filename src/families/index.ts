@@ -1,7 +1,5 @@
 import { admission } from './admission.ts';
-import { admissionClearance } from './admission-clearance.ts';
-import { admissionEstimate } from './admission-estimate.ts';
-import { admissionEvent } from './admission-event.ts';
+import { admissionClearance, admissionEstimate, admissionEvent } from './admission-parts.ts';
 import { appointment } from './appointment.ts';
 import { consentForm } from './consent-form.ts';
 import type { EnvelopeOf, EnvelopeOfAny } from './envelope.ts';

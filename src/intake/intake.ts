@@ -49,13 +49,7 @@ export class Intake {
 
   constructor(options: IntakeOptions) {
     const { config, families, pool, circuit, fallback, observe, log, enqueue = async () => {} } = options;
-    const common = {
-      pool: options.inboxPool ?? pool,
-      circuit,
-      enqueue,
-      observe,
-      log,
-    };
+    const common = { pool: options.inboxPool ?? pool, circuit, enqueue, observe, log };
     this.options = options;
     this.inbox = new Inbox({ ...common, fallback });
     this.databaseInbox = fallback ? new Inbox(common) : this.inbox;

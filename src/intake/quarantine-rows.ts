@@ -18,29 +18,21 @@ export interface QuarantineFilter {
   corrected?: false | undefined;
 }
 
-const columns = [
+const listed = [
   'id',
   'path',
   'reason',
   'errors',
-  'body',
   'received_at',
   'last_received_at',
   'count',
   'replayed_at',
   'acknowledged',
-  'corrects',
 ] as const;
 
 /** Rows of the quarantine without their bodies, oldest first. */
 export function listQuarantine(db: Db, filter: QuarantineFilter, limit: number) {
-  return matching(db, filter)
-    .select(['id', 'path', 'reason', 'errors', 'received_at', 'last_received_at', 'count', 'replayed_at'])
-    .select('acknowledged')
-    .orderBy('received_at')
-    .orderBy('id')
-    .limit(limit)
-    .execute();
+  return matching(db, filter).select(listed).orderBy('received_at').orderBy('id').limit(limit).execute();
 }
 
 export async function countQuarantine(db: Db, filter: QuarantineFilter): Promise<number> {
@@ -58,7 +50,10 @@ export async function* readQuarantine(
 ): AsyncGenerator<QuarantineRow> {
   let last: QuarantineRow | undefined;
   do {
-    let query = matching(db, filter).select(columns).orderBy('id').limit(page);
+    let query = matching(db, filter)
+      .select([...listed, 'body', 'corrects'])
+      .orderBy('id')
+      .limit(page);
     if (last) query = query.where('id', '>', last.id);
     const rows = await query.execute();
     yield* rows;

@@ -7,7 +7,7 @@ import { refusedAmong, uncertainAmong, wordsOfStored } from '../store/erasure-ga
 import { isOutage } from '../store/faults.ts';
 import { rolledBack } from '../store/rolled-back.ts';
 import { Unavailable } from './delivery.ts';
-import { Eviction, type EvictionOptions } from './eviction.ts';
+import { createEviction, type EvictionOptions } from './eviction.ts';
 import { GroupCommit, Overloaded } from './group-commit.ts';
 import type { Rejection } from './rejection.ts';
 import { envelopeOf, patientsNamedIn, subjectOfBody } from './subject-of-body.ts';
@@ -83,7 +83,7 @@ export class Quarantine {
   /** The circuit of this table: where it cannot be written, deliveries are stored nevertheless. */
   private readonly circuit: Circuit;
   private readonly commits: GroupCommit<RejectedBody, undefined>;
-  private readonly eviction: Eviction;
+  private readonly eviction: ReturnType<typeof createEviction>;
 
   constructor(options: QuarantineOptions) {
     this.options = options;
@@ -95,7 +95,7 @@ export class Quarantine {
       isOutage,
       onChange: reportOutage('quarantine', { log }),
     });
-    this.eviction = new Eviction(options);
+    this.eviction = createEviction(options);
     this.commits = new GroupCommit({
       commit: (rejected) => this.circuit.run(() => this.commit(rejected)),
       isFaultOfAnItem: (error) => !(error instanceof StoreUnavailable),

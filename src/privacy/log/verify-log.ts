@@ -54,7 +54,9 @@ async function verify(trx: Db, options: VerifyOptions): Promise<LogHead> {
   const { kept, page = 20_000, onTotal, onProgress } = options;
   const report = (from: bigint, to: bigint, problem: string) => options.onProblem({ from, to, problem });
   const deleted = await readDeleted(trx);
-  const total = await count(trx);
+  const { rows } = await sql<{ total: number }>`
+    select count(*)::float8 as total from access_log`.execute(trx);
+  const { total } = rows[0]!;
   onTotal?.(total);
 
   let checked = 0;
@@ -91,11 +93,6 @@ async function verify(trx: Db, options: VerifyOptions): Promise<LogHead> {
 }
 
 type ReportProblem = (from: bigint, to: bigint, problem: string) => void;
-
-async function count(trx: Db): Promise<number> {
-  const { rows } = await sql<{ entries: string }>`select count(*) as entries from access_log`.execute(trx);
-  return Number(rows[0]!.entries);
-}
 
 /** Entries of a page that are wrong or do not follow the one before, and the last one. */
 async function readPage(trx: Db, after: string, to: string, last: LogHead | undefined) {
