@@ -17,8 +17,6 @@ interface Known {
  * stays as it is, and is returned as failed.
  *
  * @param ids of applied deliveries of the family `other`
- * @param dryRun whether everything is rolled back
- * @throws the database's error when it is not about the data
  */
 export async function replayOther(
   db: Db,

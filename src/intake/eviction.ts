@@ -100,7 +100,7 @@ export function createEviction({ pool, log, limits, observe }: EvictionOptions) 
   };
 
   return {
-    /** Call it with the lengths of bodies that were stored. */
+    /** To be called with the lengths of bodies that were stored. */
     added: (lengths: readonly number[]): void => {
       room -= lengths.reduce((sum, length) => sum + length + rowBytes, 0);
       const sinceMs = performance.now() - measuredAt;

@@ -16,9 +16,6 @@ const expectedWords: Record<string, string> = {
 /**
  * Explains a fault to the developers of the sender: where it is, what is expected there, and the type of what came. Never
  * the value, and nothing of the validator's own text.
- *
- * @param body what was validated
- * @param family whose fields may have another name in the body
  */
 export function explain(issue: z.core.$ZodIssue, body: unknown, family?: Family): FieldError {
   const [within, name] = issue.path;

@@ -6,7 +6,7 @@ import type { Db } from '../store/tables.ts';
  * Replaces the planner's samples of tables, which contain values of their rows: of what was erased, too. PostgreSQL keeps
  * those of a table that has become empty.
  *
- * @returns the tables that were not analyzed, because this role may not, or because of a lock: autovacuum does so, once enough of their rows have changed
+ * @returns the tables that were not analyzed, because this role may not, or because of a lock: autovacuum does so later
  */
 export async function analyze(db: Db, tables: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ name: string; allowed: boolean }>`

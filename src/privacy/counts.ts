@@ -23,11 +23,7 @@ export function madeOf(family: Family): RawBuilder<unknown> {
   return sql`${key} made.delivery_id = i.id`;
 }
 
-/**
- * Counts the deliveries that are listed in the table `erasing`, and the rows made of them, by table.
- *
- * @param listId see `findDeliveries`
- */
+/** Counts the deliveries that are listed in the table `erasing`, and the rows made of them, by table. */
 export async function countHeld(tx: Db, families: readonly Family[], listId: string): Promise<Counts> {
   const { rows } = await sql<{ family: string; rows: number }>`
     select family, count(*)::int as rows from erasing

@@ -12,9 +12,7 @@ import { runText } from '../store/transactions.ts';
  * The caller locks the deliveries themselves.
  *
  * @param db a transaction, with the settings `planForAnySize` where the tables may be large
- * @param ids of deliveries in any status
  * @returns the number of rows deleted by table, without tables of which none was; `deliveries` for those of `inbox`
- * @throws the database's error
  */
 export async function deleteDeliveries(
   db: Db,

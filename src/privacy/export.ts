@@ -20,7 +20,6 @@ export interface ExportedRow {
 
 /** The data that is held about a patient. */
 export interface HeldData {
-  /** The number of rows by table. */
   counts: Counts;
   /** The rows of a table, in parts, in the order of their event times; those of the quarantine in that of their ids. */
   read: (table: string) => AsyncGenerator<ExportedRow[]>;

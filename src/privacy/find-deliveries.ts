@@ -11,12 +11,10 @@ export interface Patient {
   linked?: readonly string[];
 }
 
-/** A receipt, a consent form, an admission with its parts, and so on. */
+/** A receipt, an admission with its parts, and so on: see the functions thing_family and thing_of. */
 export interface RecordKey {
-  /** See the function thing_family. */
   family: string;
   business_id: string;
-  /** Its id. */
   thing: string;
 }
 
@@ -24,7 +22,6 @@ export interface RecordKey {
 export const patientsOfRow = (row: Record<string, unknown>): string[] =>
   patientFields.flatMap((name) => (row[name] ? [String(row[name])] : []));
 
-/** All ids of a patient. */
 export const idsOf = ({ id, linked = [] }: Patient): string[] => [id, ...linked];
 
 /** The conditions on a row of inbox, `i`, that names one of some patients, each with an index of its own. */
@@ -195,7 +192,6 @@ function appliedAbout(
     join inbox i on i.id = made.delivery_id`;
 }
 
-/** The condition of the index inbox_thing. */
 const isIndexed = sql`i.family not in (
   'receipt', 'appointment', 'review_request', 'payment_request', 'practice_change', 'notice', 'other')`;
 

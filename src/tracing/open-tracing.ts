@@ -17,7 +17,6 @@ import { traceIdOf } from './trace-context.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
-/** The limit of one export with its retries. */
 const exportTimeoutMs = 10_000;
 /** A collector that does not respond must not delay a stop. */
 const stopTimeoutMs = 2_000;

@@ -69,7 +69,6 @@ export type ListedCertificate = Certificate & {
   undecided: number;
 };
 
-/** The certificates, newest first. */
 export async function listCertificates(db: Db, limit = 100): Promise<ListedCertificate[]> {
   const { rows } = await sql<ListedCertificate>`
     select ${certificateColumns}, exists (select from running_erasures r where r.erasure_id = e.id) as is_running,

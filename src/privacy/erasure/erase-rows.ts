@@ -24,12 +24,7 @@ export const isListedIn =
   (id) =>
     sql`exists (select from erasing e where e.id = ${id} and e.erasure_id = ${listId}::uuid)`;
 
-/**
- * Copies deliveries to the schema `withheld`, except what is due already; where retention has reduced a body, the rows that
- * were made of it, too.
- *
- * @returns the number of rows
- */
+/** Withholds deliveries; where retention has reduced a body, the rows that were made of it, too. @returns their number */
 export async function withholdDeliveries(
   db: Db,
   families: readonly Family[],
@@ -52,11 +47,9 @@ export async function withholdDeliveries(
 }
 
 /**
- * Copies rows to the schema `withheld`, except what is due already.
+ * Copies rows of a table to the schema `withheld`, except what is due already.
  *
- * @param source the table that they are in
  * @param erased the query for them: `received_at`, and the row as jsonb, `content`
- * @returns the number of rows
  */
 export async function withhold(
   db: Db,
@@ -74,10 +67,8 @@ export async function withhold(
 }
 
 /**
- * Erases deliveries: copies them to the schema `withheld`, deletes them with the rows made of them, and makes the rows of
- * the deliveries that remain about the same records.
- *
- * @returns the number of rows by table
+ * Erases deliveries: withholds them, deletes them with the rows made of them, and makes the rows of the deliveries that remain
+ * about the same records.
  */
 export async function eraseDeliveries(
   tx: Db,

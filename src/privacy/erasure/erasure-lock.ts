@@ -37,11 +37,7 @@ export async function afterStatementsInProgress(db: Db): Promise<void> {
   );
 }
 
-/**
- * Runs a step of an erasure in a transaction, without a limit of time, and again where it was the victim of a deadlock.
- *
- * @throws ErasureDelayed; the error of the step
- */
+/** Runs a step in a transaction, without a limit of time, and again after a deadlock. @throws ErasureDelayed */
 export const inStep = <T>(db: Db, step: (tx: Db) => Promise<T>): Promise<T> =>
   retried(() =>
     withPlanForAnySize(db, async (tx) => {

@@ -106,11 +106,7 @@ export async function listUncertain(tx: Db, ids: readonly string[], listId: stri
     on conflict do nothing`.execute(tx);
 }
 
-/**
- * Takes the listed deliveries and some rejected bodies out of every table but `uncertain_bodies`.
- *
- * @returns the number of bodies
- */
+/** Moves the listed deliveries and some rejected bodies to the table `uncertain_bodies`. @returns the number of bodies */
 export async function hideUncertain(
   tx: Db,
   families: readonly Family[],

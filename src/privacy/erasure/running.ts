@@ -21,7 +21,6 @@ export async function readRunning(db: Db, id: string, lock = sql``): Promise<Run
            uncertain_list as "uncertainList"
     from running_erasures where erasure_id = ${id} ${lock}`.execute(db);
   const [row] = rows;
-  // PostgreSQL has no undefined.
   return row && { ...row, businessId: row.businessId ?? undefined };
 }
 

@@ -98,7 +98,6 @@ const keptFields = ({ name, fields, identifiedBy }: Family) => {
   return sql`when ${name} then ${[...patientFields, ...id]}::text[]`;
 };
 
-/** Deliveries that a running erasure has found are left to it. */
 const isNotErasing = (id: RawBuilder<unknown>) => sql`not exists (select from erasing e where e.id = ${id})`;
 
 const isOfHeld = namesHeld(

@@ -7,7 +7,6 @@ import type { Actor } from '../log/access-log.ts';
 /** The name of a policy, as in `Retention`, or `erased`; and the number of rows that a step deleted. */
 export type Step = [policy: string, deleted: Counts];
 
-/** The common part of the policies. */
 export interface Pass {
   db: Db;
   families: readonly Family[];
@@ -20,9 +19,7 @@ export interface Pass {
   inTransaction: <T>(run: (tx: Db) => Promise<T>) => Promise<T>;
 }
 
-/**
- * Makes a step see every hold that was confirmed: a hold waits for the step that began before it, and a step for an erasure.
- */
+/** Makes a step see every confirmed hold: a hold waits for the step that began before it, and a step for an erasure. */
 export async function lockHolds(tx: Db): Promise<void> {
   await sql`lock table erased in row share mode`.execute(tx);
   await sql`lock table patient_holds in share mode`.execute(tx);

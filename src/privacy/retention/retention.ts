@@ -74,12 +74,7 @@ export async function runRetention(
 /** The destruction of what is due comes first. */
 const policies = [destroyErased, deleteExpired, reduceBodies, deleteQuarantined, deleteOldEntries];
 
-/**
- * Runs the steps of a policy.
- *
- * @returns the error of a step, which stops no other policy
- * @throws the error of `pause`
- */
+/** Runs the steps of a policy. @returns the error of a step, which stops no other policy @throws that of `pause` */
 async function runPolicy(
   steps: AsyncGenerator<Step>,
   record: (...step: Step) => void,
