@@ -81,22 +81,22 @@ async function moveToFamilies(tx: Db, families: readonly Family[], known: readon
   const erased = await findErased(tx, known);
   const moving = known.filter(({ id }) => !erased.includes(id));
   const ids = moving.map(({ id }) => id);
-  const names = moving.map(({ family }) => family);
   for (const table of ['applied_deliveries', 'inbox']) {
     await sql`
-      update ${sql.table(table)} d set family = known.family
-      from unnest(${ids}::uuid[], ${names}::text[]) as known (id, family)
+      update ${sql.table(table)} d set family = known.family from ${rowsOf(moving)}
       where d.id = known.id and d.family = ${other.name}`.execute(tx);
   }
   await sql`delete from ${sql.table(other.table)} where delivery_id = any(${ids}::uuid[])`.execute(tx);
   return { changed: await applyAgain(tx, families, ids), erased };
 }
 
+const rowsOf = (known: readonly Known[]) =>
+  sql`jsonb_to_recordset(${JSON.stringify(known)}::jsonb) as known (id uuid, family text)`;
+
 async function findErased(tx: Db, known: readonly Known[]): Promise<string[]> {
-  const [ids, names] = [known.map(({ id }) => id), known.map(({ family }) => family)];
   const { rows } = await sql<{ id: string }>`
     select refused_deliveries(array_agg(id), array_agg(known.family), array_agg(envelope),
                               array_agg(to_jsonb(patients_of(envelope, patients)))) as id
-    from unnest(${ids}::uuid[], ${names}::text[]) as known (id, family) join inbox using (id)`.execute(tx);
+    from ${rowsOf(known)} join inbox using (id)`.execute(tx);
   return rows.map(({ id }) => id);
 }

@@ -9,9 +9,14 @@ import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
 import { notAnalyzed } from '../privacy/analyze.ts';
 import { applyErasures } from '../privacy/erasure/apply-erasures.ts';
-import { type Certificate, describeSearched, listCertificates } from '../privacy/erasure/certificate.ts';
 import { type ErasureOptions, erasePatient } from '../privacy/erasure/erase.ts';
-import { exportErasures, parseErasures } from '../privacy/erasure/erasure-list.ts';
+import {
+  type Certificate,
+  describeSearched,
+  exportErasures,
+  listCertificates,
+  parseErasures,
+} from '../privacy/erasure/erasure-list.ts';
 import { describePreview, previewErasure } from '../privacy/erasure/preview.ts';
 import { isBeingErased } from '../privacy/erasure/running.ts';
 import { accessTo, withPatient, zipPatient } from '../privacy/export.ts';

@@ -1,5 +1,4 @@
-import { admission } from './admission.ts';
-import { admissionClearance, admissionEstimate, admissionEvent } from './admission-parts.ts';
+import { admission, admissionClearance, admissionEstimate, admissionEvent } from './admission.ts';
 import { appointment } from './appointment.ts';
 import { consentForm } from './consent-form.ts';
 import type { EnvelopeOf, EnvelopeOfAny } from './envelope.ts';

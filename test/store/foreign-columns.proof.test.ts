@@ -1,7 +1,6 @@
 import { replayDeliveries } from '../../src/apply/replay.ts';
 import { families } from '../../src/families/index.ts';
-import { listCertificates } from '../../src/privacy/erasure/certificate.ts';
-import { exportErasures } from '../../src/privacy/erasure/erasure-list.ts';
+import { exportErasures, listCertificates } from '../../src/privacy/erasure/erasure-list.ts';
 import { verifyLog } from '../../src/privacy/log/verify-log.ts';
 import { runRetention } from '../../src/privacy/retention/retention.ts';
 import { copyDatabase } from '../../src/store/copy-database.ts';

@@ -3,7 +3,7 @@ import {
   type Certificate,
   describeSearched,
   type ListedCertificate,
-} from '../../privacy/erasure/certificate.ts';
+} from '../../privacy/erasure/erasure-list.ts';
 import { describePreview, type Preview } from '../../privacy/erasure/preview.ts';
 import type { UncertainBody } from '../../privacy/erasure/uncertain.ts';
 import { countRows, type ExportedRow, type HeldData } from '../../privacy/export.ts';

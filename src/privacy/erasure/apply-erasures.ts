@@ -4,7 +4,6 @@ import type { Db } from '../../store/tables.ts';
 import { add, type Counts, sum } from '../counts.ts';
 import { isNamed } from '../find-deliveries.ts';
 import { logAccess } from '../log/access-log.ts';
-import { reopenCertificates } from './certificate.ts';
 import { continueErasures, type ErasureOptions } from './erase.ts';
 import {
   eraseDeliveries,
@@ -13,7 +12,7 @@ import {
   keepTotals,
   type Withholding,
 } from './erase-rows.ts';
-import { addToList, type ErasureList } from './erasure-list.ts';
+import { addToList, type ErasureList, reopenCertificates } from './erasure-list.ts';
 import { afterStatementsInProgress, inStep } from './erasure-lock.ts';
 import { readBodies } from './find-in-quarantine.ts';
 import { hideErasedWords } from './find-uncertain.ts';

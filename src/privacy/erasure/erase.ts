@@ -7,7 +7,6 @@ import { analyze } from '../analyze.ts';
 import { add, type Counts, tablesOf } from '../counts.ts';
 import { findDeliveries, findMoreAbout, idsOf, listedIds, type Patient } from '../find-deliveries.ts';
 import type { Actor } from '../log/access-log.ts';
-import { type Certificate, completeCertificate, readCertificate } from './certificate.ts';
 import {
   eraseDeliveries,
   erasePseudonym,
@@ -16,6 +15,7 @@ import {
   isListedIn,
   keepTotals,
 } from './erase-rows.ts';
+import { type Certificate, completeCertificate, readCertificate } from './erasure-list.ts';
 import { afterStatementsInProgress, inStep } from './erasure-lock.ts';
 import { findInQuarantine } from './find-in-quarantine.ts';
 import { findUncertain, hideUncertain, indexWords, listUncertain } from './find-uncertain.ts';

@@ -5,8 +5,8 @@ import { quarantineQuery, type RejectedBody } from '../../intake/quarantine.ts';
 import type { Db } from '../../store/tables.ts';
 import { runText } from '../../store/transactions.ts';
 import { type Actor, logAccess } from '../log/access-log.ts';
-import { reopenCertificates } from './certificate.ts';
 import { withhold } from './erase-rows.ts';
+import { reopenCertificates } from './erasure-list.ts';
 
 /** A body that waits for a person. */
 export interface UncertainBody {
