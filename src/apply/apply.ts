@@ -70,12 +70,7 @@ const maxUndecided = 10;
  * afterwards: if another delivery, or a known-good one, changes the table, the delivery becomes `failed`, with the reason.
  * If none does, the table is broken and its deliveries stay as they are.
  */
-async function applyOneByOne(
-  db: Db,
-  family: Family,
-  ids: readonly string[],
-  options: ApplyOptions,
-): Promise<Applied> {
+async function applyOneByOne(db: Db, family: Family, ids: readonly string[], options: ApplyOptions) {
   const total = { ...nothing };
   const undecided: { id: string; error: pg.DatabaseError }[] = [];
   // A fault of the table may have ended before something was applied: only what fails after that, too, is at fault.
@@ -169,11 +164,7 @@ function explained(error: Error): never {
 type Result = Pick<Applied, 'applied' | 'changed' | 'waitedS'>;
 
 /** Applies applied deliveries again, in a transaction with the settings `planForAnySize`. @returns the rows changed */
-export async function applyAgain(
-  tx: Db,
-  families: readonly Family[],
-  ids: readonly string[],
-): Promise<number> {
+export async function applyAgain(tx: Db, families: readonly Family[], ids: readonly string[]) {
   if (ids.length === 0) return 0;
   return (await runText<Result>(tx, applyStatement(families, 'applied'), [ids]))[0]!.changed;
 }

@@ -23,11 +23,7 @@ export interface ReplayFilter {
 
 const chunk = 500;
 
-export async function countDeliveries(
-  db: Db,
-  families: readonly Family[],
-  filter: ReplayFilter,
-): Promise<number> {
+export async function countDeliveries(db: Db, families: readonly Family[], filter: ReplayFilter) {
   const { rows } = await matching(db, families, filter)
     .select(({ fn }) => fn.countAll<string>().as('rows'))
     .executeTakeFirstOrThrow();

@@ -18,11 +18,7 @@ export const valueAt = (document: unknown, pointer: string) => valueIn(document,
  * @param changes JSON by pointer; an empty text removes the field
  * @returns undefined: PostgreSQL cannot read the body
  */
-export async function changeFields(
-  db: Db,
-  body: Buffer,
-  changes: Record<string, string>,
-): Promise<Buffer | undefined> {
+export async function changeFields(db: Db, body: Buffer, changes: Record<string, string>) {
   const changed = Object.entries(changes).reduce(
     (document, [pointer, value]) =>
       value === ''

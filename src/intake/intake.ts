@@ -66,10 +66,7 @@ export class Intake {
    * @returns once the delivery is durable or is known not to be stored, with its id and event
    * @throws Rejection, once it is in the quarantine; TenantNotAllowed; Unavailable
    */
-  async receive(
-    body: Buffer,
-    { family, path }: Route,
-  ): Promise<{ status: ReceiveResult; id: string; event: string | undefined }> {
+  async receive(body: Buffer, { family, path }: Route) {
     try {
       const { delivery, envelope } = this.read(body, family);
       const status = await this.store(delivery);

@@ -43,11 +43,7 @@ export async function countQuarantine(db: Db, filter: QuarantineFilter): Promise
 }
 
 /** Matching rows with their bodies, in the order of their ids, read in pages. */
-export async function* readQuarantine(
-  db: Db,
-  filter: QuarantineFilter,
-  page = 100,
-): AsyncGenerator<QuarantineRow> {
+export async function* readQuarantine(db: Db, filter: QuarantineFilter, page = 100) {
   let last: QuarantineRow | undefined;
   do {
     let query = matching(db, filter)

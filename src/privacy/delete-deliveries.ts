@@ -14,11 +14,7 @@ import { runText } from '../store/transactions.ts';
  * @param db a transaction, with the settings `planForAnySize` where the tables may be large
  * @returns the number of rows deleted by table, without tables of which none was; `deliveries` for those of `inbox`
  */
-export async function deleteDeliveries(
-  db: Db,
-  families: readonly Family[],
-  ids: readonly string[],
-): Promise<Record<string, number>> {
+export async function deleteDeliveries(db: Db, families: readonly Family[], ids: readonly string[]) {
   const deleted: Record<string, number> = {};
   for (const family of families) {
     const rows = await runText<{ business_id: string; thing: string }>(db, rowsStatement(family), [ids]);

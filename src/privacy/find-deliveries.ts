@@ -82,12 +82,7 @@ export async function findDeliveries(
 }
 
 /** Lists the other deliveries about the records of listed ones, and marks the records that are not the patient's alone. */
-export async function findMoreAbout(
-  tx: Db,
-  families: readonly Family[],
-  patient: Patient,
-  listId: string,
-): Promise<void> {
+export async function findMoreAbout(tx: Db, families: readonly Family[], patient: Patient, listId: string) {
   const ids = sql`${idsOf(patient)}::text[]`;
   const { rows } = await sql<{ name: string }>`
     select distinct thing_family as name from erasing
@@ -144,11 +139,7 @@ export async function* listedIds(
 }
 
 /** The ids of the applied deliveries about records. */
-export async function findApplied(
-  db: Db,
-  families: readonly Family[],
-  records: readonly RecordKey[],
-): Promise<string[]> {
+export async function findApplied(db: Db, families: readonly Family[], records: readonly RecordKey[]) {
   const ids = new Set<string>();
   for (const family of families) {
     const wanted = records.filter((record) => record.family === family.name);
@@ -170,10 +161,7 @@ export async function findApplied(
  *
  * @param list the records, as `wanted (business, thing)`
  */
-function appliedAbout(
-  { name, table, versions, identifiedBy, fields }: Family,
-  list: RawBuilder<unknown>,
-): RawBuilder<unknown> | undefined {
+function appliedAbout({ name, table, versions, identifiedBy, fields }: Family, list: RawBuilder<unknown>) {
   if (!identifiedBy) return undefined;
   if (!versions) {
     return sql`select ${columns} from ${list}

@@ -91,11 +91,7 @@ export async function eraseDeliveries(
 }
 
 /** Withholds and deletes bodies of the quarantine. @returns the number of bodies */
-export async function eraseQuarantined(
-  tx: Db,
-  ids: readonly string[],
-  withholding: Withholding,
-): Promise<number> {
+export async function eraseQuarantined(tx: Db, ids: readonly string[], withholding: Withholding) {
   if (ids.length === 0) return 0;
   const where = sql`q.id = any(${ids}::uuid[])`;
   const bodies = sql`select q.received_at, to_jsonb(q) as content from quarantine q where ${where}`;

@@ -102,12 +102,7 @@ const changedTables = (families: readonly Family[], counts: Counts): string[] =>
 ];
 
 /** Each step can be repeated, also by two processes at the same time. */
-async function continueErasure(
-  db: Db,
-  families: readonly Family[],
-  id: string,
-  settings: Settings,
-): Promise<Certificate> {
+async function continueErasure(db: Db, families: readonly Family[], id: string, settings: Settings) {
   for (;;) {
     const running = await readRunning(db, id);
     if (!running) break;

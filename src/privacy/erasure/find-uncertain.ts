@@ -39,24 +39,13 @@ export async function indexWords(db: Db): Promise<void> {
   }
 }
 
-/** Bodies with an id of the patient as a word: the deliveries by their ids, and the rejected ones. */
-export interface UncertainBodies {
-  deliveries: string[];
-  quarantine: string[];
-}
-
 /**
- * Finds bodies that contain an id of the patient as a word.
+ * Finds bodies that contain an id of the patient as a word: the ids of deliveries, and of rejected bodies.
  *
  * @param listId of the patient's deliveries in the table `erasing`, which are certain
  * @param certain rejected bodies that name the patient
  */
-export async function findUncertain(
-  db: Db,
-  patient: Patient,
-  listId: string,
-  certain: readonly string[],
-): Promise<UncertainBodies> {
+export async function findUncertain(db: Db, patient: Patient, listId: string, certain: readonly string[]) {
   const businessId = patient.businessId ?? null;
   const isOfBusiness = sql`(${businessId}::text is null or coalesce(i.business_id, '') in ('', ${businessId}))`;
   const found = async (table: 'inbox' | 'quarantine', isWanted: RawBuilder<unknown>) => {
@@ -80,12 +69,7 @@ export async function findUncertain(
 }
 
 /** Makes what arrives from now on with an id of the patient as a word wait for a person. */
-export async function listWordsAsErased(
-  tx: Db,
-  patient: Patient,
-  erasureId: string,
-  until: string | null,
-): Promise<void> {
+export async function listWordsAsErased(tx: Db, patient: Patient, erasureId: string, until: string | null) {
   for (const words of idsOf(patient).flatMap(wordsOfId)) {
     await sql`
       insert into erased_words (erasure_id, words, business_id, until, patients)
@@ -143,7 +127,7 @@ export async function hideErasedWords(db: Db, families: readonly Family[]): Prom
   const isOfErasure = sql`
     (e.business_id = '' or coalesce(i.business_id, '') in ('', e.business_id)) and not exists (
       select from uncertain_bodies u where u.id = i.id and u.erasure_id = e.erasure_id and u.decision = 'keep')`;
-  const { rows } = await sql<{ erasure_id: string } & UncertainBodies>`
+  const { rows } = await sql<{ erasure_id: string; deliveries: string[]; quarantine: string[] }>`
     select e.erasure_id,
            array(select i.id from body_words w join inbox i using (id)
                  where w.words @> e.words and i.event_time <= e.until and ${isOfErasure}) as deliveries,

@@ -48,12 +48,7 @@ async function findLinked(db: Db, patient: Patient): Promise<string[]> {
 }
 
 /** Whether every object that names a patient by this id and by one of some kinds names one of these ids. */
-async function isOfOne(
-  db: Db,
-  patient: Patient,
-  ids: readonly string[],
-  kindsOfIds: ReadonlySet<string>,
-): Promise<boolean> {
+async function isOfOne(db: Db, patient: Patient, ids: readonly string[], kindsOfIds: ReadonlySet<string>) {
   const bodies = await readBodies(db, patient);
   const own = new Set(bodies.filter(({ id }) => id === patient.id).map(({ within }) => within));
   return bodies

@@ -64,11 +64,7 @@ export async function beginErasure(tx: Db, patient: Patient, actor: Actor): Prom
   return erasureId;
 }
 
-async function insertRunning(
-  tx: Db,
-  { id, businessId, linked = [] }: Patient,
-  actor: Actor,
-): Promise<string> {
+async function insertRunning(tx: Db, { id, businessId, linked = [] }: Patient, actor: Actor) {
   const { rows } = await sql<{ id: string }>`
     with certificate as (insert into erasures (erased_by, counts) values (${actor.id}, '{}') returning id)
     insert into running_erasures (erasure_id, actor, patient_id, business_id, linked)

@@ -45,11 +45,7 @@ interface Kept extends Pick<UncertainBody, 'source'> {
 const keptColumns = sql`source, content, jsonb_pretty(content->'envelope') as envelope`;
 
 /** The body as text, once the entry in the access log is written; undefined: somebody has decided. */
-export async function readUncertainBody(
-  db: Db,
-  id: string,
-  erasureId: string,
-): Promise<(UncertainBody & { body: string }) | undefined> {
+export async function readUncertainBody(db: Db, id: string, erasureId: string) {
   const { rows } = await sql<UncertainBody & Kept>`
     select ${listedColumns}, ${keptColumns} from uncertain_bodies
     where id = ${id}::uuid and erasure_id = ${erasureId}::uuid and decision is null`.execute(db);
