@@ -83,11 +83,9 @@ export const definitions: readonly Definition[] = [
     name: 'rejections',
     find: async ({ db, rejectionsPerMinute }) => {
       const { rows } = await sql<Counted>`
-        select status || ' ' || reason as reason, sum(count)::float8 as count from rejected_requests
+        select status || ' ' || r.reason as reason, sum(count)::float8 as count from rejected_requests r
         where minute > now() - ${rejectionMinutes} * interval '1 minute' and minute <= now() and status <> 404
-        group by status, rejected_requests.reason order by count desc, status, rejected_requests.reason`.execute(
-        db,
-      );
+        group by status, r.reason order by count desc, status, r.reason`.execute(db);
       const perMinute = rows.reduce((sum, { count }) => sum + count, 0) / rejectionMinutes;
       const isMany = perMinute > rejectionsPerMinute;
       return single(

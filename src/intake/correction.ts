@@ -59,9 +59,8 @@ export async function replayCorrection(
   const id = quarantineId({ path, body });
   const remove = async (reason: string): Promise<Reassessment> => {
     await sql`
-      delete from quarantine where id = ${id}::uuid and corrects = ${corrects}::uuid and count = 1`.execute(
-      db,
-    );
+      delete from quarantine
+      where id = ${id}::uuid and corrects = ${corrects}::uuid and count = 1`.execute(db);
     return { outcome: 'rejected', reason, errors: [] };
   };
   const { rows: others } = await sql`

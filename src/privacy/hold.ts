@@ -33,18 +33,16 @@ export async function holdPatient(db: Db, patient: Patient, actor: Actor): Promi
 export async function releasePatient(db: Db, patient: Patient, actor: Actor): Promise<boolean> {
   const { id, name = null, address = null } = actor;
   const { rows } = await sql<{ released: boolean }>`
-    select release_hold(${patient.id}, ${patient.businessId ?? ''}, ${id}, ${name}, ${address}) as released`.execute(
-    db,
-  );
+    select release_hold(
+      ${patient.id}, ${patient.businessId ?? ''}, ${id}, ${name}, ${address}) as released`.execute(db);
   return rows[0]!.released;
 }
 
 /** Whether a hold is placed on a patient: on exactly this business, or on every one. */
 export async function isHeld(db: Db, patient: Patient): Promise<boolean> {
   const { rows } = await sql<{ held: boolean }>`
-    select exists (select from patient_holds cross join erasure_salt where hash = ${hashOf(patient)}) as held`.execute(
-    db,
-  );
+    select exists (
+      select from patient_holds cross join erasure_salt where hash = ${hashOf(patient)}) as held`.execute(db);
   return rows[0]!.held;
 }
 

@@ -53,9 +53,8 @@ export async function findUncertain(db: Db, patient: Patient, listId: string, ce
     for (const words of idsOf(patient).flatMap(wordsOfId)) {
       const { rows } = await sql<{ id: string }>`
         select i.id from body_words w join ${sql.table(table)} i using (id)
-        where w.words @> word_keys(${JSON.stringify(words)}::jsonb) and ${isOfBusiness} and ${isWanted}`.execute(
-        db,
-      );
+        where w.words @> word_keys(${JSON.stringify(words)}::jsonb)
+          and ${isOfBusiness} and ${isWanted}`.execute(db);
       for (const { id } of rows) ids.add(id);
     }
     return [...ids];
@@ -76,9 +75,8 @@ export async function listWordsAsErased(tx: Db, patient: Patient, erasureId: str
       values (${erasureId}, word_keys(${JSON.stringify(words)}::jsonb), ${patient.businessId ?? ''},
               greatest(clock_timestamp(), ${until}::timestamptz), '{}')
       on conflict (words, business_id) do update
-        set until = greatest(erased_words.until, excluded.until), erasure_id = excluded.erasure_id`.execute(
-      tx,
-    );
+        set until = greatest(erased_words.until, excluded.until),
+            erasure_id = excluded.erasure_id`.execute(tx);
   }
 }
 

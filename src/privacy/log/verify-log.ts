@@ -65,9 +65,9 @@ async function verify(trx: Db, options: VerifyOptions): Promise<LogHead> {
     const after = last?.entry.toString() ?? lowest;
     const { rows: pages } = await sql<{ to: string | null; entries: number }>`
       select max(entry) as to, count(*)::int as entries
-      from (select entry from access_log where entry > ${after} order by entry limit ${page}) entries`.execute(
-      trx,
-    );
+      from (
+        select entry from access_log where entry > ${after} order by entry limit ${page}
+      ) entries`.execute(trx);
     const { to, entries } = pages[0]!;
     if (to === null) break;
     for (const row of await readPage(trx, after, to, last)) {

@@ -53,10 +53,8 @@ export async function* deleteOldEntries(pass: Pass): AsyncGenerator<Step> {
   for (;;) {
     const step = await inTransaction(async (tx) => {
       const { rows } = await sql<{ through: string | null; deleted: number }>`
-        select through, deleted::float8 as deleted
-        from delete_log_entries(${through ?? 0}, ${cutoff}, ${entriesPerStep}, ${id}, ${name}, ${address})`.execute(
-        tx,
-      );
+        select through, deleted::float8 as deleted from delete_log_entries(
+          ${through ?? 0}, ${cutoff}, ${entriesPerStep}, ${id}, ${name}, ${address})`.execute(tx);
       return rows[0]!;
     });
     if (step.through === null) break;
@@ -84,9 +82,9 @@ async function forgetPseudonyms({ db, inTransaction }: Pass, through: string): P
     const { numAffectedRows } = await sql`
       delete from patient_pseudonyms
       where pseudonym = any(array(select decode(hex, 'hex') from unnest(${unused}::text[]) as hex))
-        and not exists (select from access_log where entry > ${entry} and patient_pseudonyms.pseudonym = any(patients))`.execute(
-      tx,
-    );
+        and not exists (
+          select from access_log where entry > ${entry} and patient_pseudonyms.pseudonym = any(patients)
+        )`.execute(tx);
     return Number(numAffectedRows);
   });
 }
