@@ -1,41 +1,32 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import type { Alert } from './alert.ts';
 
-export interface State {
+interface State {
   alerts: readonly Alert[];
   now: number;
   /** Resolves once these are recorded in place of the former ones. */
   save: (alerts: readonly Alert[]) => Promise<void>;
 }
 
-/** Where the alerts are recorded. */
 export interface AlertStore {
   /** Runs a function, unless another process is running one at the moment. */
   exclusively: (run: (state: State) => Promise<void>) => Promise<void>;
 }
 
+const ms = (time: string) => sql.raw(`trunc(extract(epoch from ${time}) * 1000)::float8`);
+
 /** Table `alerts`, with the database's clock. */
-export const tableStore = (db: Kysely<Tables>): AlertStore => ({
+export const tableStore = (db: Db): AlertStore => ({
   exclusively: async (run) => {
     await withAdvisoryLock(db, 'alerts', async () => {
-      const { rows } = await sql<
-        Record<'startedAt' | 'now', Date> & Record<'sentAt' | 'endedAt', Date | null> & Alert
-      >`
-        select channel, name, subject, detail, started_at as "startedAt", sent_at as "sentAt", ended_at as "endedAt"
+      const { rows: alerts } = await sql<Alert>`
+        select channel, name, subject, detail, ${ms('started_at')} as "startedAt", ${ms('sent_at')} as "sentAt",
+               ${ms('ended_at')} as "endedAt"
         from alerts order by name, subject`.execute(db);
-      const clock = await sql<{ now: Date }>`select now()`.execute(db);
-      const ms = (time: Date | null) => time?.getTime() ?? null;
-      const alerts = rows.map(
-        (row): Alert => ({
-          ...row,
-          startedAt: row.startedAt.getTime(),
-          sentAt: ms(row.sentAt),
-          endedAt: ms(row.endedAt),
-        }),
-      );
-      await run({ alerts, now: clock.rows[0]!.now.getTime(), save: (changed) => replaceAll(db, changed) });
+      const clock = await sql<{ now: number }>`select ${ms('now()')} as now`.execute(db);
+      await run({ alerts, now: clock.rows[0]!.now, save: (changed) => replaceAll(db, changed) });
     });
   },
 });
@@ -49,7 +40,7 @@ export function memoryStore(): AlertStore {
   return { exclusively: (run) => run({ alerts, now: Date.now(), save }) };
 }
 
-async function replaceAll(db: Kysely<Tables>, alerts: readonly Alert[]): Promise<void> {
+async function replaceAll(db: Db, alerts: readonly Alert[]): Promise<void> {
   const time = sql.raw(`timestamptz 'epoch' + interval '1 millisecond' *`);
   await sql`
     with given as (

@@ -1,6 +1,5 @@
 /** Something that is wrong now. */
 export interface Condition {
-  /** The name of its definition. */
   name: string;
   /** Where several may be: the business that is silent, for example; otherwise empty. */
   subject: string;

@@ -1,9 +1,9 @@
+import type { Log } from '../common/log.ts';
 import type { Config } from '../config/config.ts';
 import type { Message } from './message.ts';
 
 /** Raised when a message was not accepted: without the channel's address, which is a secret. */
 export class NotSent extends Error {
-  /** Advice to the operator. */
   readonly advice: string;
   constructor(problem: string, advice: string) {
     super(problem);
@@ -12,7 +12,7 @@ export class NotSent extends Error {
   }
 }
 
-export interface Channel {
+interface Channel {
   name: 'webhook' | 'e-mail';
   /**
    * @returns what went wrong for some of the recipients
@@ -22,6 +22,7 @@ export interface Channel {
 }
 
 const timeoutMs = 10_000;
+const maxRetryMs = 60 * 60 * 1000;
 
 /** The configured channels, in the order of sending. */
 export function openChannels({ webhookUrl, email }: Config['alerts']): Channel[] {
@@ -108,5 +109,34 @@ function mail({ smtpUrl, to, from }: NonNullable<Config['alerts']['email']>): Ch
         transport.close();
       }
     },
+  };
+}
+
+/**
+ * Creates a function that sends a message, and tells whether the channel has accepted it. After a failure it does not try for
+ * `retryMs`, which doubles up to an hour.
+ */
+export function createSend({ name, send }: Channel, retryMs: number, log: Log, signal: AbortSignal) {
+  let failures = 0;
+  let next = 0;
+  return async (message: Message): Promise<boolean> => {
+    if (performance.now() < next) return false;
+    try {
+      const partly = await send(message, signal);
+      if (partly)
+        log.warn({ channel: name, reason: partly.message }, 'an alert did not reach each recipient');
+      failures = 0;
+      return true;
+    } catch (error) {
+      if (signal.aborted) return false;
+      const pauseMs = Math.min(retryMs * 2 ** failures, maxRetryMs);
+      failures += 1;
+      next = performance.now() + pauseMs;
+      // Other errors could repeat the address, which is a secret.
+      const reason = error instanceof NotSent ? error.message : 'unexpected error';
+      const retryS = Math.round(pauseMs / 1000);
+      log.error({ channel: name, reason, retryS }, 'an alert could not be sent and is retried');
+      return false;
+    }
   };
 }

@@ -1,45 +1,7 @@
-import { type Kysely, sql } from 'kysely';
-import type { Problem } from '../health/problem.ts';
-import type { Circuit } from '../store/circuit.ts';
+import { type QueryResult, sql } from 'kysely';
 import { maxCounted } from '../store/read-tables.ts';
-import type { Tables } from '../store/tables.ts';
 import type { Condition } from './alert.ts';
-
-/** The sources of the checks. */
-export interface Sources {
-  db: Kysely<Tables>;
-  /** The circuit breaker of PostgreSQL. */
-  circuit: Pick<Circuit, 'isOpen'>;
-  /** The circuit breaker of the queue's store: Redis or PostgreSQL. */
-  queueCircuit: Pick<Circuit, 'isOpen'>;
-  /** Another database with this one's identity on the same Redis, as it describes itself. */
-  rival: () => string | undefined;
-  /** More rejected requests than these are an alert. */
-  rejectionsPerMinute: number;
-  /** The newest head of the access log that this process has seen, where the log does not contain it any more. */
-  lostHead: () => Promise<{ entry: bigint; hash: string } | undefined>;
-  /** Problems of processing. */
-  problems: () => Promise<readonly Problem[]>;
-  /** Milliseconds since this worker's last complete pass of the retention; undefined: RETENTION is not set. */
-  sinceRetentionMs: () => number | undefined;
-}
-
-/** One kind of alert. Its texts hold no personal data, and no message of PostgreSQL: that may quote values. */
-export interface Definition {
-  name: string;
-  /** The outage of a store: a short one is not sent. */
-  isOutage?: true;
-  /** Checked in every tenth pass of a process only. */
-  isSlow?: true;
-  /** Only a worker knows. */
-  ofWorker?: true;
-  /** @throws the database's error */
-  find: (sources: Sources) => Promise<Omit<Condition, 'name'>[]> | Omit<Condition, 'name'>[];
-  /** The problem: the message of the end has no more. */
-  title: (condition: Condition) => string;
-  /** The figures, and what to do. */
-  explain: (condition: Condition) => string;
-}
+import type { Definition } from './find.ts';
 
 /** How many silent businesses have an alert of their own: a channel's state must not grow with the businesses. */
 const maxNamed = 20;
@@ -50,12 +12,25 @@ const maxSearches = 40;
 /** A pass is due each day. */
 const overdueDays = 2;
 
+/** The condition of an alert without subjects: there is one, or none. */
+const single = (detail: Condition['detail'] | false | undefined) => (detail ? [{ subject: '', detail }] : []);
+
+interface Counted {
+  reason: string;
+  count: number;
+}
+
+const describeCounts = (rows: readonly Counted[]) => rows.map(({ reason, count }) => `${reason}: ${count}`);
+
+/** Reasons with their counts, most frequent first. */
+const singleWithReasons = ({ rows }: QueryResult<Counted>) =>
+  single(rows.length > 0 && { reasons: describeCounts(rows) });
+
 /** The outage of PostgreSQL, which cannot be recorded there. */
 export const outage: Definition = {
   name: 'postgresql',
   isOutage: true,
-  find: ({ circuit, queueCircuit }) =>
-    circuit.isOpen ? [{ subject: '', detail: { inRedis: !queueCircuit.isOpen } }] : [],
+  find: ({ circuit, queueCircuit }) => single(circuit.isOpen && { inRedis: !queueCircuit.isOpen }),
   title: () => 'PostgreSQL is unavailable',
   explain: ({ detail }) =>
     detail.inRedis
@@ -68,8 +43,7 @@ export const definitions: readonly Definition[] = [
   {
     name: 'redis',
     isOutage: true,
-    find: ({ circuit, queueCircuit }) =>
-      queueCircuit.isOpen && !circuit.isOpen ? [{ subject: '', detail: {} }] : [],
+    find: ({ circuit, queueCircuit }) => single(queueCircuit.isOpen && !circuit.isOpen && {}),
     title: () => 'Redis is unavailable',
     explain: () => 'Callbacks are stored, and wait for it to be restored',
   },
@@ -77,7 +51,7 @@ export const definitions: readonly Definition[] = [
     name: 'copy',
     find: ({ rival }) => {
       const server = rival();
-      return server ? [{ subject: '', detail: { server } }] : [];
+      return single(Boolean(server) && { server });
     },
     title: () => 'A copy of this database uses the same Redis',
     explain: ({ detail: { server } }) =>
@@ -88,7 +62,7 @@ export const definitions: readonly Definition[] = [
     name: 'access log',
     find: async ({ lostHead }) => {
       const lost = await lostHead();
-      return lost ? [{ subject: '', detail: { head: `${lost.entry}:${lost.hash}` } }] : [];
+      return single(lost && { head: `${lost.entry}:${lost.hash}` });
     },
     title: () => 'The access log has lost entries',
     explain: ({ detail: { head } }) =>
@@ -108,14 +82,15 @@ export const definitions: readonly Definition[] = [
   {
     name: 'rejections',
     find: async ({ db, rejectionsPerMinute }) => {
-      const { rows } = await sql<{ status: number; reason: string; count: number }>`
-        select status, reason, sum(count)::float8 as count from rejected_requests
+      const { rows } = await sql<Counted>`
+        select status || ' ' || r.reason as reason, sum(count)::float8 as count from rejected_requests r
         where minute > now() - ${rejectionMinutes} * interval '1 minute' and minute <= now() and status <> 404
-        group by status, reason order by count desc, status, reason`.execute(db);
+        group by status, r.reason order by count desc, status, r.reason`.execute(db);
       const perMinute = rows.reduce((sum, { count }) => sum + count, 0) / rejectionMinutes;
-      if (perMinute <= rejectionsPerMinute) return [];
-      const reasons = rows.slice(0, 3).map(({ status, reason, count }) => `${status} ${reason}: ${count}`);
-      return [{ subject: '', detail: { perMinute: Math.round(perMinute), reasons } }];
+      const isMany = perMinute > rejectionsPerMinute;
+      return single(
+        isMany && { perMinute: Math.round(perMinute), reasons: describeCounts(rows.slice(0, 3)) },
+      );
     },
     title: () => 'Many requests are rejected',
     explain: ({ detail: { perMinute, reasons } }) =>
@@ -153,14 +128,13 @@ export const definitions: readonly Definition[] = [
   },
   {
     name: 'dropped',
-    find: async ({ db }) => {
-      const { rows } = await sql<{ reason: string; count: number }>`
-        select reason, sum(count)::float8 as count from dropped_bodies
-        where last_at > now() - interval '1 hour' and last_at <= now()
-        group by reason order by count desc, reason`.execute(db);
-      const reasons = rows.map(({ reason, count }) => `${reason}: ${count}`);
-      return reasons.length > 0 ? [{ subject: '', detail: { reasons } }] : [];
-    },
+    find: async ({ db }) =>
+      singleWithReasons(
+        await sql<Counted>`
+          select reason, sum(count)::float8 as count from dropped_bodies
+          where last_at > now() - interval '1 hour' and last_at <= now()
+          group by reason order by count desc, reason`.execute(db),
+      ),
     title: () => 'Rejected bodies are being dropped',
     explain: ({ detail: { reasons } }) =>
       `The quarantine is full, and its oldest bodies were deleted before they were replayed: ${(reasons as string[]).join(', ')}. ` +
@@ -168,18 +142,17 @@ export const definitions: readonly Definition[] = [
   },
   {
     name: 'quarantine',
-    find: async ({ db }) => {
-      const { rows } = await sql<{ reason: string; count: number }>`
-        select reason, count(*)::int as count from (
-          select reason from quarantine
-          where last_received_at > now() - interval '1 hour' and received_at > now() - interval '1 hour'
-            and received_at <= now() and replayed_at is null
-          limit ${maxCounted}
-        ) recent
-        group by reason order by count desc, reason`.execute(db);
-      const reasons = rows.map(({ reason, count }) => `${reason}: ${count}`);
-      return reasons.length > 0 ? [{ subject: '', detail: { reasons } }] : [];
-    },
+    find: async ({ db }) =>
+      singleWithReasons(
+        await sql<Counted>`
+          select reason, count(*)::int as count from (
+            select reason from quarantine
+            where last_received_at > now() - interval '1 hour' and received_at > now() - interval '1 hour'
+              and received_at <= now() and replayed_at is null
+            limit ${maxCounted}
+          ) recent
+          group by reason order by count desc, reason`.execute(db),
+      ),
     title: () => 'The quarantine grows',
     explain: ({ detail: { reasons } }) =>
       `In the last hour ${(reasons as string[]).join(', ')}. /console/quarantine says why: the sender may have changed something`,
@@ -215,7 +188,7 @@ export const definitions: readonly Definition[] = [
     ofWorker: true,
     find: ({ sinceRetentionMs }) => {
       const ms = sinceRetentionMs() ?? 0;
-      return ms > overdueDays * dayMs ? [{ subject: '', detail: { days: Math.floor(ms / dayMs) } }] : [];
+      return single(ms > overdueDays * dayMs && { days: Math.floor(ms / dayMs) });
     },
     title: () => 'The retention is overdue',
     explain: ({ detail: { days } }) =>
@@ -230,7 +203,7 @@ export const definitions: readonly Definition[] = [
           where destroy_at < now() - ${overdueDays} * interval '1 day'
             and not patients && array(select hash from patient_holds) limit ${maxCounted}
         ) overdue`.execute(db);
-      return rows[0]!.count > 0 ? [{ subject: '', detail: { ...rows[0] } }] : [];
+      return single(rows[0]!.count > 0 && { ...rows[0] });
     },
     title: () => 'The destruction of erased data is overdue',
     explain: ({ detail: { count } }) =>

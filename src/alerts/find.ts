@@ -1,24 +1,49 @@
+import type { Problem } from '../health/problem.ts';
+import type { Circuit } from '../store/circuit.ts';
+import type { Db } from '../store/tables.ts';
 import type { Condition } from './alert.ts';
-import type { Definition, Sources } from './definitions.ts';
 
-export interface Conditions {
-  conditions: Condition[];
-  /** The names that could be checked. */
-  checked: ReadonlySet<string>;
+export interface Sources {
+  db: Db;
+  circuit: Pick<Circuit, 'isOpen'>;
+  /** The circuit breaker of the queue's store: Redis or PostgreSQL. */
+  queueCircuit: Pick<Circuit, 'isOpen'>;
+  /** Another database with this one's identity on the same Redis, as it describes itself. */
+  rival: () => string | undefined;
+  rejectionsPerMinute: number;
+  /** The newest head of the access log that this process has seen, where the log does not contain it any more. */
+  lostHead: () => Promise<{ entry: bigint; hash: string } | undefined>;
+  problems: () => Promise<readonly Problem[]>;
+  /** Milliseconds since this worker's last complete pass of the retention; undefined: RETENTION is not set. */
+  sinceRetentionMs: () => number | undefined;
+}
+
+type Found = Omit<Condition, 'name'>;
+
+/** One kind of alert. Its texts hold no personal data, and no message of PostgreSQL: that may quote values. */
+export interface Definition {
+  name: string;
+  /** The outage of a store: a short one is not sent. */
+  isOutage?: true;
+  /** Checked in every tenth pass of a process only. */
+  isSlow?: true;
+  /** Only a worker knows. */
+  ofWorker?: true;
+  find: (sources: Sources) => Promise<Found[]> | Found[];
+  /** The problem: the message of the end has no more. */
+  title: (condition: Condition) => string;
+  /** The figures, and what to do. */
+  explain: (condition: Condition) => string;
 }
 
 const passesPerSlowCheck = 10;
 
-/**
- * Creates a function that runs all checks. A check that fails hides no other.
- *
- * @param onError called with the error of a check
- */
+/** Creates a function that runs all checks, and tells which it could run: one that fails hides no other. */
 export function createFind(
   definitions: readonly Definition[],
   sources: Sources,
   onError: (error: unknown) => Promise<void>,
-): () => Promise<Conditions> {
+) {
   let pass = 0;
   return async () => {
     const checked = new Set<string>();

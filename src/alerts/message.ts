@@ -1,5 +1,6 @@
 import type { Alert } from './alert.ts';
-import { type Definition, definitions, outage } from './definitions.ts';
+import { definitions, outage } from './definitions.ts';
+import type { Definition } from './find.ts';
 
 export interface Message {
   /** One line. */

@@ -1,74 +1,53 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
 import { type Log, throttled } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import type { Circuit } from '../store/circuit.ts';
-import type { Tables } from '../store/tables.ts';
 import { afterSending, type Delays, isDue, updateAlerts } from './alert.ts';
 import { type AlertStore, memoryStore, tableStore } from './alert-store.ts';
-import { openChannels } from './channels.ts';
-import { definitions, outage, type Sources } from './definitions.ts';
-import { type Conditions, createFind } from './find.ts';
-import { compose } from './message.ts';
-import { createSender, type Sender } from './sender.ts';
+import { createSend, openChannels } from './channels.ts';
+import { definitions, outage } from './definitions.ts';
+import { createFind, type Sources } from './find.ts';
+import { compose, type Message } from './message.ts';
 
-export interface AlertDependencies {
+interface AlertDependencies extends Omit<Sources, 'rejectionsPerMinute' | 'sinceRetentionMs'> {
   config: Pick<Config, 'alerts' | 'retention'>;
-  db: Kysely<Tables>;
   /** Whether this process applies deliveries. */
   isWorker: boolean;
-  /** Problems of processing. */
-  problems: Sources['problems'];
-  /** The circuit breaker of PostgreSQL. */
   circuit: Circuit;
-  /** The circuit breaker of the queue's store. */
-  queueCircuit: Circuit;
-  /** See Sources. */
-  rival: () => string | undefined;
-  /** See Sources. */
-  lostHead: Sources['lostHead'];
   log: Log;
 }
+
+/** The channels by name; the result tells whether one has accepted the message. */
+type Senders = ReadonlyMap<string, (message: Message) => Promise<boolean>>;
 
 /**
  * Sends alerts while the process runs. One process at a time checks for problems, notifies the channels, and records the
  * alerts that were sent: a crash between the two repeats a message and loses none.
  */
 export function startAlerts(dependencies: AlertDependencies) {
-  const { config, db, isWorker, problems, circuit, queueCircuit, rival, lostHead, log } = dependencies;
+  const { config, db, isWorker, circuit, log } = dependencies;
   const { everyMs, outageMs, settledMs, rejectionsPerMinute } = config.alerts;
-  const channels = openChannels(config.alerts);
   const stopping = new AbortController();
   const { signal } = stopping;
-  const senders = channels.map((channel) => createSender(channel, everyMs, log, signal));
+  const senders: Senders = new Map(
+    openChannels(config.alerts).map((channel) => [channel.name, createSend(channel, everyMs, log, signal)]),
+  );
 
   const outages = [outage, ...definitions].filter(({ isOutage }) => isOutage);
   const delays = { afterMs: Object.fromEntries(outages.map(({ name }) => [name, outageMs])), settledMs };
   let lastRetention = performance.now();
   const isKept = Object.keys(config.retention).length > 0;
   const sinceRetentionMs = () => (isKept ? performance.now() - lastRetention : undefined);
-  const sources = {
-    db,
-    problems,
-    circuit,
-    queueCircuit,
-    rival,
-    lostHead,
-    rejectionsPerMinute,
-    sinceRetentionMs,
-  };
+  const sources = { ...dependencies, rejectionsPerMinute, sinceRetentionMs };
 
   const reportError = throttled((more, err) => log.warn({ err, ...more }, 'alerts could not be checked'));
   const onError = async (error: unknown) => {
     if (!signal.aborted && !(await circuit.probeAfter(error))) reportError(error);
   };
   const findOutage = createFind([outage], sources, onError);
-  const findOthers = createFind(
-    definitions.filter(({ ofWorker }) => isWorker || !ofWorker),
-    sources,
-    onError,
-  );
+  const others = definitions.filter(({ ofWorker }) => isWorker || !ofWorker);
+  const findOthers = createFind(others, sources, onError);
   const outageState = memoryStore();
   const state = tableStore(db);
 
@@ -97,18 +76,18 @@ export function startAlerts(dependencies: AlertDependencies) {
 /** All that is due for a channel is one message. */
 async function pass(
   store: AlertStore,
-  find: () => Promise<Conditions>,
-  senders: readonly Sender[],
+  find: ReturnType<typeof createFind>,
+  senders: Senders,
   delays: Delays,
 ): Promise<void> {
   await store.exclusively(async ({ alerts, now, save }) => {
     const { conditions, checked } = await find();
-    let current = senders.flatMap(({ name }) => {
+    let current = [...senders.keys()].flatMap((name) => {
       const own = alerts.filter(({ channel }) => channel === name);
       return updateAlerts(name, own, conditions, checked, now, delays);
     });
     await save(current);
-    for (const { name, send } of senders) {
+    for (const [name, send] of senders) {
       const due = current.filter((alert) => alert.channel === name && isDue(alert, now, delays));
       if (due.length === 0 || !(await send(compose(due, now)))) continue;
       current = current.flatMap((alert) => (due.includes(alert) ? afterSending(alert, now) : [alert]));

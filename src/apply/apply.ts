@@ -1,4 +1,4 @@
-import { CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import pg from 'pg';
 import type { Family } from '../families/index.ts';
 import { insertQuery } from '../intake/insert-deliveries.ts';
@@ -6,8 +6,8 @@ import { knownGoodVersions } from '../intake/probe-inbox.ts';
 import { failureCode } from '../store/failure.ts';
 import { describeRefusal, isOutage, isRefusal } from '../store/faults.ts';
 import { queryPrepared } from '../store/prepared.ts';
-import type { DeliveryStatus, Tables } from '../store/tables.ts';
-import { planForAnySize } from '../store/transaction-settings.ts';
+import type { Db, DeliveryStatus } from '../store/tables.ts';
+import { runText, withPlanForAnySize } from '../store/transactions.ts';
 import { applyStatement } from './apply-statement.ts';
 
 export interface Applied {
@@ -41,7 +41,7 @@ const nothing: Applied = { applied: 0, changed: 0, failed: [], broken: [] };
  * @throws the driver's error where the connection broke or timed out
  */
 export async function applyDeliveries(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   ids: readonly string[],
   options: ApplyOptions = {},
@@ -70,12 +70,7 @@ const maxUndecided = 10;
  * afterwards: if another delivery, or a known-good one, changes the table, the delivery becomes `failed`, with the reason.
  * If none does, the table is broken and its deliveries stay as they are.
  */
-async function applyOneByOne(
-  db: Kysely<Tables>,
-  family: Family,
-  ids: readonly string[],
-  options: ApplyOptions,
-): Promise<Applied> {
+async function applyOneByOne(db: Db, family: Family, ids: readonly string[], options: ApplyOptions) {
   const total = { ...nothing };
   const undecided: { id: string; error: pg.DatabaseError }[] = [];
   // A fault of the table may have ended before something was applied: only what fails after that, too, is at fault.
@@ -117,45 +112,36 @@ async function applyOneByOne(
 }
 
 /** Whether a known-good delivery and a later version of its record can be applied; both are rolled back. */
-async function isWritable(db: Kysely<Tables>, family: Family): Promise<boolean> {
+async function isWritable(db: Db, family: Family): Promise<boolean> {
   const versions = knownGoodVersions(family);
   const { text, values } = insertQuery(versions, { timeoutMs: 0 });
-  const statement = applyStatement([family]);
+  const apply = async (tx: Db) => {
+    await runText(tx, text, values);
+    for (const { id } of versions) {
+      const rows = await runText<Result>(tx, applyStatement([family]), [[id]]);
+      if (rows[0]!.changed === 0) return false;
+    }
+    await sql`set constraints all immediate`.execute(tx);
+    return true;
+  };
   try {
-    return await withPlanForAnySize(
-      db,
-      async (tx) => {
-        await tx.executeQuery(CompiledQuery.raw(text, values));
-        for (const { id } of versions) {
-          const { rows } = await tx.executeQuery(
-            CompiledQuery.raw(statement, [[id]]) as CompiledQuery<Result>,
-          );
-          if (rows[0]!.changed === 0) return false;
-        }
-        await sql`set constraints all immediate`.execute(tx);
-        return true;
-      },
-      true,
-    );
+    return await withPlanForAnySize(db, apply, true);
   } catch (error) {
     if (error instanceof pg.DatabaseError) return false;
     throw error;
   }
 }
 
-/**
- * Applies all deliveries or, when it throws, none.
- *
- * @throws the database's error, also for a delivery's data
- */
+/** Applies all deliveries or, when it throws, none. */
 async function applyTogether(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   ids: readonly string[],
   { status, preparedOn, dryRun = false }: ApplyOptions,
 ): Promise<Applied> {
   const text = applyStatement(families, status);
-  const inTransaction = () => runInTransaction(db, text, ids, dryRun);
+  // Plans the statement anew, as a prepared one is planned.
+  const inTransaction = () => withPlanForAnySize(db, (tx) => runText<Result>(tx, text, [ids]), dryRun);
   const attempt = () =>
     preparedOn && !dryRun
       ? queryPrepared<Result>(preparedOn, { text, values: [ids] }, inTransaction)
@@ -177,61 +163,10 @@ function explained(error: Error): never {
 
 type Result = Pick<Applied, 'applied' | 'changed' | 'waitedS'>;
 
-/** Plans the statement anew, as a prepared one is planned. */
-async function runInTransaction(
-  db: Kysely<Tables>,
-  text: string,
-  ids: readonly string[],
-  dryRun: boolean,
-): Promise<Result[]> {
-  const query = CompiledQuery.raw(text, [ids]) as CompiledQuery<Result>;
-  return (await withPlanForAnySize(db, (tx) => tx.executeQuery(query), dryRun)).rows;
-}
-
-/**
- * Runs a transaction with the settings `planForAnySize`.
- *
- * @param dryRun whether it is rolled back
- */
-export async function withPlanForAnySize<T>(
-  db: Kysely<Tables>,
-  run: (tx: Kysely<Tables>) => Promise<T>,
-  dryRun = false,
-): Promise<T> {
-  const tx = await db.startTransaction().execute();
-  try {
-    await setPlanForAnySize(tx);
-    const result = await run(tx);
-    await (dryRun ? tx.rollback() : tx.commit()).execute();
-    return result;
-  } catch (error) {
-    await tx.rollback().execute();
-    throw error;
-  }
-}
-
-/** Sets `planForAnySize` in a transaction. */
-export async function setPlanForAnySize(tx: Kysely<Tables>): Promise<void> {
-  const settings = Object.entries(planForAnySize).map(
-    ([name, value]) => sql`set_config(${name}, ${value}, true)`,
-  );
-  await sql`select ${sql.join(settings)}`.execute(tx);
-}
-
-/**
- * Applies applied deliveries again, in a transaction of the caller that has the settings `planForAnySize`.
- *
- * @returns the number of rows of the families' tables that changed
- * @throws the database's error, also for a delivery's data
- */
-export async function applyAgain(
-  tx: Kysely<Tables>,
-  families: readonly Family[],
-  ids: readonly string[],
-): Promise<number> {
+/** Applies applied deliveries again, in a transaction with the settings `planForAnySize`. @returns the rows changed */
+export async function applyAgain(tx: Db, families: readonly Family[], ids: readonly string[]) {
   if (ids.length === 0) return 0;
-  const query = CompiledQuery.raw(applyStatement(families, 'applied'), [ids]) as CompiledQuery<Result>;
-  return (await tx.executeQuery(query)).rows[0]!.changed;
+  return (await runText<Result>(tx, applyStatement(families, 'applied'), [ids]))[0]!.changed;
 }
 
 function add(total: Applied, { applied, changed, failed, broken, waitedS }: Applied): void {
@@ -243,25 +178,20 @@ function add(total: Applied, { applied, changed, failed, broken, waitedS }: Appl
 }
 
 /** @returns false where another worker has changed the status meanwhile, which then stays */
-async function markFailed(
-  db: Kysely<Tables>,
-  id: string,
-  status: DeliveryStatus = 'received',
-  error: string,
-): Promise<boolean> {
+async function markFailed(db: Db, id: string, status: DeliveryStatus = 'received', error: string) {
   const { numAffectedRows } = await failing[status](id, error).execute(db);
   return numAffectedRows! > 0n;
 }
 
+const moveToFailed = (table: string, appliedAt: string) => (id: string, error: string) =>
+  sql`
+  with failed as (
+    delete from ${sql.table(table)} where id = ${id} returning id, family, received_at, ${sql.raw(appliedAt)} as applied_at)
+  insert into failed_deliveries (id, family, received_at, error, applied_at)
+  select id, family, received_at, ${error}, applied_at from failed`;
+
 const failing: Record<DeliveryStatus, (id: string, error: string) => RawBuilder<unknown>> = {
-  received: (id, error) => sql`
-    with failed as (delete from pending_deliveries where id = ${id} returning id, family, received_at)
-    insert into failed_deliveries (id, family, received_at, error)
-    select id, family, received_at, ${error} from failed`,
+  received: moveToFailed('pending_deliveries', 'null::timestamptz'),
   failed: (id, error) => sql`update failed_deliveries set error = ${error} where id = ${id}`,
-  applied: (id, error) => sql`
-    with failed as (
-      delete from applied_deliveries where id = ${id} returning id, family, received_at, applied_at)
-    insert into failed_deliveries (id, family, received_at, error, applied_at)
-    select id, family, received_at, ${error}, applied_at from failed`,
+  applied: moveToFailed('applied_deliveries', 'applied_at'),
 };

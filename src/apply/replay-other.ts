@@ -1,10 +1,11 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type Family, other } from '../families/index.ts';
 import { createParser } from '../intake/parse-callback.ts';
 import { Rejection } from '../intake/rejection.ts';
 import { describeRefusal, isRefusal } from '../store/faults.ts';
-import type { Tables } from '../store/tables.ts';
-import { type Applied, applyAgain, withPlanForAnySize } from './apply.ts';
+import type { Db } from '../store/tables.ts';
+import { withPlanForAnySize } from '../store/transactions.ts';
+import { type Applied, applyAgain } from './apply.ts';
 
 interface Known {
   id: string;
@@ -16,11 +17,9 @@ interface Known {
  * stays as it is, and is returned as failed.
  *
  * @param ids of applied deliveries of the family `other`
- * @param dryRun whether everything is rolled back
- * @throws the database's error when it is not about the data
  */
 export async function replayOther(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   ids: readonly string[],
   dryRun: boolean,
@@ -28,7 +27,7 @@ export async function replayOther(
   const { known, failed } = await recognize(db, families, ids);
   const result: Applied = { applied: 0, changed: 0, failed, broken: [] };
   const move = async (some: readonly Known[]) => {
-    const run = (tx: Kysely<Tables>) => moveToFamilies(tx, families, some);
+    const run = (tx: Db) => moveToFamilies(tx, families, some);
     const { changed, erased } = await withPlanForAnySize(db, run, dryRun);
     result.applied += some.length - erased.length;
     result.changed += changed;
@@ -52,7 +51,7 @@ export async function replayOther(
 }
 
 /** The family of each delivery; those that do not fit theirs are `failed`. */
-async function recognize(db: Kysely<Tables>, families: readonly Family[], ids: readonly string[]) {
+async function recognize(db: Db, families: readonly Family[], ids: readonly string[]) {
   const parse = createParser(families);
   const { rows } = await sql<{ id: string; envelope: string }>`
     select id, envelope::text as envelope from inbox
@@ -76,28 +75,28 @@ async function recognize(db: Kysely<Tables>, families: readonly Family[], ids: r
  * @returns the number of rows `changed` in the families' tables; `erased`: the ids of what stays, because its record, which
  *   the family tells, was erased
  */
-async function moveToFamilies(tx: Kysely<Tables>, families: readonly Family[], known: readonly Known[]) {
+async function moveToFamilies(tx: Db, families: readonly Family[], known: readonly Known[]) {
   // Before any row is locked: an erasure locks the table first, too.
   await sql`lock table erased in row share mode`.execute(tx);
   const erased = await findErased(tx, known);
   const moving = known.filter(({ id }) => !erased.includes(id));
   const ids = moving.map(({ id }) => id);
-  const names = moving.map(({ family }) => family);
   for (const table of ['applied_deliveries', 'inbox']) {
     await sql`
-      update ${sql.table(table)} d set family = known.family
-      from unnest(${ids}::uuid[], ${names}::text[]) as known (id, family)
+      update ${sql.table(table)} d set family = known.family from ${rowsOf(moving)}
       where d.id = known.id and d.family = ${other.name}`.execute(tx);
   }
   await sql`delete from ${sql.table(other.table)} where delivery_id = any(${ids}::uuid[])`.execute(tx);
   return { changed: await applyAgain(tx, families, ids), erased };
 }
 
-async function findErased(tx: Kysely<Tables>, known: readonly Known[]): Promise<string[]> {
-  const [ids, names] = [known.map(({ id }) => id), known.map(({ family }) => family)];
+const rowsOf = (known: readonly Known[]) =>
+  sql`jsonb_to_recordset(${JSON.stringify(known)}::jsonb) as known (id uuid, family text)`;
+
+async function findErased(tx: Db, known: readonly Known[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select refused_deliveries(array_agg(id), array_agg(known.family), array_agg(envelope),
                               array_agg(to_jsonb(patients_of(envelope, patients)))) as id
-    from unnest(${ids}::uuid[], ${names}::text[]) as known (id, family) join inbox using (id)`.execute(tx);
+    from ${rowsOf(known)} join inbox using (id)`.execute(tx);
   return rows.map(({ id }) => id);
 }

@@ -1,7 +1,6 @@
-import type { Kysely } from 'kysely';
 import { addMessage, type MessageGroup } from '../common/message-groups.ts';
 import { type Family, other } from '../families/index.ts';
-import type { DeliveryStatus, Tables } from '../store/tables.ts';
+import type { Db, DeliveryStatus } from '../store/tables.ts';
 import { applyDeliveries } from './apply.ts';
 import { replayOther } from './replay-other.ts';
 
@@ -24,19 +23,13 @@ export interface ReplayFilter {
 
 const chunk = 500;
 
-/** The number of matching deliveries. */
-export async function countDeliveries(
-  db: Kysely<Tables>,
-  families: readonly Family[],
-  filter: ReplayFilter,
-): Promise<number> {
+export async function countDeliveries(db: Db, families: readonly Family[], filter: ReplayFilter) {
   const { rows } = await matching(db, families, filter)
     .select(({ fn }) => fn.countAll<string>().as('rows'))
     .executeTakeFirstOrThrow();
   return Number(rows);
 }
 
-/** The effects of a replay, or of its preview. */
 export type ReplayOutcome = Awaited<ReturnType<typeof replayDeliveries>>;
 
 export interface ReplayOptions {
@@ -44,7 +37,6 @@ export interface ReplayOptions {
   dryRun: boolean;
   /** No further chunk is begun after this many. */
   limit?: number;
-  /** Called after each chunk, with its size. */
   onProgress?: (replayed: number) => void;
 }
 
@@ -56,7 +48,7 @@ export interface ReplayOptions {
  * @throws the database's error when it is not about the data
  */
 export async function replayDeliveries(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   filter: ReplayFilter,
   { dryRun, limit = Number.POSITIVE_INFINITY, onProgress }: ReplayOptions,
@@ -88,7 +80,7 @@ const isOther = ({ family, status }: ReplayFilter) =>
 
 const statusOf = (filter: ReplayFilter) => filter.status ?? (isOther(filter) ? 'applied' : 'failed');
 
-function matching(db: Kysely<Tables>, families: readonly Family[], filter: ReplayFilter) {
+function matching(db: Db, families: readonly Family[], filter: ReplayFilter) {
   let query = db.selectFrom('deliveries').where('status', '=', statusOf(filter));
   if (isOther(filter)) query = query.where('event', 'in', ['', ...families.flatMap(({ events }) => events)]);
   if (filter.family) query = query.where('family', '=', filter.family);

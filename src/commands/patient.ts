@@ -9,14 +9,15 @@ import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
 import { notAnalyzed } from '../privacy/analyze.ts';
 import { applyErasures } from '../privacy/erasure/apply-erasures.ts';
-import { describePreview, describeSearched } from '../privacy/erasure/describe-erasure.ts';
-import { erasePatient, previewErasure } from '../privacy/erasure/erase.ts';
+import { erasePatient } from '../privacy/erasure/erase.ts';
 import {
+  describeSearched,
   exportErasures,
-  isBeingErased,
   listCertificates,
   parseErasures,
 } from '../privacy/erasure/erasure-list.ts';
+import { describePreview, previewErasure } from '../privacy/erasure/preview.ts';
+import { isBeingErased } from '../privacy/erasure/running.ts';
 import { accessTo, withPatient, zipPatient } from '../privacy/export.ts';
 import type { Patient } from '../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../privacy/hold.ts';

@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { amount, nested, notPersonal, optional, text, textId, time } from './field.ts';
+import { amount, nested, notPersonal, optional, text, textId, time, untyped } from './field.ts';
 
 /** Admissions to a hospital (IPD). Of their about forty fields, those that reports need have a type. */
 export const admission = defineFamily({
@@ -42,3 +42,79 @@ export const admission = defineFamily({
 /** The admission that a `transaction_id` names, as in the function admission_of. */
 export const admissionOf = (transactionId: string): string | undefined =>
   /\/admissions\/([^/]{1,200})(?:\/|$)/u.exec(transactionId)?.[1];
+
+/** The admission that a part belongs to: only `transaction_id` names it. */
+const admissionId = {
+  ...notPersonal(text),
+  fromEnvelope: (envelope: string) => `admission_of(${envelope}->>'transaction_id')`,
+};
+
+/** Events during an admission. */
+export const admissionEvent = defineFamily({
+  name: 'admission_event',
+  events: ['ipd_admissions_events.created', 'ipd_admissions_events.updated'],
+  path: { variable: 'ADMISSION_EVENTS_PATH', default: ['/registered_url_for_ipd_admissions_events_events'] },
+  table: 'admission_events',
+  identifiedBy: 'id',
+  partOf: 'admission',
+  fields: {
+    id: notPersonal(textId),
+    admission_id: admissionId,
+    kind: notPersonal(text),
+    at: optional(time),
+    by: optional(nested),
+    clearance_type: optional(notPersonal(text)),
+    to: optional(untyped),
+  },
+});
+
+/** Clearances of an admission. They have no id in `data`: `transaction_id` names the admission and the kind of clearance. */
+export const admissionClearance = defineFamily({
+  name: 'admission_clearance',
+  events: ['ipd_admissions_clearances.created', 'ipd_admissions_clearances.updated'],
+  path: {
+    variable: 'ADMISSION_CLEARANCES_PATH',
+    default: ['/registered_url_for_ipd_admissions_clearances_events'],
+  },
+  table: 'admission_clearances',
+  identifiedBy: 'transaction_id',
+  partOf: 'admission',
+  orderedBy: 'updated_at',
+  fields: {
+    transaction_id: { ...notPersonal(textId), fromEnvelope: (envelope) => `${envelope}->>'transaction_id'` },
+    admission_id: admissionId,
+    type: notPersonal(text),
+    status: notPersonal(text),
+    completed_at: optional(time),
+    completed_by: optional(nested),
+    updated_at: optional(time),
+  },
+});
+
+/** Estimates of what an admission will cost. */
+export const admissionEstimate = defineFamily({
+  name: 'admission_estimate',
+  events: ['ipd_admissions_estimates.created', 'ipd_admissions_estimates.updated'],
+  path: {
+    variable: 'ADMISSION_ESTIMATES_PATH',
+    default: ['/registered_url_for_ipd_admissions_estimates_events'],
+  },
+  table: 'admission_estimates',
+  identifiedBy: 'id',
+  partOf: 'admission',
+  orderedBy: 'updated_at',
+  fields: {
+    id: notPersonal(textId),
+    admission_id: admissionId,
+    name: text,
+    service_id: notPersonal(text),
+    quantity: optional(amount),
+    rate: optional(amount),
+    discount: optional(nested),
+    remarks: optional(text),
+    date: optional(time),
+    added_by: optional(nested),
+    created_at: optional(time),
+    updated_at: optional(time),
+  },
+});

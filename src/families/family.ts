@@ -21,7 +21,6 @@ export interface FamilyDefinition<Name extends string, E extends Events, F exten
   name: Name;
   /** The values of `event` in the order of the lifecycle: a later one wins a tie. Empty: those that no family lists. */
   events: E;
-  /** The event that deletes the record. */
   deletedBy?: E[number];
   /** The environment variable of the registered paths, and its default. Each path accepts every event of the family. */
   path: {
@@ -30,7 +29,6 @@ export interface FamilyDefinition<Name extends string, E extends Events, F exten
     /** Where only unguessable paths protect callbacks: it has to be set, unless a path for every event is. */
     isBasic?: true;
   };
-  /** The documented fields of `data`. */
   fields: F;
   table: string;
   /** A table of all versions of each record: the columns of `table`, `received_at` and `applied_at`. */
@@ -49,11 +47,15 @@ export interface Family<Name extends string = string, E extends Events = Events,
   data: z.ZodObject<Shape<F>, z.core.$loose>;
 }
 
+/** The documented fields without those of the envelope. */
+export const fieldsInData = (fields: Fields) =>
+  Object.entries(fields).filter(([, { fromEnvelope }]) => !fromEnvelope);
+
 /** Creates a family from its definition. */
 export function defineFamily<const Name extends string, const E extends Events, F extends Fields>(
   definition: FamilyDefinition<Name, E, F>,
 ): Family<Name, E, F> {
-  const inData = Object.entries(definition.fields).filter(([, { fromEnvelope }]) => !fromEnvelope);
+  const inData = fieldsInData(definition.fields);
   const shape = Object.fromEntries(inData.map(([name, { schema }]) => [name, schema])) as Shape<F>;
   const data = z.looseObject(shape);
   const aliases = inData.flatMap(([name, { alias }]) => (alias ? [[name, alias] as const] : []));
@@ -76,3 +78,22 @@ export const takesEveryEvent = ({ events }: Pick<Family, 'events'>): boolean => 
 /** Whether it is a field of the envelope that identifies a family's records, and not one of `data`. */
 export const isIdentifiedByEnvelope = ({ fields, identifiedBy }: Family): boolean =>
   identifiedBy !== undefined && fields[identifiedBy]!.fromEnvelope !== undefined;
+
+/**
+ * A callback with every documented field of a family (service-interface section 2): a database that refuses it refuses
+ * what the platform may send.
+ *
+ * @param id a whole number of 15 digits, of a record that does not exist
+ */
+export function knownGood({ events, fields }: Family, id: number) {
+  const seconds = Math.floor(Date.now() / 1000);
+  return {
+    event: events[0] ?? 'sample.event',
+    event_time: seconds,
+    timestamp: seconds,
+    client_id: 'sample',
+    business_id: 'sample',
+    transaction_id: `ipd/sample/admissions/sample-${id}/clearances/sample`,
+    data: Object.fromEntries(fieldsInData(fields).map(([name, { sample }]) => [name, sample(id)])),
+  };
+}

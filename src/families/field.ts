@@ -144,9 +144,3 @@ export const integerId = {
 
 /** A string that identifies the record. */
 export const textId = { ...text, schema: idSchema, sample: (id) => `sample-${id}` } satisfies Field;
-
-/** The admission that an event, a clearance or an estimate belongs to: only `transaction_id` names it. */
-export const admissionId = {
-  ...notPersonal(text),
-  fromEnvelope: (envelope: string) => `admission_of(${envelope}->>'transaction_id')`,
-} satisfies Field;

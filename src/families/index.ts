@@ -1,7 +1,4 @@
-import { admission } from './admission.ts';
-import { admissionClearance } from './admission-clearance.ts';
-import { admissionEstimate } from './admission-estimate.ts';
-import { admissionEvent } from './admission-event.ts';
+import { admission, admissionClearance, admissionEstimate, admissionEvent } from './admission.ts';
 import { appointment } from './appointment.ts';
 import { consentForm } from './consent-form.ts';
 import type { EnvelopeOf, EnvelopeOfAny } from './envelope.ts';
@@ -39,20 +36,7 @@ export type AnyEnvelope = EnvelopeOf<Family>;
 
 export { admissionOf } from './admission.ts';
 export { envelopeSchema, otherEnvelope, publicEnvelopeFields } from './envelope.ts';
-export {
-  defineFamily,
-  type Family,
-  isIdentifiedByEnvelope,
-  publicColumns,
-  takesEveryEvent,
-} from './family.ts';
-export { knownGood } from './known-good.ts';
+export * from './family.ts';
 export { other } from './other.ts';
-export {
-  patientFields,
-  patientKeys,
-  patientsBeyond,
-  patientsIn,
-  visitPatients,
-} from './patients.ts';
+export * from './patients.ts';
 export { namesInData, readField, readKey } from './sql.ts';

@@ -1,7 +1,6 @@
 import { defineFamily } from './family.ts';
 import { code, nested, notPersonal, optional, text, textId, time, untyped } from './field.ts';
 
-/** Prescriptions. */
 export const prescription = defineFamily({
   name: 'prescription',
   events: ['prescription.created', 'prescription.updated'],

@@ -1,4 +1,4 @@
-import type { Family } from './family.ts';
+import { type Family, fieldsInData } from './family.ts';
 
 // The SQL that follows from what a family declares.
 
@@ -7,7 +7,6 @@ export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 /** A string in SQL. */
 export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`;
 
-/** A list of columns. */
 export const listOf = (columns: readonly string[]) => columns.map(quoted).join(', ');
 /** Columns of a row of a query. */
 export const qualified = (row: string, columns: readonly string[]) =>
@@ -104,6 +103,4 @@ export function readField(fields: Family['fields'], name: string, envelope: stri
 
 /** The names in `data` of the documented fields. */
 export const namesInData = (fields: Family['fields']): string[] =>
-  Object.entries(fields).flatMap(([name, { alias, fromEnvelope }]) =>
-    fromEnvelope ? [] : alias ? [name, alias] : [name],
-  );
+  fieldsInData(fields).flatMap(([name, { alias }]) => (alias ? [name, alias] : [name]));

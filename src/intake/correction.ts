@@ -1,6 +1,7 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { isRefusal } from '../store/faults.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
+import { valueIn } from './explain.ts';
 import type { Intake, Reassessment } from './intake.ts';
 import { quarantineId } from './quarantine.ts';
 import type { QuarantineRow } from './quarantine-rows.ts';
@@ -8,20 +9,8 @@ import { replayQuarantine } from './replay-quarantine.ts';
 
 const segmentsOf = (pointer: string) => pointer.split('/').slice(1);
 
-/**
- * A value of a rejected body; undefined: it is not there.
- *
- * @param pointer see `FieldError`
- */
-export function valueAt(document: unknown, pointer: string): unknown {
-  return segmentsOf(pointer).reduce<unknown>(
-    (value, part) =>
-      typeof value === 'object' && value !== null && Object.hasOwn(value, part)
-        ? (value as Record<string, unknown>)[part]
-        : undefined,
-    document,
-  );
-}
+/** A value of a rejected body by its pointer, see `FieldError`; undefined: it is not there. */
+export const valueAt = (document: unknown, pointer: string) => valueIn(document, segmentsOf(pointer));
 
 /**
  * A body with other values of some fields. PostgreSQL changes them, so that numbers keep all their digits.
@@ -29,11 +18,7 @@ export function valueAt(document: unknown, pointer: string): unknown {
  * @param changes JSON by pointer; an empty text removes the field
  * @returns undefined: PostgreSQL cannot read the body
  */
-export async function changeFields(
-  db: Kysely<Tables>,
-  body: Buffer,
-  changes: Record<string, string>,
-): Promise<Buffer | undefined> {
+export async function changeFields(db: Db, body: Buffer, changes: Record<string, string>) {
   const changed = Object.entries(changes).reduce(
     (document, [pointer, value]) =>
       value === ''
@@ -61,7 +46,7 @@ type Corrected = Pick<QuarantineRow, 'id' | 'path' | 'reason' | 'errors' | 'ackn
  * @throws Unavailable
  */
 export async function replayCorrection(
-  db: Kysely<Tables>,
+  db: Db,
   intake: Pick<Intake, 'replay' | 'quarantineBody'>,
   { id: corrects, path, reason, errors, acknowledged }: Corrected,
   body: Buffer,
@@ -74,9 +59,8 @@ export async function replayCorrection(
   const id = quarantineId({ path, body });
   const remove = async (reason: string): Promise<Reassessment> => {
     await sql`
-      delete from quarantine where id = ${id}::uuid and corrects = ${corrects}::uuid and count = 1`.execute(
-      db,
-    );
+      delete from quarantine
+      where id = ${id}::uuid and corrects = ${corrects}::uuid and count = 1`.execute(db);
     return { outcome: 'rejected', reason, errors: [] };
   };
   const { rows: others } = await sql`

@@ -1,22 +1,11 @@
 import type pg from 'pg';
 import type { Log } from '../common/log.ts';
-import { type Family, namesInData, publicEnvelopeFields } from '../families/index.ts';
+import { type Family, fieldsInData, namesInData, publicEnvelopeFields } from '../families/index.ts';
 import { fieldName } from './rejection.ts';
 
 type DriftKind = 'unknown' | 'missing' | 'value' | 'other';
 
-/** The documented part of a family: its events, its fields, and known values of some fields. */
 type Documented = Pick<Family, 'events' | 'fields'>;
-
-interface DocumentedFields {
-  names: ReadonlySet<string>;
-  list: readonly {
-    name: string;
-    alias: string | undefined;
-    optional: true | undefined;
-    knownValues: readonly string[] | undefined;
-  }[];
-}
 
 /** A row of `schema_drift`, as input of `record_schema_drift`. */
 interface Note {
@@ -50,7 +39,8 @@ where note->>'kind' not in ('unknown', 'value') or not exists (select from erase
 export class Drift {
   private readonly pool: pg.Pool;
   private readonly log: Log;
-  private readonly documented: ReadonlyMap<string, DocumentedFields>;
+  /** The fields of each event, and their names. */
+  private readonly documented: ReadonlyMap<string, ReturnType<typeof documentedFields>>;
   private notes = new Map<string, Note>();
   /** The notes about unknown fields and values, per event. */
   private newPerEvent = new Map<string, number>();
@@ -60,12 +50,7 @@ export class Drift {
     this.pool = pool;
     this.log = log;
     this.documented = new Map(
-      families.flatMap(({ events, fields }) => {
-        const list = Object.entries(fields)
-          .filter(([, { fromEnvelope }]) => !fromEnvelope)
-          .map(([name, { alias, optional, knownValues }]) => ({ name, alias, optional, knownValues }));
-        return events.map((event) => [event, { names: new Set(namesInData(fields)), list }]);
-      }),
+      families.flatMap((family) => family.events.map((event) => [event, documentedFields(family)])),
     );
     this.timer = setInterval(() => void this.flush(), flushEveryMs).unref();
   }
@@ -83,7 +68,7 @@ export class Drift {
     }
     const data = envelope.data as Record<string, unknown>;
     let unknown = Object.keys(data).length;
-    for (const { name, alias, optional, knownValues } of fields.list) {
+    for (const [name, { alias, optional, knownValues }] of fields.list) {
       const value = data[name] === undefined && alias ? data[alias] : data[name];
       if (value !== undefined) unknown -= 1;
       else if (!optional) this.note(id, event, `/data/${name}`, 'missing', '');
@@ -147,6 +132,11 @@ export class Drift {
     this.notes.set(key, note);
   }
 }
+
+const documentedFields = ({ fields }: Documented) => ({
+  names: new Set(namesInData(fields)),
+  list: fieldsInData(fields),
+});
 
 const eventName = /^[A-Za-z_][\w.]{0,99}$/;
 /** An object with more unknown keys than this is a dictionary: its keys are values. */

@@ -63,70 +63,59 @@ export async function quarantineLimit({ bytes, dataDir }: Config['quarantine']):
 }
 
 /** Keeps the quarantine below its limit. It measures only after as much came as could fill it, at most once a second. */
-export class Eviction {
-  private readonly options: EvictionOptions;
-  private readonly logFailure: (error: unknown) => void;
-  private running: Promise<void> | undefined;
-  private room = 0;
-  private measuredAt = Number.NEGATIVE_INFINITY;
-  private loggedAt = Number.NEGATIVE_INFINITY;
-  /** Since the last line of the log. */
-  private unlogged = { dropped: 0, replayed: 0 };
+export function createEviction({ pool, log, limits, observe }: EvictionOptions) {
+  const logFailure = throttled((more, err) =>
+    log.warn({ err, ...more }, 'eviction from the quarantine failed; retrying'),
+  );
+  let running: Promise<void> | undefined;
+  let room = 0;
+  let measuredAt = Number.NEGATIVE_INFINITY;
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  let unlogged = { dropped: 0, replayed: 0 };
 
-  constructor(options: EvictionOptions) {
-    this.options = options;
-    this.logFailure = throttled((more, err) =>
-      options.log.warn({ err, ...more }, 'eviction from the quarantine failed; retrying'),
-    );
-  }
+  const logDropped = () => {
+    if (unlogged.dropped + unlogged.replayed === 0) return;
+    const text = 'quarantine full: bodies dropped, replayed ones first, then the oldest';
+    log.warn({ ...unlogged, limit: limits.bytes }, text);
+    loggedAt = performance.now();
+    unlogged = { dropped: 0, replayed: 0 };
+  };
 
-  /** Call it with the lengths of bodies that were stored. */
-  added(lengths: readonly number[]): void {
-    this.room -= lengths.reduce((sum, length) => sum + length + rowBytes, 0);
-    const sinceMs = performance.now() - this.measuredAt;
-    if (this.running || sinceMs < everyMs || (this.room > 0 && sinceMs < measureEveryMs)) return;
-    this.measuredAt = performance.now();
-    this.running = this.evict()
-      .catch(this.logFailure)
-      .finally(() => {
-        this.running = undefined;
-      });
-  }
-
-  /** Resolves once no eviction runs. */
-  async done(): Promise<void> {
-    await this.running;
-    this.logDropped();
-  }
-
-  private async evict(): Promise<void> {
-    const { pool, limits } = this.options;
+  const evict = async () => {
     const limit = await quarantineLimit(limits);
-    const room = limit * roomShare;
+    const roomOfLimit = limit * roomShare;
     for (;;) {
-      const { rows } = await pool.query<Evicted>(statement, [limit, limit - room, rowsPerStatement]);
+      const values = [limit, limit - roomOfLimit, rowsPerStatement];
+      const { rows } = await pool.query<Evicted>(statement, values);
       const { bytes, evicted } = rows[0]!;
-      this.count(evicted);
+      for (const { reason, count, replayed } of evicted) {
+        if (!replayed) observe?.evicted?.(reason, count);
+        unlogged[replayed ? 'replayed' : 'dropped'] += count;
+      }
+      if (performance.now() - loggedAt > logEveryMs) logDropped();
       const left = bytes - evicted.reduce((sum, one) => sum + one.bytes, 0);
-      this.room = Math.min(room, limit - left);
+      room = Math.min(roomOfLimit, limit - left);
       if (left <= limit || evicted.length === 0) return;
     }
-  }
+  };
 
-  private count(evicted: Evicted['evicted']): void {
-    for (const { reason, count, replayed } of evicted) {
-      if (!replayed) this.options.observe?.evicted?.(reason, count);
-      this.unlogged[replayed ? 'replayed' : 'dropped'] += count;
-    }
-    if (performance.now() - this.loggedAt > logEveryMs) this.logDropped();
-  }
-
-  private logDropped(): void {
-    const { dropped, replayed } = this.unlogged;
-    if (dropped + replayed === 0) return;
-    this.loggedAt = performance.now();
-    this.unlogged = { dropped: 0, replayed: 0 };
-    const text = 'quarantine full: bodies dropped, replayed ones first, then the oldest';
-    this.options.log.warn({ dropped, replayed, limit: this.options.limits.bytes }, text);
-  }
+  return {
+    /** To be called with the lengths of bodies that were stored. */
+    added: (lengths: readonly number[]): void => {
+      room -= lengths.reduce((sum, length) => sum + length + rowBytes, 0);
+      const sinceMs = performance.now() - measuredAt;
+      if (running || sinceMs < everyMs || (room > 0 && sinceMs < measureEveryMs)) return;
+      measuredAt = performance.now();
+      running = evict()
+        .catch(logFailure)
+        .finally(() => {
+          running = undefined;
+        });
+    },
+    /** Resolves once no eviction runs. */
+    done: async (): Promise<void> => {
+      await running;
+      logDropped();
+    },
+  };
 }

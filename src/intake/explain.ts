@@ -16,22 +16,26 @@ const expectedWords: Record<string, string> = {
 /**
  * Explains a fault to the developers of the sender: where it is, what is expected there, and the type of what came. Never
  * the value, and nothing of the validator's own text.
- *
- * @param body what was validated
- * @param family whose fields may have another name in the body
  */
 export function explain(issue: z.core.$ZodIssue, body: unknown, family?: Family): FieldError {
   const [within, name] = issue.path;
   const alias = within === 'data' ? family?.fields[String(name)]?.alias : undefined;
-  const isOther = alias !== undefined && isMissing(valueAt(body, ['data', name!]));
-  const path = isOther && !isMissing(valueAt(body, ['data', alias])) ? ['data', alias] : issue.path;
-  return { path: pointer(path), message: messageOf(issue, valueAt(body, path)) };
+  const isOther = alias !== undefined && isMissing(valueIn(body, ['data', name!]));
+  const path = isOther && !isMissing(valueIn(body, ['data', alias])) ? ['data', alias] : issue.path;
+  return { path: pointer(path), message: messageOf(issue, valueIn(body, path)) };
 }
 
 const isMissing = (value: unknown) => value === undefined || value === null;
 
-function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce((value, key) => (value as Record<PropertyKey, unknown> | null | undefined)?.[key], body);
+/** A value of JSON; undefined: it is not there. */
+export function valueIn(body: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) =>
+      typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+        ? (value as Record<PropertyKey, unknown>)[key]
+        : undefined,
+    body,
+  );
 }
 
 function messageOf(issue: z.core.$ZodIssue, received: unknown): string {

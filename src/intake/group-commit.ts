@@ -43,11 +43,7 @@ export class GroupCommit<Item, Result> {
     this.options = options;
   }
 
-  /**
-   * Resolves once the item is committed.
-   *
-   * @throws Overloaded; or the error of the item's commit
-   */
+  /** Resolves once the item is committed. @throws Overloaded; or the error of the item's commit */
   append(item: Item): Promise<Result> {
     const { maxWaiting, maxWaitingWeight, weigh } = this.options;
     if (this.waiting.length >= maxWaiting || this.waitingWeight >= maxWaitingWeight) {

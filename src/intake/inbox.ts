@@ -90,11 +90,7 @@ export class Inbox {
     }
   }
 
-  private async timed(
-    store: string,
-    deliveries: Delivery[],
-    commit: () => Promise<AppendResult[]>,
-  ): Promise<AppendResult[]> {
+  private async timed(store: string, deliveries: Delivery[], commit: () => Promise<AppendResult[]>) {
     const started = performance.now();
     const report = (error?: unknown) =>
       this.options.observe?.committed?.({

@@ -31,7 +31,6 @@ export interface Route {
   path: string;
 }
 
-/** The result of a replay. */
 export type Reassessment =
   | { outcome: ReceiveResult; id: string }
   | { outcome: 'rejected'; reason: string; errors: readonly FieldError[] };
@@ -50,13 +49,7 @@ export class Intake {
 
   constructor(options: IntakeOptions) {
     const { config, families, pool, circuit, fallback, observe, log, enqueue = async () => {} } = options;
-    const common = {
-      pool: options.inboxPool ?? pool,
-      circuit,
-      enqueue,
-      observe,
-      log,
-    };
+    const common = { pool: options.inboxPool ?? pool, circuit, enqueue, observe, log };
     this.options = options;
     this.inbox = new Inbox({ ...common, fallback });
     this.databaseInbox = fallback ? new Inbox(common) : this.inbox;
@@ -73,10 +66,7 @@ export class Intake {
    * @returns once the delivery is durable or is known not to be stored, with its id and event
    * @throws Rejection, once it is in the quarantine; TenantNotAllowed; Unavailable
    */
-  async receive(
-    body: Buffer,
-    { family, path }: Route,
-  ): Promise<{ status: ReceiveResult; id: string; event: string | undefined }> {
+  async receive(body: Buffer, { family, path }: Route) {
     try {
       const { delivery, envelope } = this.read(body, family);
       const status = await this.store(delivery);
@@ -115,11 +105,7 @@ export class Intake {
     }
   }
 
-  /**
-   * Stores a body in the quarantine, for a correction of one that is there.
-   *
-   * @throws Unavailable
-   */
+  /** Stores a body in the quarantine, for a correction of one that is there. @throws Unavailable */
   async quarantineBody(body: RejectedBody): Promise<void> {
     await this.quarantine.keep(body);
   }

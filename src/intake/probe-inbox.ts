@@ -48,11 +48,8 @@ export const knownGoodDelivery = (family: Family): Delivery => knownGoodVersions
 /** Two versions of a record that does not exist, in order. */
 export function knownGoodVersions(family: Family): Delivery[] {
   const first = knownGood(family, 9e14 + randomInt(2 ** 46));
-  return [first, { ...first, event_time: first.event_time + 1 }].map((envelope) =>
-    asDelivery(family, envelope),
-  );
-}
-
-function asDelivery(family: Family, envelope: ReturnType<typeof knownGood>): Delivery {
-  return { id: identify(envelope, family), family: family.name, body: Buffer.from(JSON.stringify(envelope)) };
+  return [first, { ...first, event_time: first.event_time + 1 }].map((envelope) => {
+    const body = Buffer.from(JSON.stringify(envelope));
+    return { id: identify(envelope, family), family: family.name, body };
+  });
 }

@@ -1,5 +1,5 @@
-import { type Kysely, type Selectable, sql } from 'kysely';
-import type { QuarantineReason, Tables } from '../store/tables.ts';
+import { type Selectable, sql } from 'kysely';
+import type { Db, QuarantineReason, Tables } from '../store/tables.ts';
 
 export type QuarantineRow = Omit<Selectable<Tables['quarantine']>, 'bytes' | 'business_id'>;
 
@@ -18,33 +18,24 @@ export interface QuarantineFilter {
   corrected?: false | undefined;
 }
 
-const columns = [
+const listed = [
   'id',
   'path',
   'reason',
   'errors',
-  'body',
   'received_at',
   'last_received_at',
   'count',
   'replayed_at',
   'acknowledged',
-  'corrects',
 ] as const;
 
 /** Rows of the quarantine without their bodies, oldest first. */
-export function listQuarantine(db: Kysely<Tables>, filter: QuarantineFilter, limit: number) {
-  return matching(db, filter)
-    .select(['id', 'path', 'reason', 'errors', 'received_at', 'last_received_at', 'count', 'replayed_at'])
-    .select('acknowledged')
-    .orderBy('received_at')
-    .orderBy('id')
-    .limit(limit)
-    .execute();
+export function listQuarantine(db: Db, filter: QuarantineFilter, limit: number) {
+  return matching(db, filter).select(listed).orderBy('received_at').orderBy('id').limit(limit).execute();
 }
 
-/** The number of matching rows. */
-export async function countQuarantine(db: Kysely<Tables>, filter: QuarantineFilter): Promise<number> {
+export async function countQuarantine(db: Db, filter: QuarantineFilter): Promise<number> {
   const { rows } = await matching(db, filter)
     .select(({ fn }) => fn.countAll<string>().as('rows'))
     .executeTakeFirstOrThrow();
@@ -52,14 +43,13 @@ export async function countQuarantine(db: Kysely<Tables>, filter: QuarantineFilt
 }
 
 /** Matching rows with their bodies, in the order of their ids, read in pages. */
-export async function* readQuarantine(
-  db: Kysely<Tables>,
-  filter: QuarantineFilter,
-  page = 100,
-): AsyncGenerator<QuarantineRow> {
+export async function* readQuarantine(db: Db, filter: QuarantineFilter, page = 100) {
   let last: QuarantineRow | undefined;
   do {
-    let query = matching(db, filter).select(columns).orderBy('id').limit(page);
+    let query = matching(db, filter)
+      .select([...listed, 'body', 'corrects'])
+      .orderBy('id')
+      .limit(page);
     if (last) query = query.where('id', '>', last.id);
     const rows = await query.execute();
     yield* rows;
@@ -68,7 +58,7 @@ export async function* readQuarantine(
 }
 
 /** Marks a row as replayed, and the one that it corrects. */
-export async function markReplayed(db: Kysely<Tables>, id: string): Promise<void> {
+export async function markReplayed(db: Db, id: string): Promise<void> {
   await sql`
     update quarantine set replayed_at = now()
     where id = ${id}::uuid or id = (select corrects from quarantine where id = ${id}::uuid)`.execute(db);
@@ -77,7 +67,7 @@ export async function markReplayed(db: Kysely<Tables>, id: string): Promise<void
 const droppedPerStatement = 10_000;
 
 /** In steps, so that no statement takes long. @returns the number of deleted rows */
-export async function dropQuarantine(db: Kysely<Tables>, filter: QuarantineFilter): Promise<number> {
+export async function dropQuarantine(db: Db, filter: QuarantineFilter): Promise<number> {
   const ids = matching(db, filter).select('id').limit(droppedPerStatement);
   let dropped = 0;
   for (;;) {
@@ -96,7 +86,7 @@ export interface DroppedBodies {
 }
 
 /** The bodies that were evicted in the last days, by reason. */
-export async function readDropped(db: Kysely<Tables>, days: number): Promise<DroppedBodies[]> {
+export async function readDropped(db: Db, days: number): Promise<DroppedBodies[]> {
   const { rows } = await sql<DroppedBodies>`
     select reason, sum(count)::float8 as bodies, sum(bytes)::float8 as bytes, max(last_at) as last
     from dropped_bodies where day > (now() at time zone 'UTC')::date - ${days}::int
@@ -109,7 +99,7 @@ const isUncorrected = sql<boolean>`not exists (select from quarantine as one whe
 /** Groups rows by their list of faults. */
 export const faultsKey = sql<string>`md5(errors::text)`;
 
-function matching(db: Kysely<Tables>, filter: QuarantineFilter) {
+function matching(db: Db, filter: QuarantineFilter) {
   const { id, path, reason, faults, since, until, replayed, corrected } = filter;
   let query = db.selectFrom('quarantine');
   if (id) query = query.where('id', '=', id);

@@ -7,7 +7,7 @@ import { refusedAmong, uncertainAmong, wordsOfStored } from '../store/erasure-ga
 import { isOutage } from '../store/faults.ts';
 import { rolledBack } from '../store/rolled-back.ts';
 import { Unavailable } from './delivery.ts';
-import { Eviction, type EvictionOptions } from './eviction.ts';
+import { createEviction, type EvictionOptions } from './eviction.ts';
 import { GroupCommit, Overloaded } from './group-commit.ts';
 import type { Rejection } from './rejection.ts';
 import { envelopeOf, patientsNamedIn, subjectOfBody } from './subject-of-body.ts';
@@ -17,7 +17,6 @@ import { wordsOf } from './words.ts';
 export interface RejectedBody extends Pick<Rejection, 'reason' | 'errors'> {
   /** The registered path that received it. */
   path: string;
-  /** The family of the path. */
   family?: Family | undefined;
   body: Buffer;
   /** Acknowledged with 200 and rejected by PostgreSQL afterwards: it stays until an operator deletes it. */
@@ -84,7 +83,7 @@ export class Quarantine {
   /** The circuit of this table: where it cannot be written, deliveries are stored nevertheless. */
   private readonly circuit: Circuit;
   private readonly commits: GroupCommit<RejectedBody, undefined>;
-  private readonly eviction: Eviction;
+  private readonly eviction: ReturnType<typeof createEviction>;
 
   constructor(options: QuarantineOptions) {
     this.options = options;
@@ -96,7 +95,7 @@ export class Quarantine {
       isOutage,
       onChange: reportOutage('quarantine', { log }),
     });
-    this.eviction = new Eviction(options);
+    this.eviction = createEviction(options);
     this.commits = new GroupCommit({
       commit: (rejected) => this.circuit.run(() => this.commit(rejected)),
       isFaultOfAnItem: (error) => !(error instanceof StoreUnavailable),
@@ -108,11 +107,7 @@ export class Quarantine {
     });
   }
 
-  /**
-   * Resolves once the body is durable.
-   *
-   * @throws Unavailable
-   */
+  /** Resolves once the body is durable. @throws Unavailable */
   async keep(rejected: RejectedBody): Promise<void> {
     try {
       await this.commits.append(rejected);
@@ -123,11 +118,7 @@ export class Quarantine {
     }
   }
 
-  /**
-   * Stores a known-good body, in a transaction that is rolled back.
-   *
-   * @throws the database's error
-   */
+  /** Stores a known-good body, in a transaction that is rolled back. @throws the database's error */
   async probe(): Promise<void> {
     const errors = [{ path: '', message: 'sample' }];
     const sample = { path: '/sample', reason: 'invalid', errors, body: randomBytes(16) } as const;

@@ -1,18 +1,13 @@
-import type { Kysely } from 'kysely';
 import { addMessage, type MessageGroup } from '../common/message-groups.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import type { Intake } from './intake.ts';
 import { markReplayed, type QuarantineFilter, readQuarantine } from './quarantine-rows.ts';
 
-/** The result of a replay, or of a dry run. */
 export type QuarantineOutcome = Awaited<ReturnType<typeof replayQuarantine>>;
 
 export interface QuarantineReplayOptions {
-  /** Nothing changes. */
   dryRun: boolean;
-  /** It ends after this many. */
   limit?: number;
-  /** Called after each row. */
   onProgress?: () => void;
 }
 
@@ -23,7 +18,7 @@ export interface QuarantineReplayOptions {
  * @throws Unavailable
  */
 export async function replayQuarantine(
-  db: Kysely<Tables>,
+  db: Db,
   filter: QuarantineFilter,
   intake: Pick<Intake, 'replay'>,
   { dryRun, limit = Number.POSITIVE_INFINITY, onProgress }: QuarantineReplayOptions,

@@ -9,28 +9,16 @@ import {
 import { isIsoTime } from '../families/times.ts';
 import { integerOf, withDecimals } from './decimals.ts';
 
-/** The subject of a rejected body, as far as it can be read. */
-export interface SubjectOfBody {
-  /** The family of the thing; empty if it is not known. */
-  family: string;
-  /** Empty if it cannot be read. */
-  business: string;
-  /** See callback_time; null if it cannot be read. */
-  eventTime: number | string | null;
-  /** The id of the thing, as in the function thing_of; null if it cannot be read. */
-  thing: string | null;
-  /** The id of the patient, in the first of the patientFields that it has; null if it cannot be read. */
-  patient: string | null;
-}
-
 const latestTime = 253_402_300_799_999; // 9999-12-31 in milliseconds
 
 /**
  * Reads what a body is about, which may be no JSON. Nothing is validated: it serves only to recognise what was erased.
  *
  * @param sentTo the family of the path that received it, unless its event says another
+ * @returns as far as they can be read, otherwise empty or null: the family and the id of the thing, as in the function
+ *   thing_of, the business, the time, see callback_time, and the patient, in the first of the patientFields that it has
  */
-export function subjectOfBody(body: Buffer, families: readonly Family[], sentTo?: Family): SubjectOfBody {
+export function subjectOfBody(body: Buffer, families: readonly Family[], sentTo?: Family) {
   const text = body.toString();
   const fields = readFields(parseFields(text) ?? ((name) => findField(text, name)));
   const event = fields('event') ?? fields('event_type') ?? '';
@@ -48,7 +36,7 @@ export function subjectOfBody(body: Buffer, families: readonly Family[], sentTo?
 
 /** A delivery about the same, which the function refused_deliveries can read. */
 export function envelopeOf(
-  { family, business, eventTime, thing, patient }: SubjectOfBody,
+  { family, business, eventTime, thing, patient }: ReturnType<typeof subjectOfBody>,
   families: readonly Family[],
 ) {
   const { fields = {}, identifiedBy } = families.find(({ name }) => name === family) ?? {};

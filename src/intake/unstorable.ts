@@ -8,11 +8,7 @@ const maxErrors = 20;
 // Cheap checks that rule out nearly every callback; only the others are searched.
 const mayBreakText = /\\u(?:0000|[dD][89a-fA-F])/;
 
-/**
- * Finds valid JSON that PostgreSQL's jsonb rejects: U+0000, unpaired surrogates, and deep nesting.
- *
- * @param value the parsed `json`
- */
+/** Finds valid JSON that PostgreSQL's jsonb rejects: U+0000, unpaired surrogates, and deep nesting. */
 export function findUnstorable(json: string, value: unknown): FieldError[] {
   const errors: FieldError[] = [];
   if (mayBeTooDeep(json) || mayBreakText.test(json)) walk(value, [], errors);

@@ -30,8 +30,6 @@ export type Metrics = ReturnType<typeof defineMetrics>;
 /**
  * The metrics of one service, on a registry of its own. The values of each label are a small fixed set, except for
  * the hash of the access log's head; nothing of a callback's content becomes a label.
- *
- * @param options `enableExemplars`: of the three histograms of latencies
  */
 export function defineMetrics(familyNames: readonly string[], { enableExemplars = false } = {}) {
   const registry = new Registry();

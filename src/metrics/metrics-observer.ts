@@ -5,11 +5,7 @@ import type { Metrics } from './definitions.ts';
 /** The labels of an exemplar of these deliveries; undefined: none of them has a trace. */
 export type ExemplarOf = (deliveries: readonly string[]) => Record<string, string> | undefined;
 
-/**
- * The observer that keeps the metrics.
- *
- * @param exemplarOf undefined: there are no exemplars
- */
+/** The observer that keeps the metrics. @param exemplarOf undefined: there are no exemplars */
 export function metricsObserver(metrics: Metrics, exemplarOf?: ExemplarOf): Observer {
   const observe = <L extends string>(
     histogram: Histogram<L>,

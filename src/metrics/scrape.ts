@@ -7,7 +7,6 @@ import { readTables } from '../store/read-tables.ts';
 import { quarantineReasons } from '../store/tables.ts';
 import type { Metrics } from './definitions.ts';
 
-/** The stores that a scrape reads. */
 export interface Sources {
   pool: pg.Pool;
   queue: Pick<DeliveryQueue, 'bullmq'>;

@@ -1,14 +1,14 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import pg from 'pg';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 
 /**
  * Replaces the planner's samples of tables, which contain values of their rows: of what was erased, too. PostgreSQL keeps
  * those of a table that has become empty.
  *
- * @returns the tables that were not analyzed, because this role may not, or because of a lock: autovacuum does so, once enough of their rows have changed
+ * @returns the tables that were not analyzed, because this role may not, or because of a lock: autovacuum does so later
  */
-export async function analyze(db: Kysely<Tables>, tables: readonly string[]): Promise<string[]> {
+export async function analyze(db: Db, tables: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ name: string; allowed: boolean }>`
     select c.oid::regclass::text as name,
            pg_has_role(c.relowner, 'USAGE') or current_setting('is_superuser')::bool
@@ -25,7 +25,7 @@ export async function analyze(db: Kysely<Tables>, tables: readonly string[]): Pr
 }
 
 /** @returns false where somebody else holds a lock; the erasure itself is complete */
-async function analyzeOne(db: Kysely<Tables>, name: string): Promise<boolean> {
+async function analyzeOne(db: Db, name: string): Promise<boolean> {
   try {
     await db.transaction().execute(async (tx) => {
       await sql`set local statement_timeout = 0`.execute(tx);
@@ -39,6 +39,5 @@ async function analyzeOne(db: Kysely<Tables>, name: string): Promise<boolean> {
   }
 }
 
-/** The message about tables that are left. */
 export const notAnalyzed =
   'these tables could not be analyzed (only their owner may): pg_stats may contain erased values until autovacuum does so';

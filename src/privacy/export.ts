@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { Zip, ZipDeflate } from 'fflate';
-import { type Kysely, sql } from 'kysely';
-import { setPlanForAnySize } from '../apply/apply.ts';
+import { sql } from 'kysely';
 import { csvWriter } from '../common/csv.ts';
 import type { Family } from '../families/index.ts';
-import type { Tables } from '../store/tables.ts';
-import { countHeld, tablesOf } from './count-held.ts';
-import { type Counts, sum } from './counts.ts';
-import { findInQuarantine } from './erasure/erase-quarantine.ts';
-import { madeOf } from './erasure/withhold.ts';
+import type { Db } from '../store/tables.ts';
+import { setPlanForAnySize } from '../store/transactions.ts';
+import { type Counts, countHeld, madeOf, sum, tablesOf } from './counts.ts';
+import { findInQuarantine } from './erasure/find-in-quarantine.ts';
 import { findDeliveries, listedIds, type Patient } from './find-deliveries.ts';
 import type { Access } from './log/access-log.ts';
 
@@ -22,7 +20,6 @@ export interface ExportedRow {
 
 /** The data that is held about a patient. */
 export interface HeldData {
-  /** The number of rows by table. */
   counts: Counts;
   /** The rows of a table, in parts, in the order of their event times; those of the quarantine in that of their ids. */
   read: (table: string) => AsyncGenerator<ExportedRow[]>;
@@ -39,7 +36,7 @@ const perPart = 500;
  * @param use what is done with it, while the transaction is open
  */
 export async function withPatient<T>(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   patient: Patient,
   use: (held: HeldData) => Promise<T>,

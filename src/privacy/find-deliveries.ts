@@ -1,6 +1,7 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Family, patientFields } from '../families/index.ts';
-import type { Tables } from '../store/tables.ts';
+import { inPages } from '../store/in-pages.ts';
+import type { Db } from '../store/tables.ts';
 
 /** A patient of one business or, without that, of every business. */
 export interface Patient {
@@ -10,12 +11,10 @@ export interface Patient {
   linked?: readonly string[];
 }
 
-/** A receipt, a consent form, an admission with its parts, and so on. */
+/** A receipt, an admission with its parts, and so on: see the functions thing_family and thing_of. */
 export interface RecordKey {
-  /** See the function thing_family. */
   family: string;
   business_id: string;
-  /** Its id. */
   thing: string;
 }
 
@@ -23,7 +22,6 @@ export interface RecordKey {
 export const patientsOfRow = (row: Record<string, unknown>): string[] =>
   patientFields.flatMap((name) => (row[name] ? [String(row[name])] : []));
 
-/** All ids of a patient. */
 export const idsOf = ({ id, linked = [] }: Patient): string[] => [id, ...linked];
 
 /** The conditions on a row of inbox, `i`, that names one of some patients, each with an index of its own. */
@@ -58,7 +56,7 @@ export const names = (patient: Patient) => {
 };
 
 /** An index on several ids of a row is read with a bitmap, which the settings `planForAnySize` avoid. */
-export const allowBitmaps = (tx: Kysely<Tables>) => sql`set local enable_bitmapscan = on`.execute(tx);
+export const allowBitmaps = (tx: Db) => sql`set local enable_bitmapscan = on`.execute(tx);
 
 /**
  * Finds a patient's deliveries and lists them in the table `erasing`: those that name the patient, and those that name
@@ -69,7 +67,7 @@ export const allowBitmaps = (tx: Kysely<Tables>) => sql`set local enable_bitmaps
  * @param until a condition on those that name the patient
  */
 export async function findDeliveries(
-  tx: Kysely<Tables>,
+  tx: Db,
   families: readonly Family[],
   patient: Patient,
   listId: string,
@@ -84,12 +82,7 @@ export async function findDeliveries(
 }
 
 /** Lists the other deliveries about the records of listed ones, and marks the records that are not the patient's alone. */
-export async function findMoreAbout(
-  tx: Kysely<Tables>,
-  families: readonly Family[],
-  patient: Patient,
-  listId: string,
-): Promise<void> {
+export async function findMoreAbout(tx: Db, families: readonly Family[], patient: Patient, listId: string) {
   const ids = sql`${idsOf(patient)}::text[]`;
   const { rows } = await sql<{ name: string }>`
     select distinct thing_family as name from erasing
@@ -100,11 +93,19 @@ export async function findMoreAbout(
       select distinct business_id, thing from erasing
       where erasure_id = ${listId}::uuid and thing_family = ${family.name} and thing is not null
     ) as wanted (business, thing)`;
-    const about = deliveriesAbout(family, wanted, (business, thing) =>
-      isListed(listId, family, business, thing),
+    const applied = appliedAbout(family, wanted);
+    if (!applied) continue;
+    const isListed = (business: RawBuilder<unknown>, thing: RawBuilder<unknown>) => sql`
+      select from erasing e where e.erasure_id = ${listId}::uuid and e.thing_family = ${family.name}
+        and hashtextextended(e.thing, 0) = hashtextextended(${thing}, 0)
+        and e.business_id = ${business} and e.thing = ${thing}`;
+    const unapplied = ['pending_deliveries', 'failed_deliveries'].map(
+      (status) => sql`
+        union select ${columns} from ${sql.table(status)} s join inbox i using (id) where s.family = ${family.name}
+          and exists (${isListed(sql`i.business_id`, sql`thing_of(i.family, i.envelope)`)})`,
     );
-    if (!about) continue;
-    const isOfRecord = isListed(listId, family, sql`a.business_id`, sql`a.thing`, sql`and e.is_shared`);
+    const about = family.versions ? sql`${applied} ${sql.join(unapplied, sql` `)}` : applied;
+    const isShared = sql`exists (${isListed(sql`a.business_id`, sql`a.thing`)} and e.is_shared)`;
     await sql`
       with about as materialized (${about}), shared as materialized (
         select distinct business_id, thing from about where patients <> '{}' and not patients && ${ids}
@@ -116,46 +117,36 @@ export async function findMoreAbout(
       insert into erasing (id, erasure_id, family, thing_family, business_id, thing)
       select ${listed(listId)} from about a
       where patients && ${ids}
-         or patients = '{}' and not ${isOfRecord} and (business_id, thing) not in (select business_id, thing from shared)
+         or patients = '{}' and not ${isShared} and (business_id, thing) not in (select business_id, thing from shared)
       on conflict do nothing`.execute(tx);
   }
 }
 
 /** The ids of the listed deliveries in the order of their ids, which is that of their event times, in parts. */
 export async function* listedIds(
-  tx: Kysely<Tables>,
+  tx: Db,
   listId: string,
   size: number,
   condition: RawBuilder<unknown> = sql`true`,
 ): AsyncGenerator<string[]> {
-  for (let last = '00000000-0000-0000-0000-000000000000'; ; ) {
-    const { rows } = await sql<{ id: string }>`
-      select id from erasing where id > ${last}::uuid and erasure_id = ${listId}::uuid and ${condition}
-      order by id limit ${size}`.execute(tx);
-    if (rows.length === 0) return;
-    last = rows.at(-1)!.id;
-    yield rows.map(({ id }) => id);
-  }
+  const pages = inPages(
+    tx,
+    (after) => sql<{ id: string }>`
+      select id from erasing where id > ${after}::uuid and erasure_id = ${listId}::uuid and ${condition}
+      order by id limit ${size}`,
+  );
+  for await (const rows of pages) yield rows.map(({ id }) => id);
 }
 
 /** The ids of the applied deliveries about records. */
-export async function findApplied(
-  db: Kysely<Tables>,
-  families: readonly Family[],
-  records: readonly RecordKey[],
-): Promise<string[]> {
+export async function findApplied(db: Db, families: readonly Family[], records: readonly RecordKey[]) {
   const ids = new Set<string>();
   for (const family of families) {
     const wanted = records.filter((record) => record.family === family.name);
     if (wanted.length === 0) continue;
     const list = sql`unnest(${wanted.map(({ business_id }) => business_id)}::text[],
       ${wanted.map(({ thing }) => thing)}::text[]) as wanted (business, thing)`;
-    const about = deliveriesAbout(
-      family,
-      list,
-      (business, thing) =>
-        sql`(${business}, ${thing}) in (select wanted.business, wanted.thing from ${list})`,
-    );
+    const about = appliedAbout(family, list);
     if (!about) continue;
     const { rows } = await sql<{ id: string }>`
       select about.id from (${about}) about join applied_deliveries using (id)`.execute(db);
@@ -164,29 +155,13 @@ export async function findApplied(
   return [...ids];
 }
 
-const isListed = (
-  listId: string,
-  { name }: Family,
-  business: RawBuilder<unknown>,
-  thing: RawBuilder<unknown>,
-  more = sql``,
-) => sql`exists (
-  select from erasing e where e.erasure_id = ${listId}::uuid and e.thing_family = ${name}
-    and hashtextextended(e.thing, 0) = hashtextextended(${thing}, 0)
-    and e.business_id = ${business} and e.thing = ${thing} ${more})`;
-
 /**
- * The query for the deliveries about records of one family, and about parts of these. Those of a family with versions are
- * found by its tables, where they are applied; the others by the index on the record.
+ * The query for the applied deliveries about records of one family, and about parts of these. Those of a family with versions
+ * are found by its tables; the others, and what is not applied of them, by the index on the record.
  *
  * @param list the records, as `wanted (business, thing)`
- * @param isWanted whether a record is in the list
  */
-function deliveriesAbout(
-  { name, table, versions, identifiedBy, fields }: Family,
-  list: RawBuilder<unknown>,
-  isWanted: (business: RawBuilder<unknown>, thing: RawBuilder<unknown>) => RawBuilder<unknown>,
-): RawBuilder<unknown> | undefined {
+function appliedAbout({ name, table, versions, identifiedBy, fields }: Family, list: RawBuilder<unknown>) {
   if (!identifiedBy) return undefined;
   if (!versions) {
     return sql`select ${columns} from ${list}
@@ -195,10 +170,6 @@ function deliveriesAbout(
   }
   const type = fields[identifiedBy]!.json === 'numeric' ? sql`bigint` : sql`text`;
   const key = sql`t.business_id = wanted.business and ${sql.ref(`t.${identifiedBy}`)} = wanted.thing::${type}`;
-  const unapplied = ['pending_deliveries', 'failed_deliveries'].map(
-    (status) => sql`select ${columns} from ${sql.table(status)} s join inbox i using (id)
-      where s.family = ${name} and ${isWanted(sql`i.business_id`, sql`thing_of(i.family, i.envelope)`)}`,
-  );
   return sql`
     select ${columns} from ${list}
     cross join lateral (
@@ -206,12 +177,9 @@ function deliveriesAbout(
       union all
       select t.delivery_id from ${sql.table(versions)} t where ${key}
     ) made
-    join inbox i on i.id = made.delivery_id
-    union
-    ${sql.join(unapplied, sql` union `)}`;
+    join inbox i on i.id = made.delivery_id`;
 }
 
-/** The condition of the index inbox_thing. */
 const isIndexed = sql`i.family not in (
   'receipt', 'appointment', 'review_request', 'payment_request', 'practice_change', 'notice', 'other')`;
 

@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../store/tables.ts';
+import { sql } from 'kysely';
+import type { Db } from '../store/tables.ts';
 import type { Patient } from './find-deliveries.ts';
 import { type Actor, logAccess } from './log/access-log.ts';
 
@@ -9,7 +9,7 @@ import { type Actor, logAccess } from './log/access-log.ts';
  *
  * @returns false where there is a hold already
  */
-export async function holdPatient(db: Kysely<Tables>, patient: Patient, actor: Actor): Promise<boolean> {
+export async function holdPatient(db: Db, patient: Patient, actor: Actor): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
     const { numAffectedRows } = await sql`
       insert into patient_holds (hash, held_by) select ${hashOf(patient)}, ${actor.id} from erasure_salt
@@ -30,21 +30,19 @@ export async function holdPatient(db: Kysely<Tables>, patient: Patient, actor: A
 }
 
 /** Releases a hold. @returns false where there is none */
-export async function releasePatient(db: Kysely<Tables>, patient: Patient, actor: Actor): Promise<boolean> {
+export async function releasePatient(db: Db, patient: Patient, actor: Actor): Promise<boolean> {
   const { id, name = null, address = null } = actor;
   const { rows } = await sql<{ released: boolean }>`
-    select release_hold(${patient.id}, ${patient.businessId ?? ''}, ${id}, ${name}, ${address}) as released`.execute(
-    db,
-  );
+    select release_hold(
+      ${patient.id}, ${patient.businessId ?? ''}, ${id}, ${name}, ${address}) as released`.execute(db);
   return rows[0]!.released;
 }
 
 /** Whether a hold is placed on a patient: on exactly this business, or on every one. */
-export async function isHeld(db: Kysely<Tables>, patient: Patient): Promise<boolean> {
+export async function isHeld(db: Db, patient: Patient): Promise<boolean> {
   const { rows } = await sql<{ held: boolean }>`
-    select exists (select from patient_holds cross join erasure_salt where hash = ${hashOf(patient)}) as held`.execute(
-    db,
-  );
+    select exists (
+      select from patient_holds cross join erasure_salt where hash = ${hashOf(patient)}) as held`.execute(db);
   return rows[0]!.held;
 }
 

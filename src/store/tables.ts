@@ -1,4 +1,4 @@
-import type { Generated, GeneratedAlways, JSONColumnType } from 'kysely';
+import type { Generated, GeneratedAlways, JSONColumnType, Kysely } from 'kysely';
 
 export const deliveryStatuses = ['received', 'applied', 'failed'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
@@ -6,6 +6,9 @@ export type DeliveryStatus = (typeof deliveryStatuses)[number];
 /** Why a body is in the quarantine. */
 export const quarantineReasons = ['not_json', 'invalid', 'wrong_family', 'refused_by_database'] as const;
 export type QuarantineReason = (typeof quarantineReasons)[number];
+
+/** The database, or a transaction in it. */
+export type Db = Kysely<Tables>;
 
 /** The tables that the code itself reads and writes; statements of the families write theirs. */
 export interface Tables {

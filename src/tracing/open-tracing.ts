@@ -12,21 +12,18 @@ import {
 import { type Log, throttled } from '../common/log.ts';
 import { withTimeout } from '../common/with-timeout.ts';
 import type { Config } from '../config/config.ts';
-import { ChosenIds, createSpans, type SpanOptions } from './spans.ts';
+import { ChosenIds, createSpans, type SpansOptions } from './spans.ts';
 import { traceIdOf } from './trace-context.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
-/** The limit of one export with its retries. */
 const exportTimeoutMs = 10_000;
 /** A collector that does not respond must not delay a stop. */
 const stopTimeoutMs = 2_000;
 
-export interface TracingDependencies extends Pick<SpanOptions, 'events' | 'queue'> {
+interface TracingDependencies extends Pick<SpansOptions, 'events' | 'queue'> {
   log: Log;
 }
-
-export type Tracing = ReturnType<typeof openTracing>;
 
 /**
  * Opens the export of traces to an OTLP receiver. Spans wait in a queue of 2,048; where the receiver is slow or

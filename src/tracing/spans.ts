@@ -1,13 +1,5 @@
-import {
-  type Attributes,
-  type Link,
-  ROOT_CONTEXT,
-  type SpanContext,
-  SpanKind,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api';
+import type { SpanContext, SpanOptions, Tracer } from '@opentelemetry/api';
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { RandomIdGenerator } from '@opentelemetry/sdk-trace-base';
 import type { Observer } from '../common/observer.ts';
 import { withoutSecrets } from '../config/unguessable.ts';
@@ -20,13 +12,18 @@ import {
   traceIdOf,
 } from './trace-context.ts';
 
-export interface SpanOptions {
+export interface SpansOptions {
   /** The share of the traces that are exported. */
   ratio: number;
   /** Any other event may be any text. */
   events: ReadonlySet<string>;
   /** The store of the queue. */
   queue: string;
+}
+
+interface Span extends Pick<SpanOptions, 'kind' | 'attributes' | 'links'> {
+  seconds: number;
+  parent?: SpanContext | undefined;
 }
 
 /** Errors of deliveries that are not sampled: in an outage, every request is one. */
@@ -49,7 +46,7 @@ export class ChosenIds {
  *
  * @param ids those of `tracer`, which records every span
  */
-export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, queue }: SpanOptions) {
+export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, queue }: SpansOptions) {
   const random = new RandomIdGenerator();
   const isSampled = createSampler(ratio);
   const routes = new Map<string, string>();
@@ -68,23 +65,12 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
     return errors <= errorsPerSecond;
   };
 
-  const addSpan = (
-    name: string,
-    isError: boolean,
-    span: SpanIds & {
-      kind: SpanKind;
-      attributes: Attributes;
-      links: Link[];
-      seconds: number;
-      parent?: SpanContext | undefined;
-    },
-  ): SpanContext => {
+  const addSpan = (name: string, isError: boolean, next: SpanIds, span: Span): SpanContext => {
     const end = Date.now();
-    ids.next = span;
-    const { kind, attributes, links, seconds, parent } = span;
-    const options = { kind, attributes, links, startTime: end - seconds * 1000 };
+    ids.next = next;
+    const { seconds, parent, ...options } = span;
     const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
-    const added = tracer.startSpan(name, options, context);
+    const added = tracer.startSpan(name, { ...options, startTime: end - seconds * 1000 }, context);
     if (isError) added.setStatus({ code: SpanStatusCode.ERROR });
     added.end(end);
     return added.spanContext();
@@ -96,7 +82,7 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
     deliveries: readonly string[],
     failed: readonly string[],
     reported: readonly string[],
-    span: { kind: SpanKind; attributes: Attributes; seconds: number },
+    span: Span,
   ) => {
     let first: SpanContext | undefined;
     for (const delivery of deliveries) {
@@ -107,15 +93,8 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
       const parent = sampled ? linkTo(requestSpanOf(traceId)).context : undefined;
       const links = first ? [{ context: first }] : [];
       const attributes = { ...span.attributes, 'receiver.delivery.id': delivery };
-      const spanId = random.generateSpanId();
-      const context = addSpan(name, failed.includes(delivery), {
-        ...span,
-        attributes,
-        links,
-        parent,
-        traceId,
-        spanId,
-      });
+      const next = { traceId, spanId: random.generateSpanId() };
+      const context = addSpan(name, failed.includes(delivery), next, { ...span, attributes, links, parent });
       first ??= context;
     }
   };
@@ -132,8 +111,8 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
         const isError = status !== 'aborted' && status >= 500;
         if (!isSampled(id) && !(isError && mayReportError())) return;
         const traceId = traceIdOf(id);
-        const { spanId } =
-          result === 'accepted' ? requestSpanOf(traceId) : { spanId: random.generateSpanId() };
+        const isFirst = result === 'accepted';
+        const next = isFirst ? requestSpanOf(traceId) : { traceId, spanId: random.generateSpanId() };
         const sender = readTraceparent(req.headers.traceparent);
         const attributes = {
           'receiver.family': family,
@@ -146,7 +125,7 @@ export function createSpans(tracer: Tracer, ids: ChosenIds, { ratio, events, que
           'error.type': reason,
         };
         const links = sender ? [linkTo(sender, true)] : [];
-        addSpan('receive', isError, { traceId, spanId, kind: SpanKind.SERVER, attributes, links, seconds });
+        addSpan('receive', isError, next, { kind: SpanKind.SERVER, attributes, links, seconds });
       },
       committed: ({ store, deliveries, seconds, error }) => {
         const attributes = {

@@ -1,4 +1,5 @@
-import { definitions, type Sources } from '../../src/alerts/definitions.ts';
+import { definitions } from '../../src/alerts/definitions.ts';
+import type { Sources } from '../../src/alerts/find.ts';
 import { logAccess } from '../../src/privacy/log/access-log.ts';
 import { watchLogHead } from '../../src/privacy/log/watch-head.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { withPlanForAnySize } from '../../src/apply/apply.ts';
 import { families } from '../../src/families/index.ts';
 import { findDeliveries } from '../../src/privacy/find-deliveries.ts';
+import { withPlanForAnySize } from '../../src/store/transactions.ts';
 import { deliveryOf, samples } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';

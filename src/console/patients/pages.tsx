@@ -1,7 +1,10 @@
 import type { Family } from '../../families/index.ts';
-import { describePreview, describeSearched } from '../../privacy/erasure/describe-erasure.ts';
-import type { Certificate, Preview } from '../../privacy/erasure/erase.ts';
-import type { ListedCertificate } from '../../privacy/erasure/erasure-list.ts';
+import {
+  type Certificate,
+  describeSearched,
+  type ListedCertificate,
+} from '../../privacy/erasure/erasure-list.ts';
+import { describePreview, type Preview } from '../../privacy/erasure/preview.ts';
 import type { UncertainBody } from '../../privacy/erasure/uncertain.ts';
 import { countRows, type ExportedRow, type HeldData } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';

@@ -1,9 +1,94 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { z } from 'zod';
-import type { Tables } from '../../store/tables.ts';
-import type { Patient } from '../find-deliveries.ts';
+import { patientKeys } from '../../families/index.ts';
+import type { Db } from '../../store/tables.ts';
+import type { Counts } from '../counts.ts';
 import { type Actor, logAccess } from '../log/access-log.ts';
-import { type Certificate, certificateColumns } from './erase.ts';
+
+/** The certificate of an erasure, without personal data. */
+export interface Certificate {
+  id: string;
+  erased_at: Date;
+  erased_by: string;
+  /** Rows that were erased, by table; `withheld`: rows that wait for their destruction. */
+  counts: Counts;
+  /** When the last of what is withheld is due; null: nothing is withheld. */
+  destroy_after: Date | null;
+  destroyed_at: Date | null;
+  /** The extent of the search; null: by a former version. */
+  searched: Searched | null;
+}
+
+interface Searched {
+  /** The keys under which the id was searched, at any depth, case and separators aside. */
+  keys: readonly string[];
+  /** The number of the patient's ids: the one that was given, and those that are linked to it. */
+  ids: number;
+  /** Where the ids were searched as words. */
+  words: readonly string[];
+  /** The number of bodies with an id as a word that were left to a person. */
+  uncertain: number;
+}
+
+export const certificateColumns = sql`id, erased_at, erased_by, counts, destroy_after, destroyed_at, searched`;
+
+const searchedForWords = ['events that no family lists', 'the quarantine'];
+
+export async function completeCertificate(
+  tx: Db,
+  id: string,
+  counts: Counts,
+  { ids, uncertain }: Pick<Searched, 'ids' | 'uncertain'>,
+): Promise<void> {
+  const searched: Searched = { keys: patientKeys, ids, words: searchedForWords, uncertain };
+  await sql`
+    with due as (select max(destroy_at) as last from withheld.records where erasure_id = ${id}::uuid)
+    update erasures
+    set counts = ${JSON.stringify(counts)}::jsonb, searched = ${JSON.stringify(searched)}::jsonb, destroy_after = due.last,
+        destroyed_at = case when due.last is null then erasures.erased_at end
+    from due where id = ${id}::uuid`.execute(tx);
+}
+
+/** What was withheld since the erasure is destroyed later. */
+export async function reopenCertificates(db: Db, condition = sql`true`): Promise<void> {
+  await sql`
+    update erasures set destroy_after = due.last, destroyed_at = null
+    from (
+      select erasure_id, max(destroy_at) as last from withheld.records where ${condition} group by erasure_id
+    ) due
+    where due.erasure_id = erasures.id`.execute(db);
+}
+
+export async function readCertificate(db: Db, id: string): Promise<Certificate> {
+  const { rows } = await sql<Certificate>`
+    select ${certificateColumns} from erasures where id = ${id}`.execute(db);
+  return rows[0]!;
+}
+
+export type ListedCertificate = Certificate & {
+  /** Whether the erasure is still running, so that the certificate is not valid yet. */
+  is_running: boolean;
+  undecided: number;
+};
+
+export async function listCertificates(db: Db, limit = 100): Promise<ListedCertificate[]> {
+  const { rows } = await sql<ListedCertificate>`
+    select ${certificateColumns}, exists (select from running_erasures r where r.erasure_id = e.id) as is_running,
+      (select count(*)::int from uncertain_bodies u where u.erasure_id = e.id and u.decision is null) as undecided
+    from erasures e order by erased_at desc, id limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** The search of a certificate, in a few sentences. */
+export function describeSearched(searched: Searched | null): string {
+  if (!searched) return 'What was searched is not known: a former version has erased.';
+  const { keys, ids, words, uncertain } = searched;
+  const left = uncertain === 0 ? 'None was found.' : `${uncertain} were left to a person.`;
+  return (
+    `Searched: ${ids} ${ids === 1 ? 'id' : 'ids'} under the keys ${keys.join(', ')} at any depth, case and separators aside; ` +
+    `as words in the bodies of ${words.join(' and ')}. ${left}`
+  );
+}
 
 const hash = z.string().regex(/^[\da-f]{64}$/);
 
@@ -39,34 +124,8 @@ const listSchema = z.object({
 
 export type ErasureList = z.infer<typeof listSchema>;
 
-export type ListedCertificate = Certificate & {
-  /** Whether the erasure is still running, so that the certificate is not valid yet. */
-  is_running: boolean;
-  /** The number of bodies that wait for a person. */
-  undecided: number;
-};
-
-/** The certificates, newest first. */
-export async function listCertificates(db: Kysely<Tables>, limit = 100): Promise<ListedCertificate[]> {
-  const { rows } = await sql<ListedCertificate>`
-    select ${certificateColumns}, exists (select from running_erasures r where r.erasure_id = e.id) as is_running,
-      (select count(*)::int from uncertain_bodies u where u.erasure_id = e.id and u.decision is null) as undecided
-    from erasures e order by erased_at desc, id limit ${limit}`.execute(db);
-  return rows;
-}
-
-/** Whether an erasure of the patient is running, in this business or in every one. */
-export async function isBeingErased(db: Kysely<Tables>, { id, businessId }: Patient): Promise<boolean> {
-  const { rows } = await sql<{ running: boolean }>`
-    select exists (
-      select from running_erasures
-      where (patient_id = ${id} or ${id} = any(linked)) and (business_id is null or business_id = ${businessId ?? null} or ${!businessId})
-    ) as running`.execute(db);
-  return rows[0]!.running;
-}
-
 /** @returns the list as JSON */
-export async function exportErasures(db: Kysely<Tables>, actor: Actor): Promise<string> {
+export async function exportErasures(db: Db, actor: Actor): Promise<string> {
   return db.transaction().execute(async (tx) => {
     const { rows } = await sql<{ list: string; certificates: number }>`
       select jsonb_pretty(jsonb_build_object(
@@ -93,4 +152,38 @@ export function parseErasures(text: string): ErasureList {
       cause: error,
     });
   }
+}
+
+/** Adds a list to that of this database. @returns the number of erasures that are new here */
+export async function addToList(tx: Db, { salt, certificates, erased, words }: ErasureList): Promise<number> {
+  const { rows } = await sql<{ salt: string; empty: boolean }>`
+    select encode(salt, 'hex') as salt, not exists (select from erased) and not exists (select from patient_holds) as empty
+    from erasure_salt`.execute(tx);
+  if (rows[0]!.salt !== salt) {
+    // A backup of a version without erasures has a new salt.
+    if (!rows[0]!.empty)
+      throw new Error('This list of erasures belongs to another database, which has its own erasures.');
+    await sql`update erasure_salt set salt = decode(${salt}, 'hex')`.execute(tx);
+    await sql`truncate patient_pseudonyms`.execute(tx);
+    // Their numbers depend on the salt.
+    await sql`delete from body_words`.execute(tx);
+  }
+  const added = await sql`
+    insert into erasures (${certificateColumns})
+    select ${certificateColumns} from jsonb_populate_recordset(null::erasures, ${JSON.stringify(certificates)}::jsonb)
+    on conflict (id) do nothing`.execute(tx);
+  await sql`
+    insert into erased (hash, until, erasure_id)
+    select decode(hash, 'hex'), until, erasure_id
+    from jsonb_to_recordset(${JSON.stringify(erased)}::jsonb) as listed (hash text, until timestamptz, erasure_id uuid)
+    on conflict (hash) do update
+      set until = greatest(erased.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
+  await sql`
+    insert into erased_words (erasure_id, words, business_id, until, patients)
+    select erasure_id, words, business_id, until, array(select decode(one, 'hex') from unnest(patients) as one)
+    from jsonb_to_recordset(${JSON.stringify(words)}::jsonb)
+      as listed (erasure_id uuid, words bigint[], business_id text, until timestamptz, patients text[])
+    on conflict (words, business_id) do update
+      set until = greatest(erased_words.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
+  return Number(added.numAffectedRows);
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Kysely, sql } from 'kysely';
-import { withPlanForAnySize } from '../../apply/apply.ts';
+import { sql } from 'kysely';
 import { isLocked } from '../../store/faults.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
+import { withPlanForAnySize } from '../../store/transactions.ts';
 
 /** Raised where the statements in progress do not end in time. What is written stays, so that it can be continued. */
 export class ErasureDelayed extends Error {
@@ -27,7 +27,7 @@ const attempts = 50;
  *
  * @throws ErasureDelayed
  */
-export async function afterStatementsInProgress(db: Kysely<Tables>): Promise<void> {
+export async function afterStatementsInProgress(db: Db): Promise<void> {
   await retried(() =>
     db.transaction().execute(async (tx) => {
       await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(tx);
@@ -37,12 +37,8 @@ export async function afterStatementsInProgress(db: Kysely<Tables>): Promise<voi
   );
 }
 
-/**
- * Runs a step of an erasure in a transaction, without a limit of time, and again where it was the victim of a deadlock.
- *
- * @throws ErasureDelayed; the error of the step
- */
-export const inStep = <T>(db: Kysely<Tables>, step: (tx: Kysely<Tables>) => Promise<T>): Promise<T> =>
+/** Runs a step in a transaction, without a limit of time, and again after a deadlock. @throws ErasureDelayed */
+export const inStep = <T>(db: Db, step: (tx: Db) => Promise<T>): Promise<T> =>
   retried(() =>
     withPlanForAnySize(db, async (tx) => {
       await sql`set local statement_timeout = 0`.execute(tx);

@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { visitPatients } from '../../families/index.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
 import { idsOf, names, type Patient } from '../find-deliveries.ts';
 
 const maxIds = 10;
@@ -17,12 +17,18 @@ interface Name {
 const kinds = ['partnerpatientid', 'abhaaddress', 'abhanumber'];
 const kindOf = (key: string) => (kinds.includes(key) ? key : 'platform');
 
+/** The patient with all ids, trimmed. */
+export async function withLinked(db: Db, { id, businessId }: Patient) {
+  const patient = { id: id.trim(), businessId };
+  return { ...patient, linked: await findLinked(db, patient) };
+}
+
 /**
  * Other ids of a patient. Two ids are of one patient where one object of a callback names it by both, with keys of two kinds
  * (`oid` and `partner_patient_id`), and where no callback names the other id beside an id of another patient: one that is
  * shared, such as `0`, links nobody.
  */
-export async function findLinked(db: Kysely<Tables>, patient: Patient): Promise<string[]> {
+async function findLinked(db: Db, patient: Patient): Promise<string[]> {
   const ids = [patient.id];
   for (const id of ids) {
     const bodies = await readBodies(db, { ...patient, id });
@@ -42,12 +48,7 @@ export async function findLinked(db: Kysely<Tables>, patient: Patient): Promise<
 }
 
 /** Whether every object that names a patient by this id and by one of some kinds names one of these ids. */
-async function isOfOne(
-  db: Kysely<Tables>,
-  patient: Patient,
-  ids: readonly string[],
-  kindsOfIds: ReadonlySet<string>,
-): Promise<boolean> {
+async function isOfOne(db: Db, patient: Patient, ids: readonly string[], kindsOfIds: ReadonlySet<string>) {
   const bodies = await readBodies(db, patient);
   const own = new Set(bodies.filter(({ id }) => id === patient.id).map(({ within }) => within));
   return bodies
@@ -55,15 +56,13 @@ async function isOfOne(
     .every(({ id }) => ids.includes(id));
 }
 
-/** Other people whom the deliveries about a patient name, and whose data an erasure takes along. */
-export interface Others {
-  /** Ids that are not known to be the patient's. */
-  ids: string[];
-  /** The number of deliveries with a person under `billing`, who may be another, as far as they were read. */
-  billing: number;
-}
-
-export async function findOthers(db: Kysely<Tables>, patient: Patient): Promise<Others> {
+/**
+ * Other people whom the deliveries about a patient name, and whose data an erasure takes along.
+ *
+ * @returns the ids that are not known to be the patient's; `billing`: the number of deliveries with a person under that key,
+ *   who may be another, as far as they were read
+ */
+export async function findOthers(db: Db, patient: Patient) {
   const ids = new Set<string>();
   for (const { id } of await readBodies(db, patient)) ids.add(id);
   for (const own of idsOf(patient)) ids.delete(own);
@@ -77,7 +76,7 @@ export async function findOthers(db: Kysely<Tables>, patient: Patient): Promise<
 }
 
 /** The names in the deliveries that name a patient and more than patient_of tells: of each event and each set of ids, in one. */
-async function readBodies(db: Kysely<Tables>, patient: Patient): Promise<Name[]> {
+async function readBodies(db: Db, patient: Patient): Promise<Name[]> {
   const { rows } = await sql<{ envelope: Record<string, unknown> }>`
     select distinct on (i.event, named.ids) i.envelope
     from inbox i

@@ -1,39 +1,31 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../store/tables.ts';
+import { sql } from 'kysely';
+import type { Db } from '../../store/tables.ts';
 
 /** The user who sees or does something. */
 export interface Actor {
   /** `admin-token`, the subject of the identity provider, the user of a command, or `worker`. */
   id: string;
-  /** The name that the identity provider gives. */
   name?: string | undefined;
   /** The address of the request, or the host of a command. */
   address?: string | undefined;
 }
 
-/** The actions of the access log. */
 export const accessActions = [
   'sign-in',
   'sign-in failed',
   'sign-out',
-  /** All sessions of a user, or of everybody, were ended. */
   'sessions end',
   /** A search by personal data: a phone number, a name, the id of a patient. */
   'search',
   /** Personal data was shown on a page or by a command. */
   'reveal',
-  /** A body was shown as received. */
   'body',
-  /** A report was downloaded. */
   'download',
-  /** A patient's data was exported. */
   'export',
   'replay',
   'quarantine replay',
   'quarantine drop',
-  /** Names for ids were changed. */
   'aliases',
-  /** A rejected body was corrected and replayed. */
   'quarantine correct',
   /** A note was written on a failed delivery or a rejected body, or it was marked as seen. */
   'note',
@@ -45,7 +37,6 @@ export const accessActions = [
   'release',
   'erasures export',
   'erasures apply',
-  /** The access log itself was read. */
   'audit',
   'sql',
   'retention',
@@ -76,7 +67,7 @@ export interface Access {
  * @throws the database's error
  */
 export async function logAccess(
-  db: Kysely<Tables>,
+  db: Db,
   { actor, action, patients = [], anonymous = false, filter = {}, rows }: Access,
 ): Promise<number> {
   const { id, name = null, address = null } = actor;

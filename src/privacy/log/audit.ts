@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../store/tables.ts';
+import { sql } from 'kysely';
+import type { Db } from '../../store/tables.ts';
 
 /** Selects entries of the access log; undefined fields do not filter. */
 export interface AccessFilter {
@@ -30,11 +30,7 @@ export interface AccessEntry {
 }
 
 /** Entries of the access log, newest first. */
-export async function listAccess(
-  db: Kysely<Tables>,
-  filter: AccessFilter,
-  limit: number,
-): Promise<AccessEntry[]> {
+export async function listAccess(db: Db, filter: AccessFilter, limit: number): Promise<AccessEntry[]> {
   const { rows } = await sql<AccessEntry>`
     select entry, at, actor, actor_name, address, action, filter, rows, cardinality(patients) as patient_count,
            array(
@@ -50,7 +46,7 @@ export async function listAccess(
 }
 
 /** The number of patients in the matching entries, and of entries that name none. */
-export async function countPatients(db: Kysely<Tables>, filter: AccessFilter) {
+export async function countPatients(db: Db, filter: AccessFilter) {
   const { rows } = await sql<{ patients: string; unnamed: string }>`
     with matching as (select patients from access_log where ${matching(filter)})
     select (select count(distinct seen) from matching, unnest(patients) as seen) as patients,
@@ -69,7 +65,7 @@ export const patientColumns = [
 ];
 
 /** A query for the patients in the matching entries, one row each; `patient_id` is empty for erased ones. */
-export function patientsSeen(db: Kysely<Tables>, filter: AccessFilter) {
+export function patientsSeen(db: Db, filter: AccessFilter) {
   const time = (value: 'min' | 'max') =>
     sql`to_char(${sql.raw(value)}(at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
   return sql`

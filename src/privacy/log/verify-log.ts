@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../store/tables.ts';
+import { sql } from 'kysely';
+import type { Db } from '../../store/tables.ts';
 import { checkPseudonyms } from './verify-pseudonyms.ts';
 
 /** An entry of the access log, by which it can be checked later. */
@@ -42,7 +42,7 @@ const genesis: LogHead = {
  *
  * @returns the head of the log
  */
-export function verifyLog(db: Kysely<Tables>, options: VerifyOptions): Promise<LogHead> {
+export function verifyLog(db: Db, options: VerifyOptions): Promise<LogHead> {
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -50,11 +50,13 @@ export function verifyLog(db: Kysely<Tables>, options: VerifyOptions): Promise<L
     .execute((trx) => verify(trx, options));
 }
 
-async function verify(trx: Kysely<Tables>, options: VerifyOptions): Promise<LogHead> {
+async function verify(trx: Db, options: VerifyOptions): Promise<LogHead> {
   const { kept, page = 20_000, onTotal, onProgress } = options;
   const report = (from: bigint, to: bigint, problem: string) => options.onProblem({ from, to, problem });
   const deleted = await readDeleted(trx);
-  const total = await count(trx);
+  const { rows } = await sql<{ total: number }>`
+    select count(*)::float8 as total from access_log`.execute(trx);
+  const { total } = rows[0]!;
   onTotal?.(total);
 
   let checked = 0;
@@ -63,9 +65,9 @@ async function verify(trx: Kysely<Tables>, options: VerifyOptions): Promise<LogH
     const after = last?.entry.toString() ?? lowest;
     const { rows: pages } = await sql<{ to: string | null; entries: number }>`
       select max(entry) as to, count(*)::int as entries
-      from (select entry from access_log where entry > ${after} order by entry limit ${page}) entries`.execute(
-      trx,
-    );
+      from (
+        select entry from access_log where entry > ${after} order by entry limit ${page}
+      ) entries`.execute(trx);
     const { to, entries } = pages[0]!;
     if (to === null) break;
     for (const row of await readPage(trx, after, to, last)) {
@@ -92,13 +94,8 @@ async function verify(trx: Kysely<Tables>, options: VerifyOptions): Promise<LogH
 
 type ReportProblem = (from: bigint, to: bigint, problem: string) => void;
 
-async function count(trx: Kysely<Tables>): Promise<number> {
-  const { rows } = await sql<{ entries: string }>`select count(*) as entries from access_log`.execute(trx);
-  return Number(rows[0]!.entries);
-}
-
 /** Entries of a page that are wrong or do not follow the one before, and the last one. */
-async function readPage(trx: Kysely<Tables>, after: string, to: string, last: LogHead | undefined) {
+async function readPage(trx: Db, after: string, to: string, last: LogHead | undefined) {
   // An infinite time cannot be converted to a number.
   const { rows } = await sql<{
     entry: string;
@@ -129,7 +126,7 @@ async function readPage(trx: Kysely<Tables>, after: string, to: string, last: Lo
 }
 
 /** The last entry that retention deleted. */
-async function readDeleted(trx: Kysely<Tables>): Promise<LogHead> {
+async function readDeleted(trx: Db): Promise<LogHead> {
   const { rows } = await sql<{ through: string; hash: string }>`
     select filter #>> '{access_log,through}' as through, filter #>> '{access_log,hash}' as hash
     from access_log where action = 'retention' and filter #>> '{access_log,through}' ~ '^[0-9]{1,18}$'
@@ -147,7 +144,7 @@ function checkFirst(first: LogHead, deleted: LogHead, report: ReportProblem): vo
   }
 }
 
-async function checkHead(trx: Kysely<Tables>, last: LogHead, report: ReportProblem): Promise<LogHead> {
+async function checkHead(trx: Db, last: LogHead, report: ReportProblem): Promise<LogHead> {
   const { rows } = await sql<{ entry: string; hash: string }>`
     select entry, encode(hash, 'hex') as hash from access_log_head`.execute(trx);
   if (rows.length !== 1)
@@ -162,12 +159,7 @@ async function checkHead(trx: Kysely<Tables>, last: LogHead, report: ReportProbl
   return last;
 }
 
-async function checkKept(
-  trx: Kysely<Tables>,
-  kept: LogHead,
-  deleted: LogHead,
-  report: ReportProblem,
-): Promise<void> {
+async function checkKept(trx: Db, kept: LogHead, deleted: LogHead, report: ReportProblem): Promise<void> {
   const { rows } = await sql<{ hash: string }>`
     select encode(hash, 'hex') as hash from access_log where entry = ${kept.entry.toString()}`.execute(trx);
   const known = [...rows.map(({ hash }) => ({ entry: kept.entry, hash })), genesis, deleted];

@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../store/tables.ts';
+import { sql } from 'kysely';
+import type { Db } from '../../store/tables.ts';
 
 /** Actions whose entries keep no id of a patient, only the pseudonym. */
 const anonymousActions = ['erase', 'hold', 'release', 'audit', 'erasures apply'];
@@ -8,10 +8,7 @@ const anonymousActions = ['erase', 'hold', 'release', 'audit', 'erasures apply']
  * Checks the ids of patients beside the access log: each that an entry keeps is there, unless a later erasure removed it, and
  * belongs to its pseudonym. A list of erasures that was applied to a restored backup does not name them.
  */
-export async function checkPseudonyms(
-  trx: Kysely<Tables>,
-  report: (from: bigint, to: bigint, problem: string) => void,
-): Promise<void> {
+export async function checkPseudonyms(trx: Db, report: (from: bigint, to: bigint, problem: string) => void) {
   const { rows } = await sql<{ from: string; to: string; missing: number; changed: number }>`
     with named as (
       select seen.pseudonym,

@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../store/tables.ts';
+import { sql } from 'kysely';
+import type { Db } from '../../store/tables.ts';
 import type { LogHead } from './verify-log.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { LogHead } from './verify-log.ts';
  *
  * @returns the newest head that it has seen, where the log does not contain it any more
  */
-export function watchLogHead(db: Kysely<Tables>): () => Promise<LogHead | undefined> {
+export function watchLogHead(db: Db): () => Promise<LogHead | undefined> {
   let seen: LogHead | undefined;
   return async () => {
     // Retention deletes the first entries.

@@ -1,19 +1,13 @@
 import { sql } from 'kysely';
 import { analyze } from '../analyze.ts';
 import { logAccess } from '../log/access-log.ts';
-import type { Pass, Step } from './policy.ts';
-import { lockHolds } from './skip-held.ts';
+import { lockHolds, type Pass, type Step } from './policy.ts';
 
 const recordsPerStep = 500;
 
 /** Destroys withheld records that are due and not held, and completes the certificates of their erasures. */
-export async function* destroyErased({
-  db,
-  cutoffs,
-  inTransaction,
-  dryRun,
-  actor,
-}: Pass): AsyncGenerator<Step> {
+export async function* destroyErased(pass: Pass): AsyncGenerator<Step> {
+  const { db, cutoffs, inTransaction, dryRun, actor } = pass;
   if (dryRun) {
     const { rows } = await sql<{ due: number }>`
       select count(*)::int as due from withheld.records r

@@ -1,10 +1,9 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { idAt } from '../../common/uuid.ts';
 import { type Family, namesInData, patientFields } from '../../families/index.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
 import { deleteDeliveries } from '../delete-deliveries.ts';
-import type { Pass, Step } from './policy.ts';
-import { lockHolds, namesHeld } from './skip-held.ts';
+import { lockHolds, namesHeld, type Pass, type Step } from './policy.ts';
 
 const perScan = 20_000;
 const perStep = 500;
@@ -27,26 +26,23 @@ export async function* deleteExpired({ db, families, cutoffs, inTransaction }: P
   }
 }
 
-async function deleteSome(tx: Kysely<Tables>, family: Family, ids: readonly string[], cutoff: Date) {
+async function deleteSome(tx: Db, family: Family, ids: readonly string[], cutoff: Date) {
   await lockHolds(tx);
   // Receivers count resends in the order of ids, too.
   await sql`
     select from resends r where id = any(${ids}::uuid[]) and ${isNotErasing(sql`r.id`)}
     order by id for update`.execute(tx);
-  const due = async (table: string) => {
+  const due: string[] = [];
+  for (const table of ['applied_deliveries', 'failed_deliveries']) {
     const { rows } = await sql<{ id: string }>`
       select s.id from ${sql.table(table)} s join inbox i using (id)
       where s.id = any(${ids}::uuid[]) and i.event_time < ${cutoff} and not ${isOfHeld}
         and ${isNotErasing(sql`s.id`)}
       order by s.id
       for update of s skip locked`.execute(tx);
-    return rows.map(({ id }) => id);
-  };
-  return deleteDeliveries(
-    tx,
-    [family],
-    [...(await due('applied_deliveries')), ...(await due('failed_deliveries'))],
-  );
+    due.push(...rows.map(({ id }) => id));
+  }
+  return deleteDeliveries(tx, [family], due);
 }
 
 /**
@@ -91,14 +87,10 @@ export async function* reduceBodies({ db, families, cutoffs, inTransaction }: Pa
 
 /** Whether a delivery is older than what its family keeps: ids sort by event time. */
 function isExpired(families: readonly Family[], cutoffs: Pass['cutoffs']): RawBuilder<unknown> {
-  const expiring = families.filter(({ name }) => cutoffs[name]);
-  return sql.join(
-    [
-      sql`false`,
-      ...expiring.map(({ name }) => sql`(family = ${name} and id < ${idAt(cutoffs[name]!)}::uuid)`),
-    ],
-    sql` or `,
-  );
+  const conditions = families
+    .filter(({ name }) => cutoffs[name])
+    .map(({ name }) => sql`(family = ${name} and id < ${idAt(cutoffs[name]!)}::uuid)`);
+  return sql.join([sql`false`, ...conditions], sql` or `);
 }
 
 const keptFields = ({ name, fields, identifiedBy }: Family) => {
@@ -106,7 +98,6 @@ const keptFields = ({ name, fields, identifiedBy }: Family) => {
   return sql`when ${name} then ${[...patientFields, ...id]}::text[]`;
 };
 
-/** Deliveries that a running erasure has found are left to it. */
 const isNotErasing = (id: RawBuilder<unknown>) => sql`not exists (select from erasing e where e.id = ${id})`;
 
 const isOfHeld = namesHeld(
@@ -126,7 +117,7 @@ interface Found {
  * @param end of the event times
  * @param isDue a condition on `id`, `family` and `received_at`
  */
-async function* scan(db: Kysely<Tables>, end: Date, isDue: RawBuilder<unknown>): AsyncGenerator<Found[]> {
+async function* scan(db: Db, end: Date, isDue: RawBuilder<unknown>): AsyncGenerator<Found[]> {
   let after = idAt(new Date(0));
   for (;;) {
     const part = (table: string) => sql`(

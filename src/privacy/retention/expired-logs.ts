@@ -1,8 +1,7 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { patientsNamedIn, subjectOfBody } from '../../intake/subject-of-body.ts';
-import type { Tables } from '../../store/tables.ts';
-import type { Pass, Step } from './policy.ts';
-import { lockHolds, namesHeld } from './skip-held.ts';
+import type { Db } from '../../store/tables.ts';
+import { lockHolds, namesHeld, type Pass, type Step } from './policy.ts';
 
 const bodiesPerStep = 200;
 const entriesPerStep = 20_000;
@@ -31,15 +30,12 @@ export async function* deleteQuarantined({ cutoffs, inTransaction }: Pass): Asyn
 }
 
 /** Bodies that name a held patient, as far as they can be read. */
-async function findHeld(
-  tx: Kysely<Tables>,
-  rows: readonly { id: string; body: Buffer | null }[],
-): Promise<Set<string>> {
-  const named = rows.flatMap(({ id, body }) =>
-    body
-      ? patientsNamedIn(body).map((patient) => ({ id, business: subjectOfBody(body, []).business, patient }))
-      : [],
-  );
+async function findHeld(tx: Db, rows: readonly { id: string; body: Buffer | null }[]): Promise<Set<string>> {
+  const named = rows.flatMap(({ id, body }) => {
+    if (!body) return [];
+    const { business } = subjectOfBody(body, []);
+    return patientsNamedIn(body).map((patient) => ({ id, business, patient }));
+  });
   if (named.length === 0) return new Set();
   const held = await sql<{ id: string }>`
     select id from jsonb_to_recordset(${JSON.stringify(named)}::jsonb) as n(id uuid, business text, patient text)
@@ -57,10 +53,8 @@ export async function* deleteOldEntries(pass: Pass): AsyncGenerator<Step> {
   for (;;) {
     const step = await inTransaction(async (tx) => {
       const { rows } = await sql<{ through: string | null; deleted: number }>`
-        select through, deleted::float8 as deleted
-        from delete_log_entries(${through ?? 0}, ${cutoff}, ${entriesPerStep}, ${id}, ${name}, ${address})`.execute(
-        tx,
-      );
+        select through, deleted::float8 as deleted from delete_log_entries(
+          ${through ?? 0}, ${cutoff}, ${entriesPerStep}, ${id}, ${name}, ${address})`.execute(tx);
       return rows[0]!;
     });
     if (step.through === null) break;
@@ -88,9 +82,9 @@ async function forgetPseudonyms({ db, inTransaction }: Pass, through: string): P
     const { numAffectedRows } = await sql`
       delete from patient_pseudonyms
       where pseudonym = any(array(select decode(hex, 'hex') from unnest(${unused}::text[]) as hex))
-        and not exists (select from access_log where entry > ${entry} and patient_pseudonyms.pseudonym = any(patients))`.execute(
-      tx,
-    );
+        and not exists (
+          select from access_log where entry > ${entry} and patient_pseudonyms.pseudonym = any(patients)
+        )`.execute(tx);
     return Number(numAffectedRows);
   });
 }

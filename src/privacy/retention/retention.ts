@@ -1,7 +1,7 @@
-import { type Kysely, sql } from 'kysely';
-import { withPlanForAnySize } from '../../apply/apply.ts';
+import { sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
+import { withPlanForAnySize } from '../../store/transactions.ts';
 import { add, type Counts, sum } from '../counts.ts';
 import { type Actor, logAccess } from '../log/access-log.ts';
 import { destroyErased } from './destroy.ts';
@@ -37,7 +37,7 @@ export interface RetentionOptions {
  * @throws the error of the database, once the other policies have run; an AggregateError of several; the error of `pause`
  */
 export async function runRetention(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   retention: Retention,
   { actor, dryRun = false, onStep, pause }: RetentionOptions,
@@ -74,12 +74,7 @@ export async function runRetention(
 /** The destruction of what is due comes first. */
 const policies = [destroyErased, deleteExpired, reduceBodies, deleteQuarantined, deleteOldEntries];
 
-/**
- * Runs the steps of a policy.
- *
- * @returns the error of a step, which stops no other policy
- * @throws the error of `pause`
- */
+/** Runs the steps of a policy. @returns the error of a step, which stops no other policy @throws that of `pause` */
 async function runPolicy(
   steps: AsyncGenerator<Step>,
   record: (...step: Step) => void,
@@ -103,7 +98,7 @@ async function runPolicy(
 export const pauseFor = (stepMs: number) => Math.max(20, stepMs * 0.75);
 
 /** Whole milliseconds by the database's clock. Ids of deliveries do not tell times before 1970 apart. */
-async function readCutoffs(db: Kysely<Tables>, retention: Retention): Promise<Record<string, Date>> {
+async function readCutoffs(db: Db, retention: Retention): Promise<Record<string, Date>> {
   const { rows } = await sql<{ policy: string; cutoff: Date }>`
     with moment as (
       select policy, to_timestamp(greatest(0, trunc(extract(epoch from now()) * 1000 - ms) / 1000)) as at
@@ -118,11 +113,7 @@ async function readCutoffs(db: Kysely<Tables>, retention: Retention): Promise<Re
 }
 
 /** The log's own policy and the destruction of erased data have entries of their own. */
-async function logDeleted(
-  db: Kysely<Tables>,
-  actor: Actor,
-  outcomes: readonly PolicyOutcome[],
-): Promise<void> {
+async function logDeleted(db: Db, actor: Actor, outcomes: readonly PolicyOutcome[]): Promise<void> {
   const logged = outcomes.filter(
     ({ policy, deleted }) => policy !== 'access_log' && policy !== 'erased' && sum(deleted) > 0,
   );
