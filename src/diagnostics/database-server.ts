@@ -1,10 +1,10 @@
 import type { Config } from '../config/config.ts';
 import type { Database } from '../store/database.ts';
-import type { ReportFinding, Status } from './finding.ts';
+import type { ReportFinding } from './finding.ts';
 
 const [oldest, newest] = [14, 18];
 
-export interface ServerFacts {
+interface ServerFacts {
   version: string;
   major: number;
   standby: boolean;
@@ -50,60 +50,50 @@ export async function readServer({ pool }: Database): Promise<ServerFacts> {
   }
 }
 
-type Configured = Pick<Config, 'databaseConnections' | 'databaseUrl' | 'directDatabaseUrl' | 'redisUrl'>;
-
-export function judgeServer(facts: ServerFacts, config: Configured, report: ReportFinding): void {
+export function judgeServer(facts: ServerFacts, config: Config, report: ReportFinding): void {
   const { version, major, role } = facts;
   report('ok', 'database', `PostgreSQL ${version}${facts.pooled ? ', through a connection pooler' : ''}`);
   const reset = (owner: string) => `alter ${owner} reset default_transaction_read_only`;
   const switchOn = (name: string) => `Run: alter system set ${name} = on; select pg_reload_conf()`;
   const needsDirect = facts.pooled && !config.redisUrl && !config.directDatabaseUrl;
-  const faults: [is: boolean, status: Status, text: string][] = [
-    [major < oldest, 'fail', `PostgreSQL ${version} is too old. Upgrade it to ${oldest} or newer`],
-    [
-      major > newest,
-      'warn',
-      `PostgreSQL ${version} is newer than those that were tested: ${oldest} to ${newest}`,
-    ],
-    [facts.standby, 'fail', 'it is a standby, and takes no writes. Point DATABASE_URL to the primary'],
+  const fails: [is: boolean, text: string][] = [
+    [major < oldest, `PostgreSQL ${version} is too old. Upgrade it to ${oldest} or newer`],
+    [facts.standby, 'it is a standby, and takes no writes. Point DATABASE_URL to the primary'],
     [
       facts.read_only,
-      'fail',
       `read-only by default. Run: ${reset(`role ${role}`)}; ${reset(`database ${facts.database}`)}`,
     ],
-    [facts.fsync !== 'on', 'fail', `fsync is off: a crash loses data. ${switchOn('fsync')}`],
+    [facts.fsync !== 'on', `fsync is off: a crash loses data. ${switchOn('fsync')}`],
     [
       facts.full_page_writes !== 'on',
-      'fail',
       `full_page_writes is off: a crash may damage data. ${switchOn('full_page_writes')}`,
     ],
     [
       (facts.damaged ?? 0) > 0,
-      'fail',
       `pages with a wrong checksum were read ${facts.damaged} times: a disk or memory damages data. Read the server's log, keep former backups, and move to other hardware`,
     ],
+  ];
+  const warnings: typeof fails = [
+    [major > newest, `PostgreSQL ${version} is newer than those that were tested: ${oldest} to ${newest}`],
     [
       facts.autovacuum !== 'on',
-      'warn',
       `autovacuum is off: the tables grow, and become slow. ${switchOn('autovacuum')}`,
     ],
     [
       facts.logs_values !== null,
-      'warn',
       `${facts.logs_values}: the server's log contains the values of statements, and so patients' data, which no erasure removes. Run: alter system set log_parameter_max_length = 0; select pg_reload_conf()`,
     ],
     [
       needsDirect,
-      'warn',
       'through a pooler, jobs of the queue may begin up to a second late. Set DIRECT_DATABASE_URL to the server',
     ],
     [
       facts.superuser && config.databaseUrl !== undefined,
-      'warn',
       `${role} is a superuser. A role that owns the database is enough: alter role ${role} nosuperuser`,
     ],
   ];
-  for (const [is, status, text] of faults) if (is) report(status, 'database', text);
+  for (const [is, text] of fails) if (is) report('fail', 'database', text);
+  for (const [is, text] of warnings) if (is) report('warn', 'database', text);
   const isScarce = facts.slots - facts.used < config.databaseConnections;
   const advice = `. A process opens up to ${config.databaseConnections}: raise max_connections, or lower DATABASE_CONNECTIONS`;
   const connections = `${facts.used} of ${facts.slots} are in use`;

@@ -5,33 +5,21 @@ import { createLog } from '../common/log.ts';
 import { readTrusted } from '../common/trusted-files.ts';
 import { InvalidConfiguration } from '../config/config.ts';
 import { readId, requireSameDatabase } from '../service/prepare-database.ts';
-import { DatabaseClient } from '../store/client.ts';
+import { DatabaseClient, withoutClearPassword } from '../store/client.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { installed } from '../store/embedded/binaries.ts';
 import { refuseMoved } from '../store/embedded/moved.ts';
-import { withoutClearPassword } from '../store/embedded/never-in-clear.ts';
 import { findHome } from '../store/embedded/place.ts';
 import { tryConnection } from '../store/embedded/server-process.ts';
 import { explainConnection } from '../store/explain-connection.ts';
 import { requireUtf8 } from '../store/migrate.ts';
 import { checkTimezone } from '../store/reporting/check-timezone.ts';
 import type { Tables } from '../store/tables.ts';
-import { checkClock } from './clock.ts';
 import { judgeServer, readServer } from './database-server.ts';
 import { checkFallback, checkLease } from './fallback.ts';
 import { type Check, type ReportFinding, runEach, type Subject } from './finding.ts';
-import {
-  checkDeliveries,
-  checkEmpty,
-  checkIndexes,
-  checkMigrations,
-  checkProcessing,
-  checkPublications,
-  checkQuarantine,
-  checkRights,
-  checkWriting,
-  hasTables,
-} from './tables.ts';
+import { checkClock } from './machine.ts';
+import { checkEmpty, hasTables, tableChecks } from './tables.ts';
 
 const log = createLog('silent');
 
@@ -43,20 +31,8 @@ export const checkDatabase: Check = async (subject, report) => {
   await withDatabase('DATABASE_URL', url, subject, report, async (database) => {
     const { db } = database;
     judgeServer(await readServer(database), config, report);
-    const forTables = (await hasTables(db, config.databaseSchema))
-      ? [
-          checkRights,
-          checkMigrations,
-          checkWriting,
-          checkIndexes,
-          checkPublications,
-          checkDeliveries,
-          checkProcessing,
-          checkQuarantine,
-          checkLease,
-          checkFallback,
-        ]
-      : [checkEmpty];
+    const exists = await hasTables(db, config.databaseSchema);
+    const forTables = exists ? [...tableChecks, checkLease, checkFallback] : [checkEmpty];
     return [
       () => checkClock('PostgreSQL', () => readTime(db), subject, report),
       () => requireUtf8(db),
@@ -72,13 +48,9 @@ export const checkDirectDatabase: Check = async (subject, report) => {
   if (!databaseUrl || !directDatabaseUrl) return;
   await withDatabase('DIRECT_DATABASE_URL', directDatabaseUrl, subject, report, async (direct) => {
     const { pooled } = await readServer(direct);
-    if (!pooled) report('ok', 'direct database', 'no connection pooler is in between');
-    else
-      report(
-        'warn',
-        'direct database',
-        'a connection pooler is in between. Set DIRECT_DATABASE_URL to the server',
-      );
+    const advice = 'a connection pooler is in between. Set DIRECT_DATABASE_URL to the server';
+    if (pooled) report('warn', 'direct database', advice);
+    else report('ok', 'direct database', 'no connection pooler is in between');
     const isSame = async () =>
       requireSameDatabase(databaseUrl, await readId(direct.db), { name, schema }, log);
     return (await hasTables(direct.db, schema)) ? [isSame] : [];

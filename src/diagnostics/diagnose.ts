@@ -2,10 +2,9 @@ import { withTimeout } from '../common/with-timeout.ts';
 import type { Environment } from '../config/config.ts';
 import { checkConfiguration, readConfiguration } from './configuration.ts';
 import { checkDatabase, checkDirectDatabase } from './database.ts';
-import { checkDisk } from './disk.ts';
-import type { Check, Finding, Subject } from './finding.ts';
+import type { Check, Finding, ReportFinding, Subject } from './finding.ts';
+import { checkDisk, checkProcess } from './machine.ts';
 import { checkPorts } from './ports.ts';
-import { checkProcess } from './process.ts';
 import { redactor } from './redact.ts';
 import { checkRedis } from './redis.ts';
 import { checkSenders } from './senders.ts';
@@ -34,17 +33,11 @@ export async function diagnose(env: Environment): Promise<Finding[]> {
 
 async function run(name: string, check: Check, subject: Subject): Promise<Finding[]> {
   const findings: Finding[] = [];
+  const report: ReportFinding = (status, name, detail) => findings.push({ status, name, detail });
   try {
-    const checked = Promise.resolve(
-      check(subject, (...[status, part, detail]) => findings.push({ status, name: part, detail })),
-    );
-    await withTimeout(timeoutMs, checked);
+    await withTimeout(timeoutMs, Promise.resolve(check(subject, report)));
   } catch (error) {
-    findings.push({
-      status: 'fail',
-      name,
-      detail: subject.redact(error instanceof Error ? error.message : String(error)),
-    });
+    report('fail', name, subject.redact(error instanceof Error ? error.message : String(error)));
   }
   return findings;
 }

@@ -4,8 +4,8 @@ import { parseRedisUrl, type RedisAddress } from '../queue/redis.ts';
 import { readDurability } from '../queue/redis-durability.ts';
 import { checkPermissions, RedisUnusable } from '../queue/redis-permissions.ts';
 import { explainConnection } from '../store/explain-connection.ts';
-import { checkClock } from './clock.ts';
 import { type Check, type ReportFinding, runEach, type Subject } from './finding.ts';
+import { checkClock } from './machine.ts';
 
 /** Each server of REDIS_URL: whether it can be used, what it keeps, its memory, its clock. */
 export const checkRedis: Check = async (subject, report) => {

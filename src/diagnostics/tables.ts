@@ -22,10 +22,8 @@ const list = (schema: string) =>
   sql`pg_class where relname = 'receiver_migrations' and relnamespace = to_regnamespace(${schema})`;
 
 export async function hasTables(db: Kysely<Tables>, schema: string): Promise<boolean> {
-  const { rows } = await sql<{
-    exists: boolean;
-  }>`select exists (select from ${list(schema)}) as exists`.execute(db);
-  return rows[0]!.exists;
+  const { rows } = await sql`select from ${list(schema)}`.execute(db);
+  return rows.length > 0;
 }
 
 /** An empty database: whether the first start can create the tables. */
@@ -36,28 +34,20 @@ export const checkEmpty: DatabaseCheck = async ({ db }, report, { config }) => {
         and coalesce(has_schema_privilege(to_regnamespace(${config.databaseSchema}), 'create'), true) as may,
       quote_ident(current_user) as role`.execute(db);
   const { may, role } = rows[0]!;
-  if (may) report('ok', 'tables', 'there are none yet. The first start creates them');
-  else
-    report(
-      'fail',
-      'tables',
-      `there are none yet, and ${role} may not create any. Run receiver migrate as the owner`,
-    );
+  if (may) return report('ok', 'tables', 'there are none yet. The first start creates them');
+  const fix = 'Run receiver migrate as the owner';
+  report('fail', 'tables', `there are none yet, and ${role} may not create any. ${fix}`);
 };
 
-export const checkMigrations: DatabaseCheck = async ({ db }, report) => {
+const checkMigrations: DatabaseCheck = async ({ db }, report) => {
   const pending = await findPending(db);
-  if (pending.length === 0) report('ok', 'tables', 'those of this version');
-  else
-    report(
-      'warn',
-      'tables',
-      `not yet run: ${pending.join(', ')}. Run receiver migrate as the owner, or start`,
-    );
+  if (pending.length === 0) return report('ok', 'tables', 'those of this version');
+  const fix = 'Run receiver migrate as the owner, or start';
+  report('warn', 'tables', `not yet run: ${pending.join(', ')}. ${fix}`);
 };
 
 /** Whether the role owns the tables, or has the rights of the receiver's role (db/reporting/7_service.sql). */
-export const checkRights: DatabaseCheck = async ({ db }, report, { config }) => {
+const checkRights: DatabaseCheck = async ({ db }, report, { config }) => {
   const schemas = [config.databaseSchema, 'withheld', ...(config.redisUrl ? [] : ['bullmq'])];
   const { rows } = await sql<{ role: string; isMember: boolean | null; tables: string[] | null }>`
     select quote_ident(current_user) as role,
@@ -82,7 +72,7 @@ export const checkRights: DatabaseCheck = async ({ db }, report, { config }) => 
   report('fail', 'rights', `${role} may not use ${tables.length} tables, such as ${tables[0]}. ${fix}`);
 };
 
-export const checkWriting: DatabaseCheck = async ({ pool }, report) => {
+const checkWriting: DatabaseCheck = async ({ pool }, report) => {
   try {
     await probeInbox(pool);
     report('ok', 'writing', 'deliveries can be inserted');
@@ -90,33 +80,28 @@ export const checkWriting: DatabaseCheck = async ({ pool }, report) => {
     const { code, message } = error as pg.DatabaseError;
     const holders = (await tryFindLockHolders(pool)) ?? [];
     const by = holders.filter(({ table }) => table === 'inbox').map(describeSession);
+    const isLate = code === '57014' || /timeout/.test(message);
     const causes: [is: boolean, text: string][] = [
       [isReadOnly(error), 'the database is read-only'],
       [code === '42501', 'a right is missing'],
-      [
-        code === '57014' || /timeout/.test(message),
-        `inbox is locked${by.length > 0 ? `, by ${by.join(', ')}` : ''}`,
-      ],
+      [isLate, `inbox is locked${by.length > 0 ? `, by ${by.join(', ')}` : ''}`],
     ];
     const cause = causes.find(([is]) => is)?.[1] ?? (code ? describeRefusal(error) : message);
     report('fail', 'writing', `deliveries cannot be inserted: ${cause}`);
   }
 };
 
-export const checkIndexes: DatabaseCheck = async ({ db }, report) => {
+const checkIndexes: DatabaseCheck = async ({ db }, report) => {
   const { rows } = await sql<{ name: string }>`
     select indexrelid::regclass::text as name from pg_index where not indisvalid`.execute(db);
   for (const { name } of rows) {
-    report(
-      'warn',
-      'indexes',
-      `${name} is invalid. Unless it is being built: reindex index concurrently ${name}`,
-    );
+    const fix = `Unless it is being built: reindex index concurrently ${name}`;
+    report('warn', 'indexes', `${name} is invalid. ${fix}`);
   }
 };
 
 /** Tables whose updates and deletions PostgreSQL rejects, because they are published and nothing identifies a row. */
-export const checkPublications: DatabaseCheck = async ({ db }, report, { config }) => {
+const checkPublications: DatabaseCheck = async ({ db }, report, { config }) => {
   const { rows } = await sql<{ name: string }>`
     select distinct c.oid::regclass::text as name
     from pg_publication p
@@ -130,11 +115,8 @@ export const checkPublications: DatabaseCheck = async ({ db }, report, { config 
     order by name`.execute(db);
   for (const { name } of rows) {
     const fix = `Run as the owner: alter table ${name} replica identity full`;
-    report(
-      'fail',
-      'publications',
-      `${name} is published, and nothing identifies its rows: they cannot be changed. ${fix}`,
-    );
+    const problem = `${name} is published, and nothing identifies its rows: they cannot be changed`;
+    report('fail', 'publications', `${problem}. ${fix}`);
   }
 };
 
@@ -142,7 +124,7 @@ const droppedDays = 7;
 const inBytes = (size: number) => bytes.format(size, { decimalPlaces: 1 });
 
 /** How full the quarantine is, and what its limit has evicted. */
-export const checkQuarantine: DatabaseCheck = async ({ db }, report, { config }) => {
+const checkQuarantine: DatabaseCheck = async ({ db }, report, { config }) => {
   const { rows: tables } = await sql`select where to_regclass('dropped_bodies') is not null`.execute(db);
   if (tables.length === 0) return; // a migration is missing, which is reported
   const { rows } = await sql<{ bytes: number }>`
@@ -154,15 +136,12 @@ export const checkQuarantine: DatabaseCheck = async ({ db }, report, { config })
   const reasons = dropped.map(({ reason, bodies }) => `${reason}: ${bodies}`).join(', ');
   if (reasons === '') return report('ok', 'quarantine', size);
   const fix = 'Replay or drop what is there, or raise QUARANTINE_LIMIT';
-  report(
-    'warn',
-    'quarantine',
-    `${size}; dropped in ${droppedDays} days before they were replayed: ${reasons}. ${fix}`,
-  );
+  const loss = `dropped in ${droppedDays} days before they were replayed: ${reasons}`;
+  report('warn', 'quarantine', `${size}; ${loss}. ${fix}`);
 };
 
 /** Deliveries that wait or failed, and rejected bodies. */
-export const checkDeliveries: DatabaseCheck = async ({ pool }, report) => {
+const checkDeliveries: DatabaseCheck = async ({ pool }, report) => {
   const { received, failed, oldestPendingS, quarantine } = await readTables(pool);
   const rejected = [...quarantine.values()].reduce((sum, rows) => sum + rows, 0);
   const oldest = received > 0 ? `, the oldest for ${Math.round(oldestPendingS)} s` : '';
@@ -173,9 +152,21 @@ export const checkDeliveries: DatabaseCheck = async ({ pool }, report) => {
 };
 
 /** Problems of processing. */
-export const checkProcessing: DatabaseCheck = async ({ pool }, report) => {
+const checkProcessing: DatabaseCheck = async ({ pool }, report) => {
   const problems = await readProblems(pool);
   for (const { status, title, detail } of problems) report(status, 'processing', `${title}. ${detail}`);
   if (problems.length === 0)
     report('ok', 'processing', 'no delivery waits for more than a minute, and nothing blocks');
 };
+
+/** The checks of the tables, in the order of the report. */
+export const tableChecks: readonly DatabaseCheck[] = [
+  checkRights,
+  checkMigrations,
+  checkWriting,
+  checkIndexes,
+  checkPublications,
+  checkDeliveries,
+  checkProcessing,
+  checkQuarantine,
+];

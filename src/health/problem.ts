@@ -1,3 +1,5 @@
+import type pg from 'pg';
+
 /** Something that is wrong with processing. Its texts hold no personal data, and no message of PostgreSQL. */
 export interface Problem {
   kind:
@@ -21,4 +23,20 @@ export const unreadable = (what: string, detail: string): Problem => ({
   status: 'warn',
   title: `The ${what} could not be read`,
   detail,
+});
+
+const timeoutMs = 1_000;
+
+/** A query, and the problem that each of its rows is. */
+export const defineCheck = <Row extends pg.QueryResultRow>(
+  query: string,
+  judge: (row: Row) => Problem | undefined,
+) => ({
+  judge,
+  /** One message to PostgreSQL, so one transaction: also through a pooler. */
+  read: async (pool: pg.Pool): Promise<Problem[]> => {
+    const text = `set local statement_timeout = ${timeoutMs}; ${query}`;
+    const results = (await pool.query(text)) as unknown as pg.QueryResult<Row>[];
+    return results.at(-1)!.rows.flatMap((row) => judge(row) ?? []);
+  },
 });

@@ -1,12 +1,18 @@
 import { describeSession, type LockHolder } from '../store/lock-holders.ts';
-import type { Problem } from './problem.ts';
+import { defineCheck, type Problem } from './problem.ts';
 
 /** What waits longer is a problem. */
 export const lateS = 60;
 const mostCounted = 100_000;
 const shortLockMs = 10_000;
 
-export interface WaitingFamily {
+/**
+ * Deliveries that wait for more than a minute: a problem per family.
+ *
+ * The planner's statistics may be hours old, so only the index is left to it. Applied rows are stored nearly in the order
+ * in which they were applied, so that their index of block ranges finds those of the last minute.
+ */
+export const waitingDeliveries = defineCheck<{
   family: string;
   waiting: number;
   /** Seconds since the oldest was received. */
@@ -15,11 +21,8 @@ export interface WaitingFamily {
   applies: boolean;
   /** Whether a worker runs that applies the family. */
   hasWorker: boolean;
-}
-
-// The planner's statistics may be hours old, so only the index is left to it. Applied rows are stored nearly in the order
-// in which they were applied, so that their index of block ranges finds those of the last minute.
-export const waitingQuery = `
+}>(
+  `
 set local enable_seqscan = off;
 with late as materialized (
   select family, received_at from pending_deliveries where received_at < now() - interval '${lateS} s'
@@ -32,11 +35,8 @@ select family, count(*)::int as waiting, extract(epoch from now() - min(received
   exists (
     select from workers where late.family = any(families) and seen_at > now() - interval '1 minute'
   ) as "hasWorker"
-from late group by family order by family`;
-
-/** Deliveries that wait for more than a minute: a problem per family. */
-export function judgeWaiting(rows: readonly WaitingFamily[]): Problem[] {
-  return rows.map(({ family, waiting, oldestS, applies, hasWorker }) => {
+from late group by family order by family`,
+  ({ family, waiting, oldestS, applies, hasWorker }) => {
     const count = waiting < mostCounted ? waiting : `more than ${mostCounted}`;
     const figures = `${count} wait for more than ${lateS} s, the oldest for ${Math.round(oldestS)} s`;
     const common = { subject: family, status: 'fail' } as const;
@@ -48,15 +48,11 @@ export function judgeWaiting(rows: readonly WaitingFamily[]): Problem[] {
       const detail = `${figures}. Start a worker (ROLE=all or worker) of this version`;
       return { ...common, kind: 'no worker', title: `No worker of the family ${family} runs`, detail };
     }
+    const title = `Deliveries of the family ${family} are not applied`;
     const detail = `${figures}, and none was applied in the last minute. The log of the workers says why`;
-    return {
-      ...common,
-      kind: 'stalled',
-      title: `Deliveries of the family ${family} are not applied`,
-      detail,
-    };
-  });
-}
+    return { ...common, kind: 'stalled', title, detail };
+  },
+);
 
 /** Tables that are locked for some seconds, or for a time that cannot be read. */
 export function judgeLocks(holders: readonly LockHolder[], now: number): Problem[] {

@@ -1,42 +1,21 @@
 import pg from 'pg';
 import { findLockHolders } from '../store/lock-holders.ts';
 import { type Problem, unreadable } from './problem.ts';
-import { judgeLocks, judgeWaiting, waitingQuery } from './processing.ts';
-import {
-  agesQuery,
-  hiddenQuery,
-  judgeAges,
-  judgeHidden,
-  judgePrepared,
-  judgeSessions,
-  judgeSlots,
-  judgeUnlogged,
-  preparedQuery,
-  sessionsQuery,
-  slotsQuery,
-  unloggedQuery,
-} from './server.ts';
+import { judgeLocks, waitingDeliveries } from './processing.ts';
+import { ages, prepared, rowSecurity, sessions, slots, unlogged } from './server.ts';
 
-const timeoutMs = 1_000;
 /** A timeout, a missing right or table: PostgreSQL works, and one check does not. */
 const ofOneCheck = /^(57014|55P03|42...)$/;
 
-/** One message to PostgreSQL, so one transaction: also through a pooler. */
-async function select<Row extends pg.QueryResultRow>(pool: pg.Pool, query: string): Promise<Row[]> {
-  const text = `set local statement_timeout = ${timeoutMs}; ${query}`;
-  const results = (await pool.query(text)) as unknown as pg.QueryResult<Row>[];
-  return results.at(-1)!.rows;
-}
-
 const checks: Record<string, (pool: pg.Pool) => Promise<Problem[]>> = {
-  'waiting deliveries': async (pool) => judgeWaiting(await select(pool, waitingQuery)),
+  'waiting deliveries': waitingDeliveries.read,
   locks: async (pool) => judgeLocks(await findLockHolders(pool), Date.now()),
-  'ages of databases': async (pool) => judgeAges(await select(pool, agesQuery)),
-  'prepared transactions': async (pool) => judgePrepared(await select(pool, preparedQuery)),
-  'replication slots': async (pool) => judgeSlots(await select(pool, slotsQuery)),
-  'row security': async (pool) => judgeHidden(await select(pool, hiddenQuery)),
-  'unlogged tables': async (pool) => judgeUnlogged(await select(pool, unloggedQuery)),
-  'old sessions': async (pool) => judgeSessions(await select(pool, sessionsQuery)),
+  'ages of databases': ages.read,
+  'prepared transactions': prepared.read,
+  'replication slots': slots.read,
+  'row security': rowSecurity.read,
+  'unlogged tables': unlogged.read,
+  'old sessions': sessions.read,
 };
 
 /** First what fails; the sort is stable. */

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { type Log, throttled } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
-import { freeDisk } from '../store/embedded/free-disk.ts';
+import { freeDisk } from '../store/embedded/place.ts';
 
 export interface EvictionOptions {
   pool: pg.Pool;

@@ -11,46 +11,37 @@ const expiresAfterS = 300;
  * The databases that each address leads to, stored in Redis: a sorted set of `<address> <database id>`, by time.
  *
  * An address is a hash of a database's URL without name and password.
+ *
+ * @param key of the sorted set
  */
-export class DatabaseRegistry {
-  /** The key of the sorted set. */
-  readonly key: string;
-  private readonly redis: RedisClient;
-
-  constructor(redis: RedisClient, key: string) {
-    this.redis = redis;
-    this.key = key;
-  }
-
-  /** Keeps a database registered under its address until the connection to Redis is closed. */
-  async keepRegistered(address: string, databaseId: string): Promise<void> {
-    while (this.redis.status !== 'end') {
-      try {
-        const now = await this.now();
-        await this.redis.zadd(this.key, now, `${address} ${databaseId}`);
-        await this.redis.zremrangebyscore(this.key, '-inf', now - expiresAfterS);
-        await sleep(registerEveryMs, undefined, { ref: false });
-      } catch {
-        // The circuit of Redis reports the outage.
-        await sleep(retryMs, undefined, { ref: false });
+export function createDatabaseRegistry(redis: RedisClient, key: string) {
+  const readTime = async () => Number((await redis.time())[0]);
+  return {
+    /** Keeps a database registered under its address until the connection to Redis is closed. */
+    keepRegistered: async (address: string, databaseId: string): Promise<void> => {
+      while (redis.status !== 'end') {
+        try {
+          const now = await readTime();
+          await redis.zadd(key, now, `${address} ${databaseId}`);
+          await redis.zremrangebyscore(key, '-inf', now - expiresAfterS);
+          await sleep(registerEveryMs, undefined, { ref: false });
+        } catch {
+          // The circuit of Redis reports the outage.
+          await sleep(retryMs, undefined, { ref: false });
+        }
       }
-    }
-  }
-
-  /** Database ids by address. */
-  async read(): Promise<Map<string, Set<string>>> {
-    const entries = await this.redis.zrangebyscore(this.key, (await this.now()) - expiresAfterS, '+inf');
-    const databases = new Map<string, Set<string>>();
-    for (const entry of entries) {
-      const [address, id] = entry.split(' ') as [string, string];
-      databases.set(address, (databases.get(address) ?? new Set()).add(id));
-    }
-    return databases;
-  }
-
-  private async now(): Promise<number> {
-    return Number((await this.redis.time())[0]);
-  }
+    },
+    /** Database ids by address. */
+    read: async (): Promise<Map<string, Set<string>>> => {
+      const entries = await redis.zrangebyscore(key, (await readTime()) - expiresAfterS, '+inf');
+      const databases = new Map<string, Set<string>>();
+      for (const entry of entries) {
+        const [address, id] = entry.split(' ') as [string, string];
+        databases.set(address, (databases.get(address) ?? new Set()).add(id));
+      }
+      return databases;
+    },
+  };
 }
 
 export function hashAddress(databaseUrl: string): string {

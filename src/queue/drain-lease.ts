@@ -58,26 +58,23 @@ export async function readHolder(db: Kysely<Tables>, forUpdate = sql``): Promise
  * lease, restarted, moved or promoted; a copy has an older one, and waits until the lease expires. A process whose own
  * connection leads to another server than before has seen the switch, and takes the lease along.
  */
-export class DrainLease {
-  private readonly redis: RedisClient;
-  private readonly key: string;
-  private readonly db: Kysely<Tables>;
-  private readonly log: Log;
+export function createDrainLease(redis: RedisClient, key: string, db: Kysely<Tables>, log: Log) {
   /** The place for which this process has last had the lease. */
-  private place: string | undefined;
-  private other: Holder | undefined;
+  let place: string | undefined;
+  let other: Holder | undefined;
 
-  constructor(redis: RedisClient, key: string, db: Kysely<Tables>, log: Log) {
-    this.redis = redis;
-    this.key = key;
-    this.db = db;
-    this.log = log;
-  }
-
-  /** Another database with this identity, which has the lease. */
-  get rival(): string | undefined {
-    return this.other?.server;
-  }
+  const noteRival = (rival: Holder | undefined, own: Holder) => {
+    if (rival && !other) {
+      log.error(
+        { other: rival.server, own: own.server },
+        'another database with the same identity uses this Redis, so deliveries are not drained from it: give a copy its ' +
+          'own QUEUE_PREFIX or Redis',
+      );
+    } else if (!rival && other) {
+      log.warn({ own: own.server }, 'the other database with the same identity has given way');
+    }
+    other = rival;
+  };
 
   /**
    * Takes or renews the lease.
@@ -85,67 +82,54 @@ export class DrainLease {
    * @returns whether this database has it
    * @throws the database's error, or Redis's
    */
-  async renew(): Promise<boolean> {
-    return this.db.transaction().execute(async (tx) => {
+  const renew = (): Promise<boolean> =>
+    db.transaction().execute(async (tx) => {
       // One process at a time, none of which waits for a standby.
       await sql`select set_config('synchronous_commit', 'local', true)`.execute(tx);
       const own = await readHolder(tx, sql`for update of i`);
-      const [held, leftMs] = await Promise.all([this.redis.get(this.key), this.redis.pttl(this.key)]);
+      const [held, leftMs] = await Promise.all([redis.get(key), redis.pttl(key)]);
       const holder = parseHolder(held);
       const hasToken = holder?.token === own.token;
-      const isOwn = !holder || holder.place === own.place || holder.place === this.place;
+      const isOwn = !holder || holder.place === own.place || holder.place === place;
       if (!isOwn && !(hasToken && leftMs < expiresAfterMs - silentMs)) {
-        this.noteRival(hasToken ? undefined : holder, own);
+        noteRival(hasToken ? undefined : holder, own);
         return false;
       }
       const next: Holder = { ...own, token: randomUUID() };
       await sql`update database_identity set token = ${next.token}::uuid`.execute(tx);
       const value = JSON.stringify(next);
-      if ((await this.redis.eval(replace, 1, this.key, held ?? '', value, expiresAfterMs)) !== 1) {
+      if ((await redis.eval(replace, 1, key, held ?? '', value, expiresAfterMs)) !== 1) {
         throw new Error('Another process took the lease of the fallback store.');
       }
-      this.place = own.place;
-      this.noteRival(undefined, own);
+      place = own.place;
+      noteRival(undefined, own);
       return true;
     });
-  }
 
-  /**
-   * Renews the lease until the connection to Redis is closed. While PostgreSQL is unavailable, a lease of its server stays:
-   * its deliveries are in Redis, and it comes back.
-   */
-  async keepRenewed(): Promise<void> {
-    while (this.redis.status !== 'end') {
-      const isRenewed = await this.renew().then(
-        () => true,
+  const prolong = async () => {
+    if (parseHolder(await redis.get(key))?.place === place) await redis.expire(key, expiresAfterMs / 1000);
+  };
+
+  return {
+    renew,
+    /** Another database with this identity, which has the lease. */
+    get rival(): string | undefined {
+      return other?.server;
+    },
+    /**
+     * Renews the lease until the connection to Redis is closed. While PostgreSQL is unavailable, a lease of its server
+     * stays: its deliveries are in Redis, and it comes back.
+     */
+    keepRenewed: async (): Promise<void> => {
+      while (redis.status !== 'end') {
+        let pauseMs = renewEveryMs;
         // The circuits report outages.
-        () =>
-          this.prolong().then(
-            () => false,
-            () => false,
-          ),
-      );
-      await sleep(isRenewed ? renewEveryMs : retryMs, undefined, { ref: false });
-    }
-  }
-
-  private async prolong(): Promise<void> {
-    const held = await this.redis.get(this.key);
-    if (parseHolder(held)?.place === this.place) {
-      await this.redis.expire(this.key, expiresAfterMs / 1000);
-    }
-  }
-
-  private noteRival(rival: Holder | undefined, own: Holder): void {
-    if (rival && !this.other) {
-      this.log.error(
-        { other: rival.server, own: own.server },
-        'another database with the same identity uses this Redis, so deliveries are not drained from it: give a copy its ' +
-          'own QUEUE_PREFIX or Redis',
-      );
-    } else if (!rival && this.other) {
-      this.log.warn({ own: own.server }, 'the other database with the same identity has given way');
-    }
-    this.other = rival;
-  }
+        await renew().catch(() => {
+          pauseMs = retryMs;
+          return prolong().catch(() => {});
+        });
+        await sleep(pauseMs, undefined, { ref: false });
+      }
+    },
+  };
 }

@@ -9,13 +9,12 @@ import {
   SchemaMigrationRequiredError,
   Worker,
 } from 'bullmq';
-import type pg from 'pg';
+import pg from 'pg';
 import type { PoolSizes } from '../config/pool-sizes.ts';
 import type { Circuit } from '../store/circuit.ts';
 import { openPool, withClient } from '../store/pool.ts';
 import { createProcessor, type JobQueue, type JobWorker, type QueueBackend } from './backend.ts';
 import { queueName } from './queue-name.ts';
-import { ReconnectingPool } from './reconnecting-pool.ts';
 
 const retryMs = 500;
 /** How often an idle worker looks for jobs whose notification was lost. */
@@ -119,6 +118,42 @@ async function openReady<T extends QueueBase>(open: () => T, signal: AbortSignal
     } catch {
       await opening.close();
       await sleep(retryMs, undefined, { signal });
+    }
+  }
+}
+
+type Callback = (error: Error | undefined, client: pg.PoolClient | undefined, done: () => void) => void;
+
+const minPauseMs = 100;
+const maxPauseMs = 2_000;
+
+/**
+ * A pool whose `connect` retries with backoff until PostgreSQL is available, as the Redis client of a consumer does.
+ *
+ * BullMQ's worker retries at once after any error but ECONNREFUSED, and a server that starts or stops causes others:
+ * without the backoff the worker would spin, and log each attempt.
+ */
+class ReconnectingPool extends pg.Pool {
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: Callback): void;
+  override connect(callback?: Callback): Promise<pg.PoolClient> | undefined {
+    const connected = this.connectWithRetries();
+    if (!callback) return connected;
+    connected.then(
+      (client) => callback(undefined, client, () => client.release()),
+      (error: Error) => callback(error, undefined, () => {}),
+    );
+    return undefined;
+  }
+
+  private async connectWithRetries(): Promise<pg.PoolClient> {
+    for (let pauseMs = minPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
+      try {
+        return await super.connect();
+      } catch (error) {
+        if (this.ending || this.ended) throw error;
+        await sleep(pauseMs);
+      }
     }
   }
 }

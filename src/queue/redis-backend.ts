@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
 import { createProcessor, type QueueBackend } from './backend.ts';
-import { FallbackStream, type FallbackStreamOptions } from './fallback-stream.ts';
+import { createFallbackStream, type FallbackStreamOptions } from './fallback-stream.ts';
 import { queueOf } from './queue-name.ts';
 import { connectRedis, type RedisClient } from './redis.ts';
 
@@ -22,7 +22,7 @@ export function redisBackend({ url, ...options }: RedisBackendOptions): QueueBac
   const consumer = connectRedis(url, 'consumer');
   // A separate connection, because WAITAOF blocks all later commands of its connection.
   const redis = connectRedis(url, 'producer');
-  const fallback = new FallbackStream({ ...options, prefix, redis });
+  const fallback = createFallbackStream({ ...options, prefix, redis });
   const { circuit } = fallback;
   const clients = [producer, consumer, redis];
   for (const client of clients) client.on('error', (error) => void circuit.probeAfter(error));

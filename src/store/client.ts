@@ -30,8 +30,11 @@ const primaries = new Map<string, Promise<Host>>();
 // the server itself asks for a proof (SCRAM), which tells nothing.
 const secret = new Set<string>();
 
-/** From now on, no connection of this process answers this password in clear or as an MD5 hash. */
-export const neverInClear = (password: string): void => void secret.add(password);
+/** The address of an embedded server: no connection of this process answers its password in clear or as an MD5 hash. */
+export function withoutClearPassword(url: string): string {
+  secret.add(decodeURIComponent(new URL(url).password));
+  return url;
+}
 
 /** Who listens on the port of the embedded server is not that server. */
 class AskedInClear extends Error {

@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { parseConfig } from '../../src/config/config.ts';
 import { environmentSchema } from '../../src/config/environment-schema.ts';
-import { checkClock } from '../../src/diagnostics/clock.ts';
 import { readConfiguration } from '../../src/diagnostics/configuration.ts';
 import { judgeServer } from '../../src/diagnostics/database-server.ts';
 import { diagnose } from '../../src/diagnostics/diagnose.ts';
 import type { ReportFinding } from '../../src/diagnostics/finding.ts';
-import { judgeProcess } from '../../src/diagnostics/process.ts';
+import { checkClock, judgeProcess } from '../../src/diagnostics/machine.ts';
 import { redactor } from '../../src/diagnostics/redact.ts';
 import { families } from '../../src/families/index.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createLog } from '../../src/common/log.ts';
 import { readProblems } from '../../src/health/read-problems.ts';
-import { judgeAges, judgePrepared, judgeSessions, judgeSlots } from '../../src/health/server.ts';
+import { ages, prepared, sessions, slots } from '../../src/health/server.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { findLockHolders } from '../../src/store/lock-holders.ts';
 import { useDatabase } from '../support/database.ts';
@@ -141,20 +141,17 @@ it('databases that come close to the wraparound are named, later as a failure', 
     age,
     freezeMaxAge,
   });
-  const statuses = [of(400e6), of(600e6), of(600e6, 500e6), of(1.6e9)].map(
-    (age) => judgeAges([age])[0]?.status,
-  );
+  const statuses = [of(400e6), of(600e6), of(600e6, 500e6), of(1.6e9)].map((age) => ages.judge(age)?.status);
   expect(statuses).toEqual([undefined, 'warn', undefined, 'fail']);
 });
 
 it('forgotten prepared transactions, slots and sessions are described with their owner and time', () => {
   const since = new Date('2026-01-02T03:04:05Z');
-  const [prepared] = judgePrepared([{ gid: 'g', role: 'dba', database: 'd', since }]);
-  expect(prepared!.detail).toContain('role dba in database d, since 2026-01-02T03:04:05.000Z');
-  const slot = { name: 's', active: false, walStatus: 'lost', behindBytes: null, inactiveSince: since };
-  expect(judgeSlots([slot])[0]!.detail).toContain('Inactive since 2026-01-02T03:04:05.000Z, WAL lost');
-  const session = { pid: 5, application: 'psql', role: 'dba', since: null, age: 200_000 };
-  expect(judgeSessions([session])[0]!.detail).toMatch(
-    /since when could not be read.*grant pg_read_all_stats/,
+  expect(prepared.judge({ gid: 'g', role: 'dba', database: 'd', since })!.detail).toContain(
+    'role dba in database d, since 2026-01-02T03:04:05.000Z',
   );
+  const slot = { name: 's', active: false, walStatus: 'lost', behindBytes: null, inactiveSince: since };
+  expect(slots.judge(slot)!.detail).toContain('Inactive since 2026-01-02T03:04:05.000Z, WAL lost');
+  const session = { pid: 5, application: 'psql', role: 'dba', since: null, age: 200_000 };
+  expect(sessions.judge(session)!.detail).toMatch(/since when could not be read.*grant pg_read_all_stats/);
 });

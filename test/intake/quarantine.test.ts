@@ -7,7 +7,7 @@ import { quarantineLimit } from '../../src/intake/eviction.ts';
 import { Quarantine, type RejectedBody } from '../../src/intake/quarantine.ts';
 import { dropQuarantine } from '../../src/intake/quarantine-rows.ts';
 import { openDatabase } from '../../src/store/database.ts';
-import { freeDisk } from '../../src/store/embedded/free-disk.ts';
+import { freeDisk } from '../../src/store/embedded/place.ts';
 import { useDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 

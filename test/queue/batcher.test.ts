@@ -1,4 +1,4 @@
-import { createBatcher } from '../../src/queue/batcher.ts';
+import { createBatcher } from '../../src/queue/delivery-queue.ts';
 import { createDatabase } from '../support/database.ts';
 import { openQueue } from '../support/queue.ts';
 import { openRedis } from '../support/redis.ts';

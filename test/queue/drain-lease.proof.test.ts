@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import { createLog } from '../../src/common/log.ts';
 import { diagnose } from '../../src/diagnostics/diagnose.ts';
 import type { Finding } from '../../src/diagnostics/finding.ts';
-import { DrainLease } from '../../src/queue/drain-lease.ts';
+import { createDrainLease } from '../../src/queue/drain-lease.ts';
 import { connectRedis, type RedisClient } from '../../src/queue/redis.ts';
 import type { Tables } from '../../src/store/tables.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
@@ -42,7 +42,7 @@ const copy = async () => {
   others.push(database);
   return database;
 };
-const openLease = ({ db }: { db: Kysely<Tables> }) => new DrainLease(client, key, db, log);
+const openLease = ({ db }: { db: Kysely<Tables> }) => createDrainLease(client, key, db, log);
 /** As if nobody had renewed it for so long. */
 const silence = (ms: number) => client.pexpire(key, Math.max(1, 300_000 - ms));
 
@@ -109,7 +109,7 @@ it('the token is not written unless Redis has it: a restart goes on with what bo
     get: (target, name) =>
       name === 'eval' ? () => Promise.reject(new Error('gone')) : Reflect.get(target, name).bind?.(target),
   });
-  await expect(new DrainLease(broken, key, original.db, log).renew()).rejects.toThrow('gone');
+  await expect(createDrainLease(broken, key, original.db, log).renew()).rejects.toThrow('gone');
   expect(await token()).toBe(before);
 });
 

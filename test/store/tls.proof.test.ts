@@ -2,7 +2,7 @@ import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
-import { readLockFile } from '../../src/store/embedded/server-process.ts';
+import { readLockFile } from '../../src/store/embedded/processes.ts';
 import { isOutage, isUnavailable } from '../../src/store/faults.ts';
 import { openPool, withClient } from '../../src/store/pool.ts';
 import { adminToken, signInTo } from '../console/visitor.ts';

@@ -8,10 +8,10 @@ import { provideBinaries } from '../../src/store/embedded/binaries.ts';
 import { adminUrlOf, type Cluster, provideCluster, urlOf } from '../../src/store/embedded/cluster.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { findPlace, type Place } from '../../src/store/embedded/place.ts';
+import { readLockFile } from '../../src/store/embedded/processes.ts';
 import { provideRoles } from '../../src/store/embedded/roles.ts';
 import {
   acceptsConnections,
-  readLockFile,
   type ServerProcess,
   spawnServer,
 } from '../../src/store/embedded/server-process.ts';

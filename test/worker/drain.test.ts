@@ -6,7 +6,7 @@ import { Unavailable } from '../../src/intake/delivery.ts';
 import { Intake } from '../../src/intake/intake.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import { Quarantine } from '../../src/intake/quarantine.ts';
-import { FallbackStream } from '../../src/queue/fallback-stream.ts';
+import { createFallbackStream, type FallbackStream } from '../../src/queue/fallback-stream.ts';
 import { connectRedis, type RedisClient } from '../../src/queue/redis.ts';
 import type { Circuit } from '../../src/store/circuit.ts';
 import { drain } from '../../src/worker/drain.ts';
@@ -41,7 +41,7 @@ async function openStream(databaseUrl: string, databaseId: Promise<string> = nev
   const client = connectRedis(redis.url, 'producer');
   clients.push(client);
   await until(() => client.status === 'ready');
-  return new FallbackStream({
+  return createFallbackStream({
     redis: client,
     prefix: '{receiver}',
     databaseUrl,

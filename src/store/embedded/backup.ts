@@ -7,16 +7,7 @@ import { withClient } from '../pool.ts';
 import { hasPages, isIntact, pageBytes, pagesPerFile } from './page-checksum.ts';
 
 /** Folders whose content is of the running server; of pg_wal the backup gets what it needs. */
-const emptied = new Set([
-  'pg_wal',
-  'pg_replslot',
-  'pg_dynshmem',
-  'pg_notify',
-  'pg_serial',
-  'pg_snapshots',
-  'pg_stat_tmp',
-  'pg_subtrans',
-]);
+const emptied = /^pg_(wal|replslot|dynshmem|notify|serial|snapshots|stat_tmp|subtrans)$/;
 const leftOut = /^(postmaster\.(pid|opts)|pg_internal\.init.*|pgsql_tmp.*)$/;
 
 export interface BackupProgress {
@@ -104,7 +95,7 @@ async function listFiles(database: string, folder = ''): Promise<Found[]> {
     if (leftOut.test(entry.name)) continue;
     const path = join(folder, entry.name);
     if (entry.isDirectory()) {
-      const content = emptied.has(path) ? [] : await listFiles(database, path);
+      const content = emptied.test(path) ? [] : await listFiles(database, path);
       found.push({ path, size: 0, isFolder: true }, ...content);
     } else if (entry.isFile()) {
       const size = await lstat(join(database, path)).then(({ size }) => size, unlessMissing);

@@ -4,9 +4,9 @@ import { existsSync, fchmodSync, fchownSync, mkdirSync, renameSync, statSync } f
 import { join } from 'node:path';
 import { readOrCreate, replaceFile, syncFolder } from '../../common/durable-files.ts';
 import { ownPath } from '../../common/trusted-files.ts';
+import { withoutClearPassword } from '../client.ts';
 import { removeTree, withFolder } from './folders.ts';
 import type { Lock } from './lock.ts';
-import { withoutClearPassword } from './never-in-clear.ts';
 import type { Place, ServerUser } from './place.ts';
 import { administrator, adminPasswordFile } from './roles.ts';
 import { runProgram } from './run-program.ts';

@@ -4,17 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { replaceFile } from '../../common/durable-files.ts';
 import type { Log } from '../../common/log.ts';
 import { readTrusted } from '../../common/trusted-files.ts';
+import { withoutClearPassword } from '../client.ts';
 import { provideBinaries, removeDrafts } from './binaries.ts';
 import { adminUrlOf, provideCluster, resetAdministrator, urlOf } from './cluster.ts';
-import { findServer } from './find-server.ts';
 import { previousOrFreePort } from './free-port.ts';
 import { type Lock, takeLock } from './lock.ts';
 import { refuseMoved } from './moved.ts';
-import { withoutClearPassword } from './never-in-clear.ts';
 import { findPlace, type Place } from './place.ts';
 import { preallocateWal } from './preallocate-wal.ts';
-import { endFormerServer, isAlive } from './processes.ts';
-import { becomesStuck, isRecovering } from './recovery.ts';
+import { endFormerServer, findServer, isAlive } from './processes.ts';
 import { provideRoles } from './roles.ts';
 import {
   acceptsConnections,
@@ -23,7 +21,7 @@ import {
   spawnServer,
   tryConnection,
 } from './server-process.ts';
-import { supervise } from './supervise.ts';
+import { becomesStuck, isRecovering, supervise } from './supervise.ts';
 
 const startTimeoutMs = 60_000;
 const stopTimeoutMs = 5_000;

@@ -16,6 +16,7 @@ import {
   statSync,
   symlinkSync,
 } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { syncFolder } from '../../common/durable-files.ts';
 import { isRoot, ownPath } from '../../common/trusted-files.ts';
@@ -127,6 +128,14 @@ export function hasDatabase(dataDir: string): boolean {
 export function findHome(dataDir: string): string | undefined {
   const folders = [dataDir, join(dataDir, 'elsewhere')];
   return folders.find((folder) => existsSync(join(folder, 'database')));
+}
+
+/** The folder of the embedded database, or the nearest one above that exists, and the free bytes of its disk. */
+export async function freeDisk(dataDir: string): Promise<{ folder: string; bytes: number }> {
+  let folder = resolve(findHome(dataDir) ?? dataDir);
+  while (!existsSync(folder)) folder = dirname(folder);
+  const { bavail, bsize } = await statfs(folder);
+  return { folder, bytes: bavail * bsize };
 }
 
 /** The target of a link; a new link gets a target of a new name. */

@@ -1,6 +1,9 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readTrusted } from '../../common/trusted-files.ts';
+import { isLocal, type Lock } from './lock.ts';
+import type { Place } from './place.ts';
 
 /** Whether a process exists, of whatever program. */
 export function isAlive(pid: number): boolean {
@@ -86,4 +89,52 @@ export function childrenOf(pid: number | undefined): { pid: number; command: str
   } catch {
     return []; // one of them has just ended, or the system has no such list
   }
+}
+
+/**
+ * The server that uses a data directory, from its postmaster.pid; undefined where that is missing or incomplete. Its status is
+ * `stopping` from the request of a shutdown on.
+ */
+export function readLockFile(database: string): { pid: number; port: number; status: string } | undefined {
+  const lines = (readTrusted(join(database, 'postmaster.pid')) ?? '').split('\n');
+  const lock = { pid: Number(lines[0]), port: Number(lines[3]), status: (lines[7] ?? '').trim() };
+  return lock.pid > 0 && lock.port > 0 ? lock : undefined;
+}
+
+/**
+ * The process id of the server that provably runs on a folder. Its `postmaster.pid` is removed where the server has provably
+ * ended: PostgreSQL would mistake the process that has this id now for the server.
+ *
+ * @param lock the folder's, if this process has it
+ * @throws Error where it is unknown whether a server runs
+ */
+export function findServer(
+  { home }: Pick<Place, 'home'>,
+  lock: Pick<Lock, 'hasFormer' | 'forgetFormer'> | undefined,
+): number | undefined {
+  const database = join(home, 'database');
+  const file = join(database, 'postmaster.pid');
+  const pid = readLockFile(database)?.pid;
+  if (pid && isServerOf(database, pid)) return pid;
+  if (!lock) return undefined;
+  if (existsSync(file) && !lock.hasFormer && !hasEnded(home, database, pid)) {
+    throw new Error(
+      `${file} names the process ${pid ?? 'of a server'}, and whether a server still uses this data cannot be known: it may run in ` +
+        'another container, on another machine or as another user. Make sure that none does, delete that file, and start again',
+    );
+  }
+  rmSync(file, { force: true });
+  lock.forgetFormer();
+  return undefined;
+}
+
+/** The first namespace of process ids, in which those of all containers are visible. */
+const outermost = 'pid:[4026531836]';
+
+/** Whether a server of a release without `lock` files has ended. */
+function hasEnded(home: string, database: string, pid: number | undefined): boolean {
+  if (!existsSync('/proc/self')) return pid !== undefined && !isAlive(pid);
+  if (readlinkSync('/proc/self/ns/pid') !== outermost || !isLocal(home)) return false;
+  const pids = readdirSync('/proc').map(Number).filter(isAlive);
+  return pids.every((other) => isServerOf(database, other) === false);
 }

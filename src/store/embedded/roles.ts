@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import pg from 'pg';
 import { readTrusted } from '../../common/trusted-files.ts';
+import { withoutClearPassword } from '../client.ts';
 import { withClient } from '../pool.ts';
-import { withoutClearPassword } from './never-in-clear.ts';
 
 /** The superuser, for what the server itself needs; the receiver and the commands use the role `receiver`. */
 export const administrator = 'receiver_admin';

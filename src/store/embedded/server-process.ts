@@ -7,9 +7,9 @@ import type { Log } from '../../common/log.ts';
 import { readTrusted } from '../../common/trusted-files.ts';
 import { withTimeout } from '../../common/with-timeout.ts';
 import { withClient } from '../pool.ts';
-import { explainLimit } from './limits.ts';
 import type { Place } from './place.ts';
 import { killServer } from './processes.ts';
+import { explainLimit } from './run-program.ts';
 
 // The server ends with this process, even after SIGKILL: a watcher beside the server reads from a pipe that closes with
 // this process. It is a grandchild, so that the server does not mistake it for a child of its own. A line ends it without a
@@ -119,16 +119,6 @@ function lastLines(file: string): string {
   } catch {
     return ''; // gone with its file system
   }
-}
-
-/**
- * The server that uses a data directory, from its postmaster.pid; undefined where that is missing or incomplete. Its status is
- * `stopping` from the request of a shutdown on.
- */
-export function readLockFile(database: string): { pid: number; port: number; status: string } | undefined {
-  const lines = (readTrusted(join(database, 'postmaster.pid')) ?? '').split('\n');
-  const lock = { pid: Number(lines[0]), port: Number(lines[3]), status: (lines[7] ?? '').trim() };
-  return lock.pid > 0 && lock.port > 0 ? lock : undefined;
 }
 
 /** Whether a database accepts connections. */

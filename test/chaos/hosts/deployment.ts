@@ -6,10 +6,10 @@ import pg from 'pg';
 import { provideBinaries } from '../../../src/store/embedded/binaries.ts';
 import { adminUrlOf, provideCluster, urlOf } from '../../../src/store/embedded/cluster.ts';
 import { findPlace } from '../../../src/store/embedded/place.ts';
+import { readLockFile } from '../../../src/store/embedded/processes.ts';
 import { provideRoles } from '../../../src/store/embedded/roles.ts';
 import {
   acceptsConnections,
-  readLockFile,
   type ServerProcess,
   spawnServer,
 } from '../../../src/store/embedded/server-process.ts';
