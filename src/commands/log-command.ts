@@ -1,8 +1,7 @@
 import { hostname, userInfo } from 'node:os';
-import type { Kysely } from 'kysely';
 import { type Access, type Actor, logAccess } from '../privacy/log/access-log.ts';
 import { isReadOnly } from '../store/faults.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 
 /** The actor of a command: the user of the operating system. */
 export function commandActor(): Actor {
@@ -23,7 +22,7 @@ function userName(): string {
  *
  * @throws Error where the log cannot be written, with what to do
  */
-export async function logCommand(db: Kysely<Tables>, access: Omit<Access, 'actor'>): Promise<void> {
+export async function logCommand(db: Db, access: Omit<Access, 'actor'>): Promise<void> {
   try {
     await logAccess(db, { actor: commandActor(), ...access });
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { readAliases } from '../store/aliases.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import type { Problems, Visit } from './ui/context.ts';
 
 /** Rows are counted up to here: a number above means that there are more. */
@@ -15,7 +15,7 @@ export const problems = sql<Problems>`
          ${countUpTo(sql`select from quarantine where replayed_at is null`)} as quarantine`;
 
 /** Reads what every page shows. A page can do without: its own queries say what is wrong. */
-export function loadFrame(db: Kysely<Tables>): RequestHandler {
+export function loadFrame(db: Db): RequestHandler {
   return async (_req, res, next) => {
     const visit = res.locals.visit as Visit;
     try {

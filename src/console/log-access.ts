@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import type { Request, Response } from 'express';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { plainAddress } from '../common/address.ts';
 import type { Log } from '../common/log.ts';
 import { type Access, type Actor, logAccess as write } from '../privacy/log/access-log.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import { LogUnavailable } from './errors.ts';
 import type { Visit } from './ui/context.ts';
 
@@ -17,10 +17,10 @@ const timeoutMs = 60_000;
  * @param on the transaction of what is done, if it is to be done only together with the entry
  * @throws LogUnavailable
  */
-export type LogAccess = (access: Access, on?: Kysely<Tables>) => Promise<void>;
+export type LogAccess = (access: Access, on?: Db) => Promise<void>;
 
-export function createLogAccess(db: Kysely<Tables>, log: Log): LogAccess {
-  const add = async (transaction: Kysely<Tables>, access: Access) => {
+export function createLogAccess(db: Db, log: Log): LogAccess {
+  const add = async (transaction: Db, access: Access) => {
     await sql`set local statement_timeout = ${sql.lit(timeoutMs)}`.execute(transaction);
     await write(transaction, access);
   };

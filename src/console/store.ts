@@ -1,9 +1,9 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Log } from '../common/log.ts';
 import type { Config } from '../config/config.ts';
 import type { PoolSizes } from '../config/pool-sizes.ts';
 import { openDatabase } from '../store/database.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 
 export type ConsoleStore = ReturnType<typeof openStore>;
 
@@ -54,7 +54,7 @@ export function isTimeout(error: unknown): boolean {
   return code === queryCanceled || timeoutMessages.includes(message);
 }
 
-export const read = async <Row>(db: Kysely<Tables>, query: RawBuilder<Row>): Promise<Row[]> =>
+export const read = async <Row>(db: Db, query: RawBuilder<Row>): Promise<Row[]> =>
   (await query.execute(db)).rows;
 
 /** The conditions that are given, as one. */

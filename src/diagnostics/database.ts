@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { createLog } from '../common/log.ts';
 import { readTrusted } from '../common/trusted-files.ts';
 import { InvalidConfiguration } from '../config/config.ts';
@@ -14,7 +14,7 @@ import { tryConnection } from '../store/embedded/server-process.ts';
 import { explainConnection } from '../store/explain-connection.ts';
 import { requireUtf8 } from '../store/migrate.ts';
 import { checkTimezone } from '../store/reporting/check-timezone.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import { judgeServer, readServer } from './database-server.ts';
 import { checkFallback, checkLease } from './fallback.ts';
 import { type Check, type ReportFinding, runEach, type Subject } from './finding.ts';
@@ -98,7 +98,7 @@ async function findDatabase(
   return undefined;
 }
 
-async function readTime(db: Kysely<Tables>): Promise<number> {
+async function readTime(db: Db): Promise<number> {
   const { rows } = await sql<{ ms: number }>`
     select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`.execute(db);
   return rows[0]!.ms;

@@ -1,5 +1,5 @@
 import bytes from 'bytes';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type pg from 'pg';
 import { lateS } from '../health/processing.ts';
 import { readProblems } from '../health/read-problems.ts';
@@ -12,7 +12,7 @@ import { describeSession, tryFindLockHolders } from '../store/lock-holders.ts';
 import { findPending } from '../store/migrate.ts';
 import { requireNoneOfOthers } from '../store/migration-list.ts';
 import { readTables } from '../store/read-tables.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import type { ReportFinding, Subject } from './finding.ts';
 
 export type DatabaseCheck = (database: Database, report: ReportFinding, subject: Subject) => Promise<void>;
@@ -21,7 +21,7 @@ export type DatabaseCheck = (database: Database, report: ReportFinding, subject:
 const list = (schema: string) =>
   sql`pg_class where relname = 'receiver_migrations' and relnamespace = to_regnamespace(${schema})`;
 
-export async function hasTables(db: Kysely<Tables>, schema: string): Promise<boolean> {
+export async function hasTables(db: Db, schema: string): Promise<boolean> {
   const { rows } = await sql`select from ${list(schema)}`.execute(db);
   return rows.length > 0;
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Log } from '../common/log.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import type { RedisClient } from './redis.ts';
 
 /** The process that drains: the value of a key in Redis. */
@@ -40,7 +40,7 @@ export function parseHolder(held: string | null): Holder | undefined {
 }
 
 /** The description of a database by itself. */
-export async function readHolder(db: Kysely<Tables>, forUpdate = sql``): Promise<Holder> {
+export async function readHolder(db: Db, forUpdate = sql``): Promise<Holder> {
   const { rows } = await sql<Holder>`
     select concat_ws('/', system_identifier, d.oid, extract(epoch from pg_postmaster_start_time())) as place,
            i.token, concat(coalesce(host(inet_server_addr()), 'socket'), ':', current_setting('port'), '/', d.datname,
@@ -58,7 +58,7 @@ export async function readHolder(db: Kysely<Tables>, forUpdate = sql``): Promise
  * lease, restarted, moved or promoted; a copy has an older one, and waits until the lease expires. A process whose own
  * connection leads to another server than before has seen the switch, and takes the lease along.
  */
-export function createDrainLease(redis: RedisClient, key: string, db: Kysely<Tables>, log: Log) {
+export function createDrainLease(redis: RedisClient, key: string, db: Db, log: Log) {
   /** The place for which this process has last had the lease. */
   let place: string | undefined;
   let other: Holder | undefined;

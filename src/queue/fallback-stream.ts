@@ -1,7 +1,6 @@
-import type { Kysely } from 'kysely';
 import { throttled } from '../common/log.ts';
 import { type CircuitDependencies, redisCircuit, redisTimeoutMs } from '../store/circuits.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import { createDatabaseRegistry, hashAddress } from './database-registry.ts';
 import { displaceKeys, type RedisType, typesOfQueue } from './displace-keys.ts';
 import { createDrainLease, leaseKey } from './drain-lease.ts';
@@ -28,7 +27,7 @@ export interface FallbackStreamOptions extends CircuitDependencies {
   /** The prefix of all keys; in braces, so that a Redis Cluster stores them on one node. */
   prefix: string;
   databaseUrl: string;
-  db: Kysely<Tables>;
+  db: Db;
   /** The id of the database of the deliveries; pending until PostgreSQL is available for the first time. */
   databaseId: Promise<string>;
 }

@@ -1,17 +1,16 @@
-import type { Kysely } from 'kysely';
 import type { Log } from '../common/log.ts';
 import type { RateLimit } from '../common/rate-limit.ts';
 import type { Config } from '../config/config.ts';
 import { createTokenAccess } from '../http/admin.ts';
 import { logAccess } from '../privacy/log/access-log.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import type { Limits } from './open-limits.ts';
 
 /** Access with a token: to metrics, and to what administrators read without the console. */
 export function openTokens(
   { adminToken, metricsToken, metrics, role, authentication: { trustProxy } }: Config,
   limits: Limits,
-  db: Kysely<Tables>,
+  db: Db,
   log: Log,
 ) {
   if (adminToken && !metricsToken && (role !== 'worker' || metrics.port !== undefined)) {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type Log, throttled } from '../common/log.ts';
 import { type Config, InvalidConfiguration } from '../config/config.ts';
 import { prepareQueueTables } from '../queue/postgres-backend.ts';
@@ -10,7 +10,7 @@ import { migrate } from '../store/migrate.ts';
 import { checkTimezone } from '../store/reporting/check-timezone.ts';
 import { applyReportPaths } from '../store/reporting/paths.ts';
 import { applyReportTimezone } from '../store/reporting/timezone.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 
 const retryMs = 1_000;
 
@@ -111,7 +111,7 @@ export async function prepareTables(
 }
 
 /** The id of a database with the receiver's tables. */
-export async function readId(db: Kysely<Tables>): Promise<string> {
+export async function readId(db: Db): Promise<string> {
   const { rows } = await sql<{ id: string }>`select id from database_identity`.execute(db);
   return rows[0]!.id;
 }

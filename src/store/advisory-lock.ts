@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from './tables.ts';
+import { sql } from 'kysely';
+import type { Db } from './tables.ts';
 
 /** The number of a lock. */
 export const lockKey = (name: string) => sql`hashtext(${sql.lit(`receiver ${name}`)})`;
@@ -12,7 +12,7 @@ export const lockKey = (name: string) => sql`hashtext(${sql.lit(`receiver ${name
  * @throws the function's error, or the database's
  */
 export async function withAdvisoryLock<T>(
-  db: Kysely<Tables>,
+  db: Db,
   name: string,
   run: () => Promise<T>,
 ): Promise<T | undefined> {

@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from './tables.ts';
+import { sql } from 'kysely';
+import type { Db } from './tables.ts';
 
 /** The kinds of ids that can have an alias. */
 export const aliasKinds = ['business', 'clinic', 'doctor'] as const;
@@ -8,7 +8,7 @@ export type AliasKind = (typeof aliasKinds)[number];
 /** Aliases by id, of each kind. */
 export type Aliases = Record<AliasKind, ReadonlyMap<string, string>>;
 
-export async function readAliases(db: Kysely<Tables>): Promise<Aliases> {
+export async function readAliases(db: Db): Promise<Aliases> {
   const { rows } = await sql<{ kind: AliasKind; id: string; alias: string }>`
     select kind, id, alias from aliases order by alias`.execute(db);
   const of = (wanted: AliasKind) =>
@@ -31,7 +31,7 @@ export interface AliasChange {
  * @throws the database's error
  */
 export async function changeAliases(
-  db: Kysely<Tables>,
+  db: Db,
   changes: readonly AliasChange[],
   by: string,
 ): Promise<{ set: number; deleted: number }> {

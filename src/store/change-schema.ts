@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ControlledTransaction, type Kysely, sql, type Transaction } from 'kysely';
+import { type ControlledTransaction, sql, type Transaction } from 'kysely';
 import type { Log } from '../common/log.ts';
 import { lockKey } from './advisory-lock.ts';
 import { isLocked } from './faults.ts';
-import type { Tables } from './tables.ts';
+import type { Db, Tables } from './tables.ts';
 
 // Statements queue behind a step that waits for a table lock. The step must time out before the inbox does (0.8 s),
 // and the pause must let the queued statements run.
@@ -33,7 +33,7 @@ export interface SchemaChange {
  * @throws the error of a step
  */
 export async function changeSchema<T>(
-  db: Kysely<Tables>,
+  db: Db,
   log: Pick<Log, 'warn'>,
   work: (change: SchemaChange) => Promise<T>,
 ): Promise<T> {
@@ -74,7 +74,7 @@ async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
 }
 
 /** Returns a function that runs a step and logs the sessions that block it. */
-function watcher(observer: Kysely<Tables>, log: Pick<Log, 'warn'>) {
+function watcher(observer: Db, log: Pick<Log, 'warn'>) {
   let reported = Number.NEGATIVE_INFINITY;
   const report = async (change: string, pid: number) => {
     if (performance.now() - reported < reportEveryMs) return;
@@ -89,7 +89,7 @@ function watcher(observer: Kysely<Tables>, log: Pick<Log, 'warn'>) {
     }
     reported = performance.now();
   };
-  return async <T>(name: string, session: Kysely<Tables>, step: () => Promise<T>): Promise<T> => {
+  return async <T>(name: string, session: Db, step: () => Promise<T>): Promise<T> => {
     const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(session);
     let reporting = Promise.resolve();
     const timer = setInterval(() => {
@@ -109,7 +109,7 @@ function watcher(observer: Kysely<Tables>, log: Pick<Log, 'warn'>) {
  * no snapshot, for whose end `create index concurrently` would wait: nothing else runs in it, and a statement with
  * parameters would keep its own.
  */
-async function takeTurn(db: Kysely<Tables>, log: Pick<Log, 'warn'>): Promise<ControlledTransaction<Tables>> {
+async function takeTurn(db: Db, log: Pick<Log, 'warn'>): Promise<ControlledTransaction<Tables>> {
   for (let reported = Number.NEGATIVE_INFINITY; ; await sleep(pollMs)) {
     const trx = await db.startTransaction().setIsolationLevel('read committed').execute();
     let isMine = false;

@@ -2,12 +2,12 @@ import { Kysely, PostgresDialect } from 'kysely';
 import type pg from 'pg';
 import type { Log } from '../common/log.ts';
 import { openPool } from './pool.ts';
-import type { Tables } from './tables.ts';
+import type { Db, Tables } from './tables.ts';
 import type { SessionSettings } from './transaction-settings.ts';
 
 export interface Database {
   /** For everything but the path of a callback. */
-  db: Kysely<Tables>;
+  db: Db;
   /** For the path of a callback: prepared statements, on the same connections. */
   pool: pg.Pool;
   url: string;

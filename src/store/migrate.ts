@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { createLog, type Log } from '../common/log.ts';
 import { InvalidConfiguration } from '../config/config.ts';
 import { changeSchema, type SchemaChange } from './change-schema.ts';
 import { checksumOf, createList, findDue, readFiles } from './migration-list.ts';
 import { applyReporting, reporting, type SqlFile, withoutViewsInTheWay } from './repeatable-migrations.ts';
-import type { Tables } from './tables.ts';
+import type { Db, Tables } from './tables.ts';
 
 const ownFolder = join(import.meta.dirname, '../../db');
 
@@ -23,7 +23,7 @@ const ownFolder = join(import.meta.dirname, '../../db');
  *   database's error, with the name of the migration that failed; earlier migrations stay
  */
 export async function migrate(
-  db: Kysely<Tables>,
+  db: Db,
   log: Pick<Log, 'warn'> = createLog('silent'),
   folder = ownFolder,
 ): Promise<string[]> {
@@ -63,7 +63,7 @@ export async function migrate(
 }
 
 /** The owner of the tables, unless this role may change them; undefined where there are none. */
-async function findOtherOwner(db: Kysely<Tables>): Promise<string | undefined> {
+async function findOtherOwner(db: Db): Promise<string | undefined> {
   const { rows } = await sql<{ owner: string }>`
     select pg_get_userbyid(relowner) as owner from pg_class
     where oid = to_regclass('receiver_migrations') and not pg_has_role(relowner, 'usage')`.execute(db);
@@ -71,7 +71,7 @@ async function findOtherOwner(db: Kysely<Tables>): Promise<string | undefined> {
 }
 
 /** Whether the role of the receiver was created after the files of db/reporting were run, so that it has no rights yet. */
-async function hasNewRole(db: Kysely<Tables>): Promise<boolean> {
+async function hasNewRole(db: Db): Promise<boolean> {
   const { rows } = await sql<{ isNew: boolean }>`
     select exists (
       select from pg_roles join pg_namespace on nspname = current_schema()
@@ -98,7 +98,7 @@ function leaveToOwner(owner: string, due: readonly string[], log: Pick<Log, 'war
  *
  * @throws as findDue
  */
-export async function findPending(db: Kysely<Tables>, folder = ownFolder): Promise<string[]> {
+export async function findPending(db: Db, folder = ownFolder): Promise<string[]> {
   return (await findDue(db, await readFiles(folder))).due;
 }
 
@@ -107,7 +107,7 @@ export async function findPending(db: Kysely<Tables>, folder = ownFolder): Promi
  *
  * @throws InvalidConfiguration where its encoding is not UTF8
  */
-export async function requireUtf8(db: Kysely<Tables>): Promise<void> {
+export async function requireUtf8(db: Db): Promise<void> {
   const { rows } = await sql<{ encoding: string; name: string }>`
     select current_setting('server_encoding') as encoding, quote_ident(current_database()) as name`.execute(
     db,

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { reporting, type SqlFile } from './repeatable-migrations.ts';
-import type { Tables } from './tables.ts';
+import type { Db, Tables } from './tables.ts';
 
 /** The files of a folder such as db, in the order in which they run. */
 export interface Files {
@@ -18,7 +18,7 @@ export interface Files {
  * @throws Error if a newer version has migrated the database, or if a migration was edited after it was run
  */
 export async function findDue(
-  db: Kysely<Tables>,
+  db: Db,
   { migrations, views }: Files,
 ): Promise<{ due: string[]; checksum: string }> {
   const done = await readDone(db);
@@ -48,7 +48,7 @@ export async function findDue(
  * The table that lists what was run, under either of its names; null: there is none. The first builds of 1.0.0 called it
  * schema_migrations, as other migrators do, without checksums.
  */
-async function findList(db: Kysely<Tables>): Promise<string | null> {
+async function findList(db: Db): Promise<string | null> {
   const { rows } = await sql<{ list: string | null }>`
     select coalesce(to_regclass('receiver_migrations'), (
       select attrelid::regclass from pg_attribute
@@ -58,7 +58,7 @@ async function findList(db: Kysely<Tables>): Promise<string | null> {
 }
 
 /** The checksums of what was run, by name; null: not known. `reporting` is the entry of the views and functions. */
-async function readDone(db: Kysely<Tables>): Promise<Map<string, string | null>> {
+async function readDone(db: Db): Promise<Map<string, string | null>> {
   const list = await findList(db);
   if (!list) return new Map();
   const { rows } = await sql<{ name: string; checksum: string | null }>`
@@ -95,7 +95,7 @@ export async function createList(trx: Transaction<Tables>, migrations: readonly 
 }
 
 /** @throws Error where there are tables that this version did not make */
-export async function requireNoneOfOthers(db: Kysely<Tables>): Promise<void> {
+export async function requireNoneOfOthers(db: Db): Promise<void> {
   if (await findList(db)) return;
   const { rows } = await sql<{ foreign: boolean }>`
     select to_regclass('deliveries') is not null as foreign`.execute(db);
@@ -107,7 +107,7 @@ export async function requireNoneOfOthers(db: Kysely<Tables>): Promise<void> {
 }
 
 /** The difference between a restored copy and its original: it lacks roles and grants, so the files of db/reporting run in it again. */
-async function readPlace(db: Kysely<Tables>): Promise<SqlFile> {
+async function readPlace(db: Db): Promise<SqlFile> {
   const { rows } = await sql<{ text: string }>`
     select concat_ws('/', system_identifier, oid) as text
     from pg_control_system(), pg_database where datname = current_database()`.execute(db);

@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from './tables.ts';
+import { sql } from 'kysely';
+import type { Db } from './tables.ts';
 
 export interface Note {
   /** Empty: it was marked as seen. */
@@ -9,7 +9,7 @@ export interface Note {
 }
 
 /** The notes on a delivery or a rejected body, oldest first. */
-export async function readNotes(db: Kysely<Tables>, subject: string): Promise<Note[]> {
+export async function readNotes(db: Db, subject: string): Promise<Note[]> {
   const { rows } = await sql<Note>`
     select text, created_at, created_by from notes
     where subject_id = ${subject}::uuid order by created_at, id limit 200`.execute(db);
@@ -21,12 +21,7 @@ export async function readNotes(db: Kysely<Tables>, subject: string): Promise<No
  *
  * @returns false: there is no such delivery or body
  */
-export async function addNote(
-  tx: Kysely<Tables>,
-  subject: string,
-  text: string,
-  actor: string,
-): Promise<boolean> {
+export async function addNote(tx: Db, subject: string, text: string, actor: string): Promise<boolean> {
   const { numAffectedRows } = await sql`
     with delivery as (select id from inbox where id = ${subject}::uuid for key share),
          body as (select id from quarantine where id = ${subject}::uuid for key share)

@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from './tables.ts';
+import { sql } from 'kysely';
+import type { Db } from './tables.ts';
 
 /** Why PostgreSQL refused a delivery's data, in words, and what to do. */
 export interface Cause {
@@ -56,7 +56,7 @@ interface Constraint {
 }
 
 /** Explains texts of `deliveries.error`. */
-export async function readCauses(db: Kysely<Tables>, errors: readonly string[]): Promise<Cause[]> {
+export async function readCauses(db: Db, errors: readonly string[]): Promise<Cause[]> {
   const placeOf = (error: string) => / \((\w+\.\w+)\)$/.exec(error)?.[1] ?? '';
   const { rows } = await sql<Constraint>`
     select concat(t.relname, '.', c.conname) as place, pg_get_constraintdef(c.oid) as definition,

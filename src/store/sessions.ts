@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type pg from 'pg';
-import type { Tables } from './tables.ts';
+import type { Db } from './tables.ts';
 
 /** The longest that a session of the console lasts, in seconds. */
 export const sessionS = 12 * 60 * 60;
@@ -36,24 +36,24 @@ export async function readSessionState(pool: pg.Pool, timeoutMs: number): Promis
 }
 
 /** The database's clock, in milliseconds. */
-export async function readClock(db: Kysely<Tables>): Promise<number> {
+export async function readClock(db: Db): Promise<number> {
   const { rows } = await sql<{ now: number }>`
     select ${sql.raw(milliseconds('clock_timestamp()'))} as now`.execute(db);
   return rows[0]!.now;
 }
 
 /** Ends one session, at every receiver. */
-export const endSession = (db: Kysely<Tables>, id: string): Promise<void> => end(db, 'session', id);
+export const endSession = (db: Db, id: string): Promise<void> => end(db, 'session', id);
 
 /** Ends all sessions that a user has begun. @param user an actor of the access log */
-export const endSessionsOf = (db: Kysely<Tables>, user: string): Promise<void> => end(db, 'user', user);
+export const endSessionsOf = (db: Db, user: string): Promise<void> => end(db, 'user', user);
 
 /** Ends every session: their cookies were signed with another key. */
-export async function replaceSessionKey(db: Kysely<Tables>): Promise<void> {
+export async function replaceSessionKey(db: Db): Promise<void> {
   await sql`update session_key set key = default, created_at = default`.execute(db);
 }
 
-async function end(db: Kysely<Tables>, kind: 'session' | 'user', id: string): Promise<void> {
+async function end(db: Db, kind: 'session' | 'user', id: string): Promise<void> {
   // The clock at the statement: the transaction may have waited for the access log.
   await sql`
     with expired as (delete from ended_sessions where until < now())
@@ -73,7 +73,7 @@ export interface SignedIn {
 }
 
 /** Users who may have a session, the last to sign in first. */
-export async function listSignedIn(db: Kysely<Tables>): Promise<SignedIn[]> {
+export async function listSignedIn(db: Db): Promise<SignedIn[]> {
   const { rows } = await sql<SignedIn>`
     select "user", name, at, address from (
       select distinct on (actor) actor as "user", actor_name as name, at, address

@@ -1,13 +1,12 @@
-import type { Kysely } from 'kysely';
 import { type Log, throttled } from '../common/log.ts';
 import type { Config } from '../config/config.ts';
 import type { Family } from '../families/index.ts';
 import { notAnalyzed } from '../privacy/analyze.ts';
 import { continueErasures } from '../privacy/erasure/erase.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 
 interface Dependencies {
-  db: Kysely<Tables>;
+  db: Db;
   families: readonly Family[];
   erasure: Config['erasure'];
   log: Log;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../store/tables.ts';
+import { sql } from 'kysely';
+import type { Db } from '../store/tables.ts';
 
 const everyMs = 15_000;
 
 /** The row of this process in the table `workers`: others see which families have a worker. */
-export function keepHeartbeat(db: Kysely<Tables>, families: readonly string[]) {
+export function keepHeartbeat(db: Db, families: readonly string[]) {
   const id = randomUUID();
   return {
     everyMs,

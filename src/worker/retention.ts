@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
 import { type Log, throttled } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
 import type { Family } from '../families/index.ts';
 import { sum } from '../privacy/counts.ts';
 import { pauseFor, type Retention, runRetention } from '../privacy/retention/retention.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 
 export interface RetentionDependencies {
-  db: Kysely<Tables>;
+  db: Db;
   families: readonly Family[];
   retention: Retention;
   observe?: Pick<Observer, 'deleted' | 'retained'> | undefined;

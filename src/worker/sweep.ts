@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 
 const idsPerSweep = 20_000;
 const maxWaitingJobs = 40;
@@ -24,7 +24,7 @@ const completeEveryMs = 60_000;
  *   that clock was set back, counts as old
  */
 export function createSweep(
-  db: Kysely<Tables>,
+  db: Db,
   queue: Pick<DeliveryQueue, 'countWaiting' | 'enqueueOverdue'>,
   olderThanMs: number,
 ) {

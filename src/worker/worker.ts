@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
 import { throttled } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
@@ -9,7 +8,7 @@ import type { JobWorker, QueueBackend } from '../queue/backend.ts';
 import { type DeliveryQueue, QueueUnavailable } from '../queue/delivery-queue.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
 import { tryFindLockHolders } from '../store/lock-holders.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 import { type ApplyJobDependencies, createApplyJob } from './apply-job.ts';
 import { drain } from './drain.ts';
 import { createErasures } from './erasures.ts';
@@ -19,7 +18,7 @@ import { createRetention } from './retention.ts';
 import { createSweep } from './sweep.ts';
 
 export interface WorkerDependencies extends ApplyJobDependencies {
-  db: Kysely<Tables>;
+  db: Db;
   config: Pick<Config, 'sweep' | 'bodyLimitBytes' | 'retention' | 'erasure'>;
   families: readonly Family[];
   backend: QueueBackend;

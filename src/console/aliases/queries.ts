@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { AliasKind } from '../../store/aliases.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
 import { allOf, businesses, read } from '../store.ts';
 
 /** Which ids to show; absent fields do not filter. */
@@ -35,7 +35,7 @@ const newest = (table: 'receipts' | 'appointments', doctor: 'doctor_oid' | 'doct
 export const mostOptions = 50;
 
 /** Aliases whose id or name contains a text: the choices of a field while somebody types. */
-export async function findAliases(db: Kysely<Tables>, { kind, text = '' }: IdFilter) {
+export async function findAliases(db: Db, { kind, text = '' }: IdFilter) {
   const pattern = patternOf(text);
   return read(
     db,
@@ -48,7 +48,7 @@ export async function findAliases(db: Kysely<Tables>, { kind, text = '' }: IdFil
 const patternOf = (text: string) => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
 
 /** The ids of businesses, and of clinics and doctors in recent data, and all that have an alias. */
-export function readKnownIds(db: Kysely<Tables>, { kind, text }: IdFilter): Promise<KnownId[]> {
+export function readKnownIds(db: Db, { kind, text }: IdFilter): Promise<KnownId[]> {
   const pattern = text && patternOf(text);
   const known = sql<KnownId>`
     with senders as materialized (select unnest(array${businesses}) as business), recent as materialized (

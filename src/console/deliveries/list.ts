@@ -1,8 +1,8 @@
-import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import { idAt } from '../../common/uuid.ts';
 import { type Family, readKey } from '../../families/index.ts';
-import { type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
+import { type Db, type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
 import { familyFields, guid, localTime, oneOf, parseForm, text } from '../read-form.ts';
 import { allOf, businesses, read, takePage } from '../store.ts';
 
@@ -53,7 +53,7 @@ export type Listed = Awaited<ReturnType<typeof listDeliveries>>;
 
 /** A page of deliveries: the newest first, by their arrival or by their event. With whether there are older and newer ones. */
 export async function listDeliveries(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   filter: DeliveryFilter,
   place: Place,
@@ -181,7 +181,7 @@ export interface DeliveryDetails extends Selectable<Tables['deliveries']>, Pick<
 }
 
 export async function readDelivery(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   id: string,
 ): Promise<DeliveryDetails | undefined> {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Kysely, sql } from 'kysely';
-import type { DeliveryStatus, Tables } from '../../store/tables.ts';
+import { sql } from 'kysely';
+import type { Db, DeliveryStatus } from '../../store/tables.ts';
 import type { Receiver } from '../dependencies.ts';
 import { read } from '../store.ts';
 import { useMayPost } from '../ui/context.ts';
@@ -84,7 +84,7 @@ type Tested =
 const appliedWithinMs = 5_000;
 
 /** Sends a test callback, and waits a moment until it is applied. */
-export async function sendTest(db: Kysely<Tables>, { sendTest }: Receiver): Promise<Tested> {
+export async function sendTest(db: Db, { sendTest }: Receiver): Promise<Tested> {
   const deadline = performance.now() + appliedWithinMs;
   try {
     const response = await sendTest();

@@ -1,7 +1,7 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { countQuarantine, faultsKey, type QuarantineRow, readDropped } from '../../intake/quarantine-rows.ts';
 import { notesOf } from '../../store/notes.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
 import { allOf, read, takePage } from '../store.ts';
 
 export interface QuarantineGroup {
@@ -55,7 +55,7 @@ interface BodyFilter {
 const pageRows = 50;
 
 /** Bodies without their content, last received first. */
-async function listBodies(db: Kysely<Tables>, { reason, faults, before, since }: BodyFilter) {
+async function listBodies(db: Db, { reason, faults, before, since }: BodyFilter) {
   const conditions = allOf([
     sql`q.replayed_at is null`,
     reason && sql`q.reason = ${reason}`,
@@ -75,7 +75,7 @@ export const droppedDays = 7;
 export type Quarantine = Awaited<ReturnType<typeof readQuarantine>>;
 
 /** `total`: the number of bodies, those included that are in no group; `dropped`: in the last days. */
-export async function readQuarantine(db: Kysely<Tables>, filter: BodyFilter) {
+export async function readQuarantine(db: Db, filter: BodyFilter) {
   const [groups, lines, dropped, total] = await Promise.all([
     read(db, quarantineGroups),
     listBodies(db, filter),
@@ -91,7 +91,7 @@ export type QuarantinedBody = QuarantineLine &
     corrected_by: string | null;
   };
 
-export async function readBody(db: Kysely<Tables>, id: string): Promise<QuarantinedBody | undefined> {
+export async function readBody(db: Db, id: string): Promise<QuarantinedBody | undefined> {
   const { rows } = await sql<QuarantinedBody>`
     select ${columns}, q.errors, q.body, q.path, q.acknowledged,
            (select id from quarantine c where c.corrects = q.id and c.corrects is not null order by received_at desc limit 1) as corrected_by

@@ -1,9 +1,9 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { uuid } from '../../common/uuid.ts';
 import type { Family } from '../../families/index.ts';
 import { rowsMadeOf, versionOrder } from '../../families/sql.ts';
 import { findApplied, isAbout, patientsOfRow } from '../../privacy/find-deliveries.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Db } from '../../store/tables.ts';
 import type { TypedColumn } from '../ui/field-value.tsx';
 
 /** A receipt, a consent form, and so on; `id`: of the delivery where the family has no key. */
@@ -36,7 +36,7 @@ const common = ['business_id', 'client_id', 'last_event', 'event_time', 'deliver
 export const shownVersions = 200;
 
 /** What a record says now; undefined: there is no such record. */
-export async function readNewest(db: Kysely<Tables>, key: RecordKey): Promise<Newest | undefined> {
+export async function readNewest(db: Db, key: RecordKey): Promise<Newest | undefined> {
   const columns = await readTypes(db, key.family);
   const from = sql`select * from ${sql.table(key.family.table)} made where ${isKey(key)}`;
   const [newest] = await readVersions(db, columns, from);
@@ -45,7 +45,7 @@ export async function readNewest(db: Kysely<Tables>, key: RecordKey): Promise<Ne
 
 /** Undefined: there is no such record. */
 export async function readRecord(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   key: RecordKey,
 ): Promise<RecordDetails | undefined> {
@@ -58,7 +58,7 @@ export async function readRecord(
   return { columns, versions: [newest, ...older], related };
 }
 
-async function readTypes(db: Kysely<Tables>, { table, fields }: Family): Promise<TypedColumn[]> {
+async function readTypes(db: Db, { table, fields }: Family): Promise<TypedColumn[]> {
   const names = [...Object.keys(fields), 'deleted_at', 'extra'];
   const { rows } = await sql<TypedColumn>`
     select attname as name, format_type(atttypid, null) as type
@@ -70,7 +70,7 @@ async function readTypes(db: Kysely<Tables>, { table, fields }: Family): Promise
 }
 
 async function readVersions(
-  db: Kysely<Tables>,
+  db: Db,
   columns: readonly TypedColumn[],
   from: ReturnType<typeof sql>,
   family?: Family,
@@ -100,12 +100,7 @@ function isKey({ family, business, id }: RecordKey) {
 }
 
 /** The query for versions of a record; bodies that retention has reduced say nothing. */
-async function versionsOf(
-  db: Kysely<Tables>,
-  families: readonly Family[],
-  key: RecordKey,
-  row: Version['row'],
-) {
+async function versionsOf(db: Db, families: readonly Family[], key: RecordKey, row: Version['row']) {
   const { family, business, id } = key;
   if (!family.identifiedBy) return sql`select * from ${sql.table(family.table)} made where false`;
   if (family.versions) return sql`select * from ${sql.table(family.versions)} made where ${isKey(key)}`;
@@ -124,7 +119,7 @@ async function versionsOf(
 
 /** Parts; and what else of the same patient names this appointment or prescription. */
 async function readRelated(
-  db: Kysely<Tables>,
+  db: Db,
   families: readonly Family[],
   { family, business, id }: RecordKey,
   row: Version['row'],
@@ -153,7 +148,7 @@ export const changedColumns = (columns: readonly TypedColumn[], older: Version, 
   columns.filter(({ name }) => older.row[name] !== newer.row[name]);
 
 /** The patient whom a record names, if any. */
-export async function findPatient(db: Kysely<Tables>, key: RecordKey): Promise<string | undefined> {
+export async function findPatient(db: Db, key: RecordKey): Promise<string | undefined> {
   const found = await readNewest(db, key);
   return found && patientsOfRow(found.newest.row)[0];
 }

@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../store/tables.ts';
+import { sql } from 'kysely';
+import type { Db } from '../../store/tables.ts';
 import type { Report } from './reports.ts';
 
 export interface ReportColumn {
@@ -12,7 +12,7 @@ export interface ReportColumn {
 }
 
 /** What the database says of each view, and of each function that is a report. */
-export async function readComments(db: Kysely<Tables>): Promise<ReadonlyMap<string, string>> {
+export async function readComments(db: Db): Promise<ReadonlyMap<string, string>> {
   const { rows } = await sql<{ name: string; comment: string }>`
     select relname as name, obj_description(oid, 'pg_class') as comment
     from pg_class where relnamespace = 'reporting'::regnamespace
@@ -23,10 +23,7 @@ export async function readComments(db: Kysely<Tables>): Promise<ReadonlyMap<stri
 }
 
 /** The columns of a report in their order. What is public is listed in db/reporting/6_masked.sql; anything else is personal. */
-export async function readColumns(
-  db: Kysely<Tables>,
-  { view, rowsOf = view }: Report,
-): Promise<ReportColumn[]> {
+export async function readColumns(db: Db, { view, rowsOf = view }: Report): Promise<ReportColumn[]> {
   const { rows } = await sql<ReportColumn>`
     select attname as name, format_type(atttypid, null) as type, col_description(attrelid, attnum) as comment,
            not coalesce(for_console, false) as personal

@@ -1,5 +1,5 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Tables } from '../../store/tables.ts';
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../store/tables.ts';
 import { allOf, businesses } from '../store.ts';
 import type { ChartFigures } from '../ui/chart.tsx';
 import { isSummable } from '../ui/field-value.tsx';
@@ -92,7 +92,7 @@ export interface Totals {
 
 /** The number of a report's rows, and the sums of its columns, of all pages. */
 export async function readTotals(
-  db: Kysely<Tables>,
+  db: Db,
   report: Report,
   columns: readonly ReportColumn[],
   rows: RawBuilder<unknown>,
@@ -111,7 +111,7 @@ export interface AgeTotal {
 }
 
 /** The number and amount of dues of each age. */
-export async function readAges(db: Kysely<Tables>, rows: RawBuilder<unknown>): Promise<AgeTotal[]> {
+export async function readAges(db: Db, rows: RawBuilder<unknown>): Promise<AgeTotal[]> {
   const names = Object.keys(ages) as Age[];
   const cases = names.map((age) => sql`when ${isOfAge(age)} then ${age}`);
   const { rows: found } = await sql<AgeTotal>`
@@ -128,7 +128,7 @@ const dayMs = 86_400_000;
 
 /** The figures of a report's chart. Days and months without rows have zeros. With `unit`, the groups are those. */
 export async function readChart(
-  db: Kysely<Tables>,
+  db: Db,
   { by, series = { count: 'count(*)' }, largest }: ReportChart,
   rows: RawBuilder<unknown>,
   { from, to }: ReportFilter,

@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { InvalidConfiguration } from '../../config/config.ts';
-import type { Tables } from '../tables.ts';
+import type { Db } from '../tables.ts';
 
 /**
  * The console's clock and the reports' days must be those of one zone: what Node and PostgreSQL know of it
@@ -9,7 +9,7 @@ import type { Tables } from '../tables.ts';
  * @param zone a name of the IANA time zone database, such as Asia/Kolkata
  * @throws InvalidConfiguration where PostgreSQL does not know the zone, or its clocks differ from Node's
  */
-export async function checkTimezone(db: Kysely<Tables>, zone: string): Promise<void> {
+export async function checkTimezone(db: Db, zone: string): Promise<void> {
   for (const month of [0, 6]) {
     const moment = new Date(Date.UTC(new Date().getUTCFullYear(), month, 1, 12));
     const here = readClock(moment, zone);

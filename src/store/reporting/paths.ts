@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../tables.ts';
+import { sql } from 'kysely';
+import type { Db } from '../tables.ts';
 
 /**
  * Stores the family of each registered path, so that reports count quarantined bodies by family. Former paths are kept
@@ -7,10 +7,7 @@ import type { Tables } from '../tables.ts';
  *
  * @param paths the registered paths by family name
  */
-export async function applyReportPaths(
-  db: Kysely<Tables>,
-  paths: Record<string, readonly string[]>,
-): Promise<void> {
+export async function applyReportPaths(db: Db, paths: Record<string, readonly string[]>): Promise<void> {
   const given = Object.entries(paths).flatMap(([family, list]) => list.map((path) => ({ family, path })));
   await sql`
     insert into callback_paths (path, family)

@@ -1,8 +1,8 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { createLog, type Log } from '../../common/log.ts';
 import { InvalidConfiguration } from '../../config/config.ts';
 import { changeSchema } from '../change-schema.ts';
-import type { Tables } from '../tables.ts';
+import type { Db } from '../tables.ts';
 
 /**
  * Sets the time zone of the reports' days and hours. If it changes, the indexes on days are rebuilt while callbacks are
@@ -15,7 +15,7 @@ import type { Tables } from '../tables.ts';
  *   has changed then
  */
 export async function applyReportTimezone(
-  db: Kysely<Tables>,
+  db: Db,
   zone: string,
   log: Pick<Log, 'warn'> = createLog('silent'),
 ): Promise<boolean> {
@@ -50,7 +50,7 @@ export async function applyReportTimezone(
 }
 
 /** Writes the zone and records which indexes must be rebuilt. */
-async function writeZone(trx: Kysely<Tables>, zone: string): Promise<boolean> {
+async function writeZone(trx: Db, zone: string): Promise<boolean> {
   const { rows } = await sql<{ zone: string }>`select reporting.timezone() as zone`.execute(trx);
   if (rows[0]!.zone === zone) return false;
   await sql`select reporting.write_zone(${zone})`.execute(trx);
@@ -61,7 +61,7 @@ async function writeZone(trx: Kysely<Tables>, zone: string): Promise<boolean> {
 }
 
 /** The indexes on days or hours. */
-async function readIndexes(db: Kysely<Tables>, condition: ReturnType<typeof sql>) {
+async function readIndexes(db: Db, condition: ReturnType<typeof sql>) {
   const { rows } = await sql<{ name: string; table: string }>`
     select i.indexrelid::regclass::text as name, i.indrelid::regclass::text as table from pg_index i
     where pg_get_indexdef(i.indexrelid) ~ 'reporting\\.(day|hour)\\(' and ${condition}
