@@ -61,6 +61,7 @@ async function* afterTheirEvents(sequence: Iterable<Callback>, signal: AbortSign
     const time = eventTimeMs(callback.envelope);
     // A timer may fire a little early.
     while (time > Date.now() && !signal.aborted) await sleep(time - Date.now(), signal);
+    if (time > Date.now()) return;
     yield callback;
   }
 }
