@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../support/until.ts';
 import { type Deployment, type Role, startDeployment } from './deployment.ts';
+import { drawBackends } from './drawn.ts';
 import { send, untilApplied } from './sending.ts';
 
 jest.setTimeout(180_000);
@@ -44,7 +45,7 @@ async function startAgain(role: Role): Promise<void> {
   }
 }
 
-it.each(['redis', 'postgresql'] as const)(
+it.each(drawBackends('connections'))(
   'on %s no process ends while its stores end connections at any time, also as they open, and nothing acknowledged is lost',
   async (backend) => {
     deployment = await startDeployment(backend);

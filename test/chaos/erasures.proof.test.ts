@@ -2,7 +2,8 @@ import { identify } from '../../src/intake/identity.ts';
 import { consentFormCallback, paths, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
 import { spawnReceiver } from '../support/process.ts';
 import { until } from '../support/until.ts';
-import { type Backend, type Deployment, startDeployment } from './deployment.ts';
+import { type Deployment, startDeployment } from './deployment.ts';
+import { drawBackends } from './drawn.ts';
 import { newestVersions, versionsInTables } from './model.ts';
 
 jest.setTimeout(180_000);
@@ -86,7 +87,7 @@ async function tablesWith(patient: string): Promise<string[]> {
   return found;
 }
 
-it.each(['redis', 'postgresql'] satisfies Backend[])(
+it.each(drawBackends('erasures'))(
   'on %s, erasures under load, with processes killed at any moment, are complete or have not begun, and nothing else is lost',
   async (backend) => {
     deployment = await startDeployment(backend, { each: 2 });

@@ -1,14 +1,12 @@
 import { appendFileSync } from 'node:fs';
 import { seededRandom } from '../../src/sandbox/random.ts';
 import { type Backend, type Deployment, startDeployment } from './deployment.ts';
+import { minutes, seed } from './drawn.ts';
 import { classes, type Fault, failover, fullDisk, notDrawn } from './faults.ts';
 import { makeFaultyDisk, whyNoFaultyDisk } from './faulty-disk.ts';
 import { type Outcome, runFault } from './run-fault.ts';
 import { mayMount, mountSmallDisk } from './small-disk.ts';
 
-// `npm run chaos` sets the minutes. Without them one fault of each class is injected once, briefly.
-const minutes = Number(process.env.CHAOS_MINUTES ?? 0);
-const seed = Number(process.env.CHAOS_SEED ?? Date.now() % 100_000);
 const backends = (process.env.CHAOS_BACKEND ?? 'redis,postgresql').split(',') as Backend[];
 
 /** The recovery of PostgreSQL may take longer than a short run; store-errors.proof.test.ts has the first one. */

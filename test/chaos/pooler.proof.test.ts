@@ -4,6 +4,7 @@ import { type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { killProcesses, spawnService, type TestProcess } from '../support/process.ts';
 import { openRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
+import { drawBackends } from './drawn.ts';
 import { send } from './sending.ts';
 
 jest.setTimeout(180_000);
@@ -30,7 +31,7 @@ const endSessions = () =>
      where pid <> pg_backend_pid() and datname = current_database()`,
   );
 
-it.each(['redis', 'postgresql'])(
+it.each(drawBackends('pooler'))(
   'with the queue on %s nothing acknowledged is lost while a pooler is killed, and sessions behind it are ended',
   async (queue) => {
     const env = {

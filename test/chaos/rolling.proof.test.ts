@@ -2,6 +2,7 @@ import { Agent, request } from 'undici';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { until } from '../support/until.ts';
 import { type Deployment, type Role, startDeployment } from './deployment.ts';
+import { drawBackends } from './drawn.ts';
 
 jest.setTimeout(180_000);
 
@@ -47,7 +48,7 @@ function startSending(urls: readonly string[], senders: number) {
   };
 }
 
-it.each(['redis', 'postgresql'] as const)(
+it.each(drawBackends('rolling'))(
   'on %s, restarting two receivers and two workers in turn fails no request, and loses or repeats no delivery',
   async (backend) => {
     deployment = await startDeployment(backend, { each: 2 });

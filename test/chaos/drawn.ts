@@ -1,0 +1,12 @@
+import { seededRandom } from '../../src/sandbox/random.ts';
+import type { Backend } from './deployment.ts';
+
+/** The minutes of a long run, see test/run.ts; 0: the short form. */
+export const minutes = Number(process.env.CHAOS_MINUTES ?? 0);
+export const seed = Number(process.env.CHAOS_SEED ?? Date.now() % 100_000);
+
+/** The backends of a drill: both in a long run, else one that is drawn from the seed. */
+export function drawBackends(drill: string): Backend[] {
+  const backends: Backend[] = ['redis', 'postgresql'];
+  return minutes > 0 ? backends : [seededRandom(seed, drill.length).pick(backends)];
+}
