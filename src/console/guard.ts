@@ -58,7 +58,7 @@ export const requireFormToken: RequestHandler = (req, res, next) => {
   const given: unknown = req.body?.csrf;
   const { csrf } = res.locals.visit as Visit;
   if (typeof given === 'string' && isSameSecret(given, csrf)) return next();
-  // The browser says where it is from, and `requireSameSite` has compared that.
+  // The browser says where it is from, and `requireSameOrigin` has compared that.
   const { origin, 'sec-fetch-site': site } = req.headers;
   if (origin === undefined && site === undefined) throw new Forbidden();
   sendConfirmation(req, res);
