@@ -128,26 +128,10 @@ select * from reporting.all_receipts where deleted_at is not null;
 -- The amounts of erased receipts stay in the totals of their days.
 create or replace view reporting.receipts_daily as
 select
-  business_id, clinic_id, doctor_id, day,
-  count(*) filter (where not is_deleted) as receipts,
-  coalesce(sum(gross_amount) filter (where not is_deleted), 0) as gross_amount,
-  coalesce(sum(coalesce(item_discount_amount, 0) + coalesce(additional_discount_amount, 0))
-           filter (where not is_deleted), 0) as discount_amount,
-  coalesce(sum(net_amount) filter (where not is_deleted), 0) as net_amount,
-  coalesce(sum(paid_amount) filter (where not is_deleted), 0) as paid_amount,
-  coalesce(sum(due_amount) filter (where not is_deleted), 0) as due_amount,
-  count(*) filter (where is_deleted) as deleted_receipts,
-  coalesce(sum(net_amount) filter (where is_deleted), 0) as deleted_net_amount
-from (
-  select business_id, clinic_id, doctor_id, day, deleted_at is not null as is_deleted, gross_amount, item_discount_amount,
-         additional_discount_amount, net_amount, paid_amount, due_amount
-  from reporting.all_receipts
-  union all
-  select business_id, null, null, day, is_deleted, receipt_amount, sku_discount_amount, additional_discount_amount,
-         net_amount, amount_paid, amount_due
-  from erased_receipts
-) receipts
-group by business_id, clinic_id, doctor_id, day;
+  business_id, clinic_id, doctor_id, day, receipts, gross_amount, discount_amount, net_amount, paid_amount, due_amount,
+  deleted_receipts, deleted_net_amount
+from summed_activities
+where receipts > 0 or deleted_receipts > 0;
 
 create or replace view reporting.outstanding_receipts as
 select

@@ -29,18 +29,18 @@ select business_id, clinic_id, doctor_id, day, 0, null, null, 0, 1 from reportin
 
 create or replace view reporting.doctors_daily as
 select
-  business_id, doctor_id, day, sum(receipts) as receipts, coalesce(sum(net_amount), 0) as net_amount,
-  coalesce(sum(due_amount), 0) as due_amount, sum(consent_forms) as consent_forms,
-  sum(review_requests) as review_requests
-from reporting.activities
+  business_id, doctor_id, day, sum(receipts)::bigint as receipts, sum(net_amount) as net_amount, sum(due_amount) as due_amount,
+  sum(consent_forms)::bigint as consent_forms, sum(review_requests)::bigint as review_requests
+from summed_activities
+where receipts > 0 or consent_forms > 0 or review_requests > 0
 group by business_id, doctor_id, day;
 
 create or replace view reporting.clinics_daily as
 select
-  business_id, clinic_id, day, sum(receipts) as receipts, coalesce(sum(net_amount), 0) as net_amount,
-  coalesce(sum(due_amount), 0) as due_amount, sum(consent_forms) as consent_forms,
-  sum(review_requests) as review_requests
-from reporting.activities
+  business_id, clinic_id, day, sum(receipts)::bigint as receipts, sum(net_amount) as net_amount, sum(due_amount) as due_amount,
+  sum(consent_forms)::bigint as consent_forms, sum(review_requests)::bigint as review_requests
+from summed_activities
+where receipts > 0 or consent_forms > 0 or review_requests > 0
 group by business_id, clinic_id, day;
 
 comment on view reporting.consent_forms   is 'The newest version of each consent form (medical certificate), without deleted ones';

@@ -67,28 +67,69 @@ from (
   from appointment_versions
 ) v;
 
+-- Numbers of appointments by status as received: kept for the days that did not change since they were made, computed for the
+-- others, as in summed_activities.
+create or replace view live_appointments as
+select
+  business_id, clinic_id, doctor_id, day, status, count(*) as appointments,
+  array_agg(completed_at - booked_at order by completed_at - booked_at) filter (where completed_at is not null)
+    as completion_times
+from reporting.appointments
+group by business_id, clinic_id, doctor_id, day, status;
+
+create or replace view summed_appointments as
+with outdated as not materialized (select business_id, day from outdated_days where sums = 'appointments')
+select *
+from kept_appointments
+where (business_id, day) not in (select business_id, day from outdated where day > '-infinity')
+  and business_id not in (select business_id from outdated where day = '-infinity')
+union all
+select changed.business_id, clinic_id, doctor_id, changed.day, status, appointments, completion_times
+from (
+  select distinct business_id, day from outdated
+  where day > '-infinity' and business_id not in (select business_id from outdated where day = '-infinity')
+) changed
+cross join lateral (
+  select * from live_appointments live where live.business_id = changed.business_id and live.day = changed.day offset 0
+) live
+union all
+select *
+from live_appointments
+where exists (select from outdated where day = '-infinity')
+  and business_id in (select business_id from outdated where day = '-infinity');
+
 create or replace view reporting.appointments_daily as
 select
-  business_id, clinic_id, doctor_id, day,
-  count(*) as appointments,
-  count(*) filter (where state = 'booked') as booked,
-  count(*) filter (where state = 'ongoing') as ongoing,
-  count(*) filter (where state like 'completed%') as completed,
-  count(*) filter (where state = 'completed_without_prescription') as completed_without_prescription,
-  count(*) filter (where state like 'cancelled%') as cancelled,
-  count(*) filter (where state = 'cancelled_by_patient') as cancelled_by_patient,
-  count(*) filter (where state = 'cancelled_by_doctor') as cancelled_by_doctor,
-  count(*) filter (where state = 'cancelled_by_staff') as cancelled_by_staff,
-  count(*) filter (where state = 'other') as other,
-  round(avg((state like 'completed%')::integer), 4) as completed_share,
-  round(avg((state like 'cancelled%')::integer), 4) as cancelled_share,
-  round(avg((state = 'completed_without_prescription')::integer) filter (where state like 'completed%'), 4)
-    as without_prescription_share,
-  round(extract(epoch from avg(completed_at - booked_at)) / 3600, 2) as completion_average_hours,
-  round(extract(epoch from percentile_cont(0.5) within group (order by completed_at - booked_at)) / 3600, 2)
-    as completion_median_hours
-from reporting.appointments
-group by business_id, clinic_id, doctor_id, day;
+  business_id, clinic_id, doctor_id, day, appointments, booked, ongoing, completed, completed_without_prescription, cancelled,
+  cancelled_by_patient, cancelled_by_doctor, cancelled_by_staff, other,
+  round(completed::numeric / appointments, 4) as completed_share,
+  round(cancelled::numeric / appointments, 4) as cancelled_share,
+  round(completed_without_prescription::numeric / nullif(completed, 0), 4) as without_prescription_share,
+  completion.average_hours as completion_average_hours, completion.median_hours as completion_median_hours
+from (
+  select
+    business_id, clinic_id, doctor_id, day,
+    sum(appointments)::bigint as appointments,
+    coalesce(sum(appointments) filter (where state = 'booked'), 0)::bigint as booked,
+    coalesce(sum(appointments) filter (where state = 'ongoing'), 0)::bigint as ongoing,
+    coalesce(sum(appointments) filter (where state like 'completed%'), 0)::bigint as completed,
+    coalesce(sum(appointments) filter (where state = 'completed_without_prescription'), 0)::bigint
+      as completed_without_prescription,
+    coalesce(sum(appointments) filter (where state like 'cancelled%'), 0)::bigint as cancelled,
+    coalesce(sum(appointments) filter (where state = 'cancelled_by_patient'), 0)::bigint as cancelled_by_patient,
+    coalesce(sum(appointments) filter (where state = 'cancelled_by_doctor'), 0)::bigint as cancelled_by_doctor,
+    coalesce(sum(appointments) filter (where state = 'cancelled_by_staff'), 0)::bigint as cancelled_by_staff,
+    coalesce(sum(appointments) filter (where state = 'other'), 0)::bigint as other,
+    concatenate(completion_times) as completion_times
+  from (select *, reporting.appointment_state(status) as state from summed_appointments) by_state
+  group by business_id, clinic_id, doctor_id, day
+) counted
+left join lateral (
+  select
+    round(extract(epoch from avg(time)) / 3600, 2) as average_hours,
+    round(extract(epoch from percentile_cont(0.5) within group (order by time)) / 3600, 2) as median_hours
+  from unnest(completion_times) as time
+) completion on true;
 
 create or replace view reporting.prescriptions as
 select

@@ -15,6 +15,12 @@ export function parseTime(text: string): Date {
   return time;
 }
 
+/** A day as ISO 8601. */
+export function parseDay(text: string): string {
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) return text;
+  throw new InvalidArgumentError('A day must be a date such as 2026-01-31.');
+}
+
 /** An id of a delivery or of a quarantined body. */
 export function parseUuid(text: string): string {
   if (uuid.test(text)) return text;

@@ -9,6 +9,7 @@ import { addMoveCommand } from './move.ts';
 import { addPatientCommand } from './patient.ts';
 import { addQuarantineCommand } from './quarantine.ts';
 import { addReplayCommand } from './replay.ts';
+import { addReportsCommand } from './reports.ts';
 import { addRetentionCommand } from './retention.ts';
 import { addSessionsCommand } from './sessions.ts';
 import { addSqlCommand } from './sql.ts';
@@ -30,6 +31,7 @@ export function addServiceCommands(
   addQuarantineCommand(program, env);
   addPatientCommand(program, env);
   addRetentionCommand(program, env);
+  addReportsCommand(program, env);
   addSqlCommand(program, env);
   addAuditCommand(program, env);
   addSessionsCommand(program, env);

@@ -75,4 +75,6 @@ export interface Observer {
   deleted?: (policy: string, rows: number) => void;
   /** Called when a pass of retention is complete. */
   retained?: () => void;
+  /** Called when sums of reports differed from their rows, with the number of days. */
+  wrongSums?: (days: number) => void;
 }

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { findLockHolders } from '../store/lock-holders.ts';
 import { type Problem, unreadable } from './problem.ts';
 import { judgeLocks, waitingDeliveries } from './processing.ts';
-import { ages, prepared, rowSecurity, sessions, slots, unlogged } from './server.ts';
+import { ages, prepared, rowSecurity, sessions, slots, unlogged, wrongSums } from './server.ts';
 
 /** A timeout, a missing right or table: PostgreSQL works, and one check does not. */
 const ofOneCheck = /^(57014|55P03|42...)$/;
@@ -16,6 +16,7 @@ const checks: Record<string, (pool: pg.Pool) => Promise<Problem[]>> = {
   'row security': rowSecurity.read,
   'unlogged tables': unlogged.read,
   'old sessions': sessions.read,
+  'sums of reports': wrongSums.read,
 };
 
 /** First what fails; the sort is stable. */

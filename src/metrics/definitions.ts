@@ -162,6 +162,10 @@ export function defineMetrics(familyNames: readonly string[], { enableExemplars 
       name: 'receiver_retention_last_pass_timestamp_seconds',
       help: 'When this worker last completed a pass of the retention; 0: not since it started. If no worker completed one for two days, see their logs',
     }),
+    wrongSums: counter({
+      name: 'receiver_wrong_sums_total',
+      help: 'Days whose kept sums differed from their rows when this worker checked some. They were made again; more than 0 is an error of the receiver, or somebody wrote past its triggers: see receiver reports check',
+    }),
   };
   // A rate ignores the first sample of a new series, so an alert would miss the first error.
   for (const family of familyNames) {

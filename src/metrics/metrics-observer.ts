@@ -44,5 +44,6 @@ export function metricsObserver(metrics: Metrics, exemplarOf?: ExemplarOf): Obse
     retried: () => metrics.retries.inc(),
     deleted: (policy, rows) => metrics.retentionDeleted.inc({ policy }, rows),
     retained: () => metrics.retentionPassed.setToCurrentTime(),
+    wrongSums: (days) => metrics.wrongSums.inc(days),
   };
 }

@@ -65,7 +65,7 @@ async function dropViews(
   reason: unknown,
 ): Promise<void> {
   const created = files.flatMap(({ text }) => [
-    ...text.matchAll(/create or replace (view|function) (reporting\.\w+|deliveries)/g),
+    ...text.matchAll(/create or replace (view|function) (reporting\.\w+|deliveries|live_\w+|summed_\w+)/g),
   ]);
   const named = created.filter(([, kind]) => kind === 'view').map(([, , name]) => name!);
   // A release may have had a table of this name.

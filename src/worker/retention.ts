@@ -6,20 +6,21 @@ import { sum } from '../privacy/counts.ts';
 import { pauseFor, type Retention, runRetention } from '../privacy/retention/retention.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
 import type { Db } from '../store/tables.ts';
+import { checkSums } from './sums.ts';
 
 export interface RetentionDependencies {
   db: Db;
   families: readonly Family[];
   retention: Retention;
-  observe?: Pick<Observer, 'deleted' | 'retained'> | undefined;
+  observe?: Pick<Observer, 'deleted' | 'retained' | 'wrongSums'> | undefined;
   log: Log;
 }
 
 const everyMs = 24 * 60 * 60 * 1000;
 
 /**
- * Returns a function that runs a pass of the retention when one is due: the first at once, then one a day. One process at a
- * time runs one.
+ * Returns a function that runs a pass of the retention when one is due, and checks the sums of reports: the first at once, then
+ * one a day. One process at a time runs one.
  *
  * @param signal ends a pass between two steps
  */
@@ -42,6 +43,7 @@ export function createRetention(
       runRetention(db, families, retention, { actor: { id: 'worker' }, onStep, pause }),
     );
     if (!passed) return;
+    await checkSums(db, { log, observe });
     next = performance.now() + everyMs;
     observe?.retained?.();
     if (sum(total) > 0) log.info({ deleted: total }, 'retention pass completed');

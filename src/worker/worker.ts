@@ -15,6 +15,7 @@ import { createErasures } from './erasures.ts';
 import { FamilyPauses } from './family-pauses.ts';
 import { keepHeartbeat } from './heartbeat.ts';
 import { createRetention } from './retention.ts';
+import { createSumsUpdate } from './sums.ts';
 import { createSweep } from './sweep.ts';
 
 export interface WorkerDependencies extends ApplyJobDependencies {
@@ -26,7 +27,7 @@ export interface WorkerDependencies extends ApplyJobDependencies {
   intake: Pick<Intake, 'drain'>;
   /** How many jobs run at the same time: each needs a connection that applies deliveries. */
   concurrency: number;
-  observe?: Pick<Observer, 'applied' | 'retried' | 'deleted' | 'retained'> | undefined;
+  observe?: Pick<Observer, 'applied' | 'retried' | 'deleted' | 'retained' | 'wrongSums'> | undefined;
 }
 
 export type RunningWorker = ReturnType<typeof startWorker>;
@@ -35,6 +36,7 @@ const drainEveryMs = 500;
 const checkEveryMs = 100;
 const pauseMs = 1_000;
 const retentionCheckMs = 60_000;
+const sumsCheckMs = 1_000;
 
 /**
  * Applies the deliveries of the queue's jobs, sweeps, drains the fallback, and applies retention. It takes jobs once the
@@ -120,6 +122,8 @@ export function startWorker(dependencies: WorkerDependencies) {
   const runErasures = createErasures({ db, families, erasure: config.erasure, log }, signal);
   const erasing = repeat('an erasure', retentionCheckMs, runErasures);
 
+  const summing = repeat('the update of sums', sumsCheckMs, createSumsUpdate(db, signal));
+
   const { fallback } = backend;
   const reportStuck = report(
     'deliveries wait in Redis, because two databases have the same address: set QUEUE_PREFIX',
@@ -164,7 +168,7 @@ export function startWorker(dependencies: WorkerDependencies) {
     /** Finishes the running jobs and takes no more. */
     stop: async () => {
       stopping.abort();
-      await Promise.all([working, sweeping, draining, retaining, erasing, beating]);
+      await Promise.all([working, sweeping, draining, retaining, erasing, summing, beating]);
       if (!circuit.isOpen) await heartbeat.end().catch(circuit.probeAfter.bind(circuit));
       // Force: a worker would wait for a queue that is unavailable.
       await worker?.close(backend.circuit.isOpen);

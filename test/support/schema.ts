@@ -66,7 +66,8 @@ export async function readCatalogue(database: TestDatabase): Promise<string[]> {
       select 'trigger', r.name || '.' || tgname, pg_get_triggerdef(t.oid) || ' ' || tgenabled::text, obj_description(t.oid, 'pg_trigger'), null
       from pg_trigger t join relations r on r.oid = tgrelid where not tgisinternal
       union all
-      select 'function', p.oid::regprocedure::text, pg_get_functiondef(p.oid), obj_description(p.oid, 'pg_proc'), proacl
+      select 'function', p.oid::regprocedure::text,
+        case prokind when 'a' then (select aggtransfn::text from pg_aggregate where aggfnoid = p.oid) else pg_get_functiondef(p.oid) end, obj_description(p.oid, 'pg_proc'), proacl
       from pg_proc p join schemas n on n.oid = pronamespace
       union all
       select 'statistics', stxname, pg_get_statisticsobjdef(s.oid), obj_description(s.oid, 'pg_statistic_ext'), null

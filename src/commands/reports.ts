@@ -1,0 +1,83 @@
+import type { Command } from 'commander';
+import type { Environment } from '../config/config.ts';
+import {
+  businessesWithSums,
+  findWrongSums,
+  forgetWrongSums,
+  kindsOfSums,
+  outdateSums,
+  updateSums,
+} from '../store/reporting/daily-sums.ts';
+import { parseDay } from './arguments.ts';
+import { print, withProgress } from './output.ts';
+import { type Opened, onDatabase } from './with-database.ts';
+
+interface Selection {
+  business?: string;
+  since?: string;
+}
+
+/** `receiver reports`: compares the sums that the daily views are made of with the rows, and makes them again. */
+export function addReportsCommand(program: Command, env: Environment): void {
+  const reports = program
+    .command('reports')
+    .description('the sums that are kept for the daily views, such as receipts_daily');
+  const business = ['--business <id>', 'only of this business'] as const;
+  reports
+    .command('check')
+    .description('compare the kept sums with the rows; exit code 1 if one is wrong')
+    .option(...business)
+    .option('--since <day>', 'only this day, such as 2026-01-31, and later ones', parseDay)
+    .action(onDatabase(env, check));
+  reports
+    .command('rebuild')
+    .description('make the kept sums again; callbacks are accepted, and reports are right, meanwhile')
+    .option(...business)
+    .action(onDatabase(env, rebuild));
+}
+
+async function check({ db }: Opened, { business, since }: Selection): Promise<void> {
+  const found: string[] = [];
+  let checked = 0;
+  await withProgress('checked', undefined, async ({ setTotal, advance }) => {
+    const all = [];
+    for (const sums of kindsOfSums) {
+      const businesses = business === undefined ? await businessesWithSums(db, sums) : [business];
+      all.push(...businesses.map((one) => ({ sums, one })));
+    }
+    setTotal(all.length);
+    for (const { sums, one } of all) {
+      const wrong = await findWrongSums(db, sums, one, since);
+      found.push(...wrong.map(({ day }) => `wrong: ${sums} of business ${one} on ${day}`));
+      checked += 1;
+      advance();
+    }
+  });
+  for (const line of found) print(line);
+  if (found.length > 0) {
+    print(`${found.length} days have wrong sums. Run: receiver reports rebuild`);
+    process.exitCode = 1;
+  } else {
+    print(`The kept sums are those of the rows.`);
+  }
+}
+
+async function rebuild({ db }: Opened, { business }: Selection): Promise<void> {
+  await withProgress('businesses rebuilt', undefined, async ({ setTotal, advance }) => {
+    let total = 0;
+    for (const sums of kindsOfSums) {
+      await outdateSums(db, sums, business);
+      total += business === undefined ? (await businessesWithSums(db, sums)).length : 1;
+    }
+    setTotal(total);
+    for (const sums of kindsOfSums) {
+      for (let hasMore = true; hasMore; ) {
+        const updated = await updateSums(db, sums);
+        advance(updated.businesses);
+        hasMore = updated.hasMore;
+      }
+    }
+  });
+  if (business === undefined) await forgetWrongSums(db);
+  print('The kept sums were made again.');
+}

@@ -1,0 +1,165 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../tables.ts';
+
+// The sums of the daily views. `kept_<sums>` are those of `live_<sums>`, but for the days that `outdated_days` names;
+// `summed_<sums>` has both.
+
+export const kindsOfSums = ['activities', 'appointments'] as const;
+export type Sums = (typeof kindsOfSums)[number];
+
+/** A day of a business, such as 2026-03-01. */
+export interface DayOfBusiness {
+  business_id: string;
+  day: string;
+}
+
+const daysPerStep = 2_000;
+const stepMs = 2_000;
+
+const kept = (sums: Sums) => sql.table(`kept_${sums}`);
+const live = (sums: Sums) => sql.table(`live_${sums}`);
+
+/** What a step of `updateSums` has done. */
+export interface Updated {
+  businesses: number;
+  days: number;
+  /** Whether the step ended before all was done. */
+  hasMore: boolean;
+}
+
+/**
+ * Makes sums of outdated days again: those of whole businesses for about two seconds, then those of 2,000 days. All of it is
+ * one snapshot; a day that is changed meanwhile stays outdated.
+ *
+ * @throws the database's error
+ */
+export async function updateSums(db: Db, sums: Sums): Promise<Updated> {
+  try {
+    return await inSnapshot(db, async (tx) => {
+      const { rows } = await sql<{ business_id: string }>`
+        select distinct business_id from outdated_days where sums = ${sums} and day = '-infinity' order by 1`.execute(
+        tx,
+      );
+      const until = performance.now() + stepMs;
+      let businesses = 0;
+      for (const { business_id } of rows) {
+        if (performance.now() > until) return { businesses, days: 0, hasMore: true };
+        await updateBusiness(tx, sums, business_id);
+        businesses += 1;
+      }
+      const days = await updateDays(tx, sums);
+      return { businesses, days, hasMore: days === daysPerStep };
+    });
+  } catch (error) {
+    // serialization_failure: another process has updated one of these days.
+    if ((error as { code?: string }).code !== '40001') throw error;
+    return { businesses: 0, days: 0, hasMore: true };
+  }
+}
+
+const inSnapshot = <T>(db: Db, run: (tx: Db) => Promise<T>): Promise<T> =>
+  db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (tx) => {
+      await sql`set local statement_timeout = 0`.execute(tx);
+      return run(tx);
+    });
+
+async function updateBusiness(tx: Db, sums: Sums, business: string): Promise<void> {
+  await sql`delete from outdated_days where sums = ${sums} and business_id = ${business}`.execute(tx);
+  await sql`delete from ${kept(sums)} where business_id = ${business}`.execute(tx);
+  await sql`insert into ${kept(sums)} select * from ${live(sums)} where business_id = ${business}`.execute(
+    tx,
+  );
+}
+
+async function updateDays(tx: Db, sums: Sums): Promise<number> {
+  const { rows } = await sql<DayOfBusiness>`
+    select distinct business_id, day::text as day from outdated_days
+    where sums = ${sums} and day > '-infinity' limit ${daysPerStep}`.execute(tx);
+  if (rows.length === 0) return 0;
+  const days = sql`${listed(rows)} where d.business_id = t.business_id and d.day = t.day`;
+  await sql`delete from outdated_days t using ${days} and sums = ${sums}`.execute(tx);
+  await sql`delete from ${kept(sums)} t using ${days}`.execute(tx);
+  await sql`insert into ${kept(sums)} select t.* from ${sumsOfDays(live(sums), listed(rows))}`.execute(tx);
+  return rows.length;
+}
+
+/** A list of days as rows `d`. */
+const listed = (days: readonly DayOfBusiness[]) => sql`
+  unnest(${days.map((day) => day.business_id)}::text[], ${days.map(({ day }) => day)}::date[]) as d (business_id, day)`;
+
+/** The rows `t` of these days, each day looked up by itself, see db/reporting/1_activity_sums.sql. */
+const sumsOfDays = (table: RawBuilder<unknown>, days: RawBuilder<unknown>) => sql`
+  ${days} cross join lateral (select * from ${table} t where t.business_id = d.business_id and t.day = d.day offset 0) t`;
+
+/** Makes all sums of a business outdated, or of every business. The worker, or `updateSums`, makes them again. */
+export async function outdateSums(db: Db, sums: Sums, business?: string): Promise<void> {
+  await (business === undefined
+    ? sql`select outdate_all(${sums})`
+    : sql`insert into outdated_days values (${sums}, ${business}, '-infinity')`
+  ).execute(db);
+}
+
+/** The businesses that have rows or sums. */
+export async function businessesWithSums(db: Db, sums: Sums): Promise<string[]> {
+  const { rows } = await sql<{ business_id: string }>`
+    select distinct business_id from businesses_with(${sums}) as business_id order by 1`.execute(db);
+  return rows.map(({ business_id }) => business_id);
+}
+
+/**
+ * Compares the kept sums of a business with its rows, in one snapshot.
+ *
+ * @param since the first day, such as 2026-03-01
+ * @returns the days whose sums are wrong, although they are not outdated
+ */
+export const findWrongSums = (db: Db, sums: Sums, business: string, since = '-infinity') =>
+  inSnapshot(db, (tx) => {
+    const rowsOf = (table: RawBuilder<unknown>) =>
+      sql`select * from ${table} where business_id = ${business} and day >= ${since}::date`;
+    return differences(tx, sums, rowsOf(kept(sums)), rowsOf(live(sums)));
+  });
+
+/** Compares the kept sums of some random days of random businesses, see `findWrongSums`. */
+export const sampleWrongSums = (db: Db, sums: Sums, days: number) =>
+  inSnapshot(db, async (tx) => {
+    const { rows } = await sql<DayOfBusiness>`
+      select business_id, day::date::text as day
+      from (select distinct business_id from ${kept(sums)}) businesses,
+        (select min(day) as first, max(day) as last from ${kept(sums)}) days,
+        generate_series(first, last, interval '1 day') as day
+      order by random() limit ${days}`.execute(tx);
+    const rowsOf = (table: RawBuilder<unknown>) => sql`select t.* from ${sumsOfDays(table, listed(rows))}`;
+    return differences(tx, sums, rowsOf(kept(sums)), rowsOf(live(sums)));
+  });
+
+/** Records wrong sums, and makes them outdated, so that they are made again. */
+export async function recordWrongSums(db: Db, sums: Sums, days: readonly DayOfBusiness[]): Promise<void> {
+  await sql`
+    with wrong as (select business_id, day from ${listed(days)}), recorded as (
+      insert into wrong_sums (sums, business_id, day) select ${sums}, business_id, day from wrong
+      on conflict (sums, business_id, day) do update set found_at = excluded.found_at
+    )
+    insert into outdated_days select ${sums}, business_id, day from wrong`.execute(db);
+}
+
+/** Forgets which sums were wrong, once all are made again. */
+export const forgetWrongSums = async (db: Db): Promise<void> => {
+  await sql`delete from wrong_sums`.execute(db);
+};
+
+async function differences(tx: Db, sums: Sums, ours: RawBuilder<unknown>, theirs: RawBuilder<unknown>) {
+  const { rows } = await sql<DayOfBusiness>`
+    with ours as materialized (${ours}), theirs as materialized (${theirs}), wrong as (
+      (table ours except all table theirs) union all (table theirs except all table ours)
+    )
+    select distinct business_id, day::text as day from wrong
+    where not exists (
+      select from outdated_days o
+      where o.sums = ${sums} and o.business_id = wrong.business_id and o.day in (wrong.day, '-infinity')
+    )
+    order by 1, 2`.execute(tx);
+  return rows;
+}

@@ -1,0 +1,40 @@
+import type { Log } from '../common/log.ts';
+import type { Observer } from '../common/observer.ts';
+import { withAdvisoryLock } from '../store/advisory-lock.ts';
+import { kindsOfSums, recordWrongSums, sampleWrongSums, updateSums } from '../store/reporting/daily-sums.ts';
+import type { Db } from '../store/tables.ts';
+
+const pauseMs = 5_000;
+/** An update takes at most a fiftieth of the time. */
+const pausesPerUpdate = 50;
+const sampledDays = 100;
+
+/** Returns a function that makes outdated sums of reports again when it is time to. One process at a time does so. */
+export function createSumsUpdate(db: Db, signal: AbortSignal): () => Promise<void> {
+  let next = 0;
+  return async () => {
+    if (performance.now() < next) return;
+    const began = performance.now();
+    await withAdvisoryLock(db, 'sums', async () => {
+      for (const sums of kindsOfSums) {
+        while (!signal.aborted && (await updateSums(db, sums)).hasMore);
+      }
+    });
+    const ended = performance.now();
+    next = ended + Math.max(pauseMs, pausesPerUpdate * (ended - began));
+  };
+}
+
+/** Compares the kept sums of some random days with their rows. A difference is recorded, and the sums are made again. */
+export async function checkSums(
+  db: Db,
+  { log, observe }: { log: Log; observe?: Pick<Observer, 'wrongSums'> | undefined },
+): Promise<void> {
+  for (const sums of kindsOfSums) {
+    const days = await sampleWrongSums(db, sums, sampledDays);
+    if (days.length === 0) continue;
+    await recordWrongSums(db, sums, days);
+    observe?.wrongSums?.(days.length);
+    log.error({ sums, count: days.length, days: days.slice(0, 5) }, 'sums of reports were wrong');
+  }
+}

@@ -1,0 +1,206 @@
+import fc from 'fast-check';
+import { applyDeliveries } from '../../../src/apply/apply.ts';
+import { families } from '../../../src/families/index.ts';
+import { erasePatient } from '../../../src/privacy/erasure/erase.ts';
+import { holdPatient, releasePatient } from '../../../src/privacy/hold.ts';
+import { runRetention } from '../../../src/privacy/retention/retention.ts';
+import {
+  findWrongSums,
+  kindsOfSums,
+  outdateSums,
+  sampleWrongSums,
+  updateSums,
+} from '../../../src/store/reporting/daily-sums.ts';
+import { applyReportTimezone } from '../../../src/store/reporting/timezone.ts';
+import {
+  appointmentCallback,
+  consentFormCallback,
+  receiptCallback,
+  reviewRequestCallback,
+} from '../../support/callbacks.ts';
+import { useDatabase } from '../../support/database.ts';
+import { apply, clear, erasureTables, seconds } from '../../support/deliveries.ts';
+import { isDifferentFrom, sumsOverRows } from '../../support/sums-over-rows.ts';
+
+const database = useDatabase();
+beforeEach(async () => {
+  await clear(database, ...erasureTables, 'wrong_sums');
+});
+
+/** Makes every sum again that is outdated. */
+async function update() {
+  for (const sums of kindsOfSums) while ((await updateSums(database.db, sums)).hasMore);
+}
+
+const noDifference = async () => {
+  for (const view of Object.keys(sumsOverRows)) {
+    expect({ view, rows: await database.rows(isDifferentFrom(view)) }).toEqual({ view, rows: [] });
+  }
+};
+
+const actor = { id: 'tester' };
+const hourS = 3_600;
+const noon = seconds('2024-03-01T06:30:00Z');
+const times = fc.integer({ min: 0, max: 60 }).map((hours) => noon + hours * hourS);
+const business_id = fc.constantFrom('b1', 'b2');
+const clinic_id = fc.constantFrom('c1', 'c2', null);
+const doctor = fc.constantFrom('d1', 'd2', null);
+const patient = fc.constantFrom('p1', 'p2');
+const amount = fc.constantFrom(0, 0.1, 10.05, 1000, null);
+const common = { event_time: times, business_id };
+
+const callback = fc.oneof(
+  fc
+    .record({
+      ...common,
+      event: fc.constantFrom('receipt.created', 'receipt.updated', 'receipt.deleted'),
+      data: fc.record({
+        receipt_id: fc.integer({ min: 1, max: 4 }),
+        created_at: fc.option(times),
+        clinic_id,
+        doctor_oid: doctor,
+        patient_oid: patient,
+        receipt_amount: amount,
+        net_amount: amount,
+        amount_due: amount,
+        amount_paid: amount,
+        sku_discount_amount: amount,
+      }),
+    })
+    .map((one) => receiptCallback(one as never)),
+  fc
+    .record({
+      ...common,
+      data: fc.record({ id: fc.constantFrom('m1', 'm2'), docid: doctor, patientid: patient }),
+    })
+    .map((one) => consentFormCallback(one as never)),
+  fc
+    .record({ ...common, data: fc.record({ doctor_id: doctor, clinic_id, patient_id: patient }) })
+    .map((one) => reviewRequestCallback(one as never)),
+  fc
+    .record({
+      ...common,
+      event: fc.constantFrom('appointment.created', 'appointment.updated', 'appointment.statuschange'),
+      data: fc.record({
+        appointment_id: fc.constantFrom('a1', 'a2', 'a3'),
+        status: fc.constantFrom('BK', 'OG', 'CM', 'CMNP', 'CN', 'CK', null),
+        created_at: fc.option(times),
+        modified_at: fc.option(times),
+        clinic_id,
+        doctor_id: doctor,
+        patient_id: patient,
+      }),
+    })
+    .map((one) => appointmentCallback(one as never)),
+);
+
+type Step = () => Promise<unknown>;
+
+const steps: fc.Arbitrary<[string, Step]> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc
+      .array(callback, { minLength: 1, maxLength: 6 })
+      .map((callbacks): [string, Step] => [
+        `apply ${JSON.stringify(callbacks.map(({ event, event_time, business_id, data }) => ({ event, event_time, business_id, data })))}`,
+        () => apply(database, callbacks),
+      ]),
+  },
+  {
+    weight: 6,
+    arbitrary: fc
+      .constantFrom(...kindsOfSums)
+      .map((sums): [string, Step] => [`update ${sums}`, () => updateSums(database.db, sums)]),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constant<[string, Step]>([
+      'replay',
+      async () => {
+        const applied = await database.rows('select id from applied_deliveries order by id');
+        const ids = applied.map(({ id }) => String(id));
+        await applyDeliveries(database.db, families, ids, { status: 'applied' });
+      },
+    ]),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(patient, fc.boolean()).map(([id, keepsTotals]): [string, Step] => [
+      `erase ${id} ${keepsTotals}`,
+      async () => {
+        await erasePatient(database.db, families, { id }, { actor, keepMs: 1, keepsTotals });
+        // So that the patient's later callbacks are stored.
+        await database.rows('delete from erased');
+      },
+    ]),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(patient, fc.boolean())
+      .map(([id, isHeld]): [string, Step] => [
+        `hold ${id} ${isHeld}`,
+        () => (isHeld ? holdPatient : releasePatient)(database.db, { id }, actor),
+      ]),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom('receipt', 'appointment', 'consent_form')
+      .map((family): [string, Step] => [
+        `retention ${family}`,
+        () => runRetention(database.db, families, { [family]: 1 }, { actor }),
+      ]),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom(...kindsOfSums)
+      .map((sums): [string, Step] => [`outdate ${sums}`, () => outdateSums(database.db, sums)]),
+  },
+);
+
+it('every daily view has the sums over the rows at each moment of any history', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(steps, { minLength: 2, maxLength: 14 }), async (history) => {
+      await clear(database, ...erasureTables);
+      for (const [, run] of history) {
+        await run();
+        await noDifference();
+      }
+      await update();
+      await noDifference();
+      for (const sums of kindsOfSums) expect(await sampleWrongSums(database.db, sums, 100)).toEqual([]);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+it('sums that are up to date are read, and not the rows', async () => {
+  await apply(database, [receiptCallback({ business_id: 'b1', data: { net_amount: 5 } })]);
+  await update();
+  await database.rows('update kept_activities set net_amount = 7');
+  expect(await database.rows('select net_amount from reporting.receipts_daily')).toEqual([
+    { net_amount: '7' },
+  ]);
+  expect(await findWrongSums(database.db, 'activities', 'b1')).toEqual([
+    { business_id: 'b1', day: '2023-11-15' },
+  ]);
+  await outdateSums(database.db, 'activities', 'b1');
+  expect(await database.rows('select net_amount from reporting.receipts_daily')).toEqual([
+    { net_amount: '5' },
+  ]);
+});
+
+it('after a change of the time zone the sums are those of the new days', async () => {
+  await apply(database, [receiptCallback({ data: { created_at: seconds('2024-03-01T20:00:00Z') } })]);
+  await update();
+  const days = () => database.rows('select day::text from reporting.receipts_daily');
+  expect(await days()).toEqual([{ day: '2024-03-02' }]);
+  await applyReportTimezone(database.db, 'UTC');
+  expect(await days()).toEqual([{ day: '2024-03-01' }]);
+  await update();
+  await noDifference();
+  await applyReportTimezone(database.db, 'Asia/Kolkata');
+  expect(await days()).toEqual([{ day: '2024-03-02' }]);
+});
