@@ -37,7 +37,9 @@ group by business_id, clinic_id, doctor_id, day;
 -- Subqueries with "not in" are read once, however many days are outdated. "offset 0": each outdated day is looked up by itself.
 create or replace view summed_activities as
 with outdated as not materialized (select business_id, day from outdated_days where sums = 'activities')
-select *
+select
+  business_id, clinic_id, doctor_id, day, receipts, gross_amount, discount_amount, net_amount, paid_amount, due_amount,
+  deleted_receipts, deleted_net_amount, consent_forms, review_requests
 from kept_activities
 where (business_id, day) not in (select business_id, day from outdated where day > '-infinity')
   and business_id not in (select business_id from outdated where day = '-infinity')
@@ -53,7 +55,9 @@ cross join lateral (
   select * from live_activities live where live.business_id = changed.business_id and live.day = changed.day offset 0
 ) live
 union all
-select *
+select
+  business_id, clinic_id, doctor_id, day, receipts, gross_amount, discount_amount, net_amount, paid_amount, due_amount,
+  deleted_receipts, deleted_net_amount, consent_forms, review_requests
 from live_activities
 where exists (select from outdated where day = '-infinity')
   and business_id in (select business_id from outdated where day = '-infinity');

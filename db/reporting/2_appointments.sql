@@ -79,7 +79,7 @@ group by business_id, clinic_id, doctor_id, day, status;
 
 create or replace view summed_appointments as
 with outdated as not materialized (select business_id, day from outdated_days where sums = 'appointments')
-select *
+select business_id, clinic_id, doctor_id, day, status, appointments, completion_times
 from kept_appointments
 where (business_id, day) not in (select business_id, day from outdated where day > '-infinity')
   and business_id not in (select business_id from outdated where day = '-infinity')
@@ -93,7 +93,7 @@ cross join lateral (
   select * from live_appointments live where live.business_id = changed.business_id and live.day = changed.day offset 0
 ) live
 union all
-select *
+select business_id, clinic_id, doctor_id, day, status, appointments, completion_times
 from live_appointments
 where exists (select from outdated where day = '-infinity')
   and business_id in (select business_id from outdated where day = '-infinity');

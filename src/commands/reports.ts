@@ -37,29 +37,23 @@ export function addReportsCommand(program: Command, env: Environment): void {
 }
 
 async function check({ db }: Opened, { business, since }: Selection): Promise<void> {
-  const found: string[] = [];
-  let checked = 0;
-  await withProgress('checked', undefined, async ({ setTotal, advance }) => {
-    const all = [];
-    for (const sums of kindsOfSums) {
+  const selected = await Promise.all(
+    kindsOfSums.map(async (sums) => {
       const businesses = business === undefined ? await businessesWithSums(db, sums) : [business];
-      all.push(...businesses.map((one) => ({ sums, one })));
-    }
-    setTotal(all.length);
-    for (const { sums, one } of all) {
-      const wrong = await findWrongSums(db, sums, one, since);
-      found.push(...wrong.map(({ day }) => `wrong: ${sums} of business ${one} on ${day}`));
-      checked += 1;
+      return businesses.map((one) => ({ sums, one }));
+    }),
+  );
+  const wrong: string[] = [];
+  await withProgress('businesses checked', selected.flat().length, async ({ advance }) => {
+    for (const { sums, one } of selected.flat()) {
+      const days = await findWrongSums(db, sums, one, since);
+      wrong.push(...days.map(({ day }) => `wrong: ${sums} of business ${one} on ${day}`));
       advance();
     }
   });
-  for (const line of found) print(line);
-  if (found.length > 0) {
-    print(`${found.length} days have wrong sums. Run: receiver reports rebuild`);
-    process.exitCode = 1;
-  } else {
-    print(`The kept sums are those of the rows.`);
-  }
+  if (wrong.length === 0) return print('The kept sums are those of the rows.');
+  print([...wrong, `${wrong.length} days have wrong sums. Run: receiver reports rebuild`].join('\n'));
+  process.exitCode = 1;
 }
 
 async function rebuild({ db }: Opened, { business }: Selection): Promise<void> {

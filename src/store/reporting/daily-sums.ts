@@ -4,8 +4,35 @@ import type { Db } from '../tables.ts';
 // The sums of the daily views. `kept_<sums>` are those of `live_<sums>`, but for the days that `outdated_days` names;
 // `summed_<sums>` has both.
 
-export const kindsOfSums = ['activities', 'appointments'] as const;
-export type Sums = (typeof kindsOfSums)[number];
+const columns = {
+  activities: [
+    'business_id',
+    'clinic_id',
+    'doctor_id',
+    'day',
+    'receipts',
+    'gross_amount',
+    'discount_amount',
+    'net_amount',
+    'paid_amount',
+    'due_amount',
+    'deleted_receipts',
+    'deleted_net_amount',
+    'consent_forms',
+    'review_requests',
+  ],
+  appointments: [
+    'business_id',
+    'clinic_id',
+    'doctor_id',
+    'day',
+    'status',
+    'appointments',
+    'completion_times',
+  ],
+};
+export type Sums = keyof typeof columns;
+export const kindsOfSums = Object.keys(columns) as Sums[];
 
 /** A day of a business, such as 2026-03-01. */
 export interface DayOfBusiness {
@@ -18,6 +45,10 @@ const stepMs = 2_000;
 
 const kept = (sums: Sums) => sql.table(`kept_${sums}`);
 const live = (sums: Sums) => sql.table(`live_${sums}`);
+/** Somebody may have added columns to a kept table. */
+const columnsOf = (sums: Sums, row: string) =>
+  sql.join(columns[sums].map((name) => sql.ref(`${row}.${name}`)));
+const into = (sums: Sums) => sql`${kept(sums)} (${sql.join(columns[sums].map((name) => sql.ref(name)))})`;
 
 /** What a step of `updateSums` has done. */
 export interface Updated {
@@ -69,7 +100,7 @@ const inSnapshot = <T>(db: Db, run: (tx: Db) => Promise<T>): Promise<T> =>
 async function updateBusiness(tx: Db, sums: Sums, business: string): Promise<void> {
   await sql`delete from outdated_days where sums = ${sums} and business_id = ${business}`.execute(tx);
   await sql`delete from ${kept(sums)} where business_id = ${business}`.execute(tx);
-  await sql`insert into ${kept(sums)} select * from ${live(sums)} where business_id = ${business}`.execute(
+  await sql`insert into ${into(sums)} select ${columnsOf(sums, 't')} from ${live(sums)} t where business_id = ${business}`.execute(
     tx,
   );
 }
@@ -82,7 +113,9 @@ async function updateDays(tx: Db, sums: Sums): Promise<number> {
   const days = sql`${listed(rows)} where d.business_id = t.business_id and d.day = t.day`;
   await sql`delete from outdated_days t using ${days} and sums = ${sums}`.execute(tx);
   await sql`delete from ${kept(sums)} t using ${days}`.execute(tx);
-  await sql`insert into ${kept(sums)} select t.* from ${sumsOfDays(live(sums), listed(rows))}`.execute(tx);
+  await sql`insert into ${into(sums)} select ${columnsOf(sums, 't')} from ${sumsOfDays(live(sums), listed(rows))}`.execute(
+    tx,
+  );
   return rows.length;
 }
 
@@ -118,7 +151,7 @@ export async function businessesWithSums(db: Db, sums: Sums): Promise<string[]> 
 export const findWrongSums = (db: Db, sums: Sums, business: string, since = '-infinity') =>
   inSnapshot(db, (tx) => {
     const rowsOf = (table: RawBuilder<unknown>) =>
-      sql`select * from ${table} where business_id = ${business} and day >= ${since}::date`;
+      sql`select ${columnsOf(sums, 't')} from ${table} t where business_id = ${business} and day >= ${since}::date`;
     return differences(tx, sums, rowsOf(kept(sums)), rowsOf(live(sums)));
   });
 
@@ -131,7 +164,8 @@ export const sampleWrongSums = (db: Db, sums: Sums, days: number) =>
         (select min(day) as first, max(day) as last from ${kept(sums)}) days,
         generate_series(first, last, interval '1 day') as day
       order by random() limit ${days}`.execute(tx);
-    const rowsOf = (table: RawBuilder<unknown>) => sql`select t.* from ${sumsOfDays(table, listed(rows))}`;
+    const rowsOf = (table: RawBuilder<unknown>) =>
+      sql`select ${columnsOf(sums, 't')} from ${sumsOfDays(table, listed(rows))}`;
     return differences(tx, sums, rowsOf(kept(sums)), rowsOf(live(sums)));
   });
 
