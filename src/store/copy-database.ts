@@ -4,7 +4,13 @@ import type pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 
 /** The receiver's tables that contain rows in a new database. */
-const filledByMigrations = ['access_log_head', 'database_identity', 'erasure_salt', 'session_key'];
+const filledByMigrations = [
+  'access_log_head',
+  'database_identity',
+  'erasure_salt',
+  'session_key',
+  'sums_definitions',
+];
 
 // The queue's jobs are made again by the sweep; what was migrated is known of each database. A table that refers to
 // another comes after it.
