@@ -56,6 +56,10 @@ export interface FilledOptions {
   folder: string;
   keep: boolean;
   results: string;
+  /** Straight into the tables: receipts of three years, see fill-history.ts. */
+  history: boolean;
+  businesses: number;
+  bodies: number;
 }
 
 /** A command line as of `benchCommand`, with `FilledOptions`. */
@@ -66,7 +70,10 @@ export const filledCommand = (...[name, ...more]: Parameters<typeof benchCommand
       'folder of the database; a filled one is used again',
       join(tmpdir(), name.replace(':', '-')),
     )
-    .option('--keep', 'keep the database for the next run', false);
+    .option('--keep', 'keep the database for the next run', false)
+    .option('--history', 'receipts of three years, written straight into the tables', false)
+    .option('--businesses <number>', 'businesses of the history', positive, 200)
+    .option('--bodies <number>', 'latest receipts of the history that have a body', positive, 2_000_000);
 
 /** Reads the command line of `npm run bench`. */
 export function readOptions(argv: string[]): SideBySideOptions {
