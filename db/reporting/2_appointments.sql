@@ -78,25 +78,23 @@ from reporting.appointments
 group by business_id, clinic_id, doctor_id, day, status;
 
 create or replace view summed_appointments as
-with outdated as not materialized (select business_id, day from outdated_days where sums = 'appointments')
 select business_id, clinic_id, doctor_id, day, status, appointments, completion_times
-from kept_appointments
-where (business_id, day) not in (select business_id, day from outdated where day > '-infinity')
-  and business_id not in (select business_id from outdated where day = '-infinity')
+from kept_appointments kept
+where not exists (select from outdated('appointments') o where o.business_id = kept.business_id and o.day = kept.day)
+  and not exists (select from outdated('appointments') o where o.business_id = kept.business_id and o.day = '-infinity')
 union all
 select changed.business_id, clinic_id, doctor_id, changed.day, status, appointments, completion_times
-from (
-  select distinct business_id, day from outdated
-  where day > '-infinity' and business_id not in (select business_id from outdated where day = '-infinity')
-) changed
+from outdated('appointments') changed
 cross join lateral (
   select * from live_appointments live where live.business_id = changed.business_id and live.day = changed.day offset 0
 ) live
+where changed.day > '-infinity'
+  and not exists (select from outdated('appointments') o where o.business_id = changed.business_id and o.day = '-infinity')
 union all
 select business_id, clinic_id, doctor_id, day, status, appointments, completion_times
 from live_appointments
-where exists (select from outdated where day = '-infinity')
-  and business_id in (select business_id from outdated where day = '-infinity');
+where exists (select from outdated('appointments') where day = '-infinity')
+  and business_id in (select o.business_id from outdated('appointments') o where o.day = '-infinity');
 
 create or replace view reporting.appointments_daily as
 select

@@ -174,7 +174,7 @@ it('every daily view has the sums over the rows at each moment of any history', 
     }),
     { numRuns: 30 },
   );
-});
+}, 180_000);
 
 it('sums that are up to date are read, and not the rows', async () => {
   await apply(database, [receiptCallback({ business_id: 'b1', data: { net_amount: 5 } })]);
