@@ -284,4 +284,4 @@ it('an erased patient is in no table but those of withheld, in no view, page, do
   });
   expect(filesWith('CANARY')).toEqual([]);
   expect(service.output()).not.toContain('CANARY');
-});
+}, 180_000);
