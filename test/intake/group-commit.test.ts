@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import { GroupCommit, Overloaded } from '../../src/intake/group-commit.ts';
+import { createGroupCommit, Overloaded } from '../../src/intake/group-commit.ts';
 import { until } from '../support/until.ts';
 
 const isFaultOfAnItem = (error: unknown) => error instanceof RangeError;
 
 function create(commit: (items: number[]) => Promise<number[]>, limits = {}) {
-  return new GroupCommit<number, number>({
+  return createGroupCommit<number, number>({
     commit,
     isFaultOfAnItem,
     weigh: () => 1,

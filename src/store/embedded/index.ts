@@ -65,7 +65,6 @@ export async function startToMove(dataDir: string, log: Log) {
 
 async function startOn(place: Place, log: Log, settings: readonly string[], signal?: AbortSignal) {
   const { home } = place;
-  const database = join(home, 'database');
   const began = performance.now();
 
   for (;;) {
@@ -90,7 +89,9 @@ async function startOn(place: Place, log: Log, settings: readonly string[], sign
       throw new Error(`Another container uses ${home}. Stop it first`);
     }
     if (elapsedMs > startTimeoutMs) {
-      throw new Error(`The PostgreSQL server on ${database} neither accepts connections nor stops.`);
+      throw new Error(
+        `The PostgreSQL server on ${join(home, 'database')} neither accepts connections nor stops.`,
+      );
     }
     // Random, so that one of two processes that take the lock at once is faster the next time.
     await sleep(50 + Math.random() * 50);
