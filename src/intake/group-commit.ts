@@ -1,3 +1,5 @@
+import { StoreUnavailable } from '../store/circuit.ts';
+
 interface Waiting<Item, Result> {
   item: Item;
   resolve: (result: Result) => void;
@@ -7,8 +9,6 @@ interface Waiting<Item, Result> {
 export interface GroupCommitOptions<Item, Result> {
   /** Commits all items or, when it throws, none; returns a result for each, in order. */
   commit: (items: Item[]) => Promise<Result[]>;
-  /** Whether one of the items caused an error of `commit`. */
-  isFaultOfAnItem: (error: unknown) => boolean;
   /** The weight of an item; limits of one commit. */
   weigh: (item: Item) => number;
   maxWeight: number;
@@ -57,7 +57,8 @@ export function createGroupCommit<Item, Result>(options: GroupCommitOptions<Item
       const results = await options.commit(batch.map(({ item }) => item));
       for (const [index, { resolve }] of batch.entries()) resolve(results[index]!);
     } catch (error) {
-      if (batch.length > 1 && options.isFaultOfAnItem(error)) {
+      // A circuit turns every fault of the store into StoreUnavailable: what else there is, one item has caused.
+      if (batch.length > 1 && !(error instanceof StoreUnavailable)) {
         const middle = batch.length >> 1;
         await commit(batch.slice(0, middle));
         await commit(batch.slice(middle));

@@ -88,8 +88,6 @@ export function createInbox({ pool, circuit, enqueue, fallback, observe, log }: 
 
   const commits = createGroupCommit<Delivery, AppendResult>({
     commit,
-    // The circuit turns every fault of the store into StoreUnavailable: what else there is, one delivery has caused.
-    isFaultOfAnItem: (error) => !(error instanceof StoreUnavailable),
     weigh: (delivery) => delivery.body.length,
     maxWeight: 4 * 1024 * 1024,
     maxItems: 500,

@@ -103,7 +103,6 @@ export function createQuarantine(options: EvictionOptions & { families: readonly
   };
   const commits = createGroupCommit({
     commit: (rejected: RejectedBody[]) => circuit.run(() => commit(rejected)),
-    isFaultOfAnItem: (error) => !(error instanceof StoreUnavailable),
     weigh: ({ body }) => body.length,
     maxWeight: 4 * 1024 * 1024,
     maxItems: 200,
