@@ -33,13 +33,10 @@ export function postgresBackend(
 ): QueueBackend {
   const onError = (error: Error) => void circuit.probeAfter(error);
   const settings = { connectionString: url, query_timeout: 10_000, settings: { search_path: 'bullmq' } };
-  const producer = openPool(
-    { ...settings, max: connections.producer, application_name: 'receiver queue' },
-    onError,
-  );
-  const consumer = reconnecting(
-    openPool({ ...settings, max: connections.consumer, application_name: 'receiver worker queue' }, onError),
-  );
+  const open = (part: string, max: number) =>
+    openPool({ ...settings, max, application_name: `receiver ${part}` }, onError);
+  const producer = open('queue', connections.producer);
+  const consumer = reconnecting(open('worker queue', connections.consumer));
   return {
     name: 'postgresql',
     circuit,
