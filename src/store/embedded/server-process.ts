@@ -116,11 +116,6 @@ function lastLines(file: string): string {
   }
 }
 
-/** Whether a database accepts connections. */
-export async function acceptsConnections(url: string): Promise<boolean> {
-  return !(await tryConnection(url));
-}
-
 /** Why a database does not accept connections; undefined where it does. */
 export function tryConnection(url: string): Promise<(Error & { code?: string }) | undefined> {
   return withClient(url, async () => undefined).catch((error) => error);
