@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type FamilyPaths, type VariableGroup, variableGroups } from '../src/config/environment-schema.ts';
+import { type VariableGroup, variableGroups } from '../src/config/environment-schema.ts';
+import { type Family, takesEveryEvent } from '../src/families/index.ts';
 
 interface Variable {
   name: string;
@@ -10,8 +11,12 @@ interface Variable {
   first: boolean;
 }
 
-/** Where the table of README.md begins and ends. */
-const markers = ['<!-- variables: npm run docs -->', '<!-- end of the variables -->'] as const;
+/** Replaces a table in a document, between two comments. */
+function replaceTable(text: string, name: string, table: string): string {
+  const [first, last] = [`<!-- ${name}: npm run docs -->`, `<!-- end of the ${name} -->`] as const;
+  const [before, rest] = text.split(first, 2) as [string, string];
+  return `${before}${first}\n\n${table}\n\n${last}${rest.split(last)[1]}`;
+}
 
 const variablesOf = ({ variables }: VariableGroup): Variable[] => {
   const { properties = {} } = z.toJSONSchema(z.object(variables), { io: 'input', unrepresentable: 'any' });
@@ -33,14 +38,17 @@ const cellsOf = ({ name, default: value, description }: Variable) => {
 };
 
 /** As the formatter writes it. */
-function table(variables: Variable[]): string {
-  const rows = [['variable', 'default', 'meaning'], ...variables.map(cellsOf)];
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((cells) => cells[column]!.length)));
+function table(head: string[], rows: string[][]): string {
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((cells) => cells[column]!.length)));
   const line = (cells: string[]) =>
     `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;
-  const [head, ...rest] = rows.map(line);
-  return [head, `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rest].join('\n');
+  return [line(head), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rows.map(line)].join(
+    '\n',
+  );
 }
+
+const variableTable = (variables: Variable[]) =>
+  table(['variable', 'default', 'meaning'], variables.map(cellsOf));
 
 const link = /\[([^\]]*)\]\(([^)#]*)[^)]*\)/g;
 
@@ -76,7 +84,9 @@ function example(groups: VariableGroup[]): string {
 
 function configuration(groups: VariableGroup[]): string {
   const parts = groups.map((group) =>
-    [`## ${group.title}`, ...(group.intro ? [group.intro] : []), table(variablesOf(group))].join('\n\n'),
+    [`## ${group.title}`, ...(group.intro ? [group.intro] : []), variableTable(variablesOf(group))].join(
+      '\n\n',
+    ),
   );
   return `<!-- Written from src/config/environment-schema.ts by: npm run docs -->
 
@@ -91,24 +101,36 @@ ${parts.join('\n\n')}
 }
 
 function readme(text: string, groups: VariableGroup[]): string {
-  const [before, rest] = text.split(markers[0], 2) as [string, string];
   const fromRoot = (document: string) => document.replace(link, (whole) => whole.replace('](', '](docs/'));
   const variables = groups
     .flatMap(variablesOf)
     .filter(({ first }) => first)
     .map((variable) => ({ ...variable, description: fromRoot(variable.description) }));
-  return `${before}${markers[0]}\n\n${table(variables)}\n\n${markers[1]}${rest.split(markers[1])[1]}`;
+  return replaceTable(text, 'variables', variableTable(variables));
 }
 
-/** What the variables are documented in: paths, and the texts that are to be there. */
+function callbacks(text: string, families: readonly Family[]): string {
+  const list = (names: readonly (string | undefined)[]) =>
+    names.flatMap((name) => (name ? [`\`${name}\``] : [])).join(', ');
+  const rows = families.map((family) => [
+    list([family.name]),
+    takesEveryEvent(family) ? 'every event that no family lists' : list(family.events),
+    list([family.table, family.versions]),
+    family.identifiedBy ? list([family.identifiedBy]) : 'callback',
+  ]);
+  return replaceTable(text, 'families', table(['family', 'events', 'table', 'a row per'], rows));
+}
+
+/** What the variables and the families are documented in: paths, and the texts that are to be there. */
 export function configurationDocuments(
-  families: readonly FamilyPaths[],
+  families: readonly Family[],
   read: (path: string) => string,
 ): Record<string, string> {
   const groups = variableGroups(families);
   return {
     '.env.example': example(groups),
     'docs/configuration.md': configuration(groups),
+    'docs/callbacks.md': callbacks(read('docs/callbacks.md'), families),
     'README.md': readme(read('README.md'), groups),
   };
 }

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { printable } from '../common/printable.ts';
 import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
-import { Intake } from '../intake/intake.ts';
+import { createIntake } from '../intake/intake.ts';
 import { databaseCircuit } from '../intake/probe-inbox.ts';
 import {
   countQuarantine,
@@ -87,7 +87,7 @@ async function replay(
   { dryRun = false, ...filter }: QuarantineFilter & { dryRun?: boolean },
 ): Promise<void> {
   // No job is made: the worker's sweep finds replayed deliveries within seconds.
-  const intake = new Intake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
+  const intake = createIntake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
   const rows = await countQuarantine(db, filter);
   if (!dryRun) await logCommand(db, { action: 'quarantine replay', filter: { ...filter }, rows });
   const outcome = await withProgress('replayed', rows, ({ advance }) =>

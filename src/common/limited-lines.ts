@@ -33,7 +33,6 @@ export function limitedLines() {
     return [added, true];
   };
 
-  /** Writes the counts since the last summary. */
   function writeCounts(this: Logger): void {
     clearTimeout(summary);
     summary = undefined;

@@ -25,12 +25,9 @@ let output: DestinationStream | undefined;
  * the others are dropped.
  */
 function openOutput(): DestinationStream {
-  if (output) return output;
-  const stream = pino.destination({ sync: false, maxLength: mostWaitingBytes });
-  // Without a listener it would end the process. The next line tries again.
-  stream.on('error', () => {});
-  output = stream;
-  return stream;
+  // Without a listener an error would end the process. The next line tries again.
+  output ??= pino.destination({ sync: false, maxLength: mostWaitingBytes }).on('error', () => {});
+  return output;
 }
 
 /** Lines on the output of a log that begin with these fields in place of a level, and are written at every LOG_LEVEL. */

@@ -3,7 +3,6 @@ import type { IncomingMessage } from 'node:http';
 // What the parts of the receiver report as it happens, for metrics, traces, logs and counts. The parts depend on none of
 // those, and those on none of the parts.
 
-/** Whether a delivery is new. */
 export type Stored = 'accepted' | 'duplicate';
 
 /**
@@ -15,7 +14,6 @@ export type NotStored = 'erased' | 'expired';
 /** A request to a registered path, when its response is sent. */
 export interface Responded {
   req: IncomingMessage;
-  /** The registered path. */
   path: string;
   family: string;
   /** `aborted`: the sender closed the connection before its request was complete. */
@@ -30,19 +28,16 @@ export interface Responded {
 }
 
 /** A commit of deliveries, or a failed one. */
-export interface Committed {
+interface Committed {
   store: string;
   deliveries: readonly { id: string }[];
   seconds: number;
-  /** Why it failed. */
   error?: unknown;
 }
 
 /** An attempt to apply the deliveries of a job. */
-export interface AppliedJob {
-  /** The id of the job. */
+interface AppliedJob {
   job: string;
-  /** Its deliveries. */
   ids: readonly string[];
   applied: number;
   failed: readonly { id: string }[];
@@ -54,19 +49,15 @@ export interface AppliedJob {
   waitedS?: number | null;
 }
 
-/** Notified of what happens. */
 export interface Observer {
   responded?: (request: Responded) => void;
   /** A request to any other path that was responded to with an error. */
   unrouted?: (req: IncomingMessage, status: number, reason: string) => void;
-  /** Called for each accepted callback. */
   received?: (family: string, status: Stored, eventTimeMs: number) => void;
-  /** Called for each delivery that is acknowledged and not stored. */
   notStored?: (family: string, reason: NotStored) => void;
   /** Called when rejected bodies that were not replayed are evicted. */
   evicted?: (reason: string, bodies: number) => void;
   committed?: (commit: Committed) => void;
-  /** Called when a circuit opens or closes. */
   circuit?: (store: string, isOpen: boolean) => void;
   applied?: (job: AppliedJob) => void;
   /** Called when deliveries could not be applied and will be tried again. */
@@ -78,3 +69,20 @@ export interface Observer {
   /** Called when sums of reports differed from their rows, with the number of days. */
   wrongSums?: (days: number) => void;
 }
+
+/** An observer that notifies each of these; undefined: there is none. */
+export function joinObservers(...observers: (Observer | undefined)[]): Observer | undefined {
+  const given = observers.filter((observer) => observer !== undefined);
+  if (given.length < 2) return given[0];
+  const names = new Set(given.flatMap((observer) => Object.keys(observer) as (keyof Observer)[]));
+  const joined = Array.from(names, (name) => {
+    const calls = given.flatMap((observer) => (observer[name] as Notify | undefined) ?? []);
+    const callAll: Notify = (...args) => {
+      for (const call of calls) call(...args);
+    };
+    return [name, callAll];
+  });
+  return Object.fromEntries(joined) as Observer;
+}
+
+type Notify = (...args: unknown[]) => void;

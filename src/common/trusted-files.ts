@@ -63,7 +63,7 @@ function requireTrusted(file: string, stats: Stats, owner: number): void {
   if (!isRoot()) return;
   // In a folder of another user, one of root with a second name may be that user's name of it.
   const isTrusted = owner === 0 || stats.uid === owner || (stats.uid === 0 && stats.nlink === 1);
-  if (!stats.isFile() || !isTrusted) throw new Untrusted(file);
+  if (!stats.isFile() || !isTrusted) throw untrusted(file);
 }
 
 /**
@@ -74,17 +74,14 @@ function requireTrusted(file: string, stats: Stats, owner: number): void {
 export function ownPath(path: string): string {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!stats?.isSymbolicLink()) return path;
-  if (isRoot() && (stats.uid !== 0 || statSync(dirname(path)).uid !== 0)) throw new Untrusted(path);
+  if (isRoot() && (stats.uid !== 0 || statSync(dirname(path)).uid !== 0)) throw untrusted(path);
   return realpathSync(path);
 }
 
-class Untrusted extends Error {
-  constructor(path: string) {
-    super(
-      `${path} is a link, or not a file of the folder's user: as root, it is not followed. Delete it and start again`,
-    );
-  }
-}
+const untrusted = (path: string) =>
+  new Error(
+    `${path} is a link, or not a file of the folder's user: as root, it is not followed. Delete it and start again`,
+  );
 
 const explain = (error: unknown, file: string) =>
-  (error as NodeJS.ErrnoException).code === 'ELOOP' ? new Untrusted(file) : error;
+  (error as NodeJS.ErrnoException).code === 'ELOOP' ? untrusted(file) : error;

@@ -13,7 +13,7 @@ import { findHome } from '../store/embedded/place.ts';
 import { tryConnection } from '../store/embedded/server-process.ts';
 import { explainConnection } from '../store/explain-connection.ts';
 import { requireUtf8 } from '../store/migrate.ts';
-import { checkTimezone } from '../store/reporting/check-timezone.ts';
+import { checkTimezone } from '../store/reporting/settings.ts';
 import type { Db } from '../store/tables.ts';
 import { judgeServer, readServer } from './database-server.ts';
 import { checkFallback, checkLease } from './fallback.ts';

@@ -25,17 +25,14 @@ export function createFindUndrained(
   afterMs = lateS * 1000,
 ): () => Promise<Problem[]> {
   let seen: { oldest: number; at: number } | undefined;
-  const find = async (stream: Fallback) => {
-    const first = (await stream.oldest())?.getTime();
-    if (first === undefined || circuit.isOpen) seen = undefined;
-    else if (seen?.oldest !== first) seen = { oldest: first, at: performance.now() };
-    if (!seen || performance.now() - seen.at < afterMs) return [];
-    return [describeUndrained(await stream.count(), new Date(seen.oldest), stream.rival)];
-  };
   return async () => {
     if (!fallback || fallback.circuit.isOpen) return [];
     try {
-      return await find(fallback);
+      const first = (await fallback.oldest())?.getTime();
+      if (first === undefined || circuit.isOpen) seen = undefined;
+      else if (seen?.oldest !== first) seen = { oldest: first, at: performance.now() };
+      if (!seen || performance.now() - seen.at < afterMs) return [];
+      return [describeUndrained(await fallback.count(), new Date(seen.oldest), fallback.rival)];
     } catch (error) {
       if (await fallback.circuit.probeAfter(error)) return []; // which reports it
       return [unreadable('deliveries in Redis', 'The log of the workers says why')];

@@ -36,82 +36,19 @@ where note->>'kind' not in ('unknown', 'value') or not exists (select from erase
  * that it does not delay callbacks; a crash loses the counts of the last seconds. Senders can cause a limited number of
  * rows per event, here and in the table: further differences are counted in one row per event.
  */
-export class Drift {
-  private readonly pool: pg.Pool;
-  private readonly log: Log;
+export function createDrift(pool: pg.Pool, log: Log, families: readonly Documented[]) {
   /** The fields of each event, and their names. */
-  private readonly documented: ReadonlyMap<string, ReturnType<typeof documentedFields>>;
-  private notes = new Map<string, Note>();
+  const documented = new Map(
+    families.flatMap((family) => family.events.map((event) => [event, documentedFields(family)])),
+  );
+  let notes = new Map<string, Note>();
   /** The notes about unknown fields and values, per event. */
-  private newPerEvent = new Map<string, number>();
-  private readonly timer: NodeJS.Timeout;
+  let newPerEvent = new Map<string, number>();
 
-  constructor(pool: pg.Pool, log: Log, families: readonly Documented[]) {
-    this.pool = pool;
-    this.log = log;
-    this.documented = new Map(
-      families.flatMap((family) => family.events.map((event) => [event, documentedFields(family)])),
-    );
-    this.timer = setInterval(() => void this.flush(), flushEveryMs).unref();
-  }
-
-  /** Counts the differences of an accepted callback. */
-  observe(id: string, envelope: { event: string; data: object }): void {
-    const { event } = envelope;
-    const fields = this.documented.get(event);
-    if (!fields) {
-      this.note(id, eventName.test(event) ? event : '…', '/event', 'unknown', '');
-      return;
-    }
-    for (const name in envelope) {
-      if (!envelopeFields.has(name)) this.note(id, event, `/${fieldName(name)}`, 'unknown', '');
-    }
-    const data = envelope.data as Record<string, unknown>;
-    let unknown = Object.keys(data).length;
-    for (const [name, { alias, optional, knownValues }] of fields.list) {
-      const value = data[name] === undefined && alias ? data[alias] : data[name];
-      if (value !== undefined) unknown -= 1;
-      else if (!optional) this.note(id, event, `/data/${name}`, 'missing', '');
-      if (knownValues && typeof value === 'string' && !knownValues.includes(value)) {
-        this.note(id, event, `/data/${name}`, 'value', fieldName(value));
-      }
-    }
-    if (unknown === 0) return;
-    for (const name in data) {
-      if (fields.names.has(name)) continue;
-      const shown = unknown > mostUnknownKeys ? '<key>' : fieldName(name);
-      this.note(id, event, `/data/${shown}`, 'unknown', '');
-    }
-  }
-
-  /** Writes the counts; after a failure they are written with the next ones. */
-  async flush(): Promise<void> {
-    const notes = this.notes;
-    if (notes.size === 0) return;
-    this.notes = new Map();
-    this.newPerEvent = new Map();
-    try {
-      await this.pool.query(statement, [JSON.stringify([...notes.values()])]);
-    } catch (error) {
-      this.log.limited('warn', {}, 'schema drift not written; retrying', { err: error });
-      for (const note of notes.values()) this.add(note);
-    }
-  }
-
-  async close(): Promise<void> {
-    clearInterval(this.timer);
-    await this.flush();
-  }
-
-  private note(id: string, event: string, field: string, kind: DriftKind, value: string): void {
-    const now = new Date();
-    this.add({ event, field, kind, value, count: 1, first_seen: now, last_seen: now, example_delivery: id });
-  }
-
-  private add(note: Note): void {
+  const add = (note: Note): void => {
     const { event, field, kind, value } = note;
     const key = `${event} ${field} ${kind} ${value}`;
-    const known = this.notes.get(key);
+    const known = notes.get(key);
     if (known) {
       known.count += note.count;
       known.last_seen = new Date(Math.max(+known.last_seen, +note.last_seen));
@@ -122,15 +59,78 @@ export class Drift {
       // All events that no family lists count together.
       const isEvent = field === '/event';
       const group = isEvent ? '' : event;
-      const count = this.newPerEvent.get(group) ?? 0;
+      const count = newPerEvent.get(group) ?? 0;
       if (count >= maxNewPerEvent) {
-        this.add({ ...note, event: isEvent ? '…' : event, field: '', kind: 'other', value: '' });
+        add({ ...note, event: isEvent ? '…' : event, field: '', kind: 'other', value: '' });
         return;
       }
-      this.newPerEvent.set(group, count + 1);
+      newPerEvent.set(group, count + 1);
     }
-    this.notes.set(key, note);
-  }
+    notes.set(key, note);
+  };
+
+  /** Writes the counts; after a failure they are written with the next ones. */
+  const flush = async (): Promise<void> => {
+    const counted = notes;
+    if (counted.size === 0) return;
+    notes = new Map();
+    newPerEvent = new Map();
+    try {
+      await pool.query(statement, [JSON.stringify([...counted.values()])]);
+    } catch (error) {
+      log.limited('warn', {}, 'schema drift not written; retrying', { err: error });
+      for (const note of counted.values()) add(note);
+    }
+  };
+  const timer = setInterval(() => void flush(), flushEveryMs).unref();
+
+  return {
+    /** Counts the differences of an accepted callback. */
+    observe: (id: string, envelope: { event: string; data: object }): void => {
+      const { event } = envelope;
+      const note = (of: string, field: string, kind: DriftKind, value = '') => {
+        const now = new Date();
+        add({
+          event: of,
+          field,
+          kind,
+          value,
+          count: 1,
+          first_seen: now,
+          last_seen: now,
+          example_delivery: id,
+        });
+      };
+      const fields = documented.get(event);
+      if (!fields) {
+        note(eventName.test(event) ? event : '…', '/event', 'unknown');
+        return;
+      }
+      for (const name in envelope) {
+        if (!envelopeFields.has(name)) note(event, `/${fieldName(name)}`, 'unknown');
+      }
+      const data = envelope.data as Record<string, unknown>;
+      let unknown = Object.keys(data).length;
+      for (const [name, { alias, optional, knownValues }] of fields.list) {
+        const value = data[name] === undefined && alias ? data[alias] : data[name];
+        if (value !== undefined) unknown -= 1;
+        else if (!optional) note(event, `/data/${name}`, 'missing');
+        if (knownValues && typeof value === 'string' && !knownValues.includes(value)) {
+          note(event, `/data/${name}`, 'value', fieldName(value));
+        }
+      }
+      if (unknown === 0) return;
+      for (const name in data) {
+        if (fields.names.has(name)) continue;
+        note(event, `/data/${unknown > mostUnknownKeys ? '<key>' : fieldName(name)}`, 'unknown');
+      }
+    },
+    flush,
+    close: async (): Promise<void> => {
+      clearInterval(timer);
+      await flush();
+    },
+  };
 }
 
 const documentedFields = ({ fields }: Documented) => ({

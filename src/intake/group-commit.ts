@@ -1,3 +1,5 @@
+import { StoreUnavailable } from '../store/circuit.ts';
+
 interface Waiting<Item, Result> {
   item: Item;
   resolve: (result: Result) => void;
@@ -7,8 +9,6 @@ interface Waiting<Item, Result> {
 export interface GroupCommitOptions<Item, Result> {
   /** Commits all items or, when it throws, none; returns a result for each, in order. */
   commit: (items: Item[]) => Promise<Result[]>;
-  /** Whether one of the items caused an error of `commit`. */
-  isFaultOfAnItem: (error: unknown) => boolean;
   /** The weight of an item; limits of one commit. */
   weigh: (item: Item) => number;
   maxWeight: number;
@@ -33,67 +33,63 @@ export class Overloaded extends Error {
  * Where one item makes a commit fail, the commit is split in halves until that item is alone: only that item is
  * rejected, the others are committed.
  */
-export class GroupCommit<Item, Result> {
-  private readonly options: GroupCommitOptions<Item, Result>;
-  private waiting: Waiting<Item, Result>[] = [];
-  private waitingWeight = 0;
-  private running: Promise<void> | undefined;
+export function createGroupCommit<Item, Result>(options: GroupCommitOptions<Item, Result>) {
+  const { weigh } = options;
+  const waiting: Waiting<Item, Result>[] = [];
+  let waitingWeight = 0;
+  let running: Promise<void> | undefined;
 
-  constructor(options: GroupCommitOptions<Item, Result>) {
-    this.options = options;
-  }
-
-  /** Resolves once the item is committed. @throws Overloaded; or the error of the item's commit */
-  append(item: Item): Promise<Result> {
-    const { maxWaiting, maxWaitingWeight, weigh } = this.options;
-    if (this.waiting.length >= maxWaiting || this.waitingWeight >= maxWaitingWeight) {
-      return Promise.reject(new Overloaded());
-    }
-    this.waitingWeight += weigh(item);
-    return new Promise((resolve, reject) => {
-      this.waiting.push({ item, resolve, reject });
-      this.running ??= this.run();
-    });
-  }
-
-  /** Resolves once no item waits or is being committed. */
-  async drained(): Promise<void> {
-    while (this.running) await this.running;
-  }
-
-  private async run(): Promise<void> {
-    // Items of the same turn of the event loop share a commit.
-    await new Promise(setImmediate);
-    while (this.waiting.length > 0) await this.commit(this.next());
-    this.running = undefined;
-  }
-
-  private next(): Waiting<Item, Result>[] {
-    const { weigh, maxWeight, maxItems } = this.options;
+  const next = () => {
     let weight = 0;
     let count = 0;
-    while (count < this.waiting.length && count < maxItems) {
-      weight += weigh(this.waiting[count]!.item);
-      if (weight > maxWeight && count > 0) break;
+    while (count < waiting.length && count < options.maxItems) {
+      weight += weigh(waiting[count]!.item);
+      if (weight > options.maxWeight && count > 0) break;
       count += 1;
     }
-    const batch = this.waiting.splice(0, count);
-    for (const { item } of batch) this.waitingWeight -= weigh(item);
+    const batch = waiting.splice(0, count);
+    for (const { item } of batch) waitingWeight -= weigh(item);
     return batch;
-  }
+  };
 
-  private async commit(batch: Waiting<Item, Result>[]): Promise<void> {
+  const commit = async (batch: Waiting<Item, Result>[]): Promise<void> => {
     try {
-      const results = await this.options.commit(batch.map(({ item }) => item));
+      const results = await options.commit(batch.map(({ item }) => item));
       for (const [index, { resolve }] of batch.entries()) resolve(results[index]!);
     } catch (error) {
-      if (batch.length > 1 && this.options.isFaultOfAnItem(error)) {
+      // A circuit turns every fault of the store into StoreUnavailable: what else there is, one item has caused.
+      if (batch.length > 1 && !(error instanceof StoreUnavailable)) {
         const middle = batch.length >> 1;
-        await this.commit(batch.slice(0, middle));
-        await this.commit(batch.slice(middle));
+        await commit(batch.slice(0, middle));
+        await commit(batch.slice(middle));
       } else {
         for (const { reject } of batch) reject(error);
       }
     }
-  }
+  };
+
+  const run = async () => {
+    // Items of the same turn of the event loop share a commit.
+    await new Promise(setImmediate);
+    while (waiting.length > 0) await commit(next());
+    running = undefined;
+  };
+
+  return {
+    /** Resolves once the item is committed. @throws Overloaded; or the error of the item's commit */
+    append: (item: Item): Promise<Result> => {
+      if (waiting.length >= options.maxWaiting || waitingWeight >= options.maxWaitingWeight) {
+        return Promise.reject(new Overloaded());
+      }
+      waitingWeight += weigh(item);
+      return new Promise((resolve, reject) => {
+        waiting.push({ item, resolve, reject });
+        running ??= run();
+      });
+    },
+    /** Resolves once no item waits or is being committed. */
+    drained: async (): Promise<void> => {
+      while (running) await running;
+    },
+  };
 }

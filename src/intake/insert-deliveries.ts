@@ -16,23 +16,15 @@ import { wordsOf } from './words.ts';
  * @param isSearched whether there are deliveries whose words are searched
  */
 const statement = (isSearched: boolean) => {
-  const [words, left, searchable] = isSearched
-    ? [
-        { name: ', words', type: ', words jsonb' },
-        {
-          expressions: `, ${uncertainAmong('incoming', 'inbox', leftToAPerson)}`,
-          ids: ' union all select id from uncertain',
-        },
-        `, ${wordsOfStored('incoming')}`,
-      ]
-    : [{ name: '', type: '' }, { expressions: '', ids: '' }, ''];
-  const notStored = `(select id from refused${left.ids})`;
+  const ifSearched = (part: string) => (isSearched ? part : '');
+  const uncertain = ifSearched(`, ${uncertainAmong('incoming', 'inbox', leftToAPerson)}`);
+  const notStored = `(select id from refused${ifSearched(' union all select id from uncertain')})`;
   return `
 with incoming as materialized (
-  select id, family, copies, envelope, patients${words.name}
+  select id, family, copies, envelope, patients${ifSearched(', words')}
   from jsonb_to_recordset($1::jsonb)
-    as incoming(id uuid, family text, copies int, envelope jsonb, patients jsonb${words.type}) order by id
-), ${refusedAmong('incoming')}${left.expressions}, stored as (
+    as incoming(id uuid, family text, copies int, envelope jsonb, patients jsonb${ifSearched(', words jsonb')}) order by id
+), ${refusedAmong('incoming')}${uncertain}, stored as (
   insert into inbox (id, event, family, client_id, business_id, event_time, envelope, patients)
   select id, coalesce(envelope->>'event', envelope->>'event_type'), family, coalesce(envelope->>'client_id', ''),
          coalesce(envelope->>'business_id', ''), callback_time(envelope->'event_time'), envelope, ${patientsColumn}
@@ -50,7 +42,7 @@ with incoming as materialized (
   select id, copies - is_new::int, now() from counted where copies > is_new::int
   on conflict (id) do update
     set count = resends.count + excluded.count, last_received_at = excluded.last_received_at
-)${searchable}
+)${ifSearched(`, ${wordsOfStored('incoming')}`)}
 select id, 'duplicate' as result from counted where not is_new
 union all
 select id, 'erased' from refused

@@ -17,22 +17,6 @@ import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-export interface ParsedCallback {
-  /** As received, with `event` also where it was called `event_type`. Numbers that a double cannot represent are Decimals. */
-  envelope: AnyEnvelope;
-  id: string;
-  /** The family that lists the event; that of events that nobody lists, at a path that takes every event. */
-  family: Family;
-}
-
-export type ParseCallback = (
-  body: Buffer,
-  /** The current time: an event more than a day ahead would remain the newest until then. */
-  nowMs: number,
-  /** The family of the path (service-interface section 4.5); undefined: any that lists the event. */
-  expected?: Family,
-) => ParsedCallback;
-
 /**
  * Creates the function that parses and identifies callbacks, in linear time. It raises NotJson; InvalidCallback, whose
  * UnknownEvent and WrongFamily name the right path.
@@ -42,7 +26,7 @@ export type ParseCallback = (
 export function createParser(
   families: readonly Family[],
   whereOf: (family: Family) => string = ({ path }) => `the path of ${path.variable}`,
-): ParseCallback {
+) {
   const schema = envelopeSchema(families as readonly [Family, ...Family[]]);
   const familyOf = new Map(families.flatMap((family) => family.events.map((event) => [event, family])));
 
@@ -56,7 +40,13 @@ export function createParser(
     return family;
   };
 
-  return (body, nowMs, expected) => {
+  /**
+   * @param nowMs the current time: an event more than a day ahead would remain the newest until then
+   * @param expected the family of the path (service-interface section 4.5); undefined: any that lists the event
+   * @returns the envelope as received, with `event` also where it was called `event_type`, and a Decimal for each number
+   *   that a double cannot represent; the family that lists the event, or else that of a path that takes every event
+   */
+  return (body: Buffer, nowMs: number, expected?: Family) => {
     if (!isUtf8(body)) throw new NotJson('The body is not UTF-8.');
     const json = body.toString('utf8');
     const parsed = parseJson(json);

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type pg from 'pg';
 import { type Family, families, knownGood } from '../families/index.ts';
-import { Circuit } from '../store/circuit.ts';
+import { type Circuit, createCircuit } from '../store/circuit.ts';
 import { type CircuitDependencies, databaseTimeoutMs, reportOutage } from '../store/circuits.ts';
 import { isOutage } from '../store/faults.ts';
 import { tryFindLockHolders } from '../store/lock-holders.ts';
@@ -12,7 +12,7 @@ import { insertQuery } from './insert-deliveries.ts';
 
 /** The circuit of PostgreSQL, which is unavailable unless deliveries can be inserted. */
 export function databaseCircuit(pool: pg.Pool, dependencies: CircuitDependencies): Circuit {
-  return new Circuit({
+  return createCircuit({
     store: 'PostgreSQL',
     timeoutMs: databaseTimeoutMs,
     probe: () => probeInbox(pool),

@@ -77,17 +77,9 @@ export async function dropQuarantine(db: Db, filter: QuarantineFilter): Promise<
   }
 }
 
-/** Bodies that the limit has evicted before they were replayed. */
-export interface DroppedBodies {
-  reason: string;
-  bodies: number;
-  bytes: number;
-  last: Date;
-}
-
-/** The bodies that were evicted in the last days, by reason. */
-export async function readDropped(db: Db, days: number): Promise<DroppedBodies[]> {
-  const { rows } = await sql<DroppedBodies>`
+/** The bodies that the limit has evicted in the last days before they were replayed, by reason. */
+export async function readDropped(db: Db, days: number) {
+  const { rows } = await sql<{ reason: string; bodies: number; bytes: number; last: Date }>`
     select reason, sum(count)::float8 as bodies, sum(bytes)::float8 as bytes, max(last_at) as last
     from dropped_bodies where day > (now() at time zone 'UTC')::date - ${days}::int
     group by reason order by bodies desc, reason`.execute(db);

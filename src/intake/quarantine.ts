@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { uuidV8 } from '../common/uuid.ts';
 import type { Family } from '../families/index.ts';
-import { Circuit, StoreUnavailable } from '../store/circuit.ts';
+import { createCircuit, StoreUnavailable } from '../store/circuit.ts';
 import { databaseTimeoutMs, reportOutage } from '../store/circuits.ts';
 import { refusedAmong, uncertainAmong, wordsOfStored } from '../store/erasure-gate.ts';
 import { isOutage } from '../store/faults.ts';
 import { rolledBack } from '../store/rolled-back.ts';
 import { Unavailable } from './delivery.ts';
 import { createEviction, type EvictionOptions } from './eviction.ts';
-import { GroupCommit, Overloaded } from './group-commit.ts';
+import { createGroupCommit, Overloaded } from './group-commit.ts';
 import type { Rejection } from './rejection.ts';
 import { envelopeOf, patientsNamedIn, subjectOfBody } from './subject-of-body.ts';
 import { wordsOf } from './words.ts';
@@ -23,10 +23,6 @@ export interface RejectedBody extends Pick<Rejection, 'reason' | 'errors'> {
   acknowledged?: boolean;
   /** The id of the rejected body that this one corrects. */
   corrects?: string;
-}
-
-export interface QuarantineOptions extends EvictionOptions {
-  families: readonly Family[];
 }
 
 const content = `jsonb_build_object('path', path, 'reason', reason, 'errors', errors::jsonb, 'body', body,
@@ -78,71 +74,66 @@ export function quarantineQuery(rejected: readonly RejectedBody[], families: rea
 }
 
 /** Stores rejected bodies, once per content, to be replayed after a fix. */
-export class Quarantine {
-  private readonly options: QuarantineOptions;
-  /** The circuit of this table: where it cannot be written, deliveries are stored nevertheless. */
-  private readonly circuit: Circuit;
-  private readonly commits: GroupCommit<RejectedBody, undefined>;
-  private readonly eviction: ReturnType<typeof createEviction>;
-
-  constructor(options: QuarantineOptions) {
-    this.options = options;
-    const { log } = options;
-    this.circuit = new Circuit({
-      store: 'quarantine',
-      timeoutMs: databaseTimeoutMs,
-      probe: () => this.probe(),
-      isOutage,
-      onChange: reportOutage('quarantine', { log }),
-    });
-    this.eviction = createEviction(options);
-    this.commits = new GroupCommit({
-      commit: (rejected) => this.circuit.run(() => this.commit(rejected)),
-      isFaultOfAnItem: (error) => !(error instanceof StoreUnavailable),
-      weigh: ({ body }) => body.length,
-      maxWeight: 4 * 1024 * 1024,
-      maxItems: 200,
-      maxWaiting: 1_000,
-      maxWaitingWeight: 32 * 1024 * 1024,
-    });
-  }
-
-  /** Resolves once the body is durable. @throws Unavailable */
-  async keep(rejected: RejectedBody): Promise<void> {
-    try {
-      await this.commits.append(rejected);
-    } catch (error) {
-      if (!(error instanceof Overloaded || error instanceof StoreUnavailable))
-        this.options.log.limited('error', {}, 'a rejected body could not be stored', { err: error });
-      throw new Unavailable(error);
-    }
-  }
+export function createQuarantine(options: EvictionOptions & { families: readonly Family[] }) {
+  const { pool, families, log } = options;
+  const eviction = createEviction(options);
 
   /** Stores a known-good body, in a transaction that is rolled back. @throws the database's error */
-  async probe(): Promise<void> {
+  const probe = async (): Promise<void> => {
     const errors = [{ path: '', message: 'sample' }];
     const sample = { path: '/sample', reason: 'invalid', errors, body: randomBytes(16) } as const;
-    await rolledBack(this.options.pool, async (client) => {
-      await client.query(quarantineQuery([sample], this.options.families));
+    await rolledBack(pool, async (client) => {
+      await client.query(quarantineQuery([sample], families));
     });
-  }
+  };
+
+  // The circuit of this table: where it cannot be written, deliveries are stored nevertheless.
+  const circuit = createCircuit({
+    store: 'quarantine',
+    timeoutMs: databaseTimeoutMs,
+    probe,
+    isOutage,
+    onChange: reportOutage('quarantine', { log }),
+  });
+
+  const commit = async (rejected: RejectedBody[]) => {
+    await pool.query(quarantineQuery(rejected, families));
+    eviction.added(rejected.map(({ body }) => body.length));
+    return rejected.map(() => undefined);
+  };
+  const commits = createGroupCommit({
+    commit: (rejected: RejectedBody[]) => circuit.run(() => commit(rejected)),
+    weigh: ({ body }) => body.length,
+    maxWeight: 4 * 1024 * 1024,
+    maxItems: 200,
+    maxWaiting: 1_000,
+    maxWaitingWeight: 32 * 1024 * 1024,
+  });
 
   /** Resolves once every body is durable. */
-  async drained(): Promise<void> {
-    await this.commits.drained();
-    await this.eviction.done();
-  }
+  const drained = async (): Promise<void> => {
+    await commits.drained();
+    await eviction.done();
+  };
 
-  async close(): Promise<void> {
-    await this.drained();
-    this.circuit.stop();
-  }
-
-  private async commit(rejected: RejectedBody[]): Promise<undefined[]> {
-    await this.options.pool.query(quarantineQuery(rejected, this.options.families));
-    this.eviction.added(rejected.map(({ body }) => body.length));
-    return rejected.map(() => undefined);
-  }
+  return {
+    /** Resolves once the body is durable. @throws Unavailable */
+    keep: async (rejected: RejectedBody): Promise<void> => {
+      try {
+        await commits.append(rejected);
+      } catch (error) {
+        if (!(error instanceof Overloaded || error instanceof StoreUnavailable))
+          log.limited('error', {}, 'a rejected body could not be stored', { err: error });
+        throw new Unavailable(error);
+      }
+    },
+    probe,
+    drained,
+    close: async (): Promise<void> => {
+      await drained();
+      circuit.stop();
+    },
+  };
 }
 
 /** The same body at the same path is the same row: a UUID (version 8) of both. */

@@ -5,12 +5,6 @@ import { markReplayed, type QuarantineFilter, readQuarantine } from './quarantin
 
 export type QuarantineOutcome = Awaited<ReturnType<typeof replayQuarantine>>;
 
-export interface QuarantineReplayOptions {
-  dryRun: boolean;
-  limit?: number;
-  onProgress?: () => void;
-}
-
 /**
  * Replays rows of the quarantine that were not corrected, one after the other, and marks those that were not rejected.
  *
@@ -21,8 +15,9 @@ export async function replayQuarantine(
   db: Db,
   filter: QuarantineFilter,
   intake: Pick<Intake, 'replay'>,
-  { dryRun, limit = Number.POSITIVE_INFINITY, onProgress }: QuarantineReplayOptions,
+  options: { dryRun: boolean; limit?: number; onProgress?: () => void },
 ) {
+  const { dryRun, limit = Number.POSITIVE_INFINITY, onProgress } = options;
   const outcome = { accepted: 0, duplicates: 0, notStored: 0, rejected: 0, reasons: [] as MessageGroup[] };
   for await (const { id, body, path } of readQuarantine(db, { ...filter, corrected: false })) {
     const result = await intake.replay(body, path, { dryRun });

@@ -27,108 +27,104 @@ const jobEveryMs = 40;
 const idsPerJob = 500;
 const uniqueForMs = 10_000;
 
+export type DeliveryQueue = ReturnType<typeof openDeliveryQueue>;
+
 /**
  * The producer's end of the queue. It opens once its store is available, however late that is. Until then, and while
  * the store is unavailable, deliveries wait for the sweep.
  */
-export class DeliveryQueue {
-  /** Resolves once the queue is open. */
-  readonly opening: Promise<void>;
-  /**
-   * Adds a job that applies these deliveries and those enqueued within the same milliseconds. While the queue is long,
-   * no job is added and the sweep finds them later: so the queue stays small however long no worker runs.
-   *
-   * @throws QueueUnavailable, or the store's error
-   */
-  readonly enqueue = createBatcher<QueuedDelivery>((deliveries) => this.addJob(deliveries), jobEveryMs);
-  private readonly backend: QueueBackend;
-  private readonly log: Log;
-  private readonly closing = new AbortController();
-  private opened: JobQueue | undefined;
-  private isLong = false;
-  private counting: NodeJS.Timeout | undefined;
-
-  constructor(backend: QueueBackend, log: Log) {
-    this.backend = backend;
-    this.log = log;
-    this.opening = this.open();
-  }
-
-  /**
-   * Adds jobs for deliveries that the sweep has found.
-   *
-   * @throws QueueUnavailable, or the store's error
-   */
-  async enqueueOverdue(deliveries: readonly QueuedDelivery[]): Promise<void> {
-    const period = Math.floor(Date.now() / uniqueForMs);
-    const jobs = [];
-    for (let at = 0; at < deliveries.length; at += idsPerJob) {
-      const chunk = deliveries.slice(at, at + idsPerJob);
-      // A repeated id prevents a second job while the first one waits. It contains the time, because the id of a job
-      // that was lost from every list stays in use for ever.
-      const jobId = `swept-${period}-${chunk[0]!.id}`;
-      jobs.push({ name: 'apply' as const, data: jobOf(chunk), opts: { jobId } });
-    }
-    if (jobs.length > 0) await this.bullmq().addBulk(jobs);
-  }
-
-  /**
-   * The number of jobs that wait for a worker.
-   *
-   * @throws QueueUnavailable, or the store's error
-   */
-  async countWaiting(): Promise<number> {
-    return this.bullmq().getJobCountByTypes('waiting', 'delayed', 'prioritized');
-  }
+export function openDeliveryQueue({ circuit, openQueue }: QueueBackend, log: Log) {
+  const closing = new AbortController();
+  const { signal } = closing;
+  let opened: JobQueue | undefined;
+  let isLong = false;
+  let counting: NodeJS.Timeout | undefined;
 
   /**
    * BullMQ's own queue.
    *
    * @throws QueueUnavailable
    */
-  bullmq(): JobQueue {
-    if (!this.opened) throw new QueueUnavailable();
-    return this.opened;
-  }
+  const bullmq = (): JobQueue => {
+    if (!opened) throw new QueueUnavailable();
+    return opened;
+  };
 
-  async close(): Promise<void> {
-    this.closing.abort();
-    await this.opening;
-    clearInterval(this.counting);
-    await this.opened?.close();
-  }
+  /**
+   * The number of jobs that wait for a worker.
+   *
+   * @throws QueueUnavailable, or the store's error
+   */
+  const countWaiting = async () => bullmq().getJobCountByTypes('waiting', 'delayed', 'prioritized');
 
-  private async open(): Promise<void> {
+  const checkLength = async () => {
+    if (circuit.isOpen) return;
+    // While the length is unknown, jobs are added.
+    isLong = await countWaiting().then(
+      (jobs) => jobs > maxWaiting,
+      () => false,
+    );
+  };
+
+  const open = async () => {
     // The row of a delivery has its result, so finished jobs are removed.
     const defaultJobOptions = { removeOnComplete: true, removeOnFail: true };
     try {
-      this.opened = await this.backend.openQueue({ defaultJobOptions }, this.closing.signal);
-      this.opened.on('error', (error) => void this.backend.circuit.probeAfter(error));
-      this.counting = setInterval(() => void this.checkLength(), countEveryMs).unref();
+      opened = await openQueue({ defaultJobOptions }, signal);
+      opened.on('error', (error) => void circuit.probeAfter(error));
+      counting = setInterval(() => void checkLength(), countEveryMs).unref();
     } catch (error) {
-      if (!this.closing.signal.aborted) this.log.error({ err: error }, 'the queue could not be opened');
+      if (!signal.aborted) log.error({ err: error }, 'the queue could not be opened');
     }
-  }
+  };
 
-  private async addJob(deliveries: QueuedDelivery[]): Promise<void> {
-    const { circuit } = this.backend;
-    if (this.isLong || circuit.isOpen) return;
+  const addJob = async (deliveries: QueuedDelivery[]) => {
+    if (isLong || circuit.isOpen) return;
     try {
-      await this.bullmq().add('apply', jobOf(deliveries));
+      await bullmq().add('apply', jobOf(deliveries));
     } catch (error) {
       if (!(error instanceof QueueUnavailable)) void circuit.probeAfter(error);
       throw error;
     }
-  }
+  };
 
-  private async checkLength(): Promise<void> {
-    if (this.backend.circuit.isOpen) return;
-    // While the length is unknown, jobs are added.
-    this.isLong = await this.countWaiting().then(
-      (jobs) => jobs > maxWaiting,
-      () => false,
-    );
-  }
+  const opening = open();
+  return {
+    /** Resolves once the queue is open. */
+    opening,
+    bullmq,
+    countWaiting,
+    /**
+     * Adds a job that applies these deliveries and those enqueued within the same milliseconds. While the queue is long,
+     * no job is added and the sweep finds them later: so the queue stays small however long no worker runs.
+     *
+     * @throws QueueUnavailable, or the store's error
+     */
+    enqueue: createBatcher(addJob, jobEveryMs),
+    /**
+     * Adds jobs for deliveries that the sweep has found.
+     *
+     * @throws QueueUnavailable, or the store's error
+     */
+    enqueueOverdue: async (deliveries: readonly QueuedDelivery[]): Promise<void> => {
+      const period = Math.floor(Date.now() / uniqueForMs);
+      const jobs = [];
+      for (let at = 0; at < deliveries.length; at += idsPerJob) {
+        const chunk = deliveries.slice(at, at + idsPerJob);
+        // A repeated id prevents a second job while the first one waits. It contains the time, because the id of a job
+        // that was lost from every list stays in use for ever.
+        const jobId = `swept-${period}-${chunk[0]!.id}`;
+        jobs.push({ name: 'apply' as const, data: jobOf(chunk), opts: { jobId } });
+      }
+      if (jobs.length > 0) await bullmq().addBulk(jobs);
+    },
+    close: async (): Promise<void> => {
+      closing.abort();
+      await opening;
+      clearInterval(counting);
+      await opened?.close();
+    },
+  };
 }
 
 /**

@@ -1,32 +1,25 @@
 import type { Log } from '../common/log.ts';
 import type { RedisClient } from './redis.ts';
 
-export type RedisType = 'list' | 'set' | 'zset' | 'string' | 'hash' | 'stream';
-
 /** The keys of BullMQ's queue that are no job, without the queue's name. */
-const queueKeys: Record<string, RedisType> = {
-  wait: 'list',
-  active: 'list',
-  paused: 'list',
-  stalled: 'set',
-  'stalled-check': 'string',
-  delayed: 'zset',
-  prioritized: 'zset',
-  completed: 'zset',
-  failed: 'zset',
-  'waiting-children': 'zset',
-  repeat: 'zset',
-  marker: 'zset',
-  id: 'string',
-  pc: 'string',
-  limiter: 'string',
-  meta: 'hash',
-  events: 'stream',
+const queueKeys = {
+  list: ['wait', 'active', 'paused'],
+  set: ['stalled'],
+  zset: ['delayed', 'prioritized', 'completed', 'failed', 'waiting-children', 'repeat', 'marker'],
+  string: ['stalled-check', 'id', 'pc', 'limiter'],
+  hash: ['meta'],
+  stream: ['events'],
 };
+
+export type RedisType = keyof typeof queueKeys;
 
 /** The keys of a queue, with their types. @param queue with its prefix */
 export const typesOfQueue = (queue: string): Record<string, RedisType> =>
-  Object.fromEntries(Object.entries(queueKeys).map(([name, type]) => [`${queue}:${name}`, type]));
+  Object.fromEntries(
+    Object.entries(queueKeys).flatMap(([type, names]) =>
+      names.map((name) => [`${queue}:${name}`, type as RedisType]),
+    ),
+  );
 
 // In one step: a key that is meanwhile replaced by one of ours stays.
 const displace = `

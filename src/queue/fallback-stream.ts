@@ -1,25 +1,22 @@
 import { throttled } from '../common/log.ts';
 import { type CircuitDependencies, redisCircuit, redisTimeoutMs } from '../store/circuits.ts';
 import type { Db } from '../store/tables.ts';
+import { queueOf } from './backend.ts';
 import { createDatabaseRegistry, hashAddress } from './database-registry.ts';
 import { displaceKeys, type RedisType, typesOfQueue } from './displace-keys.ts';
 import { createDrainLease, leaseKey } from './drain-lease.ts';
-import { queueOf } from './queue-name.ts';
 import type { RedisClient } from './redis.ts';
 import { type RedisDurability, readDurability } from './redis-durability.ts';
 
+export type FallbackStream = ReturnType<typeof createFallbackStream>;
+
 /** A delivery in the stream. */
-interface StreamedDelivery {
+interface StreamEntry {
+  /** The id of the entry in its stream. */
+  entryId: string;
   id: string;
   family: string;
   body: Buffer;
-}
-
-export type FallbackStream = ReturnType<typeof createFallbackStream>;
-
-interface StreamEntry extends StreamedDelivery {
-  /** The id of the entry in its stream. */
-  entryId: string;
 }
 
 export interface FallbackStreamOptions extends CircuitDependencies {
@@ -146,7 +143,7 @@ export function createFallbackStream({
      *
      * @throws Redis's error; some of the deliveries may be stored nevertheless. Error where another database would drain them
      */
-    append: async (deliveries: readonly StreamedDelivery[]): Promise<void> => {
+    append: async (deliveries: readonly Omit<StreamEntry, 'entryId'>[]): Promise<void> => {
       if (lease?.rival) throw new Error('Another database has the same identity: set QUEUE_PREFIX.');
       const key = id ? streamOf(id) : await streamOfAddress();
       const { confirmsDisk } = durability ?? (await readOwnDurability());

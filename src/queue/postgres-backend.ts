@@ -9,12 +9,11 @@ import {
   SchemaMigrationRequiredError,
   Worker,
 } from 'bullmq';
-import pg from 'pg';
+import type pg from 'pg';
 import type { PoolSizes } from '../config/pool-sizes.ts';
 import type { Circuit } from '../store/circuit.ts';
 import { openPool, withClient } from '../store/pool.ts';
-import { createProcessor, type JobQueue, type JobWorker, type QueueBackend } from './backend.ts';
-import { queueName } from './queue-name.ts';
+import { createProcessor, type JobQueue, type JobWorker, type QueueBackend, queueName } from './backend.ts';
 
 const retryMs = 500;
 /** How often an idle worker looks for jobs whose notification was lost. */
@@ -34,15 +33,10 @@ export function postgresBackend(
 ): QueueBackend {
   const onError = (error: Error) => void circuit.probeAfter(error);
   const settings = { connectionString: url, query_timeout: 10_000, settings: { search_path: 'bullmq' } };
-  const producer = openPool(
-    { ...settings, max: connections.producer, application_name: 'receiver queue' },
-    onError,
-  );
-  const consumer = openPool(
-    { ...settings, max: connections.consumer, application_name: 'receiver worker queue' },
-    onError,
-    ReconnectingPool,
-  );
+  const open = (part: string, max: number) =>
+    openPool({ ...settings, max, application_name: `receiver ${part}` }, onError);
+  const producer = open('queue', connections.producer);
+  const consumer = reconnecting(open('worker queue', connections.consumer));
   return {
     name: 'postgresql',
     circuit,
@@ -69,16 +63,12 @@ export function postgresBackend(
  */
 export async function prepareQueueTables(url: string): Promise<void> {
   await withClient(url, async (client) => {
-    if ((await readVersion(client)) !== LATEST_SCHEMA_VERSION) await runMigrations(client);
+    const version = await assertSchemaCompatibility(client).catch((error) => {
+      // There are no tables.
+      if (!(error instanceof SchemaMigrationRequiredError)) throw error;
+    });
+    if (version !== LATEST_SCHEMA_VERSION) await runMigrations(client);
     await client.query(grants);
-  });
-}
-
-/** Undefined where there are no tables. */
-async function readVersion(client: pg.Client): Promise<number | undefined> {
-  return assertSchemaCompatibility(client).catch((error) => {
-    if (error instanceof SchemaMigrationRequiredError) return undefined;
-    throw error;
   });
 }
 
@@ -128,32 +118,31 @@ const minPauseMs = 100;
 const maxPauseMs = 2_000;
 
 /**
- * A pool whose `connect` retries with backoff until PostgreSQL is available, as the Redis client of a consumer does.
+ * Makes `connect` of a pool retry with backoff until PostgreSQL is available, as the Redis client of a consumer does.
  *
  * BullMQ's worker retries at once after any error but ECONNREFUSED, and a server that starts or stops causes others:
  * without the backoff the worker would spin, and log each attempt.
  */
-class ReconnectingPool extends pg.Pool {
-  override connect(): Promise<pg.PoolClient>;
-  override connect(callback: Callback): void;
-  override connect(callback?: Callback): Promise<pg.PoolClient> | undefined {
-    const connected = this.connectWithRetries();
+function reconnecting(pool: pg.Pool): pg.Pool {
+  const connectOnce = pool.connect.bind(pool) as () => Promise<pg.PoolClient>;
+  const connect = async () => {
+    for (let pauseMs = minPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
+      try {
+        return await connectOnce();
+      } catch (error) {
+        if (pool.ending || pool.ended) throw error;
+        await sleep(pauseMs);
+      }
+    }
+  };
+  const connectOrCall = (callback?: Callback) => {
+    const connected = connect();
     if (!callback) return connected;
     connected.then(
       (client) => callback(undefined, client, () => client.release()),
       (error: Error) => callback(error, undefined, () => {}),
     );
     return undefined;
-  }
-
-  private async connectWithRetries(): Promise<pg.PoolClient> {
-    for (let pauseMs = minPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
-      try {
-        return await super.connect();
-      } catch (error) {
-        if (this.ending || this.ended) throw error;
-        await sleep(pauseMs);
-      }
-    }
-  }
+  };
+  return Object.assign(pool, { connect: connectOrCall as typeof pool.connect });
 }

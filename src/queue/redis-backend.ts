@@ -1,22 +1,21 @@
 import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
-import { createProcessor, type QueueBackend } from './backend.ts';
+import { createProcessor, type QueueBackend, queueOf } from './backend.ts';
 import { createFallbackStream, type FallbackStreamOptions } from './fallback-stream.ts';
-import { queueOf } from './queue-name.ts';
 import { connectRedis, type RedisClient } from './redis.ts';
-
-export interface RedisBackendOptions extends Omit<FallbackStreamOptions, 'redis'> {
-  /** REDIS_URL, see `connectRedis`. */
-  url: string;
-  /** QUEUE_PREFIX. */
-  prefix: string;
-}
 
 /** The prefix of all keys in Redis: in braces, so that a Redis Cluster stores them on one node. */
 export const keyPrefix = (prefix: string) => `{${prefix}}`;
 
-/** The queue of one database in Redis. Each database that uses this Redis has its own queue. */
-export function redisBackend({ url, ...options }: RedisBackendOptions): QueueBackend {
+/**
+ * The queue of one database in Redis. Each database that uses this Redis has its own queue.
+ *
+ * @param options `url`: REDIS_URL; `prefix`: QUEUE_PREFIX
+ */
+export function redisBackend({
+  url,
+  ...options
+}: Omit<FallbackStreamOptions, 'redis'> & { url: string }): QueueBackend {
   const prefix = keyPrefix(options.prefix);
   const producer = connectRedis(url, 'producer');
   const consumer = connectRedis(url, 'consumer');

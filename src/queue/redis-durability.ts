@@ -1,26 +1,17 @@
 import type { RedisClient } from './redis.ts';
 
-/** How durable an acknowledged write to Redis is. */
-export interface RedisDurability {
-  /** WAITAOF confirms that a write is on disk: Redis 7.2 or newer with appendonly. */
-  confirmsDisk: boolean;
-  /** The consequence for deliveries that wait in Redis. */
-  detail: string;
-  /** Whether no delivery can be lost. */
-  safe: boolean;
-  /** Whether Redis keeps a log of commands, with what was deleted; undefined: its settings cannot be read. */
-  keepsLog?: boolean;
-  /** The commands that make it so; none where the settings cannot be read. */
-  fixes: string[];
-}
+export type RedisDurability = Awaited<ReturnType<typeof readDurability>>;
 
 /**
- * Reads the settings of persistence and eviction.
+ * Reads the settings of persistence and eviction: how durable an acknowledged write to Redis is.
  *
- * @param key of those deliveries: of a Redis Cluster, the node with this key is read
+ * @param key of the deliveries that wait in Redis: of a Redis Cluster, the node with this key is read
+ * @returns `confirmsDisk`: WAITAOF confirms that a write is on disk, with Redis 7.2 or newer and appendonly; `safe`: no
+ *   delivery can be lost; `detail`: the consequence for those deliveries; `fixes`: the commands that make it so, none where the
+ *   settings cannot be read; `keepsLog`: Redis keeps a log of commands, with what was deleted, undefined: unknown
  * @throws Redis's error while it is unavailable; a setting without read permission is unknown
  */
-export async function readDurability(client: RedisClient, key: string): Promise<RedisDurability> {
+export async function readDurability(client: RedisClient, key: string) {
   const names = ['appendonly', 'appendfsync', 'maxmemory-policy'];
   const pipeline = client.pipeline().exists(key).info('server');
   for (const name of names) pipeline.call('CONFIG', 'GET', name);
@@ -39,7 +30,8 @@ export async function readDurability(client: RedisClient, key: string): Promise<
     return {
       confirmsDisk: false,
       safe: false,
-      fixes: [],
+      fixes: [] as string[],
+      keepsLog: undefined,
       detail: 'its settings cannot be read: appendonly must be yes, and appendfsync always',
     };
   }

@@ -2,16 +2,11 @@ import { Cluster, Redis } from 'ioredis';
 
 export type RedisClient = Redis | Cluster;
 
-/**
- * The use of a connection. A producer fails at once while Redis is unavailable, because a request waits for it. A consumer
- * waits until Redis is available again.
- */
-export type ConnectionUse = 'producer' | 'consumer';
-
 /** The time limit of opening a connection, and of a command of a producer. */
 export const connectTimeoutMs = 2_000;
 
-// Without a time limit on the socket, a link that was cut for a minute would be used again only up to a minute after its
+// By the use of a connection. A producer fails at once while Redis is unavailable, because a request waits for it. A consumer
+// waits until Redis is available again. Without a time limit on the socket, a link that was cut for a minute would be used again only up to a minute after its
 // repair: when TCP sends once more what it has not got through. BullMQ's worker blocks for up to 10 s.
 const options = {
   producer: {
@@ -61,7 +56,7 @@ export function parseRedisUrl(url: string): RedisAddress {
 }
 
 /** A client for REDIS_URL that reconnects whenever the connection ends. */
-export function connectRedis(url: string, use: ConnectionUse): RedisClient {
+export function connectRedis(url: string, use: keyof typeof options): RedisClient {
   const address = parseRedisUrl(url);
   const client =
     address.kind === 'cluster'

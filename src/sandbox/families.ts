@@ -41,4 +41,9 @@ export type DocumentedEvent = (typeof documentedEvents)[number];
 const byEvent = new Map(documentedEvents.map((documented) => [documented.event, documented]));
 
 /** The family and the documented path of an event. */
-export const documentedEvent = (event: string) => byEvent.get(event)!;
+export function documentedEvent(event: string): DocumentedEvent {
+  const found = byEvent.get(event);
+  if (!found)
+    throw new Error(`No family of registrations.ts, which npm run docs writes, has the event ${event}`);
+  return found;
+}

@@ -1,19 +1,13 @@
 import { CheckFailed, type HealthCheck } from '../common/readiness.ts';
 import type { Problem } from '../health/problem.ts';
 import type { AccessChecks } from '../http/access/access-checks.ts';
-import type { QueueBackend } from '../queue/backend.ts';
-import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { RunningWorker } from '../worker/worker.ts';
+import type { Stores } from './open-stores.ts';
 
-export interface HealthSources {
-  /** PostgreSQL's. */
-  circuit: Circuit;
-  backend: QueueBackend;
-  queue: DeliveryQueue;
+interface HealthSources extends Pick<Stores, 'circuit' | 'backend' | 'queue'> {
   worker: Pick<RunningWorker, 'takesJobs'> | undefined;
   access: Pick<AccessChecks, 'describe'>;
-  /** The problems of processing. */
   problems: () => Promise<readonly Problem[]>;
 }
 

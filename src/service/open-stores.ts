@@ -1,39 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type pg from 'pg';
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
-import { divideConnections, type PoolSizes } from '../config/pool-sizes.ts';
+import { divideConnections } from '../config/pool-sizes.ts';
 import { databaseCircuit } from '../intake/probe-inbox.ts';
-import type { QueueBackend } from '../queue/backend.ts';
 import { checkRedis } from '../queue/check-redis.ts';
-import { DeliveryQueue } from '../queue/delivery-queue.ts';
+import { openDeliveryQueue } from '../queue/delivery-queue.ts';
 import type { FallbackStream } from '../queue/fallback-stream.ts';
 import { postgresBackend } from '../queue/postgres-backend.ts';
 import { redisBackend } from '../queue/redis-backend.ts';
-import type { Circuit } from '../store/circuit.ts';
 import { databaseTimeoutMs } from '../store/circuits.ts';
-import { type Database, openDatabase } from '../store/database.ts';
+import { openDatabase } from '../store/database.ts';
 import { startEmbeddedPostgres } from '../store/embedded/index.ts';
-import { planForAnySize } from '../store/transaction-settings.ts';
+import { planForAnySize, type SessionSettings } from '../store/transaction-settings.ts';
 import { prepareDatabase } from './prepare-database.ts';
 
 export type OnStop = (close: () => Promise<void>) => void;
 
-export interface Stores {
-  databaseUrl: string;
-  /** The sizes of the pools. */
-  connections: PoolSizes;
-  database: Database;
-  /** Connections that apply deliveries. */
-  applying: Database;
-  /** Connections that insert deliveries. */
-  inboxPool: pg.Pool;
-  /** PostgreSQL's. */
-  circuit: Circuit;
-  backend: QueueBackend;
-  queue: DeliveryQueue;
-}
+export type Stores = Awaited<ReturnType<typeof openStores>>;
 
 const openingMs = 2_000;
 const describeEveryMs = 500;
@@ -48,7 +32,7 @@ export async function openStores(
   log: Log,
   observe: Pick<Observer, 'circuit'> | undefined,
   onStop: OnStop,
-): Promise<Stores> {
+) {
   const { redisUrl, queuePrefix, databaseSchema: schema } = config;
   const connections = divideConnections(config);
   if (redisUrl) await checkRedis(redisUrl, queuePrefix, log);
@@ -56,36 +40,28 @@ export async function openStores(
   const directUrl = config.directDatabaseUrl ?? databaseUrl;
   const { databaseId, stop } = await prepareDatabase(directUrl, config, log);
   onStop(stop);
-  const database = openDatabase(databaseUrl, log, {
-    connections: connections.main,
-    name: `receiver ${config.role}`,
-    schema,
-    queryTimeoutMs: 30_000,
-  });
-  onStop(database.close);
-  const applying = openDatabase(databaseUrl, log, {
-    connections: connections.applying,
-    name: 'receiver apply',
-    schema,
-    queryTimeoutMs: 30_000,
-    // A locked table must not delay work on the others.
-    settings: { lock_timeout: 5_000, ...planForAnySize },
-  });
-  onStop(applying.close);
+  const open = (part: string, size: number, queryTimeoutMs: number, settings: SessionSettings = {}) => {
+    const options = { name: `receiver ${part}`, connections: size, schema, queryTimeoutMs, settings };
+    const opened = openDatabase(databaseUrl, log, options);
+    onStop(opened.close);
+    return opened;
+  };
+  const database = open(config.role, connections.main, 30_000);
+  // Connections that apply deliveries: a locked table must not delay work on the others.
+  const applySettings = { lock_timeout: 5_000, ...planForAnySize };
+  const applying = open('apply', connections.applying, 30_000, applySettings);
   // Connections of the inbox alone, so that no other work delays a commit. The server cancels a statement when the inbox
   // gives it up, so that none accumulate behind a locked table. A commit is on disk even where `synchronous_commit` is
   // off for the database or the role.
-  const inboxDatabase = openDatabase(databaseUrl, log, {
-    connections: connections.inbox,
-    name: 'receiver inbox',
-    schema,
-    queryTimeoutMs: databaseTimeoutMs,
-    settings: { lock_timeout: databaseTimeoutMs * 0.8, synchronous_commit: 'on', ...planForAnySize },
-  });
-  onStop(inboxDatabase.close);
-  const circuit = databaseCircuit(inboxDatabase.pool, { log, observe });
+  const inboxSettings = {
+    lock_timeout: databaseTimeoutMs * 0.8,
+    synchronous_commit: 'on',
+    ...planForAnySize,
+  };
+  const { pool: inboxPool } = open('inbox', connections.inbox, databaseTimeoutMs, inboxSettings);
+  const circuit = databaseCircuit(inboxPool, { log, observe });
   onStop(async () => circuit.stop());
-  for (const { pool } of [database, applying, inboxDatabase]) {
+  for (const pool of [database.pool, applying.pool, inboxPool]) {
     pool.on('error', (error) => void circuit.probeAfter(error));
   }
   const backend = redisUrl
@@ -103,11 +79,10 @@ export async function openStores(
   const stopping = new AbortController();
   onStop(async () => stopping.abort());
   if (backend.fallback) void describeFallback(backend.fallback, log, stopping.signal);
-  const queue = new DeliveryQueue(backend, log);
-  onStop(() => queue.close());
+  const queue = openDeliveryQueue(backend, log);
+  onStop(queue.close);
   // Where the queue's store is available, the first deliveries get jobs at once.
   await Promise.race([queue.opening, sleep(openingMs, undefined, { ref: false })]);
-  const inboxPool = inboxDatabase.pool;
   return { databaseUrl, connections, database, applying, inboxPool, circuit, backend, queue };
 }
 

@@ -7,71 +7,55 @@ import { openDatabase } from '../store/database.ts';
 import { withVariable } from '../store/explain-connection.ts';
 import { isReadOnly, isUnavailable } from '../store/faults.ts';
 import { migrate } from '../store/migrate.ts';
-import { checkTimezone } from '../store/reporting/check-timezone.ts';
-import { applyReportPaths } from '../store/reporting/paths.ts';
-import { applyReportTimezone } from '../store/reporting/timezone.ts';
+import { applyReportPaths, applyReportTimezone, checkTimezone } from '../store/reporting/settings.ts';
 import type { Db } from '../store/tables.ts';
 
 const retryMs = 1_000;
-
-export interface Preparation {
-  /** Resolves with the database's id once it is migrated; stays pending after `stop`. */
-  databaseId: Promise<string>;
-  stop: () => Promise<void>;
-}
 
 /**
  * Migrates the database. If PostgreSQL is unavailable and Redis is configured, the migration runs once PostgreSQL is
  * available, so that a receiver that starts in an outage accepts callbacks.
  *
- * @throws the database's error
+ * @returns `databaseId`: resolves with the database's id once it is migrated; stays pending after `stop`
+ * @throws the database's error, or InvalidConfiguration
  */
-export async function prepareDatabase(url: string, config: Config, log: Log): Promise<Preparation> {
+export async function prepareDatabase(url: string, config: Config, log: Log) {
+  const prepare = async () => {
+    const { databaseId, migrations } = await prepareTables(url, config, log);
+    if (migrations.length > 0) log.info({ migrations }, 'database migrated');
+    return databaseId;
+  };
   try {
-    return { databaseId: Promise.resolve(await prepare(url, config, log)), stop: async () => {} };
+    return { databaseId: Promise.resolve(await prepare()), stop: async () => {} };
   } catch (error) {
     // A standby may be promoted at any time.
     if (!config.redisUrl || !(isUnavailable(error) || isReadOnly(error))) throw error;
     log.error({ err: error }, 'PostgreSQL is unavailable; the database is prepared later');
   }
   const stopping = new AbortController();
-  const prepared = prepareOnceBack(url, config, log, stopping.signal);
-  const databaseId = prepared.then((id) => id ?? new Promise<never>(() => {}));
-  return {
-    databaseId,
-    stop: async () => {
-      stopping.abort();
-      await prepared;
-    },
-  };
-}
-
-async function prepareOnceBack(
-  url: string,
-  config: Config,
-  log: Log,
-  signal: AbortSignal,
-): Promise<string | undefined> {
+  const { signal } = stopping;
   const report = throttled((more, err) =>
     log.error({ err, ...more }, 'preparation of the database failed; retrying'),
   );
-  for (;;) {
-    await sleep(retryMs, undefined, { signal }).catch(() => {});
-    if (signal.aborted) return undefined;
-    try {
-      return await prepare(url, config, log);
-    } catch (error) {
-      // Retried whatever the error is: callbacks are safe in Redis, and an administrator may be fixing it.
-      if (!isUnavailable(error)) report(error);
+  const prepareOnceBack = async () => {
+    for (;;) {
+      await sleep(retryMs, undefined, { signal }).catch(() => {});
+      if (signal.aborted) return undefined;
+      try {
+        return await prepare();
+      } catch (error) {
+        // Retried whatever the error is: callbacks are safe in Redis, and an administrator may be fixing it.
+        if (!isUnavailable(error)) report(error);
+      }
     }
-  }
-}
-
-/** @throws the database's error, or InvalidConfiguration */
-async function prepare(url: string, config: Config, log: Log): Promise<string> {
-  const { databaseId, migrations } = await prepareTables(url, config, log);
-  if (migrations.length > 0) log.info({ migrations }, 'database migrated');
-  return databaseId;
+  };
+  const prepared = prepareOnceBack();
+  const databaseId = prepared.then((id) => id ?? new Promise<never>(() => {}));
+  const stop = async () => {
+    stopping.abort();
+    await prepared;
+  };
+  return { databaseId, stop };
 }
 
 /**
@@ -82,11 +66,7 @@ async function prepare(url: string, config: Config, log: Log): Promise<string> {
  * @returns the database's id, and the names of the migrations that ran
  * @throws the database's error, or InvalidConfiguration
  */
-export async function prepareTables(
-  url: string,
-  config: Config,
-  log: Log,
-): Promise<{ databaseId: string; migrations: string[] }> {
+export async function prepareTables(url: string, config: Config, log: Log) {
   const options = { name: 'receiver migration', schema: config.databaseSchema };
   const { db, close } = openDatabase(url, log, { connections: 3, ...options });
   try {

@@ -1,37 +1,29 @@
 import { once } from 'node:events';
 import type { Server } from 'node:net';
-import { joinObservers } from '../common/join-observers.ts';
+import { startAlerts } from '../alerts/start-alerts.ts';
 import type { Log } from '../common/log.ts';
+import { joinObservers } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
-import type { Family } from '../families/index.ts';
 import { createFindUndrained } from '../health/undrained.ts';
 import { watchProblems } from '../health/watch-problems.ts';
 import { createAccessChecks } from '../http/access/access-checks.ts';
 import { serveMetrics } from '../http/metrics-server.ts';
 import { createRequestLog } from '../http/request-log.ts';
-import { Intake } from '../intake/intake.ts';
+import { createIntake } from '../intake/intake.ts';
 import { defineMetrics } from '../metrics/definitions.ts';
 import { metricsObserver } from '../metrics/metrics-observer.ts';
 import { createScrape } from '../metrics/scrape.ts';
+import { watchLogHead } from '../privacy/log/watch-head.ts';
 import { startWorker } from '../worker/worker.ts';
 import { healthChecks } from './health-checks.ts';
-import { openAlerts } from './open-alerts.ts';
-import { openLimits } from './open-limits.ts';
-import { type OnStop, openStores } from './open-stores.ts';
-import { openTokens } from './open-tokens.ts';
-import { startReceiver } from './start-receiver.ts';
+import { openLimits, openTokens } from './open-access.ts';
+import { type OnStop, openStores, type Stores } from './open-stores.ts';
+import { type Families, startReceiver } from './start-receiver.ts';
 
 export { preparePort } from '../http/prepare-port.ts';
 export { prepareTables } from './prepare-database.ts';
 
-export interface Service {
-  /** Its address; undefined for a worker. */
-  url: string | undefined;
-  /** Completes requests and jobs in progress, then closes everything. */
-  stop: () => Promise<void>;
-}
-
-type Families = readonly [Family, ...Family[]];
+export type Service = Awaited<ReturnType<typeof startService>>;
 
 export interface StartOptions {
   /** Creates the document of /openapi.json; undefined: not served. */
@@ -46,14 +38,10 @@ export interface StartOptions {
  * Starts the parts of the role, and returns when they are ready.
  *
  * @param families the event families to receive
+ * @returns `url`: its address, undefined for a worker; `stop` completes requests and jobs in progress, then closes everything
  * @throws the first error, or the signal's reason; the parts that were started are stopped before
  */
-export async function startService(
-  config: Config,
-  families: Families,
-  log: Log,
-  options: StartOptions = {},
-): Promise<Service> {
+export async function startService(config: Config, families: Families, log: Log, options: StartOptions = {}) {
   const closers: (() => Promise<void>)[] = [];
   const stop = async () => {
     const errors: unknown[] = [];
@@ -108,24 +96,32 @@ async function start(
   const { db, pool } = database;
   const { enqueue } = queue;
   const { fallback } = backend;
-  const intake = new Intake({ config, families, pool, inboxPool, circuit, enqueue, fallback, observe, log });
-  onStop(() => intake.close());
+  const intake = createIntake({
+    config,
+    families,
+    pool,
+    inboxPool,
+    circuit,
+    enqueue,
+    fallback,
+    observe,
+    log,
+  });
+  onStop(intake.close);
 
   const problems = watchProblems(pool, circuit, log, createFindUndrained(fallback, circuit));
   onStop(problems.stop);
-  const alerts = openAlerts(config, { stores, problems: problems.read, log }, onStop);
+  const alerts = openAlerts(config, stores, problems, log);
+  if (alerts) onStop(alerts.stop);
   const worker =
     config.role === 'receiver'
       ? undefined
       : startWorker({
+          ...stores,
           config,
           families,
           db,
-          applying: stores.applying,
           concurrency: connections.applying,
-          circuit,
-          backend,
-          queue,
           intake,
           observe: joinObservers(observe, alerts?.observer),
           log,
@@ -134,7 +130,7 @@ async function start(
 
   const limits = openLimits(config, onStop);
   const access = createAccessChecks({ config, limits, log });
-  const health = healthChecks({ circuit, backend, queue, worker, access, problems: problems.read });
+  const health = healthChecks({ ...stores, worker, access, problems: problems.read });
   const tokens = openTokens(config, limits, db, log);
   const admin = tokens.admin && { access: tokens.admin, openapi };
   const scrape = metrics && createScrape(metrics, { pool, queue, backend, log }, config.metrics.cacheMs);
@@ -152,6 +148,27 @@ async function startTracing({ tracing, redisUrl }: Config, families: Families, l
   const { openTracing } = await import('../tracing/open-tracing.ts');
   const events = new Set(families.flatMap((family) => family.events));
   return openTracing(tracing, { events, queue: redisUrl ? 'redis' : 'postgresql', log });
+}
+
+/** Alerts, where a channel is configured. */
+function openAlerts(
+  config: Config,
+  { database: { db }, circuit, backend }: Stores,
+  problems: ReturnType<typeof watchProblems>,
+  log: Log,
+) {
+  if (!config.alerts.webhookUrl && !config.alerts.email) return undefined;
+  return startAlerts({
+    config,
+    db,
+    isWorker: config.role !== 'receiver',
+    problems: problems.read,
+    circuit,
+    queueCircuit: backend.circuit,
+    rival: () => backend.fallback?.rival,
+    lostHead: watchLogHead(db),
+    log,
+  });
 }
 
 /** Metrics, where a token may read them. */

@@ -1,7 +1,6 @@
 import type { Server } from 'node:net';
-import { joinObservers } from '../common/join-observers.ts';
 import type { Log } from '../common/log.ts';
-import type { Observer } from '../common/observer.ts';
+import { joinObservers, type Observer } from '../common/observer.ts';
 import { readiness } from '../common/readiness.ts';
 import type { Config } from '../config/config.ts';
 import { createConsole, openSessionStore } from '../console/index.ts';
@@ -17,10 +16,10 @@ import { listen } from '../http/server.ts';
 import { sendTestCallback, testCallback } from '../http/test-callback.ts';
 import type { Intake } from '../intake/intake.ts';
 import { endSession } from '../store/sessions.ts';
-import type { Limits } from './open-limits.ts';
+import type { Limits } from './open-access.ts';
 import type { OnStop, Stores } from './open-stores.ts';
 
-type Families = readonly [Family, ...Family[]];
+export type Families = readonly [Family, ...Family[]];
 
 interface Parts extends Required<Pick<AppDependencies, 'admin' | 'metrics' | 'health'>> {
   stores: Stores;

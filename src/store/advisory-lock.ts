@@ -11,11 +11,7 @@ export const lockKey = (name: string) => sql`hashtext(${sql.lit(`receiver ${name
  * @returns the function's result; undefined where another process holds the lock
  * @throws the function's error, or the database's
  */
-export async function withAdvisoryLock<T>(
-  db: Db,
-  name: string,
-  run: () => Promise<T>,
-): Promise<T | undefined> {
+export async function withAdvisoryLock<T>(db: Db, name: string, run: () => Promise<T>) {
   return db.transaction().execute(async (tx) => {
     const { rows } = await sql<{ locked: boolean }>`
       select pg_try_advisory_xact_lock(${lockKey(name)}) as locked`.execute(tx);

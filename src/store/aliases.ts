@@ -30,11 +30,7 @@ export interface AliasChange {
  * @returns how many were set to another name, and how many were deleted
  * @throws the database's error
  */
-export async function changeAliases(
-  db: Db,
-  changes: readonly AliasChange[],
-  by: string,
-): Promise<{ set: number; deleted: number }> {
+export async function changeAliases(db: Db, changes: readonly AliasChange[], by: string) {
   const { rows } = await sql<{ set: number; deleted: number }>`
     with given as (
       select kind, id, alias from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb) as g(kind text, id text, alias text)

@@ -29,6 +29,8 @@ const maxPauseMs = 5_000;
 /** Failures within this time belong to the same outage. */
 export const stableAfterMs = 5_000;
 
+export type Circuit = ReturnType<typeof createCircuit>;
+
 /**
  * The circuit breaker of one store, shared by all parts of a process.
  *
@@ -37,124 +39,117 @@ export const stableAfterMs = 5_000;
  * The outage ends when a call succeeds, or when none has failed for some seconds: a store that passes probes and fails
  * at the work is one outage with growing intervals between probes, not many.
  */
-export class Circuit {
-  private readonly options: CircuitOptions;
-  private readonly events = new EventEmitter().setMaxListeners(0);
-  private readonly closing = new AbortController();
-  private open = false;
-  private outage = false;
-  private probing: Promise<boolean> | undefined;
-  private pauseMs = minPauseMs;
-  private stabilizing: NodeJS.Timeout | undefined;
+export function createCircuit(options: CircuitOptions) {
+  const { store, isOutage, onChange } = options;
+  const events = new EventEmitter().setMaxListeners(0);
+  const closing = new AbortController();
+  let isOpen = false;
+  let outage = false;
+  let probing: Promise<boolean> | undefined;
+  let pauseMs = minPauseMs;
+  let stabilizing: NodeJS.Timeout | undefined;
 
-  constructor(options: CircuitOptions) {
-    this.options = options;
-  }
-
-  /** Whether calls fail without reaching the store. */
-  get isOpen(): boolean {
-    return this.open;
-  }
-
-  /** @throws StoreUnavailable, or the call's own error where a probe succeeds after it: the call is at fault */
-  async run<T>(call: () => Promise<T>): Promise<T> {
-    const { store, isOutage } = this.options;
-    if (this.open) throw new StoreUnavailable(store);
-    try {
-      const result = await this.limitTime(call);
-      if (this.outage && !this.open) this.endOutage();
-      return result;
-    } catch (error) {
-      if (error instanceof StoreUnavailable || isOutage(error)) this.trip(error);
-      else {
-        // One that began before the call failed proves nothing.
-        await this.probing;
-        if (await this.probe()) throw error;
-        this.trip(error);
-      }
-      throw error instanceof StoreUnavailable ? error : new StoreUnavailable(store, error);
-    }
-  }
-
-  /** @returns whether the store is available, as far as the cheaper probe tells */
-  async check(): Promise<boolean> {
-    const { check } = this.options;
-    if (this.open || !check) return !this.open && this.probe();
-    return this.limitTime(check).then(
+  const limitTime = <T>(call: () => Promise<T>) =>
+    withTimeout(options.timeoutMs, call(), () => new StoreUnavailable(store));
+  const succeeds = (call: () => Promise<unknown>) =>
+    limitTime(call).then(
       () => true,
       () => false,
     );
-  }
-
-  /**
-   * Probes the store after an error of work that does not go through `run`.
-   *
-   * @returns whether the store is unavailable
-   */
-  async probeAfter(error: unknown): Promise<boolean> {
-    if (!this.open && !(await this.probe())) this.trip(error);
-    return this.open;
-  }
 
   /** @returns whether the store is available */
-  async probe(): Promise<boolean> {
-    this.probing ??= this.limitTime(this.options.probe)
-      .then(
-        () => true,
-        () => false,
-      )
-      .finally(() => {
-        this.probing = undefined;
-      });
-    return this.probing;
-  }
+  const probe = (): Promise<boolean> => {
+    probing ??= succeeds(options.probe).finally(() => {
+      probing = undefined;
+    });
+    return probing;
+  };
 
-  /**
-   * Resolves once the circuit is closed.
-   *
-   * @throws AbortError
-   */
-  async whenClosed(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    if (this.open) await once(this.events, 'closed', { signal });
-  }
+  const endOutage = () => {
+    clearTimeout(stabilizing);
+    outage = false;
+    onChange(false);
+  };
 
-  /** Stops probing. */
-  stop(): void {
-    this.closing.abort();
-    clearTimeout(this.stabilizing);
-  }
-
-  private limitTime<T>(call: () => Promise<T>): Promise<T> {
-    const { store, timeoutMs } = this.options;
-    return withTimeout(timeoutMs, call(), () => new StoreUnavailable(store));
-  }
-
-  private trip(cause: unknown): void {
-    if (this.open || this.closing.signal.aborted) return;
-    clearTimeout(this.stabilizing);
-    this.open = true;
-    this.pauseMs = this.outage ? Math.min(this.pauseMs * 2, maxPauseMs) : minPauseMs;
-    if (!this.outage) this.options.onChange(true, cause);
-    this.outage = true;
-    void this.probeUntilAvailable();
-  }
-
-  private async probeUntilAvailable(): Promise<void> {
-    const { signal } = this.closing;
+  const probeUntilAvailable = async () => {
+    const { signal } = closing;
     do {
-      await sleep(this.pauseMs, undefined, { ref: false, signal }).catch(() => {});
+      await sleep(pauseMs, undefined, { ref: false, signal }).catch(() => {});
       if (signal.aborted) return;
-    } while (!(await this.probe()));
+    } while (!(await probe()));
     if (signal.aborted) return;
-    this.open = false;
-    this.stabilizing = setTimeout(() => this.endOutage(), stableAfterMs).unref();
-    this.events.emit('closed');
-  }
+    isOpen = false;
+    stabilizing = setTimeout(endOutage, stableAfterMs).unref();
+    events.emit('closed');
+  };
 
-  private endOutage(): void {
-    clearTimeout(this.stabilizing);
-    this.outage = false;
-    this.options.onChange(false);
-  }
+  const trip = (cause: unknown) => {
+    if (isOpen || closing.signal.aborted) return;
+    clearTimeout(stabilizing);
+    isOpen = true;
+    pauseMs = outage ? Math.min(pauseMs * 2, maxPauseMs) : minPauseMs;
+    if (!outage) onChange(true, cause);
+    outage = true;
+    void probeUntilAvailable();
+  };
+
+  return {
+    /** Whether calls fail without reaching the store. */
+    get isOpen(): boolean {
+      return isOpen;
+    },
+
+    /** @throws StoreUnavailable, or the call's own error where a probe succeeds after it: the call is at fault */
+    run: async <T>(call: () => Promise<T>): Promise<T> => {
+      if (isOpen) throw new StoreUnavailable(store);
+      try {
+        const result = await limitTime(call);
+        if (outage && !isOpen) endOutage();
+        return result;
+      } catch (error) {
+        if (error instanceof StoreUnavailable || isOutage(error)) trip(error);
+        else {
+          // One that began before the call failed proves nothing.
+          await probing;
+          if (await probe()) throw error;
+          trip(error);
+        }
+        throw error instanceof StoreUnavailable ? error : new StoreUnavailable(store, error);
+      }
+    },
+
+    /** @returns whether the store is available, as far as the cheaper probe tells */
+    check: async (): Promise<boolean> => {
+      if (isOpen) return false;
+      return options.check ? succeeds(options.check) : probe();
+    },
+
+    /**
+     * Probes the store after an error of work that does not go through `run`.
+     *
+     * @returns whether the store is unavailable
+     */
+    probeAfter: async (error: unknown): Promise<boolean> => {
+      if (!isOpen && !(await probe())) trip(error);
+      return isOpen;
+    },
+
+    probe,
+
+    /**
+     * Resolves once the circuit is closed.
+     *
+     * @throws AbortError
+     */
+    whenClosed: async (signal: AbortSignal): Promise<void> => {
+      signal.throwIfAborted();
+      if (isOpen) await once(events, 'closed', { signal });
+    },
+
+    /** Stops probing. */
+    stop: (): void => {
+      closing.abort();
+      clearTimeout(stabilizing);
+    },
+  };
 }

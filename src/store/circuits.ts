@@ -1,6 +1,6 @@
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
-import { Circuit, stableAfterMs } from './circuit.ts';
+import { type Circuit, createCircuit, stableAfterMs } from './circuit.ts';
 import { isLockTimeout } from './faults.ts';
 import type { LockHolder } from './lock-holders.ts';
 
@@ -16,7 +16,7 @@ export const redisTimeoutMs = 1_300;
 
 /** @param probe a write to Redis */
 export function redisCircuit(probe: () => Promise<unknown>, dependencies: CircuitDependencies): Circuit {
-  return new Circuit({
+  return createCircuit({
     store: 'Redis',
     timeoutMs: redisTimeoutMs,
     probe,

@@ -36,14 +36,8 @@ export function withoutClearPassword(url: string): string {
   return url;
 }
 
-/** Who listens on the port of the embedded server is not that server. */
-class AskedInClear extends Error {
-  constructor() {
-    super(
-      'what listens on the port of the embedded PostgreSQL asks for its password in clear: it is another program',
-    );
-  }
-}
+const askedInClear =
+  'what listens on the port of the embedded PostgreSQL asks for its password in clear: it is another program';
 
 /**
  * A client that understands URLs with several hosts, and says what to do about errors of TLS. With several hosts, the
@@ -125,7 +119,7 @@ export class DatabaseClient extends pg.Client {
       const answer = this.internals[handle].bind(this);
       this.internals[handle] = (message) => {
         if (typeof this.password !== 'string' || !secret.has(this.password)) return answer(message);
-        this.internals.connection.stream.destroy(new AskedInClear());
+        this.internals.connection.stream.destroy(new Error(askedInClear));
       };
     }
   }

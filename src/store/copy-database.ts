@@ -30,12 +30,6 @@ interface Table {
   columns: string[];
 }
 
-interface Contents {
-  rows: number;
-  /** The sum of the rows' hashes. */
-  sum: string;
-}
-
 export interface CopyReport {
   /** Called before the copy begins, unless a former call had made it. */
   beforeCopy: () => Promise<void>;
@@ -45,27 +39,16 @@ export interface CopyReport {
   beforeCommit: () => void;
 }
 
-export interface CopyResult {
-  rows: number;
-  tables: number;
-  /** Tables and columns of others, which the target lacks. */
-  leftOut: string[];
-  /** Whether a former call had made the copy. */
-  wasThere: boolean;
-}
-
 /**
  * Copies every row of the receiver's tables to a migrated database without data, in one transaction, and compares both.
  *
  * @param source nobody else writes to it
  * @param target of the same migrations
+ * @returns `leftOut`: tables and columns of others, which the target lacks; `wasThere`: whether a former call had made the
+ *   copy
  * @throws Error where the target contains data, unless it is that of the source
  */
-export async function copyDatabase(
-  source: pg.Client,
-  target: pg.Client,
-  report: CopyReport,
-): Promise<CopyResult> {
+export async function copyDatabase(source: pg.Client, target: pg.Client, report: CopyReport) {
   await target.query('begin');
   const there = new Map((await target.query<Table>(listTables)).rows.map((table) => [table.name, table]));
   const tables: Table[] = [];
@@ -89,9 +72,9 @@ export async function copyDatabase(
   await source.query('begin isolation level repeatable read read only');
   // The hashes are of times as text.
   for (const client of [source, target]) await client.query(`set local timezone = 'UTC'`);
-  const expected = new Map<string, Contents>();
-  for (const table of tables) expected.set(table.name, await readContents(source, table));
-  const rows = [...expected.values()].reduce((sum, table) => sum + table.rows, 0);
+  const expected: Awaited<ReturnType<typeof readContents>>[] = [];
+  for (const table of tables) expected.push(await readContents(source, table));
+  const rows = expected.reduce((sum, table) => sum + table.rows, 0);
   if (!wasThere) {
     report.onTotal(rows);
     for (const name of filledByMigrations) await target.query(`delete from ${name}`);
@@ -100,8 +83,8 @@ export async function copyDatabase(
     for (const table of tables) await copyTable(source, target, table, report.onRows);
   }
   const different: string[] = [];
-  for (const table of tables) {
-    const [wanted, found] = [expected.get(table.name)!, await readContents(target, table)];
+  for (const [index, table] of tables.entries()) {
+    const [wanted, found] = [expected[index]!, await readContents(target, table)];
     if (found.rows !== wanted.rows || found.sum !== wanted.sum)
       different.push(`${table.name} has ${wanted.rows} rows here and ${found.rows} there`);
   }
@@ -139,7 +122,8 @@ async function copyTable(
   );
 }
 
-async function readContents(client: pg.Client, { name, columns }: Table): Promise<Contents> {
+/** The number of a table's rows, and the sum of their hashes. */
+async function readContents(client: pg.Client, { name, columns }: Table) {
   const { rows } = await client.query<{ rows: string; sum: string | null }>(`
     select count(*) as rows,
       sum(('x' || left(encode(sha256(convert_to(row(${columns.join(', ')})::text, 'UTF8')), 'hex'), 16))::bit(64)::bigint)::text as sum

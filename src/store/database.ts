@@ -1,18 +1,10 @@
 import { Kysely, PostgresDialect } from 'kysely';
-import type pg from 'pg';
 import type { Log } from '../common/log.ts';
 import { openPool } from './pool.ts';
-import type { Db, Tables } from './tables.ts';
+import type { Tables } from './tables.ts';
 import type { SessionSettings } from './transaction-settings.ts';
 
-export interface Database {
-  /** For everything but the path of a callback. */
-  db: Db;
-  /** For the path of a callback: prepared statements, on the same connections. */
-  pool: pg.Pool;
-  url: string;
-  close: () => Promise<void>;
-}
+export type Database = ReturnType<typeof openDatabase>;
 
 /**
  * Opens a connection pool; the first query makes the first connection.
@@ -20,6 +12,7 @@ export interface Database {
  * @param url a PostgreSQL connection string
  * @param options `connections`: the pool's size; `name`: `application_name` in `pg_stat_activity`; `queryTimeoutMs`:
  *   see `openPool`; `schema`: of the tables, default `public`; `settings`: of the sessions
+ * @returns `pool`, for the path of a callback: prepared statements, on the same connections; `db` for everything else
  */
 export function openDatabase(
   url: string,
@@ -31,7 +24,7 @@ export function openDatabase(
     schema?: string | undefined;
     settings?: SessionSettings;
   },
-): Database {
+) {
   const { connections: max, name: application_name, queryTimeoutMs, schema } = options;
   const settings = { ...options.settings, ...(schema && { search_path: schema }) };
   const timeout = queryTimeoutMs ? { query_timeout: queryTimeoutMs } : {};

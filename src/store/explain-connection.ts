@@ -1,4 +1,5 @@
 import { DatabaseClient, silent } from './client.ts';
+import { hasCode } from './faults.ts';
 
 export interface Target {
   /** The variable of its URL. */
@@ -32,8 +33,9 @@ export function withVariable(error: unknown, variable: string, url: string): unk
 
 /** Why a store cannot be reached, and what to change; undefined where the error is about something else. */
 export function explainConnection(error: unknown, target: Target): string | undefined {
-  const { message = '', ...given } = (error ?? {}) as { code?: string; message?: string; cause?: unknown };
-  const code = codeOf(error, silent) ?? given.code ?? '';
+  const { message = '', code: own = '' } = (error ?? {}) as { code?: string; message?: string };
+  // A pool's own error says less.
+  const code = hasCode(error, silent) ? silent : own;
   const { variable, store, host, port } = target;
   const [user, database] = [target.user, target.database].map(quote);
   const at = host.startsWith('/') ? host : `${host}:${port}`;
@@ -78,11 +80,5 @@ export function explainConnection(error: unknown, target: Target): string | unde
   ];
   return causes.find(([pattern]) => pattern.test(`${code} ${message}`))?.[1];
 }
-
-/** This code, where an error or a cause of it has it: a pool's own error says less. */
-const codeOf = (error: unknown, code: string): string | undefined => {
-  const { cause, ...given } = (error ?? {}) as { code?: string; cause?: unknown };
-  return given.code === code ? code : cause ? codeOf(cause, code) : undefined;
-};
 
 const quote = (name = '') => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`);

@@ -86,24 +86,20 @@ export function isConflict(error: pg.DatabaseError): boolean {
   return ofOtherRows.has(error.code ?? '');
 }
 
-/** Whether PostgreSQL accepts no writes: it is a standby, or set read-only. */
-export function isReadOnly(error: unknown): boolean {
+/** Whether an error, or a cause of it, has this code. */
+export function hasCode(error: unknown, wanted: string): boolean {
   const { code, cause } = (error ?? {}) as { code?: string; cause?: unknown };
-  return code === '25006' || (cause !== undefined && isReadOnly(cause));
+  return code === wanted || (cause !== undefined && hasCode(cause, wanted));
 }
 
-const lockNotAvailable = '55P03';
-const deadlockDetected = '40P01';
+/** Whether PostgreSQL accepts no writes: it is a standby, or set read-only. */
+export const isReadOnly = (error: unknown) => hasCode(error, '25006');
 
 /** Whether a statement waited for a lock for too long. */
-export function isLockTimeout(error: unknown): boolean {
-  const { code, cause } = (error ?? {}) as { code?: string; cause?: unknown };
-  return code === lockNotAvailable || (cause !== undefined && isLockTimeout(cause));
-}
+export const isLockTimeout = (error: unknown) => hasCode(error, '55P03');
 
 /** Whether locks of others ended a transaction: it waited for one for too long, or was the victim of a deadlock. */
-export const isLocked = (error: unknown): boolean =>
-  isLockTimeout(error) || (error as { code?: string }).code === deadlockDetected;
+export const isLocked = (error: unknown) => isLockTimeout(error) || hasCode(error, '40P01');
 
 /** Why PostgreSQL refused a delivery, without the values in its message: they may be a patient's. */
 export function describeRefusal(error: unknown): string {

@@ -3,6 +3,7 @@ import { sql, type Transaction } from 'kysely';
 import { createLog, type Log } from '../common/log.ts';
 import { InvalidConfiguration } from '../config/config.ts';
 import { changeSchema, type SchemaChange } from './change-schema.ts';
+import { hasCode } from './faults.ts';
 import { checksumOf, createList, findDue, readFiles } from './migration-list.ts';
 import { applyReporting, reporting, type SqlFile, withoutViewsInTheWay } from './repeatable-migrations.ts';
 import type { Db, Tables } from './tables.ts';
@@ -54,10 +55,7 @@ export async function migrate(
     });
   } catch (error) {
     if (error instanceof InvalidConfiguration) throw error;
-    const advice =
-      (error as { code?: string }).code === '42501'
-        ? ': run `receiver migrate` with the owner of the database'
-        : '';
+    const advice = hasCode(error, '42501') ? ': run `receiver migrate` with the owner of the database' : '';
     throw new Error(`The database could not be migrated${at}${advice}`, { cause: error });
   }
 }

@@ -5,22 +5,13 @@ import { sql, type Transaction } from 'kysely';
 import { reporting, type SqlFile } from './repeatable-migrations.ts';
 import type { Db, Tables } from './tables.ts';
 
-/** The files of a folder such as db, in the order in which they run. */
-export interface Files {
-  migrations: SqlFile[];
-  views: SqlFile[];
-}
-
 /**
  * The names of the migrations to run, in order, and `reporting` if its files changed; with the checksum of what that
  * depends on.
  *
  * @throws Error if a newer version has migrated the database, or if a migration was edited after it was run
  */
-export async function findDue(
-  db: Db,
-  { migrations, views }: Files,
-): Promise<{ due: string[]; checksum: string }> {
+export async function findDue(db: Db, { migrations, views }: Awaited<ReturnType<typeof readFiles>>) {
   const done = await readDone(db);
   const known = new Set([...migrations.map(({ name }) => name), reporting]);
   const unknown = [...done.keys()].filter((name) => !known.has(name));
@@ -121,11 +112,12 @@ export function checksumOf(files: readonly SqlFile[]): string {
   return hash.digest('hex');
 }
 
-export async function readFiles(folder: string): Promise<Files> {
-  const [migrations, views] = await Promise.all(
-    ['migrations', 'reporting'].map((name) => readSqlFiles(join(folder, name))),
-  );
-  return { migrations: migrations!, views: views! };
+/** The files of a folder such as db, in the order in which they run. */
+export async function readFiles(folder: string) {
+  return {
+    migrations: await readSqlFiles(join(folder, 'migrations')),
+    views: await readSqlFiles(join(folder, 'reporting')),
+  };
 }
 
 async function readSqlFiles(folder: string): Promise<SqlFile[]> {

@@ -54,14 +54,13 @@ const connectTimeoutMs = 2_000;
  *   gives it up, because a statement that continued would keep its connection and its locks
  * @param onError called for each broken connection
  */
-export function openPool<P extends pg.Pool = pg.Pool>(
+export function openPool(
   {
     settings,
     ...config
   }: pg.PoolConfig & { connectionString: string; settings?: SessionSettings | undefined },
   onError: (error: Error) => void,
-  Pool: new (config: pg.PoolConfig) => P = pg.Pool as never,
-): P {
+): pg.Pool {
   const timeout = config.query_timeout ? { statement_timeout: Math.floor(config.query_timeout * 0.9) } : {};
   const onConnect = (client: pg.ClientBase) => applySettings(client, { ...timeout, ...settings });
   const Client = DatabaseClient as never;
@@ -72,7 +71,7 @@ export function openPool<P extends pg.Pool = pg.Pool>(
     // Otherwise a queue that waits for a notification from a server that vanished would wait for two hours.
     keepAliveInitialDelayMillis: 10_000,
   };
-  const pool = new Pool({ ...common, onConnect, ...config });
+  const pool = new pg.Pool({ ...common, onConnect, ...config });
   pool.on('error', onError);
   pool.on('release', (error, client) => {
     const { processID, sessionOfPooler = processID, readyForQuery } = client as Connected;

@@ -2,17 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from './tables.ts';
 
 /** Why PostgreSQL refused a delivery's data, in words, and what to do. */
-export interface Cause {
-  /** The stored text, which quotes no value. */
-  error: string;
-  /** Undefined: nothing is known about it. */
-  meaning?: string | undefined;
-  action?: string | undefined;
-  /** The columns, where PostgreSQL tells them. */
-  fields?: string | undefined;
-  /** The definition of the constraint. */
-  definition?: string | undefined;
-}
+export type Cause = Awaited<ReturnType<typeof readCauses>>[number];
 
 const resent = 'If it is wrong, have the sender correct it: a newer version takes its place.';
 const encoding = 'Use a database with the encoding UTF8.';
@@ -49,16 +39,14 @@ const meanings: Record<string, [meaning: string, action: string]> = {
   XX: ['PostgreSQL found damaged data.', 'Have the index or table repaired (reindex, restore), and replay.'],
 };
 
-interface Constraint {
-  place: string;
-  fields: string;
-  definition: string;
-}
-
-/** Explains texts of `deliveries.error`. */
-export async function readCauses(db: Db, errors: readonly string[]): Promise<Cause[]> {
+/**
+ * Explains texts of `deliveries.error`, which quote no value.
+ *
+ * @returns for each its meaning, the columns and the definition of the constraint, as far as they are known
+ */
+export async function readCauses(db: Db, errors: readonly string[]) {
   const placeOf = (error: string) => / \((\w+\.\w+)\)$/.exec(error)?.[1] ?? '';
-  const { rows } = await sql<Constraint>`
+  const { rows } = await sql<{ place: string; fields: string; definition: string }>`
     select concat(t.relname, '.', c.conname) as place, pg_get_constraintdef(c.oid) as definition,
            (select string_agg(attname, ', ' order by attnum) from pg_attribute
             where attrelid = t.oid and attnum = any(c.conkey)) as fields

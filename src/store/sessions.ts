@@ -5,32 +5,27 @@ import type { Db } from './tables.ts';
 /** The longest that a session of the console lasts, in seconds. */
 export const sessionS = 12 * 60 * 60;
 
-/** The facts that decide which sessions are valid. */
-export interface SessionState {
-  /** Signs the cookies. */
-  key: Buffer;
-  /** The database's clock, in milliseconds. */
-  now: number;
-  /** The ids of sessions that were ended. */
-  sessions: ReadonlySet<string>;
-  /** When all sessions of a user were ended, in milliseconds. */
-  users: ReadonlyMap<string, number>;
-}
-
 const milliseconds = (time: string) => `floor(extract(epoch from ${time}) * 1000)::float8`;
 
+export type SessionState = Awaited<ReturnType<typeof readSessionState>>;
+
 /**
+ * The facts that decide which sessions are valid.
+ *
  * @param timeoutMs of the query
+ * @returns the key that signs the cookies; the database's clock, in milliseconds; the ids of sessions that were ended; when
+ *   all sessions of a user were ended, in milliseconds
  * @throws the database's error
  */
-export async function readSessionState(pool: pg.Pool, timeoutMs: number): Promise<SessionState> {
+export async function readSessionState(pool: pg.Pool, timeoutMs: number) {
   const text = `
     select key, ${milliseconds('clock_timestamp()')} as now,
       array(select id from ended_sessions where kind = 'session' and until > now()) as sessions,
       (select jsonb_object_agg(id, ${milliseconds('ended_at')}) from ended_sessions
         where kind = 'user' and until > now()) as users
     from session_key`;
-  const { rows } = await pool.query({ text, query_timeout: timeoutMs });
+  type State = { key: Buffer; now: number; sessions: string[]; users: Record<string, number> | null };
+  const { rows } = await pool.query<State>({ text, query_timeout: timeoutMs });
   const { key, now, sessions, users } = rows[0]!;
   return { key, now, sessions: new Set(sessions), users: new Map(Object.entries(users ?? {})) };
 }

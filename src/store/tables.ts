@@ -28,11 +28,6 @@ export interface Tables {
     last_received_at: Date;
     applied_at: Date | null;
   };
-  pending_deliveries: {
-    id: string;
-    family: string;
-    received_at: Date;
-  };
   quarantine: {
     id: string;
     path: string;

@@ -21,17 +21,13 @@ const exportTimeoutMs = 10_000;
 /** A collector that does not respond must not delay a stop. */
 const stopTimeoutMs = 2_000;
 
-interface TracingDependencies extends Pick<SpansOptions, 'events' | 'queue'> {
-  log: Log;
-}
-
 /**
  * Opens the export of traces to an OTLP receiver. Spans wait in a queue of 2,048; where the receiver is slow or
  * unavailable, further ones are dropped.
  */
 export function openTracing(
   { endpoint, headers, serviceName, resource, ratio }: NonNullable<Config['tracing']>,
-  { events, queue, log }: TracingDependencies,
+  { log, ...options }: Omit<SpansOptions, 'ratio'> & { log: Log },
 ) {
   const report = throttled((more, message) => log.warn({ ...more, message }, 'traces are incomplete'));
   const debug = (message: string) => log.debug({ message }, 'OpenTelemetry');
@@ -59,7 +55,7 @@ export function openTracing(
     spanProcessors: [new BatchSpanProcessor(exporter)],
   });
   return {
-    ...createSpans(provider.getTracer('webhook-receiver'), ids, { ratio, events, queue }),
+    ...createSpans(provider.getTracer('webhook-receiver'), ids, { ratio, ...options }),
     /** Its lines about a delivery have the id of its trace. */
     log: log.child({}, { formatters: { log: addTraceId } }) as Log,
     stop: async () => {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { DeliveryQueue } from '../queue/delivery-queue.ts';
+import type { DeliveryQueue, QueuedDelivery } from '../queue/delivery-queue.ts';
 import type { Db } from '../store/tables.ts';
 
 const idsPerSweep = 20_000;
@@ -9,15 +9,15 @@ const marginS = 10;
 const completeEveryMs = 60_000;
 
 /**
- * Creates a function that enqueues deliveries that are still `received` some time after their arrival: their job was lost, or was never added.
- * It does so only while the queue is short, because in a long queue their jobs may still wait. A second job for a
- * delivery is harmless: it skips deliveries that are applied.
+ * Creates a function that enqueues deliveries that are still `received` some time after their arrival: their job was lost,
+ * or was never added. It does so only while the queue is short, because in a long queue their jobs may still wait. A second
+ * job for a delivery is harmless: it skips deliveries that are applied.
  *
  * It begins at the oldest delivery that was still pending at the last call: while an old snapshot keeps PostgreSQL from
  * removing deleted rows, a scan from the beginning would read all of them again. Once a minute it does so nevertheless,
  * because a transaction may commit a delivery later than the margin after its arrival.
  *
- * The function takes the  names of the families that can be applied now; other deliveries wait for a newer version, or for
+ * The function takes the names of the families that can be applied now; other deliveries wait for a newer version, or for
  * their table. It returns the number of enqueued deliveries.
  *
  * @param olderThanMs how long ago a delivery was received, by the database's clock. A time in the future, from before
@@ -42,17 +42,11 @@ export function createSweep(
       select least(min(received_at), now() - ${marginS} * interval '1 second')::text as since
       from pending_deliveries where received_at >= ${pendingSince}::timestamptz`.execute(db);
     pendingSince = rows[0]!.since;
-    const overdue = await db
-      .selectFrom('pending_deliveries')
-      .select(['id', 'family'])
-      .where('family', 'in', families)
-      .where(sql<boolean>`received_at >= ${pendingSince}::timestamptz`)
-      .where(
-        sql<boolean>`(received_at < now() - ${olderThanMs} * interval '1 millisecond' or received_at > now())`,
-      )
-      .orderBy('received_at')
-      .limit(idsPerSweep)
-      .execute();
+    const { rows: overdue } = await sql<QueuedDelivery>`
+      select id, family from pending_deliveries
+      where family in (${sql.join(families)}) and received_at >= ${pendingSince}::timestamptz
+        and (received_at < now() - ${olderThanMs} * interval '1 millisecond' or received_at > now())
+      order by received_at limit ${idsPerSweep}`.execute(db);
     await queue.enqueueOverdue(overdue);
     return overdue.length;
   };

@@ -2,26 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { throttled } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
-import type { Family } from '../families/index.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { JobWorker, QueueBackend } from '../queue/backend.ts';
 import { type DeliveryQueue, QueueUnavailable } from '../queue/delivery-queue.ts';
+import type { FallbackStream } from '../queue/fallback-stream.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
 import { tryFindLockHolders } from '../store/lock-holders.ts';
-import type { Db } from '../store/tables.ts';
 import { type ApplyJobDependencies, createApplyJob } from './apply-job.ts';
+import { createErasures, createRetention, type DeletionDependencies } from './deletions.ts';
 import { drain } from './drain.ts';
-import { createErasures } from './erasures.ts';
-import { FamilyPauses } from './family-pauses.ts';
+import { createFamilyPauses } from './family-pauses.ts';
 import { keepHeartbeat } from './heartbeat.ts';
-import { createRetention } from './retention.ts';
 import { createSumsUpdate } from './sums.ts';
 import { createSweep } from './sweep.ts';
 
-export interface WorkerDependencies extends ApplyJobDependencies {
-  db: Db;
+export interface WorkerDependencies extends ApplyJobDependencies, DeletionDependencies {
   config: Pick<Config, 'sweep' | 'bodyLimitBytes' | 'retention' | 'erasure'>;
-  families: readonly Family[];
   backend: QueueBackend;
   queue: DeliveryQueue;
   intake: Pick<Intake, 'drain'>;
@@ -40,14 +36,14 @@ const sumsCheckMs = 1_000;
 
 /**
  * Applies the deliveries of the queue's jobs, sweeps, drains the fallback, and applies retention. It takes jobs once the
- * queue's store is available, however late that is, and only while both stores are. A job that meets an outage waits in this worker
- * until the outage ends; the sweep finds the deliveries that a stop leaves unapplied.
+ * queue's store is available, however late that is, and only while both stores are. A job that meets an outage waits in this
+ * worker until the outage ends; the sweep finds the deliveries that a stop leaves unapplied.
  */
 export function startWorker(dependencies: WorkerDependencies) {
-  const { config, families, db, circuit, backend, queue, intake, concurrency, observe, log } = dependencies;
+  const { config, families, db, circuit, backend, queue, intake, concurrency, log } = dependencies;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const pauses = new FamilyPauses(families, log, () => tryFindLockHolders(dependencies.applying.pool));
+  const pauses = createFamilyPauses(families, log, () => tryFindLockHolders(dependencies.applying.pool));
   const report = (message: string) => throttled((more, err) => log.warn({ err, ...more }, message));
 
   /**
@@ -103,35 +99,21 @@ export function startWorker(dependencies: WorkerDependencies) {
     }
   };
 
-  const heartbeat = keepHeartbeat(
-    db,
-    families.map(({ name }) => name),
-  );
-  const beating = repeat('the heartbeat', heartbeat.everyMs, heartbeat.beat);
-
+  const heartbeat = keepHeartbeat(db, families);
   const sweep = createSweep(db, queue, config.sweep.olderThanMs);
-  const sweeping = repeat('the sweep', config.sweep.everyMs, async () => {
+  const sweepUnderLock = async () => {
     if (backend.circuit.isOpen) return;
     const found = await withAdvisoryLock(db, 'sweep', () => sweep(pauses.due()));
     if (found) log.debug({ count: found }, 'deliveries without a job were enqueued');
-  });
+  };
 
-  const { retention } = config;
-  const runDueRetention = createRetention({ db, families, retention, observe, log }, signal);
-  const retaining = repeat('the retention', retentionCheckMs, runDueRetention);
-  const runErasures = createErasures({ db, families, erasure: config.erasure, log }, signal);
-  const erasing = repeat('an erasure', retentionCheckMs, runErasures);
-
-  const summing = repeat('the update of sums', sumsCheckMs, createSumsUpdate(db, signal));
-
-  const { fallback } = backend;
   const reportStuck = report(
     'deliveries wait in Redis, because two databases have the same address: set QUEUE_PREFIX',
   );
   let hasDrained = false;
   /** Once everything is drained: Redis's append-only file still contains the callbacks. */
-  const forget = async () => {
-    if (!fallback || !hasDrained) return;
+  const forget = async (fallback: FallbackStream) => {
+    if (!hasDrained) return;
     try {
       hasDrained = !(await fallback.rewriteLog());
     } catch (error) {
@@ -141,26 +123,34 @@ export function startWorker(dependencies: WorkerDependencies) {
       log.warn({ err: error }, message);
     }
   };
-  const draining =
-    fallback &&
-    repeat('the drain', drainEveryMs, async () => {
-      if (backend.circuit.isOpen) return;
-      if ((await fallback.count()) === 0) return forget();
-      let total = 0;
-      try {
-        for (let count: number | undefined; count !== 0 && !signal.aborted; total += count) {
-          if (!(await fallback.mayDrain())) return;
-          count = await withAdvisoryLock(db, 'drain', () => drain(fallback, intake, config.bodyLimitBytes));
-          if (count === undefined) return;
-          if (count + total === 0) reportStuck();
-        }
-      } finally {
-        if (total > 0) {
-          hasDrained = true;
-          log.info({ count: total }, 'deliveries drained from Redis into PostgreSQL');
-        }
+  const drainAll = async (fallback: FallbackStream) => {
+    if (backend.circuit.isOpen) return;
+    if ((await fallback.count()) === 0) return forget(fallback);
+    let total = 0;
+    try {
+      for (let count: number | undefined; count !== 0 && !signal.aborted; total += count) {
+        if (!(await fallback.mayDrain())) return;
+        count = await withAdvisoryLock(db, 'drain', () => drain(fallback, intake, config.bodyLimitBytes));
+        if (count === undefined) return;
+        if (count + total === 0) reportStuck();
       }
-    });
+    } finally {
+      if (total > 0) {
+        hasDrained = true;
+        log.info({ count: total }, 'deliveries drained from Redis into PostgreSQL');
+      }
+    }
+  };
+
+  const { fallback } = backend;
+  const repeated = [
+    repeat('the heartbeat', heartbeat.everyMs, heartbeat.beat),
+    repeat('the sweep', config.sweep.everyMs, sweepUnderLock),
+    repeat('the retention', retentionCheckMs, createRetention(dependencies, signal)),
+    repeat('an erasure', retentionCheckMs, createErasures(dependencies, signal)),
+    repeat('the update of sums', sumsCheckMs, createSumsUpdate(db, signal)),
+    fallback && repeat('the drain', drainEveryMs, () => drainAll(fallback)),
+  ];
 
   return {
     /** Whether it takes jobs from the queue. */
@@ -168,8 +158,8 @@ export function startWorker(dependencies: WorkerDependencies) {
     /** Finishes the running jobs and takes no more. */
     stop: async () => {
       stopping.abort();
-      await Promise.all([working, sweeping, draining, retaining, erasing, summing, beating]);
-      if (!circuit.isOpen) await heartbeat.end().catch(circuit.probeAfter.bind(circuit));
+      await Promise.all([working, ...repeated]);
+      if (!circuit.isOpen) await heartbeat.end().catch(circuit.probeAfter);
       // Force: a worker would wait for a queue that is unavailable.
       await worker?.close(backend.circuit.isOpen);
     },

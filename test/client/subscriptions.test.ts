@@ -91,8 +91,8 @@ it('sends only what is given', async () => {
   expect(sandbox.requests.at(-1)?.body).toEqual({ endpoint });
 });
 
-it('names the thirty documented events, each once', () => {
-  expect(new Set(eventNames).size).toBe(30);
+it('names each documented event once', () => {
+  expect(new Set(eventNames).size).toBe(eventNames.length);
 });
 
 it('sends any id in one segment of the path', async () => {

@@ -1,7 +1,7 @@
 import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
 import { replayCorrection } from '../../src/intake/correction.ts';
-import { Intake, type IntakeOptions } from '../../src/intake/intake.ts';
+import { createIntake, type IntakeOptions } from '../../src/intake/intake.ts';
 import { quarantineId } from '../../src/intake/quarantine.ts';
 import { replayQuarantine } from '../../src/intake/replay-quarantine.ts';
 import { erasePatient } from '../../src/privacy/erasure/erase.ts';
@@ -170,7 +170,7 @@ describe('a rejected body', () => {
 describe('a crash', () => {
   const log = createLog('silent');
   const intake = () =>
-    new Intake({
+    createIntake({
       config: {
         authentication: { allowedClientIds: [], allowedBusinessIds: [] },
         paths: registeredPaths,

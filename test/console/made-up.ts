@@ -3,7 +3,7 @@ import { applyDeliveries } from '../../src/apply/apply.ts';
 import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
-import { Quarantine } from '../../src/intake/quarantine.ts';
+import { createQuarantine } from '../../src/intake/quarantine.ts';
 import { history } from '../../src/sandbox/history.ts';
 import { deliveryOf, paths } from '../support/callbacks.ts';
 import type { TestDatabase } from '../support/database.ts';
@@ -100,7 +100,7 @@ function movedTo(
 const envelope = () => history({ seed: 1 }).next().value.envelope;
 
 async function fillQuarantine(database: TestDatabase): Promise<void> {
-  const quarantine = new Quarantine({
+  const quarantine = createQuarantine({
     families,
     pool: database.pool,
     log: createLog('silent'),

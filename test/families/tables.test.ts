@@ -34,6 +34,13 @@ async function expectedColumns({ fields, versions }: Family): Promise<Record<str
   return { ...around, ...row, ...(versions && times) };
 }
 
+it.each(families.map((family: Family) => [family.name, family] as const))(
+  'no field of %s has the name of a column that every table has: the field would replace it',
+  (_, { fields }) => {
+    expect(Object.keys(fields).filter((name) => name in around)).toEqual([]);
+  },
+);
+
 it.each(families.map((family: Family) => [family.table, family] as const))(
   'the table %s has a column of the right type for each field of its family, the common ones, and no other',
   async (table, family) => {

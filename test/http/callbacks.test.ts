@@ -6,7 +6,7 @@ import { createAccessChecks } from '../../src/http/access/access-checks.ts';
 import { createApp } from '../../src/http/app.ts';
 import { BodyBudget } from '../../src/http/body-budget.ts';
 import { createCallbackHandler } from '../../src/http/callback-handler.ts';
-import { Intake } from '../../src/intake/intake.ts';
+import { createIntake } from '../../src/intake/intake.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import {
   consentFormCallback,
@@ -23,7 +23,7 @@ let app: ReturnType<typeof createApp>;
 beforeAll(async () => {
   const config = { ...parseConfig({}, families), bodyLimitBytes: 10_000 };
   const { pool } = database;
-  const intake = new Intake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
+  const intake = createIntake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
   const access = createAccessChecks({ config, log });
   const bodies = new BodyBudget(config.limits.bodies);
   const callbacks = new Map(

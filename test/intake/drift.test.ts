@@ -1,16 +1,16 @@
 import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
-import { Drift } from '../../src/intake/drift.ts';
+import { createDrift } from '../../src/intake/drift.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { deliveryOf, receiptCallback, receiptData } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 
 const database = useDatabase();
-let drift: Drift;
+let drift: ReturnType<typeof createDrift>;
 beforeEach(async () => {
   await database.pool.query('truncate schema_drift');
-  drift = new Drift(database.pool, createLog('silent'), families);
+  drift = createDrift(database.pool, createLog('silent'), families);
 });
 afterEach(() => drift.close());
 
@@ -80,7 +80,7 @@ const unknownFields = (from: number, count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`field_${from + index}`, 1]));
 
 it('unknown fields and values have at most a hundred rows per event, and one that counts the rest', async () => {
-  const others = [1, 2].map(() => new Drift(database.pool, createLog('silent'), families));
+  const others = [1, 2].map(() => createDrift(database.pool, createLog('silent'), families));
   const drifts = [drift, ...others];
   // Three processes at the same time, and again after a restart.
   for (const round of [0, 1]) {

@@ -1,13 +1,11 @@
 import fc from 'fast-check';
-import { GroupCommit, Overloaded } from '../../src/intake/group-commit.ts';
+import { createGroupCommit, Overloaded } from '../../src/intake/group-commit.ts';
+import { StoreUnavailable } from '../../src/store/circuit.ts';
 import { until } from '../support/until.ts';
 
-const isFaultOfAnItem = (error: unknown) => error instanceof RangeError;
-
 function create(commit: (items: number[]) => Promise<number[]>, limits = {}) {
-  return new GroupCommit<number, number>({
+  return createGroupCommit<number, number>({
     commit,
-    isFaultOfAnItem,
     weigh: () => 1,
     maxWeight: 1e9,
     maxItems: 500,
@@ -60,7 +58,7 @@ it('only faulty items are rejected, and every other is committed exactly once', 
 it('an outage rejects the items of its commit, and the next commit is tried', async () => {
   let down = true;
   const group = create(async (items) => {
-    if (down) throw new Error('down');
+    if (down) throw new StoreUnavailable('The store');
     return items;
   });
   const results = await Promise.allSettled([1, 2].map((item) => group.append(item)));

@@ -1,6 +1,6 @@
 import { createLog } from '../../src/common/log.ts';
 import { Unavailable } from '../../src/intake/delivery.ts';
-import { Inbox } from '../../src/intake/inbox.ts';
+import { createInbox } from '../../src/intake/inbox.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import { DataRefused } from '../../src/intake/rejection.ts';
 import { openDatabase } from '../../src/store/database.ts';
@@ -13,7 +13,7 @@ beforeEach(() => database.pool.query('truncate inbox'));
 const log = createLog('silent');
 
 function openInbox(pool = database.pool, enqueue = async (_deliveries: object[]) => {}) {
-  return new Inbox({ pool, circuit: databaseCircuit(pool, { log }), enqueue, log });
+  return createInbox({ pool, circuit: databaseCircuit(pool, { log }), enqueue, log });
 }
 
 const numbered = (count: number) =>

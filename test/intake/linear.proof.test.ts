@@ -2,7 +2,7 @@ import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
 import { addressOf } from '../../src/http/access/address.ts';
 import { readSignature, verifySignature } from '../../src/http/access/signature.ts';
-import { Drift } from '../../src/intake/drift.ts';
+import { createDrift } from '../../src/intake/drift.ts';
 import { createParser } from '../../src/intake/parse-callback.ts';
 import { Rejection } from '../../src/intake/rejection.ts';
 import { receiptCallback } from '../support/callbacks.ts';
@@ -10,10 +10,10 @@ import { createDatabase, type TestDatabase } from '../support/database.ts';
 
 const parse = createParser(families);
 let database: TestDatabase;
-let drift: Drift;
+let drift: ReturnType<typeof createDrift>;
 beforeAll(async () => {
   database = await createDatabase();
-  drift = new Drift(database.pool, createLog('silent'), families);
+  drift = createDrift(database.pool, createLog('silent'), families);
 });
 afterAll(async () => {
   await drift.close();

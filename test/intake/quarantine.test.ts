@@ -4,7 +4,7 @@ import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { Unavailable } from '../../src/intake/delivery.ts';
 import { quarantineLimit } from '../../src/intake/eviction.ts';
-import { Quarantine, type RejectedBody } from '../../src/intake/quarantine.ts';
+import { createQuarantine, type RejectedBody } from '../../src/intake/quarantine.ts';
 import { dropQuarantine } from '../../src/intake/quarantine-rows.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { freeDisk } from '../../src/store/embedded/place.ts';
@@ -31,7 +31,7 @@ function open(
   evicted: (reason: string, bodies: number) => void = () => {},
 ) {
   const capturing = createLog('warn', { write: (line) => lines.push(line) });
-  return new Quarantine({
+  return createQuarantine({
     families,
     pool: database.pool,
     limits: { bytes },
@@ -198,7 +198,7 @@ it('a body that cannot be stored raises Unavailable, so that the sender resends 
     connections: 1,
     name: 'test',
   });
-  const quarantine = new Quarantine({ families, pool: unavailable.pool, limits: { bytes: 1 }, log });
+  const quarantine = createQuarantine({ families, pool: unavailable.pool, limits: { bytes: 1 }, log });
   await expect(quarantine.keep(rejected('x'))).rejects.toThrow(Unavailable);
   await unavailable.close();
 });

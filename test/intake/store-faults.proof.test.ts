@@ -2,12 +2,12 @@ import { createLog } from '../../src/common/log.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { type Delivery, NotStorable, Unavailable } from '../../src/intake/delivery.ts';
-import { Inbox, type InboxOptions } from '../../src/intake/inbox.ts';
-import { Intake } from '../../src/intake/intake.ts';
+import { createInbox, type InboxOptions } from '../../src/intake/inbox.ts';
+import { createIntake } from '../../src/intake/intake.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
-import { Quarantine } from '../../src/intake/quarantine.ts';
+import { createQuarantine } from '../../src/intake/quarantine.ts';
 import { DataRefused } from '../../src/intake/rejection.ts';
-import { Circuit } from '../../src/store/circuit.ts';
+import { type Circuit, createCircuit } from '../../src/store/circuit.ts';
 import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
@@ -31,7 +31,7 @@ function openCircuit() {
 
 function openInbox(fallback?: InboxOptions['fallback']) {
   const circuit = openCircuit();
-  const inbox = new Inbox({ pool: database.pool, circuit, fallback, enqueue: async () => {}, log });
+  const inbox = createInbox({ pool: database.pool, circuit, fallback, enqueue: async () => {}, log });
   return { inbox, circuit };
 }
 
@@ -48,7 +48,7 @@ function createFallback() {
   const append = async (deliveries: readonly Delivery[]) => {
     spilled.push(...deliveries.map(({ id }) => id));
   };
-  return { spilled, circuit: new Circuit(options), append };
+  return { spilled, circuit: createCircuit(options), append };
 }
 
 const numbered = (count: number) =>
@@ -184,7 +184,7 @@ it('an acknowledged delivery that PostgreSQL does not store, and does not refuse
   const { pool } = database;
   await pool.query(raise('inbox', `new.id = '${delivery!.id}'`));
   const config = parseConfig({}, families);
-  const intake = new Intake({ config, families, pool, circuit: openCircuit(), log });
+  const intake = createIntake({ config, families, pool, circuit: openCircuit(), log });
   await Promise.all([intake.drain(delivery!), intake.drain(neighbour!)]);
   expect(await database.rows('select id from inbox')).toEqual([{ id: neighbour!.id }]);
   expect(await database.rows('select body, acknowledged, errors from quarantine')).toEqual([
@@ -196,7 +196,7 @@ it('an acknowledged delivery that PostgreSQL does not store, and does not refuse
 it('a rejected body is answered with 503 while the quarantine cannot store it, and deliveries are stored', async () => {
   const { pool } = database;
   const circuit = openCircuit();
-  const intake = new Intake({ config: parseConfig({}, families), families, pool, circuit, log });
+  const intake = createIntake({ config: parseConfig({}, families), families, pool, circuit, log });
   const route = { family: families[0], path: '/receipts' };
   const bad = Buffer.from('{"event":"receipt.created"}');
   const good = Buffer.from(JSON.stringify(receiptCallback({ event_time: 1_700_000_000 })));
@@ -213,7 +213,7 @@ it('a rejected body is answered with 503 while the quarantine cannot store it, a
 it('a rejected body at which a trigger raises leaves the others in quarantine', async () => {
   const { pool } = database;
   const limits = { rows: 100, bytes: 1e6 };
-  const quarantine = new Quarantine({ families, pool, limits, log });
+  const quarantine = createQuarantine({ families, pool, limits, log });
   await pool.query(raise('quarantine', `new.body = 'poison'::bytea`));
   const bodies = ['one', 'poison', 'two'].map((text) => ({
     path: '/x',

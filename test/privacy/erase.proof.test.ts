@@ -4,7 +4,7 @@ import { replayDeliveries } from '../../src/apply/replay.ts';
 import { createLog } from '../../src/common/log.ts';
 import { type Family, families } from '../../src/families/index.ts';
 import type { ReceiveResult } from '../../src/intake/delivery.ts';
-import { Intake } from '../../src/intake/intake.ts';
+import { createIntake, type Intake } from '../../src/intake/intake.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import { erasePatient } from '../../src/privacy/erasure/erase.ts';
 import type { Patient } from '../../src/privacy/find-deliveries.ts';
@@ -45,7 +45,7 @@ const openIntake = (retention: Record<string, number>) => {
   const { pool } = database;
   const log = createLog('silent');
   const config = testConfig({ retention });
-  return new Intake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
+  return createIntake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
 };
 const receive = async (intake: Intake, callbacks: { event: string }[]) => {
   const results: ReceiveResult[] = [];

@@ -3,7 +3,7 @@ import { applyDeliveries } from '../../src/apply/apply.ts';
 import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
-import { Quarantine } from '../../src/intake/quarantine.ts';
+import { createQuarantine } from '../../src/intake/quarantine.ts';
 import { applyErasures } from '../../src/privacy/erasure/apply-erasures.ts';
 import { erasePatient } from '../../src/privacy/erasure/erase.ts';
 import { exportErasures, parseErasures } from '../../src/privacy/erasure/erasure-list.ts';
@@ -11,7 +11,7 @@ import { previewErasure } from '../../src/privacy/erasure/preview.ts';
 import type { Patient } from '../../src/privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../../src/privacy/hold.ts';
 import { openPool } from '../../src/store/pool.ts';
-import { applyReportPaths } from '../../src/store/reporting/paths.ts';
+import { applyReportPaths } from '../../src/store/reporting/settings.ts';
 import { planForAnySize } from '../../src/store/transaction-settings.ts';
 import {
   consentFormCallback,
@@ -142,7 +142,7 @@ it.each([
 
 describe('bodies in the quarantine', () => {
   const keep = async (body: string, path = paths.receipt) => {
-    const quarantine = new Quarantine({
+    const quarantine = createQuarantine({
       families,
       pool: database.pool,
       log: createLog('silent'),

@@ -1,7 +1,7 @@
 import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
-import { Quarantine } from '../../src/intake/quarantine.ts';
+import { createQuarantine } from '../../src/intake/quarantine.ts';
 import { applyErasures } from '../../src/privacy/erasure/apply-erasures.ts';
 import { erasePatient } from '../../src/privacy/erasure/erase.ts';
 import { exportErasures, listCertificates, parseErasures } from '../../src/privacy/erasure/erasure-list.ts';
@@ -184,7 +184,7 @@ describe('a person', () => {
 describe('a rejected body', () => {
   const keep = async (body: string) => {
     const log = createLog('silent');
-    const quarantine = new Quarantine({ families, pool: database.pool, log, limits: { bytes: 1e6 } });
+    const quarantine = createQuarantine({ families, pool: database.pool, log, limits: { bytes: 1e6 } });
     await quarantine.keep({ path: paths.receipt, reason: 'invalid', errors: [], body: Buffer.from(body) });
     await quarantine.drained();
   };

@@ -5,7 +5,7 @@ import { replayDeliveries } from '../../src/apply/replay.ts';
 import { createLog } from '../../src/common/log.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import { type Family, families } from '../../src/families/index.ts';
-import { Intake } from '../../src/intake/intake.ts';
+import { createIntake } from '../../src/intake/intake.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import { logAccess } from '../../src/privacy/log/access-log.ts';
 import {
@@ -58,7 +58,7 @@ const statuses = () =>
 
 const everything = () => everyRow(database);
 
-function createIntake(retention: Retention) {
+function openIntake(retention: Retention) {
   const { pool } = database;
   const circuit = databaseCircuit(pool, { log });
   const config = { ...parseConfig({}, families), retention };
@@ -68,7 +68,7 @@ function createIntake(retention: Retention) {
     committed: () => {},
     notStored: (family: string, reason: string) => void notStored.push(`${family} ${reason}`),
   };
-  const intake = new Intake({ config, families, pool, circuit, observe, log });
+  const intake = createIntake({ config, families, pool, circuit, observe, log });
   const receive = (callback: { event: string }) =>
     intake.receive(Buffer.from(JSON.stringify(callback)), {
       family: families.find(({ events }: Family) => events.includes(callback.event))!,
@@ -94,7 +94,7 @@ describe('deliveries', () => {
   it('any order of callbacks, resends, replays and passes ends in what the callbacks within retention make', async () => {
     const kept = since(base + 1.5 * step);
     const retention = { receipt: kept, consent_form: kept };
-    const { receive, close } = createIntake(retention);
+    const { receive, close } = openIntake(retention);
     const acts = fc.constantFrom('received before it expired', 'received now', 'resent');
     const between = fc.constantFrom('nothing', 'apply', 'pass', 'replay');
     const steps = fc.array(fc.tuple(acts, between), { minLength: 24, maxLength: 24 });
@@ -465,7 +465,7 @@ it('policies that fail stop no other, and what has to be destroyed is destroyed 
 
 describe('a callback that is older than what is kept', () => {
   it('is acknowledged as expired, and leaves no trace but a count', async () => {
-    const { receive, intake, notStored, close } = createIntake({ receipt: since(base + 1) });
+    const { receive, intake, notStored, close } = openIntake({ receipt: since(base + 1) });
     const old = receiptCallback({ data: { unknown_field: 1 } });
     expect(await receive(old)).toMatchObject({ status: 'expired', id: deliveryOf(old).id });
     const body = Buffer.from(JSON.stringify(old));

@@ -64,7 +64,7 @@ const documented: Record<string, string> = {
   'ipd_admissions_estimates.updated': estimate.replace('updated_at?', 'updated_at'),
 };
 
-/** The 30 events with their fields, as the platform documents them; written apart from the scenarios. */
+/** The events with their fields, as the platform documents them; written apart from the scenarios. */
 export const documentedFields: [event: string, fields: DocumentedField[]][] = Object.entries(documented).map(
   ([event, text]) => [event, text.split('|').flatMap(parse)],
 );

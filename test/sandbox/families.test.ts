@@ -51,11 +51,10 @@ it.each([...families])('has callbacks of the family %s alone', (family: Family) 
   expect(events).toEqual(expect.arrayContaining(alone.map((c) => c.event)));
 });
 
-it('knows the 30 documented events', () => {
+it('knows the documented events; those of a new family are listed in documented-fields.ts', () => {
   expect(documentedEvents.map((e) => e.event).sort()).toEqual(
     documentedFields.map(([event]) => event).sort(),
   );
-  expect(documentedEvents).toHaveLength(30);
 });
 
 it.each(documentedFields)('%s occurs, with every documented field in its type', (event, fields) => {

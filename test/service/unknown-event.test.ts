@@ -6,7 +6,7 @@ import { createLog } from '../../src/common/log.ts';
 import { amount, text, textId, time } from '../../src/families/field.ts';
 import { defineFamily, type Family, families, other } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
-import { Intake } from '../../src/intake/intake.ts';
+import { createIntake } from '../../src/intake/intake.ts';
 import { createParser } from '../../src/intake/parse-callback.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import { replayQuarantine } from '../../src/intake/replay-quarantine.ts';
@@ -176,7 +176,7 @@ describe('an event that no family lists', () => {
     const log = createLog('silent');
     const circuit = databaseCircuit(database.pool, { log });
     const config = testConfig({}, later);
-    const intake = new Intake({ config, families: later, pool: database.pool, circuit, log });
+    const intake = createIntake({ config, families: later, pool: database.pool, circuit, log });
     const outcome = await replayQuarantine(database.db, {}, intake, { dryRun: false });
     await intake.close();
     circuit.stop();

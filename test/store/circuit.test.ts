@@ -1,4 +1,4 @@
-import { Circuit, StoreUnavailable } from '../../src/store/circuit.ts';
+import { type Circuit, createCircuit, StoreUnavailable } from '../../src/store/circuit.ts';
 import { until } from '../support/until.ts';
 
 const signal = new AbortController().signal;
@@ -8,10 +8,10 @@ afterEach(() => {
 });
 
 /** A circuit of a store whose calls and probes succeed or fail as `store` says. */
-function createCircuit(store: { works: boolean; probes: boolean }, timeoutMs = 1_000) {
+function openCircuit(store: { works: boolean; probes: boolean }, timeoutMs = 1_000) {
   const changes: boolean[] = [];
   const attempts = { calls: 0, probes: 0 };
-  const circuit = new Circuit({
+  const circuit = createCircuit({
     store: 'The store',
     timeoutMs,
     probe: async () => {
@@ -32,7 +32,7 @@ function createCircuit(store: { works: boolean; probes: boolean }, timeoutMs = 1
 
 it('after a failed call, further calls fail without reaching the store until a probe succeeds', async () => {
   const store = { works: false, probes: false };
-  const { circuit, changes, attempts, call } = createCircuit(store);
+  const { circuit, changes, attempts, call } = openCircuit(store);
   await expect(circuit.run(call)).rejects.toThrow(StoreUnavailable);
   await expect(circuit.run(call)).rejects.toThrow(StoreUnavailable);
   expect(attempts.calls).toBe(1);
@@ -44,20 +44,20 @@ it('after a failed call, further calls fail without reaching the store until a p
 });
 
 it('a call that exceeds its timeout opens the circuit', async () => {
-  const { circuit, changes } = createCircuit({ works: true, probes: false }, 20);
+  const { circuit, changes } = openCircuit({ works: true, probes: false }, 20);
   await expect(circuit.run(() => new Promise(() => {}))).rejects.toThrow(StoreUnavailable);
   expect([circuit.isOpen, changes]).toEqual([true, [true]]);
 });
 
 it('an error that is no outage is raised to the caller and changes nothing', async () => {
-  const { circuit, changes } = createCircuit({ works: true, probes: true });
+  const { circuit, changes } = openCircuit({ works: true, probes: true });
   await expect(circuit.run(() => Promise.reject(new Error('bad data')))).rejects.toThrow('bad data');
   expect([circuit.isOpen, changes]).toEqual([false, []]);
 });
 
 it('a store that passes probes and fails at the work is one outage', async () => {
   const store = { works: false, probes: true };
-  const { circuit, changes, attempts, call } = createCircuit(store);
+  const { circuit, changes, attempts, call } = openCircuit(store);
   for (let round = 0; round < 3; round += 1) {
     await expect(circuit.run(call)).rejects.toThrow(StoreUnavailable);
     await circuit.whenClosed(signal);
@@ -70,7 +70,7 @@ it('a store that passes probes and fails at the work is one outage', async () =>
 
 it('an error outside of a call opens the circuit only if the probe fails', async () => {
   const store = { works: true, probes: true };
-  const { circuit, changes } = createCircuit(store);
+  const { circuit, changes } = openCircuit(store);
   expect(await circuit.probeAfter(new Error('a connection broke'))).toBe(false);
   expect(changes).toEqual([]);
   store.probes = false;

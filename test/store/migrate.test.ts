@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg';
 import { createLog } from '../../src/common/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { applyReportTimezone } from '../../src/store/reporting/timezone.ts';
+import { applyReportTimezone } from '../../src/store/reporting/settings.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, createEmptyDatabase, type TestDatabase, useDatabase } from '../support/database.ts';
 import { migrations, readCatalogue, withSchema } from '../support/schema.ts';

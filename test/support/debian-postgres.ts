@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { findPlace } from '../../src/store/embedded/place.ts';
-import { acceptsConnections, spawnServer } from '../../src/store/embedded/server-process.ts';
+import { spawnServer } from '../../src/store/embedded/server-process.ts';
 import { withClient } from '../../src/store/pool.ts';
+import { acceptsConnections } from './accepts-connections.ts';
 import { findProgram } from './programs.ts';
 import { until } from './until.ts';
 

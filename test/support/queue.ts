@@ -1,6 +1,6 @@
 import { createLog } from '../../src/common/log.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
-import { DeliveryQueue } from '../../src/queue/delivery-queue.ts';
+import { openDeliveryQueue } from '../../src/queue/delivery-queue.ts';
 import { postgresBackend } from '../../src/queue/postgres-backend.ts';
 import { redisBackend } from '../../src/queue/redis-backend.ts';
 import type { TestDatabase } from './database.ts';
@@ -21,7 +21,7 @@ export async function openQueue(database: TestDatabase, redisUrl?: string) {
         log,
       })
     : postgresBackend(database.url, circuit, { producer: 2, consumer: 6 });
-  const queue = new DeliveryQueue(backend, log);
+  const queue = openDeliveryQueue(backend, log);
   await queue.opening;
   return {
     backend,

@@ -10,12 +10,9 @@ import { freePort } from '../../src/store/embedded/free-port.ts';
 import { findPlace, type Place } from '../../src/store/embedded/place.ts';
 import { readLockFile } from '../../src/store/embedded/processes.ts';
 import { provideRoles } from '../../src/store/embedded/roles.ts';
-import {
-  acceptsConnections,
-  type ServerProcess,
-  spawnServer,
-} from '../../src/store/embedded/server-process.ts';
+import { type ServerProcess, spawnServer } from '../../src/store/embedded/server-process.ts';
 import { withClient } from '../../src/store/pool.ts';
+import { acceptsConnections } from './accepts-connections.ts';
 import { copyCluster, makeSuperuser } from './cluster.ts';
 import { until } from './until.ts';
 

@@ -5,7 +5,8 @@ import { arch, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { findPlace, type Place } from '../../src/store/embedded/place.ts';
-import { acceptsConnections, spawnServer } from '../../src/store/embedded/server-process.ts';
+import { spawnServer } from '../../src/store/embedded/server-process.ts';
+import { acceptsConnections } from '../support/accepts-connections.ts';
 import { until } from '../support/until.ts';
 
 /** The folders whose tests use the server of TEST_POSTGRES_URL, without those that start the embedded one. */

@@ -3,9 +3,9 @@ import { createLog } from '../../src/common/log.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { Unavailable } from '../../src/intake/delivery.ts';
-import { Intake } from '../../src/intake/intake.ts';
+import { createIntake } from '../../src/intake/intake.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
-import { Quarantine } from '../../src/intake/quarantine.ts';
+import { createQuarantine } from '../../src/intake/quarantine.ts';
 import { createFallbackStream, type FallbackStream } from '../../src/queue/fallback-stream.ts';
 import { connectRedis, type RedisClient } from '../../src/queue/redis.ts';
 import type { Circuit } from '../../src/store/circuit.ts';
@@ -53,7 +53,7 @@ async function openStream(databaseUrl: string, databaseId: Promise<string> = nev
 
 function createDrain(fallback: FallbackStream) {
   const { pool } = database;
-  const intake = new Intake({
+  const intake = createIntake({
     config: parseConfig({}, families),
     families,
     pool,
@@ -61,7 +61,7 @@ function createDrain(fallback: FallbackStream) {
     fallback,
     log,
   });
-  const quarantine = new Quarantine({ families, pool, limits: { bytes: 1_500 }, log });
+  const quarantine = createQuarantine({ families, pool, limits: { bytes: 1_500 }, log });
   return { step: () => drain(fallback, intake, 256 * 1024), quarantine };
 }
 

@@ -1,10 +1,10 @@
 import { createLog } from '../../src/common/log.ts';
 import type { Family } from '../../src/families/index.ts';
-import { FamilyPauses } from '../../src/worker/family-pauses.ts';
+import { createFamilyPauses, type FamilyPauses } from '../../src/worker/family-pauses.ts';
 
 const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
 const families = names.map((name) => ({ name })) as unknown as Family[];
-const open = () => new FamilyPauses(families, createLog('silent'));
+const open = () => createFamilyPauses(families, createLog('silent'));
 const taken = (pauses: FamilyPauses, ...of: string[]) =>
   pauses.take(of).map((group) => group.map(({ name }) => name).join(''));
 

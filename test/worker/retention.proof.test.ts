@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
 import { history } from '../../src/sandbox/history.ts';
-import { createRetention } from '../../src/worker/retention.ts';
+import { createRetention } from '../../src/worker/deletions.ts';
 import { newestVersions } from '../chaos/model.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { apply } from '../support/deliveries.ts';
@@ -17,7 +17,8 @@ const createPass = (
   retained: () => void,
   retention: Record<string, number>,
   signal = new AbortController().signal,
-) => createRetention({ db: database.db, families, retention, log, observe: { retained } }, signal);
+) =>
+  createRetention({ db: database.db, families, config: { retention }, log, observe: { retained } }, signal);
 
 it('a worker deletes what is expired when it starts, and receivers do not take it again', async () => {
   const old = receiptCallback();
@@ -59,7 +60,7 @@ it('a pass ends between two steps when the worker stops, and the next one contin
     {
       db: database.db,
       families,
-      retention: { receipt: dayMs },
+      config: { retention: { receipt: dayMs } },
       log,
       observe: {
         deleted: (_, rows) => {

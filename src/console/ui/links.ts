@@ -1,3 +1,5 @@
+import { type Family, families } from '../../families/index.ts';
+
 /** A name of the database in words. */
 export const words = (name: string): string => name.replaceAll('_', ' ');
 
@@ -19,14 +21,13 @@ export const hrefTo = (path: string, fields?: Query) => withQuery(`/console${pat
 export const recordHref = (family: string, business: string, id: string) =>
   hrefTo(`/records/${family}`, { business, id });
 
-/** Columns of tables and views that hold the id of a record, and the family of that. */
+const identified = (families as readonly Family[]).filter(({ identifiedBy }) => identifiedBy);
+
+/** Columns of tables and views that hold the id of a record, such as receipt_id, and the family of that. */
 const recordColumns: Record<string, string> = {
-  receipt_id: 'receipt',
+  ...Object.fromEntries(identified.map(({ name }) => [`${name}_id`, name])),
   form_id: 'consent_form',
-  appointment_id: 'appointment',
   aid: 'appointment',
-  prescription_id: 'prescription',
-  admission_id: 'admission',
 };
 
 /** The page of the record that a column of a row names; undefined: it names none. */

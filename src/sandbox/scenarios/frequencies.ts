@@ -47,7 +47,10 @@ const unrelated: readonly Begin[] = [
 /** The scenarios that have callbacks of these families, as often as at a clinic; see HistoryOptions. */
 export function scenariosOf(families: readonly Family[] | undefined): readonly Begin[] {
   if (!families) return unrelated;
-  return frequencies
-    .filter((scenario) => scenario.families.some((family) => families.includes(family)))
-    .flatMap(({ begin, times }) => repeat(begin, times));
+  const found = frequencies.filter((scenario) =>
+    scenario.families.some((family) => families.includes(family)),
+  );
+  if (found.length === 0)
+    throw new Error(`No scenario of frequencies.ts has callbacks of ${families.join(', ')}`);
+  return found.flatMap(({ begin, times }) => repeat(begin, times));
 }

@@ -10,11 +10,6 @@ import { hasPages, isIntact, pageBytes, pagesPerFile } from './page-checksum.ts'
 const emptied = /^pg_(wal|replslot|dynshmem|notify|serial|snapshots|stat_tmp|subtrans)$/;
 const leftOut = /^(postmaster\.(pid|opts)|pg_internal\.init.*|pgsql_tmp.*)$/;
 
-export interface BackupProgress {
-  onTotal: (bytes: number) => void;
-  onCopied: (bytes: number) => void;
-}
-
 /**
  * Copies the running embedded database, and the files beside it, to a new folder that a start accepts as DATA_DIR. The
  * folder has another name until it is complete and on the disk.
@@ -29,9 +24,9 @@ export async function backUp(
   database: string,
   files: readonly string[],
   to: string,
-  { onTotal, onCopied }: BackupProgress,
+  { onTotal, onCopied }: Record<'onTotal' | 'onCopied', (bytes: number) => void>,
 ): Promise<boolean> {
-  if (await exists(to)) throw new Error(`${to} exists. Name a new folder`);
+  if (await stat(to).catch(unlessMissing)) throw new Error(`${to} exists. Name a new folder`);
   const draft = `${to}.partial`;
   return withClient(url, async (client) => {
     // Keeps the WAL until this session ends, and other backups out.
@@ -175,9 +170,3 @@ async function isReadable(source: FileHandle, page: Buffer, at: number, block: n
 function unlessMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
 }
-
-const exists = (path: string) =>
-  stat(path).then(
-    () => true,
-    (error) => unlessMissing(error) ?? false,
-  );

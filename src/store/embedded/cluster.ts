@@ -12,14 +12,7 @@ import { administrator, adminPasswordFile } from './roles.ts';
 import { runProgram } from './run-program.ts';
 
 /** A database cluster. */
-export interface Cluster {
-  /** The data directory. */
-  database: string;
-  /** The password of the role `receiver`, which owns the database. */
-  password: string;
-  /** The password of the superuser. */
-  adminPassword: string;
-}
+export type Cluster = Awaited<ReturnType<typeof provideCluster>>;
 
 /**
  * Creates the data directory unless it exists. initdb writes to a temporary folder that is then renamed, so that an
@@ -27,14 +20,10 @@ export interface Cluster {
  *
  * @param lock that of the folder
  * @param signal ends initdb; this returns after its exit
+ * @returns the data directory, and the passwords of the role `receiver`, which owns the database, and of the superuser
  * @throws the signal's reason, or initdb's error
  */
-export async function provideCluster(
-  place: Place,
-  bin: string,
-  lock?: Lock,
-  signal?: AbortSignal,
-): Promise<Cluster> {
+export async function provideCluster(place: Place, bin: string, lock?: Lock, signal?: AbortSignal) {
   const { home, user } = place;
   const database = join(home, 'database');
   const file = adminPasswordFile(home);

@@ -14,13 +14,7 @@ import { findPlace, type Place } from './place.ts';
 import { preallocateWal } from './preallocate-wal.ts';
 import { endFormerServer, findServer, isAlive } from './processes.ts';
 import { provideRoles } from './roles.ts';
-import {
-  acceptsConnections,
-  immediately,
-  type ServerProcess,
-  spawnServer,
-  tryConnection,
-} from './server-process.ts';
+import { immediately, type ServerProcess, spawnServer, tryConnection } from './server-process.ts';
 import { becomesStuck, isRecovering, supervise } from './supervise.ts';
 
 const startTimeoutMs = 60_000;
@@ -85,7 +79,7 @@ async function startOn(place: Place, log: Log, settings: readonly string[], sign
     const url = readUrl(home);
     if (pid && !hasOwner(home)) {
       if (elapsedMs > stopTimeoutMs) process.kill(pid, elapsedMs > fastStopTimeoutMs ? 'SIGQUIT' : 'SIGINT');
-    } else if (url && (await acceptsConnections(url))) return { url, isOwn: false, stop: async () => {} };
+    } else if (url && !(await tryConnection(url))) return { url, isOwn: false, stop: async () => {} };
     if (taken === 'elsewhere' && elapsedMs > stopTimeoutMs) {
       throw new Error(`Another container uses ${home}. Stop it first`);
     }

@@ -112,20 +112,20 @@ async function findFormer(home: string, at: string, own?: string): Promise<strin
   );
 }
 
-function isHeld(path: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(path);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      // Connections that nobody accepts fill the queue, as that of a server whose service was killed; or it is being closed.
-      if (error.code === 'EAGAIN' || error.code === 'ECONNRESET') resolve(true);
-      else if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false);
-      else reject(new Error(`Whether DATA_DIR is in use could not be found out: ${error.message}`));
-    });
-  });
+async function isHeld(path: string): Promise<boolean> {
+  const socket = connect(path);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    // Connections that nobody accepts fill the queue, as that of a server whose service was killed; or it is being closed.
+    if (['EAGAIN', 'ECONNRESET'].includes(code)) return true;
+    if (['ECONNREFUSED', 'ENOENT'].includes(code)) return false;
+    throw new Error(`Whether DATA_DIR is in use could not be found out: ${message}`);
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** Where this process runs: its machine, the boot of it, and its namespace of process ids. */

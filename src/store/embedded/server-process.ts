@@ -38,18 +38,7 @@ export const immediately: StopSignals = { SIGQUIT: 6_000, SIGKILL: 2_000 };
 /** Fast shutdown: ends every session, writes a checkpoint, then ends the server. */
 const fast: StopSignals = { SIGINT: 10_000, ...immediately };
 
-export interface ServerProcess {
-  /** Undefined where it could not be started. */
-  pid: number | undefined;
-  exited: Promise<void>;
-  /**
-   * Stops it, with the next signal whenever it does not end after one: a fast shutdown unless others are given. It may still
-   * run after the last, while the system does not let its processes end, as on a disk that hangs.
-   */
-  stop: (log?: Pick<Log, 'warn'>, signals?: StopSignals) => Promise<void>;
-  /** Why it has ended: its exit code, and its last log lines. */
-  reason: () => string;
-}
+export type ServerProcess = ReturnType<typeof spawnServer>;
 
 /**
  * Starts a server on a data directory and a port of 127.0.0.1. It gets a process group of its own, so that Ctrl-C in a
@@ -66,7 +55,7 @@ export function spawnServer(
   port: number,
   extra: readonly string[],
   lock?: number,
-): ServerProcess {
+) {
   const own = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
   const flags = [...own, ...extra].flatMap((setting) => ['-c', setting]);
   const server = [join(bin, 'postgres'), '-D', database, '-p', String(port), ...flags];
@@ -99,9 +88,14 @@ export function spawnServer(
       () => false, // the timeout: it never rejects
     );
   return {
+    /** Undefined where it could not be started. */
     pid: child.pid,
     exited,
-    stop: async (log, signals = fast) => {
+    /**
+     * Stops it, with the next signal whenever it does not end after one: a fast shutdown unless others are given. It may
+     * still run after the last, while the system does not let its processes end, as on a disk that hangs.
+     */
+    stop: async (log?: Pick<Log, 'warn'>, signals = fast): Promise<void> => {
       for (const [signal, timeoutMs] of Object.entries(signals)) {
         child.kill(signal as keyof StopSignals);
         if (signal === 'SIGKILL') killServer(database);
@@ -109,6 +103,7 @@ export function spawnServer(
         log?.warn({ signal, timeoutMs }, 'embedded PostgreSQL does not stop');
       }
     },
+    /** Why it has ended: its exit code, and its last log lines. */
     reason: () => explainLimit([failure, lastLines(log)].filter(Boolean).join('\n')),
   };
 }
@@ -119,11 +114,6 @@ function lastLines(file: string): string {
   } catch {
     return ''; // gone with its file system
   }
-}
-
-/** Whether a database accepts connections. */
-export async function acceptsConnections(url: string): Promise<boolean> {
-  return !(await tryConnection(url));
 }
 
 /** Why a database does not accept connections; undefined where it does. */

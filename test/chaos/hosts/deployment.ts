@@ -8,11 +8,8 @@ import { adminUrlOf, provideCluster, urlOf } from '../../../src/store/embedded/c
 import { findPlace } from '../../../src/store/embedded/place.ts';
 import { readLockFile } from '../../../src/store/embedded/processes.ts';
 import { provideRoles } from '../../../src/store/embedded/roles.ts';
-import {
-  acceptsConnections,
-  type ServerProcess,
-  spawnServer,
-} from '../../../src/store/embedded/server-process.ts';
+import { type ServerProcess, spawnServer } from '../../../src/store/embedded/server-process.ts';
+import { acceptsConnections } from '../../support/accepts-connections.ts';
 import { spawnService, type TestProcess } from '../../support/process.ts';
 import { startRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';

@@ -1,4 +1,4 @@
-import { applyReportPaths } from '../../../src/store/reporting/paths.ts';
+import { applyReportPaths } from '../../../src/store/reporting/settings.ts';
 import { consentFormCallback, receiptCallback } from '../../support/callbacks.ts';
 import { useDatabase } from '../../support/database.ts';
 import { apply, clear, insertCallbacks, seconds, setTimes } from '../../support/deliveries.ts';

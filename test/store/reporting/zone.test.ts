@@ -1,5 +1,4 @@
-import { checkTimezone } from '../../../src/store/reporting/check-timezone.ts';
-import { applyReportTimezone } from '../../../src/store/reporting/timezone.ts';
+import { applyReportTimezone, checkTimezone } from '../../../src/store/reporting/settings.ts';
 import { receiptCallback } from '../../support/callbacks.ts';
 import { useDatabase } from '../../support/database.ts';
 import { apply, seconds } from '../../support/deliveries.ts';

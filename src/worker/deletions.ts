@@ -1,17 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Log, throttled } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
+import type { Config } from '../config/config.ts';
 import type { Family } from '../families/index.ts';
+import { notAnalyzed } from '../privacy/analyze.ts';
 import { sum } from '../privacy/counts.ts';
-import { pauseFor, type Retention, runRetention } from '../privacy/retention/retention.ts';
+import { continueErasures } from '../privacy/erasure/erase.ts';
+import { pauseFor, runRetention } from '../privacy/retention/retention.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
 import type { Db } from '../store/tables.ts';
 import { checkSums } from './sums.ts';
 
-export interface RetentionDependencies {
+export interface DeletionDependencies {
   db: Db;
   families: readonly Family[];
-  retention: Retention;
   observe?: Pick<Observer, 'deleted' | 'retained' | 'wrongSums'> | undefined;
   log: Log;
 }
@@ -25,11 +27,11 @@ const everyMs = 24 * 60 * 60 * 1000;
  * @param signal ends a pass between two steps
  */
 export function createRetention(
-  { db, families, retention, observe, log }: RetentionDependencies,
+  { db, families, config, observe, log }: DeletionDependencies & { config: Pick<Config, 'retention'> },
   signal: AbortSignal,
-): () => Promise<void> {
+) {
   let next = 0;
-  return async () => {
+  return async (): Promise<void> => {
     if (performance.now() < next) return;
     const total: Record<string, number> = {};
     const report = throttled(() => log.info({ deleted: total }, 'retention deletes'));
@@ -40,12 +42,36 @@ export function createRetention(
     };
     const pause = (ms: number) => sleep(pauseFor(ms), undefined, { signal });
     const passed = await withAdvisoryLock(db, 'retention', () =>
-      runRetention(db, families, retention, { actor: { id: 'worker' }, onStep, pause }),
+      runRetention(db, families, config.retention, { actor: { id: 'worker' }, onStep, pause }),
     );
     if (!passed) return;
     await checkSums(db, { log, observe });
     next = performance.now() + everyMs;
     observe?.retained?.();
     if (sum(total) > 0) log.info({ deleted: total }, 'retention pass completed');
+  };
+}
+
+/**
+ * Returns a function that continues erasures whose process has ended; one that runs for longer than a minute is waited for.
+ *
+ * @param signal ends an erasure, which is continued later
+ */
+export function createErasures(
+  { db, families, config, log }: DeletionDependencies & { config: Pick<Config, 'erasure'> },
+  signal: AbortSignal,
+) {
+  return async (): Promise<void> => {
+    let total = 0;
+    const report = throttled(() => log.info({ deliveries: total }, 'an erasure continues'));
+    const onProgress = (count: number) => {
+      signal.throwIfAborted();
+      total += count;
+      report();
+    };
+    const onNotAnalyzed = (tables: readonly string[]) => log.warn({ tables }, notAnalyzed);
+    const settings = { ...config.erasure, onProgress, onNotAnalyzed };
+    for (const { id } of await continueErasures(db, families, settings, 60))
+      log.info({ erasure: id }, 'an erasure that was interrupted is complete');
   };
 }

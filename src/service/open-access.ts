@@ -1,0 +1,59 @@
+import type { Log } from '../common/log.ts';
+import { type RateLimit, rateLimit } from '../common/rate-limit.ts';
+import type { Config } from '../config/config.ts';
+import { createTokenAccess } from '../http/admin.ts';
+import { logAccess } from '../privacy/log/access-log.ts';
+import { connectRedis } from '../queue/redis.ts';
+import { keyPrefix } from '../queue/redis-backend.ts';
+import type { Db } from '../store/tables.ts';
+import type { OnStop } from './open-stores.ts';
+
+export type Limits = ReturnType<typeof openLimits>;
+
+/** How often something may happen; receivers count together where there is Redis. */
+export function openLimits(config: Config, onStop: OnStop) {
+  const { requestsPerSecond, rejectionsPerMinute } = config.limits;
+  const redis = config.redisUrl ? connectRedis(config.redisUrl, 'producer') : undefined;
+  redis?.on('error', () => {}); // without Redis, each process counts in memory
+  onStop(async () => redis?.disconnect());
+  const limit = (name: string, points: number, durationS: number) =>
+    rateLimit(`${keyPrefix(config.queuePrefix)}:${name}`, { points, durationS }, redis);
+  const failures = (name: string) => limit(name, 10, 300);
+  return {
+    requests: requestsPerSecond ? limit('requests', requestsPerSecond, 1) : undefined,
+    rejections: limit('rejections', rejectionsPerMinute, 60),
+    // Apart, so that wrong tokens of one kind use up no attempts of another.
+    signIns: { 'admin token': failures('sign-ins'), 'identity provider': failures('provider-sign-ins') },
+    adminTokens: failures('admin-tokens'),
+    scrapes: failures('scrapes'),
+    searches: limit('searches', 30, 60),
+  };
+}
+
+/** Access with a token: to metrics, and to what administrators read without the console. */
+export function openTokens(
+  { adminToken, metricsToken, metrics, role, authentication: { trustProxy } }: Config,
+  limits: Limits,
+  db: Db,
+  log: Log,
+) {
+  if (adminToken && !metricsToken && (role !== 'worker' || metrics.port !== undefined)) {
+    log.warn('METRICS_TOKEN is not set: ADMIN_TOKEN, which opens patients’ data, is what a scraper needs');
+  }
+  const onWrong = (address: string) => {
+    const filter = { with: 'admin token', reason: 'wrong token', as: 'bearer' };
+    logAccess(db, { actor: { id: 'unknown', address }, action: 'sign-in failed', filter }).catch((err) =>
+      log.limited('error', {}, 'the access log cannot be written', { err }),
+    );
+  };
+  const accessOf = (token: string | undefined, name: string, attempts: RateLimit) =>
+    token
+      ? createTokenAccess({ token, name, attempts, trustProxy, ...(token === adminToken && { onWrong }) })
+      : undefined;
+  return {
+    admin: accessOf(adminToken, 'admin token', limits.adminTokens),
+    metrics: metricsToken
+      ? accessOf(metricsToken, 'METRICS_TOKEN', limits.scrapes)
+      : accessOf(adminToken, 'admin token', limits.scrapes),
+  };
+}

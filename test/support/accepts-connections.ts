@@ -1,0 +1,6 @@
+import { tryConnection } from '../../src/store/embedded/server-process.ts';
+
+/** Whether a database accepts connections. */
+export async function acceptsConnections(url: string): Promise<boolean> {
+  return !(await tryConnection(url));
+}
