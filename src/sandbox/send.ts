@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import { type Callback, eventTimeMs } from './history.ts';
 import { openLedger } from './ledger.ts';
-import { sleep } from './pace.ts';
 import { outcomesOf, startProgress } from './progress.ts';
-import type { Env, SendFlags } from './send-options.ts';
-import { sendCallbacks } from './sender.ts';
+import type { SendFlags } from './send-options.ts';
+import { sendCallbacks, sleep } from './sender.ts';
 import type { Summary } from './tally.ts';
-import { eventsUrl, registeredUrls } from './urls.ts';
+import { type Env, eventsUrl, registeredUrls } from './urls.ts';
 import { callbacks } from './variations.ts';
 
 /**

@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { documentedEvent } from '../../src/sandbox/families.ts';
 import { openLedger } from '../../src/sandbox/ledger.ts';
-import { nextTurn } from '../../src/sandbox/pace.ts';
 import type { Attempt } from '../../src/sandbox/post.ts';
-import { sendCallbacks } from '../../src/sandbox/sender.ts';
+import { nextTurn, sendCallbacks } from '../../src/sandbox/sender.ts';
 import { callbacks } from '../../src/sandbox/variations.ts';
 import { accept, startReceiver } from './receiver.ts';
 
