@@ -8,7 +8,6 @@ const test = {
   text: 'Webhook receiver alerts: a test. Nothing is wrong; this is where messages arrive.',
 };
 
-/** `receiver alerts test`: sends a message to each channel of the alerts. */
 export function addAlertsCommand(program: Command, env: Environment): void {
   program
     .command('alerts')

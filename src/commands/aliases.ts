@@ -10,14 +10,12 @@ import {
   findAliasFault,
   readAliases,
 } from '../store/aliases.ts';
-import { commandActor, logCommand } from './log-command.ts';
 import { print } from './output.ts';
-import { type Opened, onDatabase, withDatabase } from './with-database.ts';
+import { commandActor, logCommand, type Opened, onDatabase, withDatabase } from './with-database.ts';
 
 const columns = ['kind', 'id', 'alias'] as const;
 const maxFaults = 20;
 
-/** `receiver aliases`: names for the ids of businesses, clinics and doctors. */
 export function addAliasesCommand(program: Command, env: Environment): void {
   const aliases = program
     .command('aliases')
@@ -65,11 +63,7 @@ function parse(text: string): { changes: AliasChange[]; faults: string[] } {
   const lines = new Map<string, number>();
   const faults: string[] = [];
   const changes = rows.map(({ line, cells }) => {
-    const [kind, id, alias] = columns.map((name) => cells[names.indexOf(name)]?.trim() ?? '') as [
-      string,
-      string,
-      string,
-    ];
+    const [kind = '', id = '', alias = ''] = columns.map((name) => cells[names.indexOf(name)]?.trim());
     const key = JSON.stringify([kind, id]);
     const problem =
       findProblem(kind, id, alias) ?? (lines.has(key) && `the id is also on line ${lines.get(key)}`);

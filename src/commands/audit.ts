@@ -12,11 +12,9 @@ import {
 } from '../privacy/log/audit.ts';
 import { type LogHead, type LogProblem, verifyLog } from '../privacy/log/verify-log.ts';
 import { parseTime } from './arguments.ts';
-import { logCommand } from './log-command.ts';
 import { print, printTable, withProgress } from './output.ts';
-import { type Opened, onDatabase } from './with-database.ts';
+import { logCommand, type Opened, onDatabase } from './with-database.ts';
 
-/** `receiver audit`: shows the access log, verifies that nothing was changed, and lists whose data somebody saw. */
 export function addAuditCommand(program: Command, env: Environment): void {
   const audit = program
     .command('audit')

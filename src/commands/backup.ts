@@ -6,11 +6,9 @@ import type { Environment } from '../config/config.ts';
 import { backUp } from '../store/embedded/backup.ts';
 import { findPlace } from '../store/embedded/place.ts';
 import { adminPasswordFile, adminUrl } from '../store/embedded/roles.ts';
-import { logCommand } from './log-command.ts';
 import { print, withProgress } from './output.ts';
-import { withDatabase } from './with-database.ts';
+import { logCommand, withDatabase } from './with-database.ts';
 
-/** `receiver backup`: copies the embedded database while it runs. */
 export function addBackupCommand(program: Command, env: Environment): void {
   program
     .command('backup')

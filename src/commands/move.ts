@@ -12,8 +12,8 @@ import { markMoved } from '../store/embedded/moved.ts';
 import { hasDatabase } from '../store/embedded/place.ts';
 import { migrate } from '../store/migrate.ts';
 import { withClient } from '../store/pool.ts';
-import { logCommand } from './log-command.ts';
 import { print, withProgress } from './output.ts';
+import { logCommand } from './with-database.ts';
 
 /** `receiver move`: copies the embedded database to a server, which the receiver uses from then on. */
 export function addMoveCommand(program: Command, env: Environment): void {

@@ -15,11 +15,9 @@ import { replayQuarantine } from '../intake/replay-quarantine.ts';
 import { patientsNamedIn } from '../intake/subject-of-body.ts';
 import { quarantineReasons } from '../store/tables.ts';
 import { parseTime, parseUuid } from './arguments.ts';
-import { logCommand } from './log-command.ts';
 import { describeGroup, print, printTable, withProgress } from './output.ts';
-import { type Opened, onDatabase, withDatabase } from './with-database.ts';
+import { logCommand, type Opened, onDatabase, withDatabase } from './with-database.ts';
 
-/** `receiver quarantine`: lists, shows, replays and deletes rejected callbacks. */
 export function addQuarantineCommand(program: Command, env: Environment): void {
   const quarantine = program
     .command('quarantine')

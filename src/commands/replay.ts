@@ -4,11 +4,9 @@ import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
 import { deliveryStatuses } from '../store/tables.ts';
 import { parseTime, parseUuid } from './arguments.ts';
-import { logCommand } from './log-command.ts';
 import { describeGroup, print, withProgress } from './output.ts';
-import { type Opened, onDatabase } from './with-database.ts';
+import { logCommand, type Opened, onDatabase } from './with-database.ts';
 
-/** `receiver replay`: applies deliveries again, by default the failed ones. */
 export function addReplayCommand(program: Command, env: Environment): void {
   program
     .command('replay')

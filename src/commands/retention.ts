@@ -4,11 +4,9 @@ import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
 import { pauseFor, runRetention } from '../privacy/retention/retention.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
-import { commandActor } from './log-command.ts';
 import { printTable, withProgress } from './output.ts';
-import { type Opened, onDatabase } from './with-database.ts';
+import { commandActor, type Opened, onDatabase } from './with-database.ts';
 
-/** `receiver retention`: applies retention. */
 export function addRetentionCommand(program: Command, env: Environment): void {
   program
     .command('retention')

@@ -1,11 +1,9 @@
 import type { Command } from 'commander';
 import type { Environment } from '../config/config.ts';
 import { endSessionsOf, listSignedIn, replaceSessionKey } from '../store/sessions.ts';
-import { logCommand } from './log-command.ts';
 import { print, printTable } from './output.ts';
-import { type Opened, onDatabase, withDatabase } from './with-database.ts';
+import { logCommand, type Opened, onDatabase, withDatabase } from './with-database.ts';
 
-/** `receiver sessions`: lists who may be signed in to the console, and ends sessions. */
 export function addSessionsCommand(program: Command, env: Environment): void {
   const sessions = program.command('sessions').description('the sessions of the console');
   sessions

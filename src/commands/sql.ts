@@ -4,9 +4,8 @@ import { printable } from '../common/printable.ts';
 import type { Environment } from '../config/config.ts';
 import { readerUrl } from '../store/embedded/roles.ts';
 import { withClient } from '../store/pool.ts';
-import { logCommand } from './log-command.ts';
 import { print, printTable } from './output.ts';
-import { type Opened, onDatabase } from './with-database.ts';
+import { logCommand, type Opened, onDatabase } from './with-database.ts';
 
 // Every value as PostgreSQL's text.
 const asText = { getTypeParser: () => (value: unknown) => value };
