@@ -2,10 +2,8 @@ import { createWriteStream } from 'node:fs';
 import { readFile, unlink, writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { pipeline } from 'node:stream/promises';
-import type { Command } from 'commander';
 import { sql } from 'kysely';
 import { printable } from '../common/printable.ts';
-import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
 import { notAnalyzed } from '../privacy/analyze.ts';
 import { applyErasures } from '../privacy/erasure/apply-erasures.ts';
@@ -22,11 +20,11 @@ import { accessTo, withPatient, zipPatient } from '../privacy/export.ts';
 import type { Patient } from '../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../privacy/hold.ts';
 import { print, printCounts, printTable, withProgress } from './output.ts';
-import { commandActor, logCommand, type Opened, onDatabase } from './with-database.ts';
+import { type AddCommand, commandActor, logCommand, type Opened, onDatabase } from './with-database.ts';
 
 type PatientOptions = Pick<Patient, 'businessId'>;
 
-export function addPatientCommand(program: Command, env: Environment): void {
+export const addPatientCommand: AddCommand = (program, env) => {
   const patient = program
     .command('patient')
     .description('what is held about a patient: access, erasure and holds');
@@ -93,7 +91,7 @@ export function addPatientCommand(program: Command, env: Environment): void {
     .description('erase again what a restored backup brought back; before the receiver is started')
     .argument('<file>', 'written by `patient erasures export`')
     .action(onDatabase(env, applyList));
-}
+};
 
 function show({ db }: Opened, patient: Patient): Promise<void> {
   return withPatient(db, families, patient, async (held) => {

@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
+import type { Command } from 'commander';
 import { createLog, type Log } from '../common/log.ts';
 import { type Config, type Environment, parseConfig } from '../config/config.ts';
 import { families } from '../families/index.ts';
@@ -10,6 +11,9 @@ import { hasDatabase } from '../store/embedded/place.ts';
 import { withVariable } from '../store/explain-connection.ts';
 import { isReadOnly } from '../store/faults.ts';
 import type { Db } from '../store/tables.ts';
+
+/** Adds a command, or a group of them, to the command line. */
+export type AddCommand = (program: Command, env: Environment) => void;
 
 export interface Opened extends Pick<Database, 'db' | 'pool' | 'url'> {
   config: Config;

@@ -9,12 +9,6 @@ interface Body {
   charged: number;
 }
 
-interface Waiting {
-  bytes: number;
-  start: () => void;
-  end: () => void;
-}
-
 /** The platform has few addresses; a proxy's clients may have many. */
 const maxProven = 1_000;
 
@@ -30,7 +24,7 @@ export function createBodyBudget(options: Config['limits']['bodies']) {
   let usedByUnproven = 0;
   const usedBy = new Map<string, number>();
   /** In order of arrival. */
-  const waiting = new Map<Body, Waiting>();
+  const waiting = new Map<Body, { bytes: number; start: () => void; end: () => void }>();
   /** Networks from which a large body was accepted. */
   const proven = new Set<string>();
   /** The one that may exceed the limits. */

@@ -19,7 +19,8 @@ export interface Registration {
   readonly showTokens: boolean;
 }
 
-type Response = VerifyAadhaarOtpResponse | CreateAddressByAadhaarResponse | CreateAddressByMobileResponse;
+type ByAadhaar = VerifyAadhaarOtpResponse | CreateAddressByAadhaarResponse;
+type Response = ByAadhaar | CreateAddressByMobileResponse;
 
 const textFields = ['first_name', 'middle_name', 'last_name', 'gender', 'address', 'pincode'] as const;
 const numberFields = ['day_of_birth', 'month_of_birth', 'year_of_birth'] as const;
@@ -41,13 +42,10 @@ export async function register(registration: Registration): Promise<void> {
     });
     return;
   }
-  let response: VerifyAadhaarOtpResponse | CreateAddressByAadhaarResponse | undefined = await untilAccepted(
-    registration,
-    async () => {
-      const mobile = await ask('Mobile number, 10 digits');
-      return client.verifyAadhaarOtp({ mobile, otp: await ask('OTP'), txn_id: startedWith }, headers);
-    },
-  );
+  let response: ByAadhaar | undefined = await untilAccepted(registration, async () => {
+    const mobile = await ask('Mobile number, 10 digits');
+    return client.verifyAadhaarOtp({ mobile, otp: await ask('OTP'), txn_id: startedWith }, headers);
+  });
   // The interface does not show which call follows a state, so the user decides.
   while (response && response.skip_state !== 'abha_end') {
     const txn_id: string = response.txn_id || (await askTransaction());
