@@ -10,10 +10,8 @@ import type { LogVisit } from './log-access.ts';
 import type { SessionStore } from './session-store.ts';
 import type { ConsoleStore, StoreOptions } from './store.ts';
 
-/** How somebody signs in. */
 export type Way = 'admin token' | 'identity provider';
 
-/** The receiver that serves the console. */
 export interface Receiver {
   /** The configured access checks; none: anybody can send callbacks. */
   checks: readonly string[];
@@ -41,7 +39,6 @@ export interface ConsoleDependencies extends StoreOptions {
   searches: Pick<RateLimit, 'consume'>;
   sessionStore: SessionStore;
   readiness: () => Promise<Readiness>;
-  /** What is wrong with processing. */
   problems: () => Promise<readonly Problem[]>;
   /** PostgreSQL's. */
   circuit: Pick<Circuit, 'isOpen'>;
@@ -51,7 +48,6 @@ export interface ConsoleDependencies extends StoreOptions {
   intake: Pick<Intake, 'replay' | 'quarantineBody'>;
 }
 
-/** What the routes of each page get. */
 export interface RouteDependencies
   extends Omit<ConsoleDependencies, 'config'>,
     Pick<Config, 'erasure' | 'downloads'>,

@@ -12,7 +12,6 @@ export function createConsole(dependencies: ConsoleDependencies) {
   const known = dependencies.sessionStore.refresh();
   let opening: Promise<ReturnType<typeof openConsole>> | undefined;
   return {
-    /** Serves all paths below /console. */
     handle: async (...request: Parameters<RequestHandler>) => {
       // Loading the code takes long enough for a query to run into its timeout meanwhile.
       opening ??= known.then(() => import('./app.ts')).then(({ openConsole }) => openConsole(dependencies));

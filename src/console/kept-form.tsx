@@ -6,7 +6,6 @@ import { titled } from './ui/links.ts';
 import { sendPage } from './ui/page.tsx';
 import { Table } from './ui/table.tsx';
 
-/** A field of a form. */
 export type Entry = [name: string, value: string];
 
 /** The fields of a posted form, without the token of its session. */

@@ -1,25 +1,24 @@
 import { aliasKinds, changeAliases, findAliasFault, maxAliasLength } from '../../store/aliases.ts';
 import { BadInput } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
-import { oneOf, parseForm, readForm, text } from '../read-form.ts';
+import { choice, parseForm, readForm, text } from '../read-form.ts';
 import type { Section } from '../section.ts';
 import { useMayPost } from '../ui/context.ts';
-import { Filters } from '../ui/filters.tsx';
+import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';
 import { sendPage } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
 import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 import { findAliases, type KnownId, mostIds, readKnownIds } from './queries.ts';
 
-const kind = oneOf(aliasKinds);
+const kind = choice('Kind', aliasKinds);
 
-/** Names for the ids of businesses, clinics and doctors. */
 export const section: Section = {
   entry: { title: 'Aliases', path: '/aliases' },
   addRoutes(routes, { db, logAccess }) {
     routes.get('/aliases', 'viewer', async (req, res) => {
-      const { data, ...parsed } = parseForm(req.query, { kind, text });
-      sendPage(res, 'Aliases', <AliasesPage ids={await readKnownIds(db, data)} {...parsed} />);
+      const { data, ...form } = parseForm(req.query, { kind, text: text.meta({ label: 'Id or name' }) });
+      sendPage(res, 'Aliases', <AliasesPage ids={await readKnownIds(db, data)} form={form} />);
     });
 
     routes.get('/aliases/options', 'viewer', async (req, res) => {
@@ -45,16 +44,10 @@ export const section: Section = {
 
 const action = '/console/aliases';
 
-interface AliasesProps {
-  ids: readonly KnownId[];
-  entered: Record<string, string>;
-  faults: Record<string, string>;
-}
-
-/** Names for the ids of businesses, clinics and doctors; an operator edits them in place. */
-function AliasesPage({ ids, entered, faults }: AliasesProps) {
+/** An operator edits them in place. */
+function AliasesPage({ ids, form }: { ids: readonly KnownId[]; form: FilterForm }) {
   const mayEdit = useMayPost(action);
-  const filter = new URLSearchParams(entered).toString();
+  const filter = new URLSearchParams(form.entered).toString();
   return (
     <>
       <p>
@@ -62,20 +55,12 @@ function AliasesPage({ ids, entered, faults }: AliasesProps) {
         recent receipts and appointments, with many businesses of some of them.{' '}
         {mayEdit ? 'An empty name removes it.' : 'Changing them takes the role operator.'}
       </p>
-      <Filters
-        action={action}
-        fields={[
-          { name: 'kind', label: 'Kind', kind: 'choice', options: aliasKinds },
-          { name: 'text', label: 'Id or name' },
-        ]}
-        {...{ entered, faults }}
-      />
+      <Filters action={action} {...form} />
       {ids.length > mostIds && <p class="note">More than {formatCount(mostIds)}: filter them.</p>}
       <Table
         label="Ids and their names"
         rows={ids.slice(0, mostIds)}
         empty="No ids."
-        cards
         columns={[
           { head: 'Kind', cell: ({ kind }) => kind },
           {

@@ -1,43 +1,9 @@
-import type { Family } from '../../families/index.ts';
-import { deliveryStatuses } from '../../store/tables.ts';
-import { Filters } from '../ui/filters.tsx';
-import { type FormField, familyChoices } from '../ui/forms.tsx';
+import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { hrefTo, recordHref, words } from '../ui/links.ts';
 import { PageLinks, Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { formatTimes, IdLink, Moment, Named, Status } from '../ui/values.tsx';
-import type { DeliveryLine, Listed, ParsedFilter } from './list.ts';
-
-interface ListProps {
-  families: readonly Family[];
-  parsed: ParsedFilter;
-  /** Undefined if the filter is invalid. */
-  listed: Listed | undefined;
-  /** Whether it is the first page, where new deliveries appear. */
-  live: boolean;
-}
-
-export function DeliveryList({ families, parsed: { entered, faults }, listed, live }: ListProps) {
-  const fields: FormField[] = [
-    ...familyChoices(families),
-    { name: 'status', label: 'Status', kind: 'choice', options: deliveryStatuses },
-    { name: 'business', label: 'Business', kind: 'business' },
-    { name: 'receipt', label: 'Receipt id' },
-    { name: 'id', label: 'Delivery id' },
-    { name: 'since', label: 'Event time from', kind: 'datetime-local' },
-    { name: 'until', label: 'Event time before', kind: 'datetime-local' },
-    { name: 'receivedSince', label: 'Received from', kind: 'datetime-local' },
-    { name: 'receivedUntil', label: 'Received before', kind: 'datetime-local' },
-    { name: 'order', label: 'Order by', kind: 'choice', options: ['event'], any: 'arrival' },
-    ...(entered.error ? [{ name: 'error', label: 'Error' }] : []),
-  ];
-  return (
-    <>
-      <Filters action="/console/deliveries" {...{ fields, entered, faults }} folded />
-      {listed && <Lines {...{ listed, entered, live }} />}
-    </>
-  );
-}
+import type { DeliveryLine, Listed } from './list.ts';
 
 /** Leads to the record that a delivery is about; where its family has no ids, each delivery is one. */
 function RecordCell({ id, family, business_id, record }: DeliveryLine) {
@@ -64,10 +30,24 @@ function EventTime({ event_time, received_at }: DeliveryLine) {
   );
 }
 
-type LinesProps = { listed: Listed } & Pick<ListProps, 'live'> & Pick<ParsedFilter, 'entered'>;
+interface ListProps {
+  filter: FilterForm;
+  /** Undefined if the filter is invalid. */
+  listed: Listed | undefined;
+  /** Whether it is the first page, where new deliveries appear. */
+  live: boolean;
+}
 
-function Lines({ listed, entered, live }: LinesProps) {
-  const { rows, older, newer } = listed;
+export const DeliveryList = ({ filter, listed, live }: ListProps) => (
+  <>
+    <Filters action="/console/deliveries" {...filter} folded />
+    {listed && <Lines {...{ ...listed, live }} entered={filter.entered} />}
+  </>
+);
+
+type LinesProps = Listed & Pick<ListProps, 'live'> & Pick<FilterForm, 'entered'>;
+
+function Lines({ rows, older, newer, entered, live }: LinesProps) {
   const [first, last] = [rows[0], rows.at(-1)];
   const { order = 'arrival' } = entered;
   const link = (changes: Record<string, string>) => hrefTo('/deliveries', { ...entered, ...changes });
@@ -76,7 +56,6 @@ function Lines({ listed, entered, live }: LinesProps) {
     <div data-live={live ? '' : undefined}>
       <Table
         label={`Deliveries, newest ${order} first`}
-        cards
         sorting={{ by: order, descending: true, href }}
         rows={rows}
         empty={Object.keys(entered).length > 0 ? 'No matching deliveries.' : 'No deliveries yet.'}

@@ -3,31 +3,30 @@ import { z } from 'zod';
 import { idAt } from '../../common/uuid.ts';
 import { type Family, readKey } from '../../families/index.ts';
 import { type Db, type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
-import { familyFields, guid, localTime, oneOf, parseForm, text } from '../read-form.ts';
+import { choice, familyFields, fieldsOf, guid, localTime, parseForm, receiptId, text } from '../read-form.ts';
 import { allOf, businesses, read, takePage } from '../store.ts';
 
-export type ParsedFilter = ReturnType<typeof parseFilter>;
-
-export type DeliveryFilter = ParsedFilter['data'];
+export type DeliveryFilter = ReturnType<typeof parseFilter>['data'];
 
 /** Parses the filter in an address: which deliveries to show; absent fields do not filter. */
 export function parseFilter(query: Record<string, unknown>, families: readonly Family[], timezone: string) {
-  const time = localTime(timezone);
-  return parseForm(query, {
-    id: guid,
-    receipt: z.string().regex(/^\d{1,15}$/, 'A receipt id must be a whole number.'),
+  const shape = {
+    id: guid.meta({ label: 'Delivery id' }),
+    receipt: receiptId.meta({ label: 'Receipt id' }),
     ...familyFields(families),
-    business: text,
-    status: oneOf(deliveryStatuses),
-    error: text,
-    /** Default: by the time of arrival. */
-    order: oneOf(['event']),
-    /** By the time of the event. */
-    since: time,
-    until: time,
-    receivedSince: time,
-    receivedUntil: time,
-  });
+    business: text.meta({ label: 'Business', kind: 'business' }),
+    status: choice('Status', deliveryStatuses),
+    error: text.meta({ label: 'Error' }),
+    order: choice('Order by', ['event'], 'arrival'),
+    since: localTime(timezone, 'Event time from'),
+    until: localTime(timezone, 'Event time before'),
+    receivedSince: localTime(timezone, 'Received from'),
+    receivedUntil: localTime(timezone, 'Received before'),
+  };
+  const parsed = parseForm(query, shape);
+  const { id, receipt, family, event, business, status, error, order, ...times } = shape;
+  const shown = { family, event, status, business, receipt, id, ...times, order };
+  return { ...parsed, fields: fieldsOf(parsed.entered.error ? { ...shown, error } : shown) };
 }
 
 /** Where a page begins, see `DeliveryLine`. */

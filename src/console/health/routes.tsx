@@ -17,11 +17,7 @@ export const section: Section = {
   },
 };
 
-/**
- * The content of the page Health. It holds no patients' data, and needs no database.
- *
- * @param isAway whether PostgreSQL is unavailable
- */
+/** It holds no patients' data, and needs no database. @param isAway whether PostgreSQL is unavailable */
 export async function readHealth(
   dependencies: Pick<ConsoleDependencies, 'readiness' | 'problems' | 'receiver' | 'fallback'>,
   isAway: boolean,
@@ -76,7 +72,6 @@ export function HealthChecks({ parts, open }: Pick<Readiness, 'parts'> & { open:
   return (
     <Table
       label="Health checks"
-      cards
       rows={Object.entries(parts)}
       empty="No checks."
       columns={[

@@ -30,7 +30,6 @@ const action = '/console/notes';
 
 interface NotesProps {
   section: 'deliveries' | 'quarantine';
-  /** The delivery or rejected body. */
   subject: string;
   notes: readonly Note[];
 }
@@ -44,7 +43,6 @@ export function Notes({ section, subject, notes }: NotesProps) {
       <h2 id="notes">Notes</h2>
       <Table
         label="Notes, oldest first"
-        cards
         rows={notes}
         columns={[
           { head: 'Written', cell: ({ created_at }) => <Moment at={created_at} /> },

@@ -7,7 +7,6 @@ import { Fresh, sendTest, TestResult } from './fresh.tsx';
 import { Overview } from './pages.tsx';
 import { figuresOf, freshQuery } from './queries.ts';
 
-/** The first page: last callbacks, backlog, failures, health. */
 export const section: Section = {
   entry: { title: 'Overview', path: '/' },
   addRoutes(routes, dependencies) {

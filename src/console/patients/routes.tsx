@@ -119,11 +119,7 @@ export const section: Section = {
       const onNotAnalyzed = (tables: readonly string[]) => log.warn({ tables }, notAnalyzed);
       const options = { ...erasure, actor: actorOf(res), onNotAnalyzed };
       const erasing = erasePatient(downloadDb, families, patient, options);
-      const late = new AbortController();
-      const certificate = await Promise.race([
-        erasing,
-        sleep(answerAfterMs, undefined, { signal: late.signal }),
-      ]).finally(() => late.abort());
+      const certificate = await Promise.race([erasing, sleep(answerAfterMs, undefined, { ref: false })]);
       if (certificate) return sendPage(res, 'Erased', <ErasureDone certificate={certificate} />);
       // It goes on; a worker continues it if this process ends.
       erasing.catch((error) =>

@@ -21,7 +21,6 @@ interface BodyProps {
   body: QuarantinedBody;
   notes: readonly Note[];
   fields: readonly CorrectableField[];
-  /** What was entered, and why it was rejected. */
   attempt?: Attempt | undefined;
   revealed?: boolean;
 }
@@ -40,7 +39,6 @@ const by = (fields: readonly CorrectableField[], name: 'value' | 'messages') =>
 
 const bodyLink = (id: string | null) => (id ? <IdLink to="quarantine" id={id} /> : undefined);
 
-/** One body of the quarantine; its content only on demand. */
 export function BodyPage({ body, notes, fields, attempt, revealed = false }: BodyProps) {
   const address = `/console/quarantine/${body.id}`;
   const isOpen = !body.replayed_at && !body.corrected_by;

@@ -13,7 +13,6 @@ interface ReplayProps {
   values: Values;
 }
 
-/** What a replay would do. */
 export function ConfirmReplay({ outcome, values }: ReplayProps) {
   const { matching, accepted, notStored, rejected, reasons } = outcome;
   const tried = accepted + notStored + rejected;
@@ -44,7 +43,6 @@ export function ConfirmReplay({ outcome, values }: ReplayProps) {
   );
 }
 
-/** What a replay did. */
 export function ReplayDone({ outcome }: Pick<ReplayProps, 'outcome'>) {
   const { accepted, duplicates, notStored, rejected, reasons } = outcome;
   return (
@@ -63,7 +61,6 @@ export function ReplayDone({ outcome }: Pick<ReplayProps, 'outcome'>) {
   );
 }
 
-/** What would be dropped. */
 export function ConfirmDrop({ count, values }: { count: number; values: Values }) {
   const drop = { action: '/console/quarantine/drop', values, kind: 'danger', text: `Drop ${bodies(count)}` };
   const intro = `${bodies(count)} would be deleted permanently. Unless the sender resends them, their data is lost.`;

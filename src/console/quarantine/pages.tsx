@@ -9,7 +9,6 @@ import { droppedDays, groupedBodies, type Quarantine, type QuarantineGroup } fro
 const preview = '/console/quarantine/preview';
 
 interface QuarantineProps extends Quarantine {
-  /** The address of the next page. */
   older: string | false;
   /** Whether the lines are not all. */
   isNarrowed: boolean;
@@ -84,7 +83,6 @@ function Groups({ groups, mayAct }: Pick<Quarantine, 'groups'> & { mayAct: boole
   return (
     <Table
       label="Quarantine by reason and errors"
-      cards
       rows={groups}
       empty="The quarantine is empty."
       columns={[
@@ -110,7 +108,6 @@ const actions: Column<QuarantineGroup> = {
   cell: ({ reason, key }) => <Actions values={{ reason, faults: key }} small />,
 };
 
-/** The actions on quarantined bodies; each leads to a preview. */
 export function Actions({ values, small }: { values: Record<string, string>; small?: boolean }) {
   const size = small ? 'small ' : '';
   return (
@@ -137,7 +134,6 @@ function Lines({ lines }: Pick<Quarantine, 'lines'>) {
   return (
     <Table
       label="Rejected bodies, last received first"
-      cards
       rows={lines}
       empty="No rejected bodies."
       columns={[

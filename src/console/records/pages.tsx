@@ -15,13 +15,11 @@ import {
   type Version,
 } from './queries.ts';
 
-/** The name of a family or a field, in words. */
 export const nameOf = (name: string) => (name === 'extra' ? 'undocumented fields' : words(name));
 
 interface RecordProps {
   recordKey: RecordKey;
   record: RecordDetails;
-  /** Whether personal data is shown. */
   revealed: boolean;
   /** The deliveries of the two versions that are compared. */
   from: string | undefined;
@@ -91,7 +89,6 @@ type Shown = Pick<RecordProps, 'recordKey' | 'revealed'>;
 const shown = ({ recordKey: { family }, revealed }: Shown, { row }: Version): Version['row'] =>
   revealed ? row : redactRow(row, family);
 
-/** What a record says now, field by field. */
 export function Fields({ columns, newest, ...props }: Newest & Shown) {
   const { recordKey } = props;
   const row = shown(props, newest);
@@ -161,7 +158,6 @@ function Versions(props: RecordProps) {
   const table = (
     <Table
       label="Versions, newest first"
-      cards
       rows={lines}
       columns={[
         { head: 'Version', cell: ({ number }) => number },
@@ -207,7 +203,6 @@ function Difference(props: RecordProps) {
   return (
     <Table
       label="Difference between two versions"
-      cards
       rows={changedColumns(columns, older, newer)}
       empty="These versions do not differ."
       columns={[

@@ -1,7 +1,7 @@
 import { useContext } from 'preact/hooks';
-import { callbackStatuses, type ErrorStatus, errorStatuses } from '../../common/http-statuses.ts';
+import { type ErrorStatus, errorStatuses } from '../../common/http-statuses.ts';
 import { VisitContext } from '../ui/context.ts';
-import { Filters } from '../ui/filters.tsx';
+import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { formatLocal } from '../ui/time.ts';
@@ -61,7 +61,6 @@ const reasonOf = (reason: string, status: number): Reason =>
 
 interface RejectedProps {
   rows: readonly Rejected[];
-  /** Since when they were counted. */
   since: Date;
 }
 
@@ -95,7 +94,6 @@ function ByReason({ label, rows, since, empty }: RejectedProps & { label: string
   return (
     <Table
       label={label}
-      cards
       rows={rows}
       empty={empty}
       columns={[
@@ -127,32 +125,20 @@ function ByReason({ label, rows, since, empty }: RejectedProps & { label: string
 interface PageProps extends RejectedProps {
   times: readonly RejectedAt[];
   unit: 'minute' | 'hour';
-  families: readonly string[];
-  entered: Readonly<Record<string, string>>;
-  faults: Readonly<Record<string, string>>;
+  form: FilterForm;
 }
 
-export function RejectionsPage({ rows, since, times, unit, families, entered, faults }: PageProps) {
+export function RejectionsPage({ rows, since, times, unit, form }: PageProps) {
   return (
     <>
       <p>
         Requests that receivers responded to with an error. Counts are a few seconds old, and kept for a week.
       </p>
-      <Filters
-        action="/console/rejections"
-        {...{ entered, faults }}
-        fields={[
-          { name: 'since', label: 'From', kind: 'datetime-local' },
-          { name: 'until', label: 'Before', kind: 'datetime-local' },
-          { name: 'family', label: 'Family', kind: 'choice', options: [...families, 'none'] },
-          { name: 'status', label: 'Status', kind: 'choice', options: callbackStatuses.slice(1).map(String) },
-        ]}
-      />
+      <Filters action="/console/rejections" {...form} />
       <RejectedTable rows={rows} since={since} />
       <h2>By {unit}</h2>
       <Table
         label={`Rejected requests of each ${unit}, last first`}
-        cards
         rows={times}
         empty="No rejected requests."
         columns={[

@@ -74,7 +74,6 @@ function SearchPage({ hits, searched, mayNamePeople }: SearchProps) {
       )}
       <Table
         label="What was found, newest event first"
-        cards
         rows={hits.slice(0, shownHits)}
         columns={[
           { head: 'Found', cell: (hit) => <Found {...hit} /> },

@@ -16,7 +16,6 @@ export function ownPath(next: unknown): string {
 }
 
 interface SignInOptions {
-  /** Why the token was not accepted. */
   fault?: string;
   /** A form that was posted without a session. */
   kept?: { action: string; entries: readonly Entry[] };
@@ -66,7 +65,6 @@ export function sendSignIn(
   sendBarePage(res, status, 'Sign in', content);
 }
 
-/** Sends why somebody is not signed in. */
 export function sendRefusal(res: Response, status: number, text: string): void {
   const content = (
     <>

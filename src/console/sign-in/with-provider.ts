@@ -37,7 +37,6 @@ const refusals = {
   ],
 } as const;
 
-/** Sign-in with the identity provider: the way there, and the way back. */
 export function addProviderSignIn(
   routes: Routes,
   provider: Provider,

@@ -19,21 +19,16 @@ export interface Entry {
   count?: keyof Problems;
 }
 
-/** What all pages of a console share. */
-export interface Frame {
+/** What every component of a page may need. */
+export interface Visit {
   navigation: readonly Entry[];
   may: May;
-}
-
-/** What every component of a page may need. */
-export interface Visit extends Frame {
   timezone: string;
   /** The token of the session's forms. */
   csrf: string;
   /** The user, and from where. */
   actor: Actor;
   role: Role;
-  /** The id of the session. */
   session: string;
   aliases?: Aliases;
   /** Undefined where they could not be counted. */

@@ -21,22 +21,15 @@ const sections = {
   patients: { back: 'Back to the patients', rows: ['patient', 'patients'], messages: '', link: 'deliveries' },
 } as const;
 
-/** What a replay covers. */
-interface Covered {
-  matching: number;
-  tried: number;
-}
+/** How many rows match, and how many the figures of a preview are about. */
+type Covered = Record<'matching' | 'tried', number>;
 
 interface OutcomeProps {
   section: keyof typeof sections;
-  /** How many rows match, and how many the figures of a preview are about. */
   covers?: Covered;
-  /** What comes before the figures. */
   intro?: ComponentChildren;
   figures?: Record<string, number>;
-  /** The errors of those that fail. */
   messages?: readonly MessageGroup[];
-  /** The button to go on, where there is one. */
   next?: { action: string; values: Record<string, string | undefined>; kind?: string; text: string } | false;
   /** Whether leaving the page cancels something. */
   isPreview?: boolean;
@@ -58,6 +51,7 @@ export function Outcome(props: OutcomeProps) {
       {figures && <Figures figures={figures} />}
       <Table
         label={label}
+        scrolls
         rows={messages}
         columns={[
           { head: 'Error', cell: ({ message }) => message, wide: true },
