@@ -6,9 +6,11 @@ import type { Problem } from '../health/problem.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Circuit } from '../store/circuit.ts';
+import type { Routes } from './guard.ts';
 import type { LogVisit } from './log-access.ts';
 import type { SessionStore } from './session-store.ts';
 import type { ConsoleStore, StoreOptions } from './store.ts';
+import type { Entry } from './ui/context.ts';
 
 export type Way = 'admin token' | 'identity provider';
 
@@ -55,4 +57,15 @@ export interface RouteDependencies
   /** The IANA time zone that times are shown in. */
   timezone: string;
   logAccess: LogVisit;
+}
+
+/** A part of the console: what the pages share, and how it is reached. */
+export interface Section {
+  /** Its place in the navigation. */
+  entry?: Entry;
+  /** The path of the entry that its pages are below, where it has none. */
+  below?: string;
+  /** Whether it works while PostgreSQL is unavailable. */
+  worksInOutage?: true;
+  addRoutes: (routes: Routes, dependencies: RouteDependencies) => void;
 }

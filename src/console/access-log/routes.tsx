@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { accessActions } from '../../privacy/log/access-log.ts';
 import { type AccessEntry, listAccess } from '../../privacy/log/audit.ts';
+import type { Section } from '../dependencies.ts';
 import { choice, localTime, parseForm, readForm, text } from '../read-form.ts';
-import type { Section } from '../section.ts';
 import { takePage } from '../store.ts';
 import { Filters } from '../ui/filters.tsx';
 import { hrefTo } from '../ui/links.ts';

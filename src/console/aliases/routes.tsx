@@ -1,15 +1,23 @@
-import { aliasKinds, changeAliases, findAliasFault, maxAliasLength } from '../../store/aliases.ts';
+import { sql } from 'kysely';
+import {
+  type AliasKind,
+  aliasKinds,
+  changeAliases,
+  findAliasFault,
+  maxAliasLength,
+} from '../../store/aliases.ts';
+import type { Db } from '../../store/tables.ts';
+import type { Section } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
 import { choice, parseForm, readForm, text } from '../read-form.ts';
-import type { Section } from '../section.ts';
+import { allOf, businesses, read } from '../store.ts';
 import { useMayPost } from '../ui/context.ts';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';
 import { sendPage } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
 import { formatCount, Moment, Nothing } from '../ui/values.tsx';
-import { findAliases, type KnownId, mostIds, readKnownIds } from './queries.ts';
 
 const kind = choice('Kind', aliasKinds);
 
@@ -107,4 +115,71 @@ function AliasForm({ kind, id, alias, filter }: KnownId & { filter: string }) {
       <Submit kind="small second">Save</Submit>
     </PostForm>
   );
+}
+
+/** Which ids to show; absent fields do not filter. */
+interface IdFilter {
+  kind?: AliasKind | undefined;
+  text?: string | undefined;
+}
+
+interface KnownId {
+  kind: AliasKind;
+  id: string;
+  alias: string | null;
+  updated_at: Date | null;
+  updated_by: string | null;
+}
+
+const mostIds = 500;
+
+const mostSenders = 5_000;
+
+/**
+ * The newest rows of a table, of each business equally many, and of so many businesses: the time grows neither with the table
+ * nor with the businesses.
+ */
+const newest = (table: 'receipts' | 'appointments', doctor: 'doctor_oid' | 'doctor_id') => sql`
+  select clinic_id, doctor from (select business from senders limit ${mostSenders}) s cross join lateral (
+    select clinic_id, ${sql.ref(doctor)} as doctor from ${sql.table(table)} t where t.business_id = business
+    order by reporting.day(coalesce(created_at, event_time)) desc
+    limit (select greatest(1, 10000 / greatest(1, count(*))) from senders)
+  ) newest`;
+
+const mostOptions = 50;
+
+/** Aliases whose id or name contains a text: the choices of a field while somebody types. */
+async function findAliases(db: Db, { kind, text = '' }: IdFilter) {
+  const pattern = patternOf(text);
+  return read(
+    db,
+    sql<{ id: string; alias: string }>`
+      select id, alias from aliases where kind = ${kind} and (id ilike ${pattern} or alias ilike ${pattern})
+      order by alias, id limit ${mostOptions}`,
+  );
+}
+
+const patternOf = (text: string) => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+
+/** The ids of businesses, and of clinics and doctors in recent data, and all that have an alias. */
+function readKnownIds(db: Db, { kind, text }: IdFilter): Promise<KnownId[]> {
+  const pattern = text && patternOf(text);
+  const known = sql<KnownId>`
+    with senders as materialized (select unnest(array${businesses}) as business), recent as materialized (
+      ${newest('receipts', 'doctor_oid')} union all ${newest('appointments', 'doctor_id')}
+    ), known as (
+      select 'business' as kind, business as id from senders
+      union select 'clinic', clinic_id from recent
+      union select 'doctor', doctor from recent
+    )
+    select kind, id, alias, updated_at, updated_by
+    from known full join aliases using (kind, id)
+    where ${allOf([
+      sql`id <> ''`,
+      kind && sql`kind = ${kind}`,
+      pattern && sql`(id ilike ${pattern} or alias ilike ${pattern})`,
+    ])}
+    order by kind, id
+    limit ${mostIds + 1}`;
+  return read(db, known);
 }

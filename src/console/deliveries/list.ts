@@ -48,8 +48,6 @@ export interface DeliveryLine extends Pick<Selectable<Tables['deliveries']>, Col
 /** Where a page begins: the place of the last delivery of the page before, in either direction. */
 export type Place = { [Name in keyof typeof placeFields]?: string | undefined };
 
-export type Listed = Awaited<ReturnType<typeof listDeliveries>>;
-
 /** A page of deliveries: the newest first, by their arrival or by their event. With whether there are older and newer ones. */
 export async function listDeliveries(
   db: Db,

@@ -1,9 +1,9 @@
 import { countDeliveries, type ReplayFilter, replayDeliveries } from '../../apply/replay.ts';
 import { other } from '../../families/index.ts';
 import { readCauses } from '../../store/refusals.ts';
+import type { Section } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
 import { familyFields, fieldsOf, guid, localTime, oneOf, readForm, text } from '../read-form.ts';
-import type { Section } from '../section.ts';
 import { read } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { ConfirmReplay, FailedPage, failedGroups, ReplayDone } from './pages.tsx';

@@ -2,8 +2,7 @@ import type { VNode } from 'preact';
 import type { Readiness } from '../../common/readiness.ts';
 import { withTimeout } from '../../common/with-timeout.ts';
 import type { Problem } from '../../health/problem.ts';
-import type { ConsoleDependencies } from '../dependencies.ts';
-import type { Section } from '../section.ts';
+import type { ConsoleDependencies, Section } from '../dependencies.ts';
 import { sendPage } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
 

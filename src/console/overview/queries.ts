@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { RouteDependencies } from '../dependencies.ts';
 import { countUpTo } from '../frame.ts';
-import { rejectedByReason } from '../rejections/queries.ts';
+import { rejectedByReason } from '../rejections/pages.tsx';
 import { businesses, read, unlessTimeout } from '../store.ts';
 import { cached } from './cached.ts';
 

@@ -1,6 +1,6 @@
+import type { Section } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
 import { originOf } from '../origin.ts';
-import type { Section } from '../section.ts';
 import { read } from '../store.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { Fresh, sendTest, TestResult } from './fresh.tsx';

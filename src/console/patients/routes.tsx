@@ -10,11 +10,11 @@ import { decide, decisions, readUncertain, readUncertainBody } from '../../priva
 import { accessTo, type HeldData, withPatient, zipPatient } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../../privacy/hold.ts';
+import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
 import { guid, oneOf, readForm, text } from '../read-form.ts';
 import { findPatient } from '../records/queries.ts';
-import type { Section } from '../section.ts';
 import { sendStream } from '../send-stream.ts';
 import { sendPage } from '../ui/page.tsx';
 import {

@@ -1,10 +1,9 @@
 import { callbackStatuses } from '../../common/http-statuses.ts';
+import type { Section } from '../dependencies.ts';
 import { choice, localTime, oneOf, parseForm } from '../read-form.ts';
-import type { Section } from '../section.ts';
 import { read } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
-import { RejectionsPage } from './pages.tsx';
-import { rejectedByReason, rejectedByTime } from './queries.ts';
+import { RejectionsPage, rejectedByReason, rejectedByTime } from './pages.tsx';
 
 const hourMs = 3_600_000;
 

@@ -21,17 +21,16 @@ export async function readComments(db: Db): Promise<ReadonlyMap<string, string>>
 }
 
 /** The columns of a report in their order. What is public is listed in db/reporting/6_masked.sql; anything else is personal. */
-export const readColumns = (db: Db, { view, rowsOf = view }: Report) =>
-  read(
-    db,
-    sql<ReportColumn>`
+export async function readColumns(db: Db, { view, rowsOf = view }: Report) {
+  const { rows } = await sql<ReportColumn>`
     select attname as name, format_type(atttypid, null) as type, col_description(attrelid, attnum) as comment,
            not coalesce(for_console, false) as personal
     from pg_attribute
     left join reporting.public_columns() as listed on listed.view = ${rowsOf} and column_name = attname
     where attrelid = ${`reporting.${rowsOf}`}::regclass and attnum > 0 and not attisdropped
-    order by attnum`,
-  );
+    order by attnum`.execute(db);
+  return rows;
+}
 
 /** What a report can be filtered by: the fields of its form, with their columns as far as it has them. */
 export function filtersOf({ rowsOf }: Report, columns: readonly ReportColumn[]) {

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
+import type { Section } from '../dependencies.ts';
 import { PageNotFound } from '../errors.ts';
-import type { Section } from '../section.ts';
 import { read, takePage, unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 import { LinkList } from '../ui/link-list.tsx';

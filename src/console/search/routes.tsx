@@ -1,7 +1,7 @@
+import type { Section } from '../dependencies.ts';
 import { actorOf } from '../log-access.ts';
 import { readForm, text } from '../read-form.ts';
 import { isEnough } from '../rights.ts';
-import type { Section } from '../section.ts';
 import { read } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 import { PostButton } from '../ui/forms.tsx';

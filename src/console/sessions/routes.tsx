@@ -1,7 +1,7 @@
 import { endSessionsOf, listSignedIn, type SignedIn, sessionS } from '../../store/sessions.ts';
+import type { Section } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
 import { readForm, text } from '../read-form.ts';
-import type { Section } from '../section.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { sendPage } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';

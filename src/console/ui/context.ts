@@ -5,10 +5,7 @@ import type { Aliases } from '../../store/aliases.ts';
 import type { May, Role } from '../rights.ts';
 
 /** Failed deliveries and rejected bodies, of which the navigation shows the numbers. */
-export interface Problems {
-  failed: number;
-  quarantine: number;
-}
+export type Problems = Record<'failed' | 'quarantine', number>;
 
 /** A place in the navigation. */
 export interface Entry {
