@@ -20,10 +20,8 @@ export function createConsole(dependencies: ConsoleDependencies) {
     },
     close: async () => {
       // If opening failed, there is nothing to close.
-      await opening?.then(
-        (opened) => opened.close(),
-        () => {},
-      );
+      const opened = await opening?.catch(() => undefined);
+      await opened?.close();
     },
   };
 }

@@ -118,10 +118,7 @@ function AliasForm({ kind, id, alias, filter }: KnownId & { filter: string }) {
 }
 
 /** Which ids to show; absent fields do not filter. */
-interface IdFilter {
-  kind?: AliasKind | undefined;
-  text?: string | undefined;
-}
+type IdFilter = { kind?: AliasKind | undefined; text?: string | undefined };
 
 interface KnownId {
   kind: AliasKind;

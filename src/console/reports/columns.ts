@@ -4,10 +4,7 @@ import { read } from '../store.ts';
 import type { TypedColumn } from '../ui/field-value.tsx';
 import type { Report } from './reports.ts';
 
-export interface ReportColumn extends TypedColumn {
-  comment: string | null;
-  personal: boolean;
-}
+export type ReportColumn = TypedColumn & { comment: string | null; personal: boolean };
 
 /** What the database says of each view, and of each function that is a report. */
 export async function readComments(db: Db): Promise<ReadonlyMap<string, string>> {
