@@ -148,12 +148,10 @@ const mostOptions = 50;
 /** Aliases whose id or name contains a text: the choices of a field while somebody types. */
 async function findAliases(db: Db, { kind, text = '' }: IdFilter) {
   const pattern = patternOf(text);
-  return read(
-    db,
-    sql<{ id: string; alias: string }>`
-      select id, alias from aliases where kind = ${kind} and (id ilike ${pattern} or alias ilike ${pattern})
-      order by alias, id limit ${mostOptions}`,
-  );
+  const found = sql<{ id: string; alias: string }>`
+    select id, alias from aliases where kind = ${kind} and (id ilike ${pattern} or alias ilike ${pattern})
+    order by alias, id limit ${mostOptions}`;
+  return read(db, found);
 }
 
 const patternOf = (text: string) => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;

@@ -4,7 +4,7 @@ import type { Cause } from '../../store/refusals.ts';
 import { useMayPost } from '../ui/context.ts';
 import { EntryForm, type FormField, PostButton } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
-import { Outcome } from '../ui/outcome.tsx';
+import { Outcome, type ReplayProps } from '../ui/outcome.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { formatCount, formatCountOf, IdLink, Moment } from '../ui/values.tsx';
 
@@ -112,20 +112,13 @@ export function CauseText({ cause }: { cause: Cause }) {
   );
 }
 
-interface ReplayProps {
-  /** `matching`: how many deliveries match the filter. */
-  outcome: ReplayOutcome & { matching: number };
-  /** The form's fields, to be sent again. */
-  values: Record<string, string>;
-}
-
 const labels: Record<string, string> = {
   id: 'delivery',
   since: 'received from',
   until: 'received before',
 };
 
-export function ConfirmReplay({ outcome, values }: ReplayProps) {
+export function ConfirmReplay({ outcome, values }: ReplayProps<ReplayOutcome>) {
   const { matching, applied, changed, failed, errors } = outcome;
   const tried = applied + failed;
   const isAgain = values.status === 'applied';
@@ -162,7 +155,7 @@ export function ConfirmReplay({ outcome, values }: ReplayProps) {
   );
 }
 
-export function ReplayDone({ outcome, values }: ReplayProps) {
+export function ReplayDone({ outcome, values }: ReplayProps<ReplayOutcome>) {
   const { matching, applied, changed, failed, errors } = outcome;
   const left = matching - applied - failed;
   return (

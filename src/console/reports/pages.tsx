@@ -3,14 +3,12 @@ import { fieldsOf } from '../read-form.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
 import { FieldValue, formatAmountText, isNumeric } from '../ui/field-value.tsx';
-import { Filters } from '../ui/filters.tsx';
+import { Filters, LinkList } from '../ui/filters.tsx';
 import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
-import { LinkList } from '../ui/link-list.tsx';
 import { words } from '../ui/links.ts';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
 import { formatAmount, formatCount, PersonalNote } from '../ui/values.tsx';
-import type { ReportColumn } from './columns.ts';
 import { formatNames, formats } from './download.ts';
 import { mostPages, pageRows, reportHref } from './form.ts';
 import type { Asked, ReportRow, readAges, readChart, readTotals } from './queries.ts';
@@ -34,7 +32,7 @@ interface ReportProps extends Asked, Sums {
 }
 
 export function ReportPage(props: ReportProps) {
-  const { report, comment, columns, totals, figures } = props;
+  const { report, comment, totals, figures } = props;
   const { chart } = report;
   const { aliases } = useContext(VisitContext);
   const known = chart?.ids && aliases?.[chart.ids];
@@ -61,7 +59,7 @@ export function ReportPage(props: ReportProps) {
       </p>
       <Rows {...props} />
       <Pages {...props} />
-      <Legend columns={columns} />
+      <Legend {...props} />
     </>
   );
 }
@@ -231,7 +229,7 @@ function Downloads({ report, columns, entered, revealed }: ReportProps) {
   );
 }
 
-function Legend({ columns }: { columns: readonly ReportColumn[] }) {
+function Legend({ columns }: ReportProps) {
   const explained = columns.filter(({ comment }) => comment !== null);
   if (explained.length === 0) return null;
   return (

@@ -3,7 +3,7 @@ import type { Section } from '../dependencies.ts';
 import { PageNotFound } from '../errors.ts';
 import { read, takePage, unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
-import { LinkList } from '../ui/link-list.tsx';
+import { LinkList } from '../ui/filters.tsx';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { readComments } from './columns.ts';
 import { type FormatName, formatNames, sendDownload } from './download.ts';

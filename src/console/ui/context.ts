@@ -32,15 +32,8 @@ export interface Visit {
   problems?: Problems | undefined;
 }
 
-export const VisitContext = createContext<Visit>({
-  timezone: 'UTC',
-  csrf: '',
-  actor: { id: '' },
-  role: 'viewer',
-  session: '',
-  navigation: [],
-  may: () => false,
-});
+/** Only the pages of a signed-in user provide it. */
+export const VisitContext = createContext({} as Visit);
 
 /** Whether the user may post a form to an address of the console. */
 export function useMayPost(address: string): boolean {

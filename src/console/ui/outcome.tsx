@@ -36,6 +36,13 @@ interface OutcomeProps {
   children?: ComponentChildren;
 }
 
+export interface ReplayProps<Result> {
+  /** `matching`: how many rows match the filter. */
+  outcome: Result & { matching: number };
+  /** The form's fields, to be sent again. */
+  values: Record<string, string>;
+}
+
 /** What an action on many rows did, or would do, and how to go on. */
 export function Outcome(props: OutcomeProps) {
   const { section, covers, intro, figures, messages = [], next, isPreview, children } = props;
