@@ -12,7 +12,17 @@ import { redactEnvelope } from '../redact.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { recordHref } from '../ui/links.ts';
 import { formatDuration } from '../ui/time.ts';
-import { Facts, formatCount, IdLink, Moment, Named, PersonalNote, Status, Verbatim } from '../ui/values.tsx';
+import {
+  Facts,
+  formatCount,
+  IdLink,
+  Moment,
+  Named,
+  PersonalNote,
+  ShowPersonal,
+  Status,
+  Verbatim,
+} from '../ui/values.tsx';
 import { readDelivery } from './list.ts';
 
 const preview = '/console/replay/preview';
@@ -55,11 +65,7 @@ export function DeliveryDetail(props: DetailProps) {
             Replay …
           </PostButton>
         )}
-        {!revealed && (
-          <PostButton action={`${address}/personal`} kind="second">
-            Show personal data
-          </PostButton>
-        )}
+        <ShowPersonal {...{ revealed, address }} />
         {recordKey && record && (
           <a href={recordHref(recordKey.family.name, recordKey.business, recordKey.id)}>
             The {nameOf(recordKey.family.name)} itself
@@ -67,9 +73,7 @@ export function DeliveryDetail(props: DetailProps) {
         )}
         {recordKey && <ReceiptDeliveries {...recordKey} />}
       </div>
-      <PersonalNote revealed={revealed} shownAt={`${address}/personal`} hiddenAt={address}>
-        Personal data is hidden.
-      </PersonalNote>
+      <PersonalNote {...{ revealed, address }}>Personal data is hidden.</PersonalNote>
       {(cause || notes.length > 0) && <Notes section="deliveries" subject={id} notes={notes} />}
       <h2>Callback</h2>
       {isReduced && (

@@ -172,16 +172,10 @@ function ofReceipt(receipt: string, applied: boolean): RawBuilder<unknown> {
     : sql`s.family = 'receipt' and i.envelope #>> '{data,receipt_id}' = ${receipt}`;
 }
 
-export interface DeliveryDetails extends Selectable<Tables['deliveries']>, Pick<DeliveryLine, 'record'> {
-  /** The envelope as PostgreSQL writes it: numbers with all their digits. */
-  text: string;
-}
+/** A delivery, and the `text` of its envelope as PostgreSQL writes it: numbers with all their digits. */
+type DeliveryDetails = Selectable<Tables['deliveries']> & Pick<DeliveryLine, 'record'> & { text: string };
 
-export async function readDelivery(
-  db: Db,
-  families: readonly Family[],
-  id: string,
-): Promise<DeliveryDetails | undefined> {
+export async function readDelivery(db: Db, families: readonly Family[], id: string) {
   const query = sql<DeliveryDetails>`
     select *, jsonb_pretty(envelope) as text, ${recordOf(families)} as record
     from deliveries i where id = ${id}::uuid`;

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import type { Readiness } from '../../common/readiness.ts';
 import { withTimeout } from '../../common/with-timeout.ts';
 import type { Problem } from '../../health/problem.ts';
@@ -17,10 +16,7 @@ export const section: Section = {
 };
 
 /** It holds no patients' data, and needs no database. @param isAway whether PostgreSQL is unavailable */
-export async function readHealth(
-  dependencies: Pick<ConsoleDependencies, 'readiness' | 'problems' | 'receiver' | 'fallback'>,
-  isAway: boolean,
-): Promise<VNode> {
+export async function readHealth(dependencies: Omit<ConsoleDependencies, 'config'>, isAway: boolean) {
   const { readiness, problems, receiver } = dependencies;
   const [{ parts }, found, outage] = await Promise.all([
     readiness(),

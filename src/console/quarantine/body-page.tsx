@@ -1,6 +1,6 @@
 import type { Note } from '../../store/notes.ts';
 import { Notes } from '../notes/routes.tsx';
-import { EntryForm, PostButton, PostForm, Submit } from '../ui/forms.tsx';
+import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { Outcome } from '../ui/outcome.tsx';
 import {
@@ -11,6 +11,7 @@ import {
   Moment,
   Named,
   PersonalNote,
+  ShowPersonal,
   Verbatim,
 } from '../ui/values.tsx';
 import type { CorrectableField } from './form.ts';
@@ -61,11 +62,7 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
       />
       <div class="actions">
         {!body.replayed_at && <Actions values={{ id: body.id }} />}
-        {!isShown && (
-          <PostButton action={`${address}/personal`} kind="second">
-            Show the body
-          </PostButton>
-        )}
+        <ShowPersonal revealed={isShown} address={address} what="the body" />
       </div>
       {attempt && (
         <p class="fault" role="alert">
@@ -87,7 +84,7 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
           submit="Replay the corrected body"
         />
       )}
-      <PersonalNote revealed={isShown} shownAt={`${address}/personal`} hiddenAt={address}>
+      <PersonalNote revealed={isShown} address={address}>
         The body ({formatCount(body.bytes)} bytes) may contain personal data.
       </PersonalNote>
       {isShown && isOpen && (

@@ -5,7 +5,16 @@ import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
 import { hrefTo, recordHref, words } from '../ui/links.ts';
 import { type Column, Table } from '../ui/table.tsx';
 import { parseMoment } from '../ui/time.ts';
-import { Facts, IdLink, Moment, Named, Nothing, PersonalNote, RecordLink } from '../ui/values.tsx';
+import {
+  Facts,
+  IdLink,
+  Moment,
+  Named,
+  Nothing,
+  PersonalNote,
+  RecordLink,
+  ShowPersonal,
+} from '../ui/values.tsx';
 import {
   changedColumns,
   type Newest,
@@ -44,11 +53,7 @@ export function RecordPage(props: RecordProps) {
         }}
       />
       <div class="actions">
-        {!revealed && (
-          <PostButton action={`${address}/personal`} values={{ business, id, from, to }} kind="second">
-            Show personal data
-          </PostButton>
-        )}
+        <ShowPersonal {...{ revealed, address }} values={{ business, id, from, to }} />
         {patientsOfRow(newest.row).length > 0 && (
           <PostButton
             action="/console/patients"
@@ -60,11 +65,7 @@ export function RecordPage(props: RecordProps) {
         )}
         <ReceiptDeliveries {...recordKey} />
       </div>
-      <PersonalNote
-        revealed={revealed}
-        shownAt={`${address}/personal`}
-        hiddenAt={recordHref(family.name, business, id)}
-      >
+      <PersonalNote {...{ revealed, address }} hiddenAt={recordHref(family.name, business, id)}>
         Personal data is hidden.
       </PersonalNote>
       <h2>Now</h2>
@@ -98,11 +99,7 @@ export function Fields({ columns, newest, ...props }: Newest & Shown) {
   return <Facts facts={Object.fromEntries(values)} />;
 }
 
-interface ValueProps {
-  column: TypedColumn;
-  row: Version['row'];
-  recordKey: RecordKey;
-}
+type ValueProps = Parameters<typeof FieldValue>[0] & { recordKey: RecordKey };
 
 /** The record's own id is no link: it would lead here. */
 const Value = ({ column, row, recordKey: { family } }: ValueProps) =>

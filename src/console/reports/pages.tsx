@@ -8,7 +8,7 @@ import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
-import { formatAmount, formatCount, PersonalNote } from '../ui/values.tsx';
+import { formatAmount, formatCount, PersonalNote, ShowPersonal } from '../ui/values.tsx';
 import { formatNames, formats } from './download.ts';
 import { mostPages, pageRows, reportHref } from './form.ts';
 import type { Asked, ReportRow, readAges, readChart, readTotals } from './queries.ts';
@@ -194,7 +194,6 @@ function Pages({ report: { view }, entered, filter: { page = 1 }, more, revealed
 function Downloads({ report, columns, entered, revealed }: ReportProps) {
   const address = reportHref(report.view);
   const { page, ...values } = entered;
-  const personal = `${address}/personal`;
   const hasPersonal = columns.some((column) => column.personal);
   return (
     <>
@@ -205,11 +204,7 @@ function Downloads({ report, columns, entered, revealed }: ReportProps) {
             <Submit kind="second">Download {formats[format].label}</Submit>
           </form>
         ))}
-        {hasPersonal && !revealed && (
-          <PostButton action={personal} values={entered} kind="second">
-            Show personal data
-          </PostButton>
-        )}
+        {hasPersonal && <ShowPersonal {...{ revealed, address }} values={entered} />}
       </div>
       {hasPersonal && (
         <>
@@ -220,7 +215,7 @@ function Downloads({ report, columns, entered, revealed }: ReportProps) {
               </PostButton>
             ))}
           </div>
-          <PersonalNote revealed={revealed} shownAt={personal} hiddenAt={reportHref(report.view, entered)}>
+          <PersonalNote {...{ revealed, address }} hiddenAt={reportHref(report.view, entered)}>
             Personal data is hidden: the columns with it are left out.
           </PersonalNote>
         </>

@@ -137,11 +137,9 @@ export async function readChart(
   const order = largest
     ? sql`order by ${sql.raw(Object.values(series)[0]!)} desc nulls last limit ${largest}`
     : sql`order by 1`;
-  const groups = await read(
-    db,
-    sql<ReportRow>`
-    select ${sql.raw(group)} as label, ${sql.join(figures)} ${matching} group by 1 ${order}`,
-  );
+  const query = sql<ReportRow>`
+    select ${sql.raw(group)} as label, ${sql.join(figures)} ${matching} group by 1 ${order}`;
+  const groups = await read(db, query);
   const found = groups.map(({ label }) => label ?? '');
   const all = unit && calendar(from ?? found[0], to ?? found.at(-1), unit);
   const labels = all && all.length <= mostMonths ? all : found;

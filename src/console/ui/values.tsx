@@ -2,6 +2,7 @@ import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { AliasKind } from '../../store/aliases.ts';
 import { useMayPost, VisitContext } from './context.ts';
+import { PostButton } from './forms.tsx';
 import { recordHref, titled, words } from './links.ts';
 import { formatDuration, formatMoment } from './time.ts';
 
@@ -62,17 +63,29 @@ export function Figures({ figures }: { figures: Record<string, number> }) {
   return <Facts facts={Object.fromEntries(facts)} />;
 }
 
-interface PersonalNoteProps {
+interface PersonalProps {
   revealed: boolean;
-  /** The page that shows personal data, and the one that does not. */
-  shownAt: string;
-  hiddenAt: string;
-  children: ComponentChildren;
+  /** Of the page; below it, `/personal` shows its personal data. */
+  address: string;
 }
 
+type ShowProps = PersonalProps & { values?: Record<string, string | undefined>; what?: string };
+
+/** The button that shows what a page hides. */
+export function ShowPersonal({ revealed, address, values = {}, what = 'personal data' }: ShowProps) {
+  if (revealed) return null;
+  return (
+    <PostButton action={`${address}/personal`} values={values} kind="second">
+      Show {what}
+    </PostButton>
+  );
+}
+
+type NoteProps = PersonalProps & { hiddenAt?: string; children: ComponentChildren };
+
 /** Says that a page shows personal data; where it does not, the text inside, and what showing it takes. */
-export function PersonalNote({ revealed, shownAt, hiddenAt, children }: PersonalNoteProps) {
-  const mayShow = useMayPost(shownAt);
+export function PersonalNote({ revealed, address, hiddenAt = address, children }: NoteProps) {
+  const mayShow = useMayPost(`${address}/personal`);
   if (!revealed)
     return (
       <p class="note">
