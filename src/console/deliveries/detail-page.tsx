@@ -11,18 +11,9 @@ import { readNewest } from '../records/queries.ts';
 import { redactEnvelope } from '../redact.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { recordHref } from '../ui/links.ts';
+import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { formatDuration } from '../ui/time.ts';
-import {
-  Facts,
-  formatCount,
-  IdLink,
-  Moment,
-  Named,
-  PersonalNote,
-  ShowPersonal,
-  Status,
-  Verbatim,
-} from '../ui/values.tsx';
+import { Facts, formatCount, IdLink, Moment, Named, Status, Verbatim } from '../ui/values.tsx';
 import { readDelivery } from './list.ts';
 
 const preview = '/console/replay/preview';

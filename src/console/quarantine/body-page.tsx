@@ -3,17 +3,8 @@ import { Notes } from '../notes/routes.tsx';
 import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { Outcome } from '../ui/outcome.tsx';
-import {
-  Facts,
-  formatCount,
-  formatTimes,
-  IdLink,
-  Moment,
-  Named,
-  PersonalNote,
-  ShowPersonal,
-  Verbatim,
-} from '../ui/values.tsx';
+import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
+import { Facts, formatCount, formatTimes, IdLink, Moment, Named, Verbatim } from '../ui/values.tsx';
 import type { CorrectableField } from './form.ts';
 import { Actions, FaultList } from './pages.tsx';
 import type { QuarantinedBody } from './queries.ts';

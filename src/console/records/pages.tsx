@@ -3,18 +3,10 @@ import { redactRow } from '../redact.ts';
 import { FieldValue, type TypedColumn } from '../ui/field-value.tsx';
 import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
 import { hrefTo, recordHref, words } from '../ui/links.ts';
+import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { parseMoment } from '../ui/time.ts';
-import {
-  Facts,
-  IdLink,
-  Moment,
-  Named,
-  Nothing,
-  PersonalNote,
-  RecordLink,
-  ShowPersonal,
-} from '../ui/values.tsx';
+import { Facts, IdLink, Moment, Named, Nothing, RecordLink } from '../ui/values.tsx';
 import {
   changedColumns,
   type Newest,
