@@ -9,7 +9,7 @@ import { Table } from '../ui/table.tsx';
 import { formatLocal } from '../ui/time.ts';
 import { formatCount, Moment } from '../ui/values.tsx';
 
-interface Rejected {
+export interface Rejected {
   status: number;
   reason: string;
   /** Whether the path is not a registered one. */
