@@ -5,12 +5,14 @@ import { registrations } from './registrations.ts';
 
 const events = Object.values(registrations).flatMap((registration) => registration.events);
 const files = {
-  'sandbox/registrations.ts': `export const registrations = ${JSON.stringify(registrations)} as const`,
-  'client/event-names.ts': `/** The documented events. The platform adds others, so that requests may name any. */
-    export const eventNames = ${JSON.stringify(events)} as const`,
+  'sandbox/registrations.json': JSON.stringify(registrations),
+  'client/event-names.ts': `// Generated from src/families: npm run docs.
+
+    /** The documented events. The platform adds others, so that requests may name any. */
+    export const eventNames = ${JSON.stringify(events)} as const;`,
 };
 for (const [name, text] of Object.entries(files)) {
   const file = join(import.meta.dirname, '../src', name);
-  writeFileSync(file, `// Generated from src/families: npm run docs.\n\n${text};\n`);
+  writeFileSync(file, text);
   execFileSync('npx', ['biome', 'format', '--write', file]);
 }

@@ -1,5 +1,5 @@
 import { history } from '../../src/sandbox/history.ts';
-import { signatureOf } from '../../src/sandbox/signature.ts';
+import { signatureOf } from '../../src/sandbox/post.ts';
 
 interface RequestOptions {
   host: string;

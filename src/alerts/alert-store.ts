@@ -10,16 +10,15 @@ interface State {
   save: (alerts: readonly Alert[]) => Promise<void>;
 }
 
-export interface AlertStore {
-  /** Runs a function, unless another process is running one at the moment. */
-  exclusively: (run: (state: State) => Promise<void>) => Promise<void>;
-}
+/** Runs a function, unless another process is running one at the moment. */
+export type AlertStore = (run: (state: State) => Promise<void>) => Promise<void>;
 
 const ms = (time: string) => sql.raw(`trunc(extract(epoch from ${time}) * 1000)::float8`);
 
 /** Table `alerts`, with the database's clock. */
-export const tableStore = (db: Db): AlertStore => ({
-  exclusively: async (run) => {
+export const tableStore =
+  (db: Db): AlertStore =>
+  async (run) => {
     await withAdvisoryLock(db, 'alerts', async () => {
       const { rows: alerts } = await sql<Alert>`
         select channel, name, subject, detail, ${ms('started_at')} as "startedAt", ${ms('sent_at')} as "sentAt",
@@ -28,8 +27,7 @@ export const tableStore = (db: Db): AlertStore => ({
       const clock = await sql<{ now: number }>`select ${ms('now()')} as now`.execute(db);
       await run({ alerts, now: clock.rows[0]!.now, save: (changed) => replaceAll(db, changed) });
     });
-  },
-});
+  };
 
 /** The memory of this process, for an outage of PostgreSQL: each process sends its own message. */
 export function memoryStore(): AlertStore {
@@ -37,7 +35,7 @@ export function memoryStore(): AlertStore {
   const save = async (changed: readonly Alert[]) => {
     alerts = changed;
   };
-  return { exclusively: (run) => run({ alerts, now: Date.now(), save }) };
+  return (run) => run({ alerts, now: Date.now(), save });
 }
 
 async function replaceAll(db: Db, alerts: readonly Alert[]): Promise<void> {

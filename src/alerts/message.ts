@@ -25,11 +25,10 @@ function inWords(ms: number): string {
   return Math.floor(minutes) === 1 ? '1 minute' : `${Math.floor(minutes / size)} ${unit}`;
 }
 
-const describeEnd = ({ title }: Definition, alert: Alert) =>
-  `${title(alert)}: ended after ${inWords(alert.endedAt! - alert.startedAt)}`;
-
 function describe({ title, explain }: Definition, alert: Alert, now: number): string {
-  const since = alert.sentAt === null ? '' : ` (for ${inWords(now - alert.startedAt)})`;
+  const { startedAt, sentAt, endedAt } = alert;
+  if (endedAt !== null) return `${title(alert)}: ended after ${inWords(endedAt - startedAt)}`;
+  const since = sentAt === null ? '' : ` (for ${inWords(now - startedAt)})`;
   return `${title(alert)}${since}. ${explain(alert)}`;
 }
 
@@ -43,11 +42,7 @@ export function compose(alerts: readonly Alert[], now: number): Message {
   const listOf = (part: readonly Alert[]) =>
     [outage, ...definitions].flatMap((definition) => {
       const own = part.filter(({ name }) => name === definition.name);
-      const lines = own
-        .slice(0, maxPerKind)
-        .map((alert) =>
-          alert.endedAt === null ? describe(definition, alert, now) : describeEnd(definition, alert),
-        );
+      const lines = own.slice(0, maxPerKind).map((alert) => describe(definition, alert, now));
       return own.length > maxPerKind
         ? [...lines, `${own.length - maxPerKind} more: ${definition.name}`]
         : lines;

@@ -3,12 +3,12 @@ import { type Log, throttled } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import type { Circuit } from '../store/circuit.ts';
-import { afterSending, type Delays, isDue, updateAlerts } from './alert.ts';
+import { afterSending, isDue, updateAlerts } from './alert.ts';
 import { type AlertStore, memoryStore, tableStore } from './alert-store.ts';
 import { createSend, openChannels } from './channels.ts';
 import { definitions, outage } from './definitions.ts';
 import { createFind, type Sources } from './find.ts';
-import { compose, type Message } from './message.ts';
+import { compose } from './message.ts';
 
 interface AlertDependencies extends Omit<Sources, 'rejectionsPerMinute' | 'sinceRetentionMs'> {
   config: Pick<Config, 'alerts' | 'retention'>;
@@ -17,9 +17,6 @@ interface AlertDependencies extends Omit<Sources, 'rejectionsPerMinute' | 'since
   circuit: Circuit;
   log: Log;
 }
-
-/** The channels by name; the result tells whether one has accepted the message. */
-type Senders = ReadonlyMap<string, (message: Message) => Promise<boolean>>;
 
 /**
  * Sends alerts while the process runs. One process at a time checks for problems, notifies the channels, and records the
@@ -30,7 +27,7 @@ export function startAlerts(dependencies: AlertDependencies) {
   const { everyMs, outageMs, settledMs, rejectionsPerMinute } = config.alerts;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const senders: Senders = new Map(
+  const senders = new Map(
     openChannels(config.alerts).map((channel) => [channel.name, createSend(channel, everyMs, log, signal)]),
   );
 
@@ -51,10 +48,27 @@ export function startAlerts(dependencies: AlertDependencies) {
   const outageState = memoryStore();
   const state = tableStore(db);
 
+  /** All that is due for a channel is one message. */
+  const pass = (exclusively: AlertStore, find: ReturnType<typeof createFind>) =>
+    exclusively(async ({ alerts, now, save }) => {
+      const { conditions, checked } = await find();
+      let current = [...senders.keys()].flatMap((name) => {
+        const own = alerts.filter(({ channel }) => channel === name);
+        return updateAlerts(name, own, conditions, checked, now, delays);
+      });
+      await save(current);
+      for (const [name, send] of senders) {
+        const due = current.filter((alert) => alert.channel === name && isDue(alert, now, delays));
+        if (due.length === 0 || !(await send(compose(due, now)))) continue;
+        current = current.flatMap((alert) => (due.includes(alert) ? afterSending(alert, now) : [alert]));
+        await save(current);
+      }
+    }).catch(onError);
+
   const working = (async () => {
     while (!signal.aborted) {
-      await pass(outageState, findOutage, senders, delays).catch(onError);
-      if (!circuit.isOpen) await pass(state, findOthers, senders, delays).catch(onError);
+      await pass(outageState, findOutage);
+      if (!circuit.isOpen) await pass(state, findOthers);
       await sleep(everyMs, undefined, { signal }).catch(() => {});
     }
   })();
@@ -71,27 +85,4 @@ export function startAlerts(dependencies: AlertDependencies) {
       await working;
     },
   };
-}
-
-/** All that is due for a channel is one message. */
-async function pass(
-  store: AlertStore,
-  find: ReturnType<typeof createFind>,
-  senders: Senders,
-  delays: Delays,
-): Promise<void> {
-  await store.exclusively(async ({ alerts, now, save }) => {
-    const { conditions, checked } = await find();
-    let current = [...senders.keys()].flatMap((name) => {
-      const own = alerts.filter(({ channel }) => channel === name);
-      return updateAlerts(name, own, conditions, checked, now, delays);
-    });
-    await save(current);
-    for (const [name, send] of senders) {
-      const due = current.filter((alert) => alert.channel === name && isDue(alert, now, delays));
-      if (due.length === 0 || !(await send(compose(due, now)))) continue;
-      current = current.flatMap((alert) => (due.includes(alert) ? afterSending(alert, now) : [alert]));
-      await save(current);
-    }
-  });
 }

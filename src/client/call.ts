@@ -11,7 +11,6 @@ import { NoResponse, sendRequest } from './send-request.ts';
 import { getToken, type TokenSource } from './token-source.ts';
 import { TimedOut, withTimeout } from './with-timeout.ts';
 
-/** The common part of all calls of a client. */
 export interface Connection {
   readonly dispatcher: Dispatcher;
   readonly baseUrl: URL;

@@ -23,13 +23,16 @@ export interface Operation {
   readonly repeatable: boolean;
 }
 
-/** The response of an operation. */
 export type ResponseOf<O extends Operation> = O['response'] extends z.ZodType
   ? WithRaw<z.output<O['response']>>
   : undefined;
 
 const registers = { group: 'registration', method: 'POST', status: 200, repeatable: false } as const;
-const subscriptionsPath = 'notification/v1/connect/webhook/subscriptions';
+const reads = { method: 'GET', status: 200, repeatable: true } as const;
+const ofSubscriptions = {
+  group: 'subscriptions',
+  path: 'notification/v1/connect/webhook/subscriptions',
+} as const;
 
 /** The four operations of sections 4.1 to 4.4, and the three of subscriptions. */
 export const operations = {
@@ -58,44 +61,38 @@ export const operations = {
     response: registration.createAddressByAadhaarResponse,
   },
   searchDrugsAndLabs: {
+    ...reads,
     name: 'searchDrugsAndLabs',
     summary: 'Search drugs and laboratory tests',
     group: 'search',
-    method: 'GET',
     path: 'medical-db/v1/drugs-and-labs',
     request: search.searchRequest,
     response: search.searchResponse,
-    status: 200,
-    repeatable: true,
   },
   listSubscriptions: {
+    ...reads,
+    ...ofSubscriptions,
     name: 'listSubscriptions',
     summary: 'List subscriptions',
-    group: 'subscriptions',
-    method: 'GET',
-    path: subscriptionsPath,
     request: subscriptions.listSubscriptionsRequest,
     response: subscriptions.listSubscriptionsResponse,
-    status: 200,
-    repeatable: true,
   },
   createSubscription: {
+    ...ofSubscriptions,
     name: 'createSubscription',
     summary: 'Create subscription',
-    group: 'subscriptions',
     method: 'POST',
-    path: subscriptionsPath,
     request: subscriptions.createSubscriptionRequest,
     response: subscriptions.createSubscriptionResponse,
     status: 201,
     repeatable: false,
   },
   deleteSubscription: {
+    ...ofSubscriptions,
     name: 'deleteSubscription',
     summary: 'Delete subscription',
-    group: 'subscriptions',
     method: 'DELETE',
-    path: `${subscriptionsPath}/{id}`,
+    path: `${ofSubscriptions.path}/{id}`,
     request: subscriptions.deleteSubscriptionRequest,
     response: undefined,
     status: 200,

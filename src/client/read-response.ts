@@ -6,8 +6,7 @@ import type { HttpResponse } from './send-request.ts';
 
 /**
  * The parsed body of a 2xx, if one is documented: its known fields, the service identifier under the name svc, and `raw`, the
- * body as received. Raises Unauthorized (401), Rejected (another
- * 4xx), Unavailable (5xx) or UnreadableResponse (anything else).
+ * body as received. Raises Unauthorized (401), Rejected (another 4xx), Unavailable (5xx) or UnreadableResponse (others).
  */
 export function readResponse(
   response: HttpResponse,

@@ -22,7 +22,6 @@ export const subscription = z.object({
   updated_by: unknown,
 });
 
-/** Request of List subscriptions. */
 export const listSubscriptionsRequest = z.strictObject({});
 
 /** Response of List subscriptions; null counts as no subscriptions. */
@@ -42,10 +41,8 @@ export const createSubscriptionRequest = z.strictObject({
   protocol: notEmpty.optional().describe('http, https, …'),
 });
 
-/** Response of Create subscription. */
 export const createSubscriptionResponse = z.object({ id: id.nullish(), status: unknown });
 
-/** Request of Delete subscription. */
 export const deleteSubscriptionRequest = z.strictObject({
   // Not . or ..: in a path these name another resource, even if percent-encoded.
   id: z.string().regex(/^(?!\.{1,2}$)\P{Cs}+$/u, 'must be the id of a subscription'),

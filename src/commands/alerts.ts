@@ -1,15 +1,14 @@
-import type { Command } from 'commander';
 import { NotSent, openChannels } from '../alerts/channels.ts';
-import { type Environment, parseConfig } from '../config/config.ts';
+import { parseConfig } from '../config/config.ts';
 import { families } from '../families/index.ts';
+import type { AddCommand } from './with-database.ts';
 
 const test = {
   title: 'Webhook receiver alerts: a test',
   text: 'Webhook receiver alerts: a test. Nothing is wrong; this is where messages arrive.',
 };
 
-/** `receiver alerts test`: sends a message to each channel of the alerts. */
-export function addAlertsCommand(program: Command, env: Environment): void {
+export const addAlertsCommand: AddCommand = (program, env) => {
   program
     .command('alerts')
     .description('the alerts of ALERT_WEBHOOK_URL and ALERT_EMAIL_TO')
@@ -29,4 +28,4 @@ export function addAlertsCommand(program: Command, env: Environment): void {
         if (fault) process.exitCode = 1;
       }
     });
-}
+};

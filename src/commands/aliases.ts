@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import type { Command } from 'commander';
 import { csvWriter, parseCsv } from '../common/csv.ts';
-import type { Environment } from '../config/config.ts';
 import {
   type AliasChange,
   aliasKinds,
@@ -10,15 +8,13 @@ import {
   findAliasFault,
   readAliases,
 } from '../store/aliases.ts';
-import { commandActor, logCommand } from './log-command.ts';
 import { print } from './output.ts';
-import { type Opened, onDatabase, withDatabase } from './with-database.ts';
+import { type AddCommand, commandActor, logCommand, type Opened, onDatabase } from './with-database.ts';
 
 const columns = ['kind', 'id', 'alias'] as const;
 const maxFaults = 20;
 
-/** `receiver aliases`: names for the ids of businesses, clinics and doctors. */
-export function addAliasesCommand(program: Command, env: Environment): void {
+export const addAliasesCommand: AddCommand = (program, env) => {
   const aliases = program
     .command('aliases')
     .description('names for the ids of businesses, clinics and doctors');
@@ -26,24 +22,25 @@ export function addAliasesCommand(program: Command, env: Environment): void {
     .command('import')
     .description('set names from a CSV file with the columns kind, id, alias; an empty alias deletes one')
     .argument('<csv>', 'the file')
-    .action((file: string) => importAliases(env, file));
+    .action(async (file: string) => onDatabase(env, setAliases)(await readChanges(file)));
   aliases.command('export').description('print them as such a file').action(onDatabase(env, exportAliases));
+};
+
+/** @throws Error with what is wrong with the file: nothing is imported then */
+async function readChanges(file: string): Promise<AliasChange[]> {
+  const { changes, faults } = parse(await readText(file));
+  if (faults.length === 0) return changes;
+  const more = faults.length > maxFaults ? [`and ${faults.length - maxFaults} more`] : [];
+  const list = [...faults.slice(0, maxFaults), ...more];
+  throw new Error(`Nothing was imported:\n${list.join('\n')}`);
 }
 
-async function importAliases(env: Environment, file: string): Promise<void> {
-  const { changes, faults } = parse(await readText(file));
-  if (faults.length > 0) {
-    const more = faults.length > maxFaults ? [`and ${faults.length - maxFaults} more`] : [];
-    const list = [...faults.slice(0, maxFaults), ...more];
-    throw new Error(`Nothing was imported:\n${list.join('\n')}`);
-  }
-  await withDatabase(env, async ({ db }) => {
-    const { set, deleted } = await db.transaction().execute(async (tx) => {
-      await logCommand(tx, { action: 'aliases', rows: changes.length });
-      return changeAliases(tx, changes, commandActor().id);
-    });
-    print(`${set} set, ${deleted} deleted, ${changes.length - set - deleted} unchanged`);
+async function setAliases({ db }: Opened, changes: AliasChange[]): Promise<void> {
+  const { set, deleted } = await db.transaction().execute(async (tx) => {
+    await logCommand(tx, { action: 'aliases', rows: changes.length });
+    return changeAliases(tx, changes, commandActor().id);
   });
+  print(`${set} set, ${deleted} deleted, ${changes.length - set - deleted} unchanged`);
 }
 
 async function readText(file: string): Promise<string> {
@@ -65,11 +62,7 @@ function parse(text: string): { changes: AliasChange[]; faults: string[] } {
   const lines = new Map<string, number>();
   const faults: string[] = [];
   const changes = rows.map(({ line, cells }) => {
-    const [kind, id, alias] = columns.map((name) => cells[names.indexOf(name)]?.trim() ?? '') as [
-      string,
-      string,
-      string,
-    ];
+    const [kind = '', id = '', alias = ''] = columns.map((name) => cells[names.indexOf(name)]?.trim());
     const key = JSON.stringify([kind, id]);
     const problem =
       findProblem(kind, id, alias) ?? (lines.has(key) && `the id is also on line ${lines.get(key)}`);

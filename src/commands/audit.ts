@@ -1,8 +1,7 @@
 import { pipeline } from 'node:stream/promises';
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import QueryStream from 'pg-query-stream';
 import { csvWriter } from '../common/csv.ts';
-import type { Environment } from '../config/config.ts';
 import {
   type AccessFilter,
   countPatients,
@@ -12,12 +11,10 @@ import {
 } from '../privacy/log/audit.ts';
 import { type LogHead, type LogProblem, verifyLog } from '../privacy/log/verify-log.ts';
 import { parseTime } from './arguments.ts';
-import { logCommand } from './log-command.ts';
 import { print, printTable, withProgress } from './output.ts';
-import { type Opened, onDatabase } from './with-database.ts';
+import { type AddCommand, logCommand, type Opened, onDatabase } from './with-database.ts';
 
-/** `receiver audit`: shows the access log, verifies that nothing was changed, and lists whose data somebody saw. */
-export function addAuditCommand(program: Command, env: Environment): void {
+export const addAuditCommand: AddCommand = (program, env) => {
   const audit = program
     .command('audit')
     .description('the access log: who saw or changed which patients’ data');
@@ -49,7 +46,7 @@ export function addAuditCommand(program: Command, env: Environment): void {
     .requiredOption('--since <time>', 'entries at this time or later', parseTime)
     .option(...until, parseTime)
     .action(onDatabase(env, report));
-}
+};
 
 async function list({ db }: Opened, { limit, ...filter }: AccessFilter & { limit: number }): Promise<void> {
   const entries = await listAccess(db, filter, limit);

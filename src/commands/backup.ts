@@ -1,17 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Command } from 'commander';
 import { printable } from '../common/printable.ts';
-import type { Environment } from '../config/config.ts';
 import { backUp } from '../store/embedded/backup.ts';
 import { findPlace } from '../store/embedded/place.ts';
 import { adminPasswordFile, adminUrl } from '../store/embedded/roles.ts';
-import { logCommand } from './log-command.ts';
 import { print, withProgress } from './output.ts';
-import { withDatabase } from './with-database.ts';
+import { type AddCommand, logCommand, withDatabase } from './with-database.ts';
 
-/** `receiver backup`: copies the embedded database while it runs. */
-export function addBackupCommand(program: Command, env: Environment): void {
+export const addBackupCommand: AddCommand = (program, env) => {
   program
     .command('backup')
     .description('copy the embedded database while it runs; it contains personal data (see docs/backup.md)')
@@ -49,4 +45,4 @@ export function addBackupCommand(program: Command, env: Environment): void {
         }
       });
     });
-}
+};

@@ -4,7 +4,6 @@ import { addAlertsCommand } from './alerts.ts';
 import { addAliasesCommand } from './aliases.ts';
 import { addAuditCommand } from './audit.ts';
 import { addBackupCommand } from './backup.ts';
-import { addMigrateCommand } from './migrate.ts';
 import { addMoveCommand } from './move.ts';
 import { addPatientCommand } from './patient.ts';
 import { addQuarantineCommand } from './quarantine.ts';
@@ -13,20 +12,14 @@ import { addReportsCommand } from './reports.ts';
 import { addRetentionCommand } from './retention.ts';
 import { addSessionsCommand } from './sessions.ts';
 import { addSqlCommand } from './sql.ts';
-import { addStartCommand, type ServiceModule } from './start.ts';
+import { addStartCommands, type ServiceModule } from './start.ts';
 
-/**
- * Adds the commands of the service.
- *
- * @param loadService loads the modules that only `start` and `migrate` need, so that the other commands start faster
- */
 export function addServiceCommands(
   program: Command,
   env: Environment,
-  loadService: () => Promise<ServiceModule>,
+  load: () => Promise<ServiceModule>,
 ): void {
-  addStartCommand(program, env, loadService);
-  addMigrateCommand(program, env, loadService);
+  addStartCommands(program, env, load);
   addReplayCommand(program, env);
   addQuarantineCommand(program, env);
   addPatientCommand(program, env);

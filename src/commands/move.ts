@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import type pg from 'pg';
 import { createLog } from '../common/log.ts';
 import { printable } from '../common/printable.ts';
@@ -12,11 +11,11 @@ import { markMoved } from '../store/embedded/moved.ts';
 import { hasDatabase } from '../store/embedded/place.ts';
 import { migrate } from '../store/migrate.ts';
 import { withClient } from '../store/pool.ts';
-import { logCommand } from './log-command.ts';
 import { print, withProgress } from './output.ts';
+import { type AddCommand, logCommand } from './with-database.ts';
 
 /** `receiver move`: copies the embedded database to a server, which the receiver uses from then on. */
-export function addMoveCommand(program: Command, env: Environment): void {
+export const addMoveCommand: AddCommand = (program, env) => {
   program
     .command('move')
     .description(
@@ -24,16 +23,13 @@ export function addMoveCommand(program: Command, env: Environment): void {
     )
     .requiredOption('--to <url>', 'an empty database, as for DATABASE_URL')
     .action(({ to }: { to: string }) => move(env, to));
-}
+};
 
 async function move(env: Environment, to: string): Promise<void> {
-  const {
-    dataDir,
-    databaseSchema: schema,
-    logLevel,
-  } = parseConfig({ LOG_LEVEL: 'warn', ...env, DATABASE_URL: to }, families);
+  const config = parseConfig({ LOG_LEVEL: 'warn', ...env, DATABASE_URL: to }, families);
+  const { dataDir, databaseSchema: schema } = config;
   if (!hasDatabase(dataDir)) throw new Error(`There is no embedded database in ${resolve(dataDir)}`);
-  const log = createLog(logLevel);
+  const log = createLog(config.logLevel);
   const server = await startToMove(dataDir, log);
   const options = {
     connections: 3,

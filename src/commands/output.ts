@@ -3,7 +3,6 @@ import Table from 'cli-table3';
 import type { MessageGroup } from '../common/message-groups.ts';
 import { printable } from '../common/printable.ts';
 
-/** Prints a line. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
@@ -13,22 +12,19 @@ type Cell = string | number | Date | null | undefined;
 
 const textOf = (cell: Cell) => printable(cell instanceof Date ? cell.toISOString() : String(cell ?? ''));
 
-/** Prints a table of printable texts. */
 export function printTable(head: readonly string[], rows: readonly (readonly Cell[])[]): void {
   const table = new Table({ head: head.map(textOf), style: { head: [], border: [] } });
   table.push(...rows.map((row) => row.map(textOf)));
   print(table.toString());
 }
 
-/** Prints how many rows of each table something is about. */
 export const printCounts = (counts: Record<string, number>) =>
   printTable(['table', 'rows'], Object.entries(counts));
 
-/** A group of equal messages in one line. */
 export const describeGroup = ({ message, count, example }: MessageGroup) =>
   printable(`${message} (${count}, for example ${example})`);
 
-export interface Progress {
+interface Progress {
   setTotal: (total: number) => void;
   advance: (by?: number) => void;
 }
@@ -46,17 +42,16 @@ export async function withProgress<T>(
   task: (progress: Progress) => Promise<T>,
 ): Promise<T> {
   let shown = total === undefined ? undefined : startProgress(verb, total);
-  const progress: Progress = {
-    setTotal: (found) => {
-      shown = startProgress(verb, found);
-    },
-    advance: (by = 1) => {
-      shown ??= startProgress(verb);
-      shown.advance(by);
-    },
-  };
   try {
-    return await task(progress);
+    return await task({
+      setTotal: (found) => {
+        shown = startProgress(verb, found);
+      },
+      advance: (by = 1) => {
+        shown ??= startProgress(verb);
+        shown.advance(by);
+      },
+    });
   } finally {
     shown?.stop();
   }
@@ -64,23 +59,19 @@ export async function withProgress<T>(
 
 function startProgress(verb: string, total?: number) {
   const of = total === undefined ? '' : `/${total}`;
+  const format = `${total === undefined ? '' : '{bar} '}{value}${of} ${verb}`;
+  const bar = process.stderr.isTTY
+    ? new cliProgress.SingleBar({ format }, cliProgress.Presets.rect)
+    : undefined;
+  bar?.start(total ?? 0, 0);
   let value = 0;
-  if (process.stderr.isTTY) {
-    const format = `${total === undefined ? '' : '{bar} '}{value}${of} ${verb}`;
-    const bar = new cliProgress.SingleBar({ format }, cliProgress.Presets.rect);
-    bar.start(total ?? 0, 0);
-    const advance = (by: number) => {
-      value += by;
-      bar.update(Math.round(value));
-    };
-    return { advance, stop: () => bar.stop() };
-  }
   let last = performance.now();
   const advance = (by: number) => {
     value += by;
-    if (performance.now() - last < lineEveryMs) return;
+    bar?.update(Math.round(value));
+    if (bar || performance.now() - last < lineEveryMs) return;
     last = performance.now();
     process.stderr.write(`${Math.round(value)}${of} ${verb}\n`);
   };
-  return { advance, stop: () => {} };
+  return { advance, stop: () => bar?.stop() };
 }

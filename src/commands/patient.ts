@@ -2,10 +2,8 @@ import { createWriteStream } from 'node:fs';
 import { readFile, unlink, writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { pipeline } from 'node:stream/promises';
-import type { Command } from 'commander';
 import { sql } from 'kysely';
 import { printable } from '../common/printable.ts';
-import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
 import { notAnalyzed } from '../privacy/analyze.ts';
 import { applyErasures } from '../privacy/erasure/apply-erasures.ts';
@@ -21,14 +19,12 @@ import { isBeingErased } from '../privacy/erasure/running.ts';
 import { accessTo, withPatient, zipPatient } from '../privacy/export.ts';
 import type { Patient } from '../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../privacy/hold.ts';
-import { commandActor, logCommand } from './log-command.ts';
 import { print, printCounts, printTable, withProgress } from './output.ts';
-import { type Opened, onDatabase, withDatabase } from './with-database.ts';
+import { type AddCommand, commandActor, logCommand, type Opened, onDatabase } from './with-database.ts';
 
 type PatientOptions = Pick<Patient, 'businessId'>;
 
-/** `receiver patient`: shows, exports and erases what is held about a patient, and places holds. */
-export function addPatientCommand(program: Command, env: Environment): void {
+export const addPatientCommand: AddCommand = (program, env) => {
   const patient = program
     .command('patient')
     .description('what is held about a patient: access, erasure and holds');
@@ -42,26 +38,29 @@ export function addPatientCommand(program: Command, env: Environment): void {
       )
       .option('--business-id <id>', 'only of this business');
 
-  sub('show', 'list what is held, without its content').action(onDatabase(env, show));
+  /** The action of a command about a patient. */
+  const onPatient = <Options>(run: (opened: Opened, patient: Patient, options: Options) => Promise<void>) =>
+    onDatabase(env, (opened, id: string, options: PatientOptions & Options) =>
+      run(opened, { id, businessId: options.businessId }, options),
+    );
+
+  sub('show', 'list what is held, without its content').action(onPatient(show));
   sub('export', 'write everything that is held, and who looked at it, as JSON and CSV in a zip')
     .option('--output <file>', 'the file to create', 'patient.zip')
-    .action(onDatabase(env, exportZip));
+    .action(onPatient(exportZip));
   sub(
     'erase',
     'erase everything that is held, for good; what a law asks to keep is withheld for ERASURE_KEEP',
   )
     .option('--dry-run', 'show what would be erased without changing anything')
     .option('--yes', 'do not ask')
-    .action(
-      async (id: string, { dryRun, yes, ...options }: PatientOptions & { dryRun?: true; yes?: true }) => {
-        if (!dryRun && !yes) await confirm('Erase everything that is held about this patient?');
-        const run = dryRun ? preview : erase;
-        await withDatabase(env, (opened) => run(opened, { id, ...options }));
-      },
-    );
+    .action(async (id: string, options: PatientOptions & { dryRun?: true; yes?: true }) => {
+      if (!options.dryRun && !options.yes) await confirm('Erase everything that is held about this patient?');
+      await onPatient(options.dryRun ? preview : erase)(id, options);
+    });
   const hold = (change: typeof holdPatient, done: string, otherwise: string) =>
-    onDatabase(env, async ({ db }, id: string, options: PatientOptions) => {
-      print((await change(db, { id, ...options }, commandActor())) ? done : otherwise);
+    onPatient(async ({ db }, patient) => {
+      print((await change(db, patient, commandActor())) ? done : otherwise);
     });
   sub(
     'hold',
@@ -92,10 +91,9 @@ export function addPatientCommand(program: Command, env: Environment): void {
     .description('erase again what a restored backup brought back; before the receiver is started')
     .argument('<file>', 'written by `patient erasures export`')
     .action(onDatabase(env, applyList));
-}
+};
 
-function show({ db }: Opened, id: string, options: PatientOptions): Promise<void> {
-  const patient = { id, ...options };
+function show({ db }: Opened, patient: Patient): Promise<void> {
   return withPatient(db, families, patient, async (held) => {
     await logCommand(db, accessTo(patient, held, 'reveal'));
     printCounts(Object.fromEntries(Object.entries(held.counts).filter(([, rows]) => rows > 0)));
@@ -115,12 +113,7 @@ function show({ db }: Opened, id: string, options: PatientOptions): Promise<void
   });
 }
 
-function exportZip(
-  { db }: Opened,
-  id: string,
-  { output, businessId }: PatientOptions & { output: string },
-): Promise<void> {
-  const patient = { id, businessId };
+function exportZip({ db }: Opened, patient: Patient, { output }: { output: string }): Promise<void> {
   return withPatient(db, families, patient, async (held) => {
     await logCommand(db, accessTo(patient, held, 'export'));
     await createFile(output, '');

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { printable } from '../common/printable.ts';
 import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
@@ -15,12 +15,10 @@ import { replayQuarantine } from '../intake/replay-quarantine.ts';
 import { patientsNamedIn } from '../intake/subject-of-body.ts';
 import { quarantineReasons } from '../store/tables.ts';
 import { parseTime, parseUuid } from './arguments.ts';
-import { logCommand } from './log-command.ts';
 import { describeGroup, print, printTable, withProgress } from './output.ts';
-import { type Opened, onDatabase, withDatabase } from './with-database.ts';
+import { type AddCommand, logCommand, type Opened, onDatabase, withDatabase } from './with-database.ts';
 
-/** `receiver quarantine`: lists, shows, replays and deletes rejected callbacks. */
-export function addQuarantineCommand(program: Command, env: Environment): void {
+export const addQuarantineCommand: AddCommand = (program, env) => {
   const quarantine = program
     .command('quarantine')
     .description('rejected callbacks that had passed the access checks');
@@ -49,7 +47,7 @@ export function addQuarantineCommand(program: Command, env: Environment): void {
     .option('--replayed', 'include replayed ones')
     .option('--all', 'required where no other option selects bodies')
     .action((filter: QuarantineFilter & { all?: true }) => drop(env, filter));
-}
+};
 
 async function list(
   { db }: Opened,

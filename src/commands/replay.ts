@@ -1,15 +1,12 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { countDeliveries, type ReplayFilter, replayDeliveries } from '../apply/replay.ts';
-import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
 import { deliveryStatuses } from '../store/tables.ts';
 import { parseTime, parseUuid } from './arguments.ts';
-import { logCommand } from './log-command.ts';
 import { describeGroup, print, withProgress } from './output.ts';
-import { type Opened, onDatabase } from './with-database.ts';
+import { type AddCommand, logCommand, type Opened, onDatabase } from './with-database.ts';
 
-/** `receiver replay`: applies deliveries again, by default the failed ones. */
-export function addReplayCommand(program: Command, env: Environment): void {
+export const addReplayCommand: AddCommand = (program, env) => {
   program
     .command('replay')
     .description(
@@ -28,7 +25,7 @@ export function addReplayCommand(program: Command, env: Environment): void {
     .option('--until <time>', 'only those received before this time', parseTime)
     .option('--dry-run', 'show the result without changing anything')
     .action(onDatabase(env, replay));
-}
+};
 
 async function replay(
   { db }: Opened,

@@ -1,21 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
-import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
 import { pauseFor, runRetention } from '../privacy/retention/retention.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
-import { commandActor } from './log-command.ts';
 import { printTable, withProgress } from './output.ts';
-import { type Opened, onDatabase } from './with-database.ts';
+import { type AddCommand, commandActor, type Opened, onDatabase } from './with-database.ts';
 
-/** `receiver retention`: applies retention. */
-export function addRetentionCommand(program: Command, env: Environment): void {
+export const addRetentionCommand: AddCommand = (program, env) => {
   program
     .command('retention')
     .description('delete what is older than RETENTION keeps, as the worker does once a day')
     .option('--dry-run', 'count what would be deleted, without deleting anything')
     .action(onDatabase(env, applyRetention));
-}
+};
 
 async function applyRetention(
   { config, db }: Opened,

@@ -1,12 +1,8 @@
-import type { Command } from 'commander';
-import type { Environment } from '../config/config.ts';
 import { endSessionsOf, listSignedIn, replaceSessionKey } from '../store/sessions.ts';
-import { logCommand } from './log-command.ts';
 import { print, printTable } from './output.ts';
-import { type Opened, onDatabase, withDatabase } from './with-database.ts';
+import { type AddCommand, logCommand, type Opened, onDatabase, withDatabase } from './with-database.ts';
 
-/** `receiver sessions`: lists who may be signed in to the console, and ends sessions. */
-export function addSessionsCommand(program: Command, env: Environment): void {
+export const addSessionsCommand: AddCommand = (program, env) => {
   const sessions = program.command('sessions').description('the sessions of the console');
   sessions
     .command('list')
@@ -20,7 +16,7 @@ export function addSessionsCommand(program: Command, env: Environment): void {
       if ((user === undefined) === (all === undefined)) throw new Error('name a user, or --all');
       return withDatabase(env, (opened) => end(opened, user));
     });
-}
+};
 
 async function list({ db }: Opened): Promise<void> {
   const users = await listSignedIn(db);

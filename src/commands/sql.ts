@@ -1,12 +1,9 @@
-import type { Command } from 'commander';
 import pg from 'pg';
 import { printable } from '../common/printable.ts';
-import type { Environment } from '../config/config.ts';
 import { readerUrl } from '../store/embedded/roles.ts';
 import { withClient } from '../store/pool.ts';
-import { logCommand } from './log-command.ts';
 import { print, printTable } from './output.ts';
-import { type Opened, onDatabase } from './with-database.ts';
+import { type AddCommand, logCommand, type Opened, onDatabase } from './with-database.ts';
 
 // Every value as PostgreSQL's text.
 const asText = { getTypeParser: () => (value: unknown) => value };
@@ -18,7 +15,7 @@ const asText = { getTypeParser: () => (value: unknown) => value };
  * embedded database as a role that may only read. With DATABASE_URL this does not prevent effects outside of transactions,
  * where its role has the permission: functions such as pg_terminate_backend, dblink, or COPY to a file of the server.
  */
-export function addSqlCommand(program: Command, env: Environment): void {
+export const addSqlCommand: AddCommand = (program, env) => {
   program
     .command('sql')
     .description('run a statement on the receiver’s database and print its rows')
@@ -26,7 +23,7 @@ export function addSqlCommand(program: Command, env: Environment): void {
     .option('--json', 'print one JSON object per line instead of a table; a second column a becomes a_2')
     .option('--write', 'allow changes of data')
     .action(onDatabase(env, printRows));
-}
+};
 
 async function printRows(
   opened: Opened,

@@ -7,6 +7,8 @@ import { type Family, families } from '../families/index.ts';
 import { provideAdminToken } from './admin-token.ts';
 import { consoleToLog } from './console-to-log.ts';
 import { greeting } from './greeting.ts';
+import { print } from './output.ts';
+import { type Opened, withDatabase } from './with-database.ts';
 
 /** The part of the composition that commands use. */
 export interface ServiceModule {
@@ -19,14 +21,18 @@ export interface ServiceModule {
   ) => Promise<{ url: string | undefined; stop: () => Promise<void> }>;
   /** Prepares the tables as a start does. */
   prepareTables: (url: string, config: Config, log: Log) => Promise<{ migrations: string[] }>;
-  /** Creates the OpenAPI document. */
   openapi: (options: { families: readonly Family[]; signatureHeader: string }) => Promise<object>;
 }
 
 const timeoutMs = 20_000;
 
-/** `receiver start`: runs the receiver until SIGTERM, SIGINT, SIGHUP or SIGUSR2. */
-export function addStartCommand(
+/**
+ * `receiver start`: runs the receiver until SIGTERM, SIGINT, SIGHUP or SIGUSR2; `receiver migrate`: updates the tables of
+ * the database, as `start` does.
+ *
+ * @param load loads the modules that only these need, so that the other commands start faster
+ */
+export function addStartCommands(
   program: Command,
   env: Environment,
   load: () => Promise<ServiceModule>,
@@ -56,6 +62,18 @@ export function addStartCommand(
         log.error({ err: error }, 'stopped with an error');
         await exit(log, 1);
       }
+    });
+
+  program
+    .command('migrate')
+    .description('update the tables of the database (start does this, too)')
+    .action(async () => {
+      const { prepareTables } = await load();
+      const update = async ({ config, url, log }: Opened) => {
+        const { migrations } = await prepareTables(config.directDatabaseUrl ?? url, config, log);
+        print(migrations.length > 0 ? `Ran ${migrations.join(', ')}.` : 'Nothing to do.');
+      };
+      await withDatabase(env, update, { create: true });
     });
 }
 

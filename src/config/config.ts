@@ -3,10 +3,8 @@ import { misspeltIn } from './misspelt-variables.ts';
 import { toConfig } from './to-config.ts';
 import { isUnguessable } from './unguessable.ts';
 
-/** Environment variables by their names. */
 export type Environment = Record<string, string | undefined>;
 
-/** The receiver's configuration, see `parseConfig`. */
 export type Config = ReturnType<typeof toConfig>;
 
 /** Raised with all faults of the environment, one line each, which starts with the variable's name. */
@@ -49,7 +47,6 @@ export function requireSpelling(env: Environment, families: readonly FamilyPaths
  * Parses the environment into a Config.
  *
  * @param env the environment; an empty value counts as unset
- * @param families the event families; each has a variable for its path
  * @throws InvalidConfiguration with every error
  */
 export function parseConfig(env: Environment, families: readonly FamilyPaths[]): Config {

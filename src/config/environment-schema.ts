@@ -4,7 +4,6 @@ import { keep, retention } from './durations.ts';
 import { defaultConnections, fewestConnections } from './pool-sizes.ts';
 import { flag, integer, list, pairs, rolesMap, scopes, secret, size, timezone } from './values.ts';
 
-/** The registered paths of an event family. */
 export interface FamilyPaths {
   name: string;
   /** None: its path takes every event. */

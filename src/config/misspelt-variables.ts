@@ -22,7 +22,6 @@ const fewestLetters = 8;
 /**
  * The variables that are none of ours, but spelt nearly like one, or formerly ours.
  *
- * @param families the event families; each has a variable for its path
  * @returns `errors`: former names; names that differ by an S at the end or the beginning of a part, or by two edits where both have at
  *   least eight letters; `doubts`: others, also those whose right name is set as well. `reason` is said after the name
  */

@@ -1,11 +1,9 @@
-/** What a process opens connections for. */
 interface Process {
   role: 'all' | 'receiver' | 'worker';
   redisUrl: string | undefined;
   databaseConnections: number;
 }
 
-/** The sizes of the pools of a process. */
 export type PoolSizes = Record<keyof typeof sizes, number>;
 
 /** What each pool can work with, and more than which makes nothing faster. */
@@ -30,7 +28,6 @@ const sum = (key: 'least' | 'most') => Object.values(sizes).reduce((total, size)
 export const fewestConnections = sum('least');
 export const defaultConnections = sum('most');
 
-/** The pools that a role opens. */
 export function poolsOf({ role, redisUrl }: Pick<Process, 'role' | 'redisUrl'>): (keyof PoolSizes)[] {
   const worker = role !== 'receiver';
   return [

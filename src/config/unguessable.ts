@@ -10,7 +10,6 @@ function isPattern(text: string): boolean {
   return follows.length >= 0.75 * text.length;
 }
 
-/** The fewest characters of a secret. */
 export const shortestSecret = 16;
 /** The fewest different pairs of neighbours. One random text of 16 decimal digits in thirty thousand has fewer, none of hex digits. */
 const fewestPairs = 9;

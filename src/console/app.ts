@@ -55,7 +55,6 @@ const pageHeaders: RequestHandler = (req, res, next) => {
 /** Whether somebody has signed in, or could but for the outage. */
 const isKnown = (res: Response) => Boolean(res.locals.visit ?? res.locals.entering);
 
-/** All pages below /console. */
 export function openConsole(dependencies: ConsoleDependencies) {
   const { config, log, sessionStore } = dependencies;
   const { adminToken, oidc, publicUrl, erasure, downloads, reportTimezone: timezone } = config;

@@ -27,7 +27,6 @@ export type AssetName = keyof typeof assets;
 /** The address of an asset. It changes with the content, so that a browser may cache it forever. */
 export const assetUrl = (name: AssetName) => `/console/assets/${name}?v=${assets[name].version}`;
 
-/** Serves one of the assets. */
 export function serveAsset(name: AssetName): RequestHandler {
   const { content, version } = assets[name];
   return (req, res) => {

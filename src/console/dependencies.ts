@@ -6,14 +6,14 @@ import type { Problem } from '../health/problem.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Circuit } from '../store/circuit.ts';
+import type { Routes } from './guard.ts';
 import type { LogVisit } from './log-access.ts';
 import type { SessionStore } from './session-store.ts';
 import type { ConsoleStore, StoreOptions } from './store.ts';
+import type { Entry } from './ui/context.ts';
 
-/** How somebody signs in. */
 export type Way = 'admin token' | 'identity provider';
 
-/** The receiver that serves the console. */
 export interface Receiver {
   /** The configured access checks; none: anybody can send callbacks. */
   checks: readonly string[];
@@ -41,7 +41,6 @@ export interface ConsoleDependencies extends StoreOptions {
   searches: Pick<RateLimit, 'consume'>;
   sessionStore: SessionStore;
   readiness: () => Promise<Readiness>;
-  /** What is wrong with processing. */
   problems: () => Promise<readonly Problem[]>;
   /** PostgreSQL's. */
   circuit: Pick<Circuit, 'isOpen'>;
@@ -51,7 +50,6 @@ export interface ConsoleDependencies extends StoreOptions {
   intake: Pick<Intake, 'replay' | 'quarantineBody'>;
 }
 
-/** What the routes of each page get. */
 export interface RouteDependencies
   extends Omit<ConsoleDependencies, 'config'>,
     Pick<Config, 'erasure' | 'downloads'>,
@@ -59,4 +57,15 @@ export interface RouteDependencies
   /** The IANA time zone that times are shown in. */
   timezone: string;
   logAccess: LogVisit;
+}
+
+/** A part of the console: what the pages share, and how it is reached. */
+export interface Section {
+  /** Its place in the navigation. */
+  entry?: Entry;
+  /** The path of the entry that its pages are below, where it has none. */
+  below?: string;
+  /** Whether it works while PostgreSQL is unavailable. */
+  worksInOutage?: true;
+  addRoutes: (routes: Routes, dependencies: RouteDependencies) => void;
 }

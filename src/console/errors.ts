@@ -9,7 +9,6 @@ export class Forbidden extends Error {
 /** Raised for a form that a page of another origin has sent. */
 export class ForeignForm extends Error {}
 
-/** Raised where the user's role does not suffice. */
 export class MissingRole extends Error {
   constructor(takes: Role, role: Role | undefined) {
     const enough = roles.slice(roles.indexOf(takes)).join(' or ');
@@ -17,13 +16,10 @@ export class MissingRole extends Error {
   }
 }
 
-/** Raised where there is no such page, delivery or body. */
 export class PageNotFound extends Error {}
 
-/** Raised for invalid input. */
 export class BadInput extends Error {}
 
-/** Raised where the maximum number of downloads is running. */
 export class TooManyDownloads extends Error {}
 
 /** Raised instead of doing what cannot be logged. */

@@ -69,11 +69,7 @@ type AddRoute = (path: string, takes: Takes, handler: RequestHandler) => void;
 /** Where pages add their routes, with the least role for each. */
 export type Routes = Record<'get' | 'post', AddRoute>;
 
-/**
- * Adds routes that check the user's role.
- *
- * @param place the path of the navigation's entry that their pages are below
- */
+/** @param place the path of the navigation's entry that the pages of these routes are below */
 export function guardRoutes(router: Router, rights: Rights, place?: string): Routes {
   const add =
     (method: 'get' | 'post'): AddRoute =>

@@ -12,7 +12,6 @@ export function createConsole(dependencies: ConsoleDependencies) {
   const known = dependencies.sessionStore.refresh();
   let opening: Promise<ReturnType<typeof openConsole>> | undefined;
   return {
-    /** Serves all paths below /console. */
     handle: async (...request: Parameters<RequestHandler>) => {
       // Loading the code takes long enough for a query to run into its timeout meanwhile.
       opening ??= known.then(() => import('./app.ts')).then(({ openConsole }) => openConsole(dependencies));
@@ -21,10 +20,8 @@ export function createConsole(dependencies: ConsoleDependencies) {
     },
     close: async () => {
       // If opening failed, there is nothing to close.
-      await opening?.then(
-        (opened) => opened.close(),
-        () => {},
-      );
+      const opened = await opening?.catch(() => undefined);
+      await opened?.close();
     },
   };
 }

@@ -6,7 +6,6 @@ import { titled } from './ui/links.ts';
 import { sendPage } from './ui/page.tsx';
 import { Table } from './ui/table.tsx';
 
-/** A field of a form. */
 export type Entry = [name: string, value: string];
 
 /** The fields of a posted form, without the token of its session. */
@@ -49,16 +48,15 @@ export function sendConfirmation(req: Request, res: Response): void {
   const { may, role } = res.locals.visit as Visit;
   if (!may(role, 'POST', action)) throw new Forbidden();
   const entries = entriesOf(req.body);
-  const columns = [
-    { head: 'Field', cell: ([name]: Entry) => titled(name), rowHead: true },
-    { head: 'Value', cell: ([, value]: Entry) => value, wide: true },
-  ];
   const content = (
     <>
       <p>This was entered in a session that has ended. Nothing was done yet.</p>
       <Table
         label="What was entered"
-        columns={columns}
+        columns={[
+          { head: 'Field', cell: ([name]) => titled(name), rowHead: true },
+          { head: 'Value', cell: ([, value]) => value, wide: true },
+        ]}
         rows={entries.filter(([, value]) => value !== '')}
         small
       />

@@ -35,13 +35,8 @@ export function createLogAccess(db: Db, log: Log): LogAccess {
 }
 
 /** Adds an entry about the signed-in user. */
-export type LogVisit = (
-  res: Response,
-  access: Omit<Access, 'actor'>,
-  on?: Parameters<LogAccess>[1],
-) => Promise<void>;
+export type LogVisit = (res: Response, access: Omit<Access, 'actor'>, on?: Db) => Promise<void>;
 
-/** The signed-in user. */
 export const actorOf = (res: Response): Actor => (res.locals.visit as Visit).actor;
 
 /** The address of the client, as the trusted proxies tell it. */

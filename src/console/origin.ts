@@ -12,5 +12,4 @@ export const publicUrlOf = (req: Request) => req.app.get(publicUrlSetting) as st
  */
 export const originOf = (req: Request): string => publicUrlOf(req) ?? `${req.protocol}://${req.host}`;
 
-/** Whether browsers use TLS. */
 export const isSecure = (req: Request): boolean => originOf(req).startsWith('https:');

@@ -1,33 +1,57 @@
 import { z } from 'zod';
 import type { Family } from '../families/index.ts';
 import { BadInput } from './errors.ts';
+import type { FormField } from './ui/forms.tsx';
 import { parseLocal } from './ui/time.ts';
 
 export const text = z.string().max(500, 'Too long.');
+
+export const receiptId = z.string().regex(/^\d{1,15}$/, 'A receipt id must be a whole number.');
 
 export const guid = z.guid('An id must be a UUID.');
 
 export const oneOf = <const Value extends string>(values: readonly Value[]) =>
   z.enum(values, 'Unknown value.');
 
+/** A field to choose one of several values; `any` is the choice of none. */
+export const choice = <const Value extends string>(label: string, options: readonly Value[], any = 'any') =>
+  oneOf(options).meta({ label, kind: 'choice', options, any });
+
 export const familyFields = (families: readonly Family[]) => ({
-  family: oneOf(families.map(({ name }) => name)),
-  event: oneOf(families.flatMap(({ events }) => events)),
+  family: choice(
+    'Family',
+    families.map(({ name }) => name),
+  ),
+  event: choice(
+    'Event',
+    families.flatMap(({ events }) => events),
+  ),
 });
 
-/** A field for date and time, read in a time zone. */
-export const localTime = (timezone: string) =>
-  z.string().transform((value, context) => {
-    const at = parseLocal(value, timezone);
-    if (at) return at;
-    context.addIssue({ code: 'custom', message: 'Enter a date and a time.' });
-    return z.NEVER;
+/** A field for date and time, read in a time zone; without a label, it is shown in no form. */
+export const localTime = (timezone: string, label?: string) =>
+  z
+    .string()
+    .transform((value, context) => {
+      const at = parseLocal(value, timezone);
+      if (at) return at;
+      context.addIssue({ code: 'custom', message: 'Enter a date and a time.' });
+      return z.NEVER;
+    })
+    .meta({ label, kind: 'datetime-local' });
+
+/** The fields of a form, by the labels in the metadata of their schemas; those without a label are left out. */
+export const fieldsOf = (shape: z.ZodRawShape, names = Object.keys(shape)): FormField[] =>
+  names.flatMap((name) => {
+    const shown = z.globalRegistry.get(shape[name]!);
+    return shown?.label ? [{ ...shown, name } as FormField] : [];
   });
 
 /**
  * Parses the fields of a form or an address; empty fields count as absent, unknown ones are ignored.
  *
- * @returns the fields as `entered` too, `faults` by field name, and the `status` of the page that shows them
+ * @returns the `fields` that have a label, what was `entered`, `faults` by field name, and the `status` of the page that
+ *   shows them
  */
 export function parseForm<Shape extends z.ZodRawShape>(form: Record<string, unknown>, shape: Shape) {
   const data: { [Name in keyof Shape]?: z.output<Shape[Name]> | undefined } = {};
@@ -44,7 +68,7 @@ export function parseForm<Shape extends z.ZodRawShape>(form: Record<string, unkn
     else Object.assign(data, { [name]: value });
   }
   const status: 200 | 400 = Object.keys(faults).length > 0 ? 400 : 200;
-  return { data, entered, faults, status };
+  return { data, fields: fieldsOf(shape), entered, faults, status };
 }
 
 /** @throws BadInput where a field is invalid */

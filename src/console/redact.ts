@@ -19,15 +19,12 @@ function redactAll<Value>(values: Record<string, Value>, isShown: (name: string)
 /** A callback without personal data. */
 export function redactEnvelope(envelope: Record<string, unknown>, family: Family | undefined): object {
   const { data = {}, ...parties } = envelope;
+  const known = family ? [family] : [];
+  const isDocumented = (name: string) => known.some(({ fields }) => Object.hasOwn(fields, name));
+  const documented = withoutUndocumented(data as object, isDocumented);
   return {
     ...withoutUndocumented(parties, (name) => publicEnvelopeFields.has(name)),
-    data: redactAll(
-      withoutUndocumented(
-        data as object,
-        (name) => family !== undefined && Object.hasOwn(family.fields, name),
-      ),
-      (name) => name === hidden || (family !== undefined && isPublicField([family], name)),
-    ),
+    data: redactAll(documented, (name) => name === hidden || isPublicField(known, name)),
   };
 }
 

@@ -1,6 +1,7 @@
 import { section as accessLog } from './access-log/routes.tsx';
 import { section as aliases } from './aliases/routes.tsx';
 import { section as deliveries } from './deliveries/routes.tsx';
+import type { Section } from './dependencies.ts';
 import { section as failed } from './failed/routes.tsx';
 import { section as health } from './health/routes.tsx';
 import { section as notes } from './notes/routes.tsx';
@@ -11,7 +12,6 @@ import { section as records } from './records/routes.tsx';
 import { section as rejections } from './rejections/routes.tsx';
 import { section as reports } from './reports/routes.tsx';
 import { section as search } from './search/routes.tsx';
-import type { Section } from './section.ts';
 import { section as sessions } from './sessions/routes.tsx';
 
 /** All sections of the console, in the order of the navigation; the last ones have no place in it. */

@@ -2,8 +2,6 @@ import type { Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 
-type Stages = readonly [Readable, ...Duplex[]];
-
 export const isDisconnected = (error: unknown): boolean =>
   (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
 
@@ -17,7 +15,7 @@ const disconnected = () =>
  * @param open opens the stream, unless the client has disconnected
  * @throws an error for which `isDisconnected` is true
  */
-export async function sendStream(res: Response, open: () => Stages): Promise<void> {
+export async function sendStream(res: Response, open: () => readonly [Readable, ...Duplex[]]): Promise<void> {
   if (res.destroyed) throw disconnected();
   const gone = new Promise<never>((_, reject) => {
     res.once('close', () => res.writableFinished || reject(disconnected()));

@@ -9,7 +9,6 @@ import type { SignedValues } from './signed-values.ts';
 export interface User {
   /** `admin-token`, or the subject of the identity provider. */
   id: string;
-  /** The name that the identity provider gives. */
   name?: string | undefined;
   role: Role;
   /** Whether the identity provider is asked again, see `createRecheck`. */
@@ -31,21 +30,13 @@ const sessionMs = sessionS * 1000;
 /** How far the clocks that a session is begun and read by may differ. */
 const skewMs = 60_000;
 
-interface Content {
-  id: string;
-  user: User;
-  /** When it began, in milliseconds by the database's clock. */
-  begun: number;
-}
+/** `begun`: in milliseconds by the database's clock. */
+type Content = Omit<Session, 'csrf'> & { begun: number };
 
 /** Sessions are in a signed cookie, so every receiver knows them; those that were ended are in the database. */
 export function createSessions(values: SignedValues, store: Pick<SessionStore, 'now' | 'isEnded'>) {
   return {
-    /**
-     * A new session, as the value of its cookie, and how long that lasts.
-     *
-     * @param begun in milliseconds, by the database's clock
-     */
+    /** The value of a new session's cookie, and how long it lasts. @param begun in milliseconds, by the database's clock */
     begin: (user: User, begun = store.now()) => {
       const content: Content = { id: randomBytes(16).toString('base64url'), user, begun };
       return { value: values.write('session', content, begun + sessionMs), maxAge: sessionMs };

@@ -56,44 +56,31 @@ export function judgeServer(facts: ServerFacts, config: Config, report: ReportFi
   const reset = (owner: string) => `alter ${owner} reset default_transaction_read_only`;
   const switchOn = (name: string) => `Run: alter system set ${name} = on; select pg_reload_conf()`;
   const needsDirect = facts.pooled && !config.redisUrl && !config.directDatabaseUrl;
-  const fails: [is: boolean, text: string][] = [
-    [major < oldest, `PostgreSQL ${version} is too old. Upgrade it to ${oldest} or newer`],
-    [facts.standby, 'it is a standby, and takes no writes. Point DATABASE_URL to the primary'],
-    [
-      facts.read_only,
+  const fails = [
+    major < oldest && `PostgreSQL ${version} is too old. Upgrade it to ${oldest} or newer`,
+    facts.standby && 'it is a standby, and takes no writes. Point DATABASE_URL to the primary',
+    facts.read_only &&
       `read-only by default. Run: ${reset(`role ${role}`)}; ${reset(`database ${facts.database}`)}`,
-    ],
-    [facts.fsync !== 'on', `fsync is off: a crash loses data. ${switchOn('fsync')}`],
-    [
-      facts.full_page_writes !== 'on',
+    facts.fsync !== 'on' && `fsync is off: a crash loses data. ${switchOn('fsync')}`,
+    facts.full_page_writes !== 'on' &&
       `full_page_writes is off: a crash may damage data. ${switchOn('full_page_writes')}`,
-    ],
-    [
-      (facts.damaged ?? 0) > 0,
+    (facts.damaged ?? 0) > 0 &&
       `pages with a wrong checksum were read ${facts.damaged} times: a disk or memory damages data. Read the server's log, keep former backups, and move to other hardware`,
-    ],
   ];
-  const warnings: typeof fails = [
-    [major > newest, `PostgreSQL ${version} is newer than those that were tested: ${oldest} to ${newest}`],
-    [
-      facts.autovacuum !== 'on',
+  const warnings = [
+    major > newest && `PostgreSQL ${version} is newer than those that were tested: ${oldest} to ${newest}`,
+    facts.autovacuum !== 'on' &&
       `autovacuum is off: the tables grow, and become slow. ${switchOn('autovacuum')}`,
-    ],
-    [
-      facts.logs_values !== null,
+    facts.logs_values !== null &&
       `${facts.logs_values}: the server's log contains the values of statements, and so patients' data, which no erasure removes. Run: alter system set log_parameter_max_length = 0; select pg_reload_conf()`,
-    ],
-    [
-      needsDirect,
+    needsDirect &&
       'through a pooler, jobs of the queue may begin up to a second late. Set DIRECT_DATABASE_URL to the server',
-    ],
-    [
-      facts.superuser && config.databaseUrl !== undefined,
+    facts.superuser &&
+      config.databaseUrl !== undefined &&
       `${role} is a superuser. A role that owns the database is enough: alter role ${role} nosuperuser`,
-    ],
   ];
-  for (const [is, text] of fails) if (is) report('fail', 'database', text);
-  for (const [is, text] of warnings) if (is) report('warn', 'database', text);
+  for (const text of fails) if (text) report('fail', 'database', text);
+  for (const text of warnings) if (text) report('warn', 'database', text);
   const isScarce = facts.slots - facts.used < config.databaseConnections;
   const advice = `. A process opens up to ${config.databaseConnections}: raise max_connections, or lower DATABASE_CONNECTIONS`;
   const connections = `${facts.used} of ${facts.slots} are in use`;

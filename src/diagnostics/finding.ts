@@ -12,7 +12,6 @@ export interface Finding {
 
 export type ReportFinding = (status: Status, name: string, detail: string) => void;
 
-/** The subjects of the checks. */
 export interface Subject {
   env: Environment;
   /** The configuration, with the default of each variable that is invalid. */

@@ -41,11 +41,8 @@ async function checkPlace(
     const server = createServer((socket) => socket.destroy());
     await listening(server.listen(place), { ...config, port: place.port ?? 0, socket: place.path });
     server.close();
-    report(
-      'ok',
-      variable,
-      place.port === 0 ? 'any free one' : `${name} is free: the receiver does not run here`,
-    );
+    const free = place.port === 0 ? 'any free one' : `${name} is free: the receiver does not run here`;
+    report('ok', variable, free);
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
     const isTaken = (error.cause as NodeJS.ErrnoException).code === 'EADDRINUSE';

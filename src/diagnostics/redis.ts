@@ -66,12 +66,10 @@ async function checkRewrite(client: Redis, report: ReportFinding): Promise<void>
     (rejected: Error) => rejected,
   );
   await client.call('discard');
-  if (!error) return;
-  report(
-    'warn',
-    'persistence',
-    'BGREWRITEAOF is not permitted: after an outage of PostgreSQL, the append-only file contains callbacks until Redis rewrites it. Permit it to this user (+bgrewriteaof)',
-  );
+  const effect =
+    'after an outage of PostgreSQL, the append-only file contains callbacks until Redis rewrites it';
+  const fix = 'Permit it to this user (+bgrewriteaof)';
+  if (error) report('warn', 'persistence', `BGREWRITEAOF is not permitted: ${effect}. ${fix}`);
 }
 
 function checkMemory(

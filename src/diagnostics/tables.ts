@@ -81,12 +81,11 @@ const checkWriting: DatabaseCheck = async ({ pool }, report) => {
     const holders = (await tryFindLockHolders(pool)) ?? [];
     const by = holders.filter(({ table }) => table === 'inbox').map(describeSession);
     const isLate = code === '57014' || /timeout/.test(message);
-    const causes: [is: boolean, text: string][] = [
-      [isReadOnly(error), 'the database is read-only'],
-      [code === '42501', 'a right is missing'],
-      [isLate, `inbox is locked${by.length > 0 ? `, by ${by.join(', ')}` : ''}`],
-    ];
-    const cause = causes.find(([is]) => is)?.[1] ?? (code ? describeRefusal(error) : message);
+    const cause =
+      (isReadOnly(error) && 'the database is read-only') ||
+      (code === '42501' && 'a right is missing') ||
+      (isLate && `inbox is locked${by.length > 0 ? `, by ${by.join(', ')}` : ''}`) ||
+      (code ? describeRefusal(error) : message);
     report('fail', 'writing', `deliveries cannot be inserted: ${cause}`);
   }
 };
@@ -151,7 +150,6 @@ const checkDeliveries: DatabaseCheck = async ({ pool }, report) => {
   else report('ok', 'deliveries', counts);
 };
 
-/** Problems of processing. */
 const checkProcessing: DatabaseCheck = async ({ pool }, report) => {
   const problems = await readProblems(pool);
   for (const { status, title, detail } of problems) report(status, 'processing', `${title}. ${detail}`);

@@ -21,7 +21,6 @@ interface TokenOptions {
 
 const bearerOf = (req: IncomingMessage) => /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
 
-/** Access for whoever has a token. */
 export function createTokenAccess({ token, name, attempts, trustProxy, onWrong }: TokenOptions) {
   /** @throws TooManyRequests */
   const compare = (req: IncomingMessage): boolean => {

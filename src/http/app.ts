@@ -21,7 +21,6 @@ export interface AppDependencies {
 
 type Scrape = (accept?: string) => Promise<{ contentType: string; text: string }>;
 
-/** All routes of the service. */
 export function createApp(dependencies: AppDependencies): Express {
   const { callbacks, health, admin, metrics, console, observe, log } = dependencies;
   const app = express();

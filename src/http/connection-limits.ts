@@ -15,7 +15,6 @@ const waitMs = 1_000;
  * room for one with fewer, also with connections that have just been used. Beyond the limit of all there is room for
  * health checks: a busy process must not be taken for a dead one.
  *
- * @param callbacks the registered paths
  * @returns whether to handle a request of a connection
  */
 export function limitConnections(
@@ -64,7 +63,7 @@ export function limitConnections(
   };
 
   server.on('connection', (socket) => {
-    const connection = connections.of(socket)!;
+    const connection = connections.get(socket)!;
     socket.on('close', () => leave(connection));
     const longAgo = connection.opened - waitMs;
     if (fromSenders) {

@@ -12,40 +12,25 @@ export interface Connection {
   /** When it was opened, and when it last made progress. */
   opened: number;
   since: number;
-  /** Whether a callback on it was accepted. */
   isProven: boolean;
 }
 
 /** The open connections of a server, oldest first. */
-export class Connections {
-  private readonly bySocket = new Map<Socket, Connection>();
-
+export class Connections extends Map<Socket, Connection> {
   constructor(server: Server) {
+    super();
     server.on('connection', (socket) => {
       const now = performance.now();
-      const connection = {
+      this.set(socket, {
         socket,
         source: networkOf(plainAddress(socket.remoteAddress ?? 'unknown')),
-        responses: new Set<ServerResponse>(),
+        responses: new Set(),
         opened: now,
         since: now,
         isProven: false,
-      };
-      this.bySocket.set(socket, connection);
-      socket.on('close', () => this.bySocket.delete(socket));
+      });
+      socket.on('close', () => this.delete(socket));
     });
-  }
-
-  get size(): number {
-    return this.bySocket.size;
-  }
-
-  of(socket: Socket): Connection | undefined {
-    return this.bySocket.get(socket);
-  }
-
-  values(): Iterable<Connection> {
-    return this.bySocket.values();
   }
 
   /**
@@ -54,7 +39,7 @@ export class Connections {
    * @returns its connection; undefined: it was closed meanwhile, and the request was read before
    */
   begin({ socket }: IncomingMessage, res: ServerResponse): Connection | undefined {
-    const connection = this.bySocket.get(socket);
+    const connection = this.get(socket);
     if (!connection) return undefined;
     connection.responses.add(res);
     connection.since = performance.now();
@@ -67,7 +52,7 @@ export class Connections {
 
   /** Closes a connection. Requests on it that were read already are not handled. */
   close({ socket }: Connection): void {
-    this.bySocket.delete(socket);
+    this.delete(socket);
     socket.destroy();
     stopParsing(socket);
   }

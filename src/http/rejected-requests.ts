@@ -3,8 +3,6 @@ import type { Log } from '../common/log.ts';
 import type { Observer, Responded } from '../common/observer.ts';
 import type { Circuit } from '../store/circuit.ts';
 
-type Rejected = Pick<Responded, 'family' | 'status' | 'reason'>;
-
 interface Count {
   minute: Date;
   family: string;
@@ -54,7 +52,7 @@ export function countRejectedRequests(
     if (existing) existing.count += one.count;
     else if (counts.size < maxCounts) counts.set(key, one);
   };
-  const count = ({ family, status, reason = '' }: Rejected) => {
+  const count = ({ family, status, reason = '' }: Pick<Responded, 'family' | 'status' | 'reason'>) => {
     if (status === 'aborted' || status < 400) return;
     const now = Date.now();
     add({ minute: new Date(now - (now % minuteMs)), family, status, reason, count: 1 });

@@ -40,7 +40,6 @@ const table = [
   row(503, [request.Busy, Unavailable], withHeader('Retry-After', '5')),
 ].flat();
 
-/** Sends a JSON response. */
 export function sendJson(res: ServerResponse, status: number, body: object): void {
   send(res, status, 'application/json', body);
 }

@@ -123,7 +123,6 @@ export async function listen(
   };
   return {
     url: urlOf(server.address()!),
-    /** How many connections are open. */
     connections: promisify(server.getConnections.bind(server)),
     stop,
   };

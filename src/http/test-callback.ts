@@ -1,7 +1,7 @@
-import { createHmac } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Config } from '../config/config.ts';
+import { digestOf } from './access/signature.ts';
 
 type TestConfig = Pick<Config, 'authentication' | 'paths'>;
 
@@ -27,7 +27,6 @@ export function testCallback({ authentication }: Pick<TestConfig, 'authenticatio
 /**
  * Sends a test callback over HTTP, as the platform would, to a receiver's own address and the path for every event.
  *
- * @param url as of HttpServer
  * @returns the response: `id` of the delivery, or `detail`, why it was rejected
  * @throws the error of the connection
  */
@@ -35,10 +34,11 @@ export async function sendTestCallback(config: TestConfig, path: string, url: st
   const { signingKeys, signatureHeader } = config.authentication;
   const body = testCallback(config);
   const [key] = signingKeys;
+  const time = String(Math.floor(Date.now() / 1000));
   const headers = {
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),
-    ...(key && { [signatureHeader]: sign(key, body) }),
+    ...(key && { [signatureHeader]: `t=${time},v1=${digestOf(key, time, body)}` }),
   };
   // The address that means every address cannot be connected to.
   const { hostname, port } = new URL(url.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]'));
@@ -53,10 +53,4 @@ export async function sendTestCallback(config: TestConfig, path: string, url: st
   });
   const { id, detail } = JSON.parse(await text(response)) as { id?: string; detail?: string };
   return { status: response.statusCode!, id, detail };
-}
-
-function sign(key: string, body: string): string {
-  const seconds = Math.floor(Date.now() / 1000);
-  const digest = createHmac('sha256', key).update(`${seconds}.${body}`).digest('hex');
-  return `t=${seconds},v1=${digest}`;
 }

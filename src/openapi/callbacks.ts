@@ -5,7 +5,7 @@ import { callbackResponses } from './responses.ts';
 /** The callbacks of each family, which the platform sends to a registered path (service-interface section 4.5). */
 export function webhooks(families: readonly Family[], signatureHeader: string): Record<string, object> {
   const responses = Object.fromEntries(
-    Object.keys(callbackResponses()).map((status) => [status, { $ref: `#/components/responses/${status}` }]),
+    Object.keys(callbackResponses).map((status) => [status, { $ref: `#/components/responses/${status}` }]),
   );
   return Object.fromEntries(
     families.map((family) => [

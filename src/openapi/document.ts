@@ -7,9 +7,7 @@ import { schemas } from './schemas.ts';
 export interface DocumentOptions {
   families: readonly Family[];
   service: ServiceInterface;
-  /** The header that carries a callback's signature. */
   signatureHeader: string;
-  /** The version of the receiver. */
   version: string;
 }
 
@@ -51,7 +49,7 @@ export function openApiDocument({ families, service, signatureHeader, version }:
     webhooks: webhooks(families, signatureHeader),
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
-      responses: callbackResponses(),
+      responses: callbackResponses,
       schemas: schemas(families, service),
     },
   };

@@ -13,7 +13,6 @@ export interface Operation {
   readonly request: z.ZodType;
   /** Undefined: no body is documented. */
   readonly response: z.ZodType | undefined;
-  /** The status of a success. */
   readonly status: 200 | 201;
 }
 

@@ -44,20 +44,19 @@ const kept: Partial<Record<ErrorStatus, string>> = {
 };
 
 /** The receiver's responses to a callback, by status. The interface shows none (section 6): these are the receiver's own. */
-export function callbackResponses(): Record<string, object> {
-  const problems = Object.entries(errorStatuses).map(([status, meaning]) => [
-    status,
-    {
-      description: `${meaning}. The delivery is not acknowledged.${kept[Number(status) as ErrorStatus] ?? ''}`,
-      headers: headers[Number(status) as ErrorStatus],
-      content: { 'application/problem+json': { schema: schemaRef('Problem') } },
-    },
-  ]);
-  return {
-    200: {
-      description: 'The delivery is durable, and is applied once however often it is sent.',
-      content: { 'application/json': { schema: schemaRef('Acknowledgement') } },
-    },
-    ...Object.fromEntries(problems),
-  };
-}
+export const callbackResponses: Record<string, object> = {
+  200: {
+    description: 'The delivery is durable, and is applied once however often it is sent.',
+    content: { 'application/json': { schema: schemaRef('Acknowledgement') } },
+  },
+  ...Object.fromEntries(
+    Object.entries(errorStatuses).map(([status, meaning]) => [
+      status,
+      {
+        description: `${meaning}. The delivery is not acknowledged.${kept[Number(status) as ErrorStatus] ?? ''}`,
+        headers: headers[Number(status) as ErrorStatus],
+        content: { 'application/problem+json': { schema: schemaRef('Problem') } },
+      },
+    ]),
+  ),
+};

@@ -1,6 +1,5 @@
 import type { Random } from './random.ts';
 
-/** A fictitious clinic. */
 export type Clinic = ReturnType<typeof newClinic>;
 
 const firstNames = "Asha Ravi Meera आशा रवि கவிதா మీనా অনিতা عائشہ ਗੁਰਪ੍ਰੀਤ Zoë D'Sa".split(' ');
@@ -40,7 +39,6 @@ export function appointmentId(random: Random): string {
   return `${random.pick(['d', 'api'])}-${groups.join('-')}`;
 }
 
-/** A patient's appointment with a doctor. */
 export type Visit = ReturnType<typeof newVisit>;
 
 export function newVisit(random: Random, clinic: Clinic) {
@@ -59,6 +57,8 @@ export const partiesOf = ({ doctor, patient, clinicId }: Visit) => ({
   clinic_id: clinicId,
 });
 
+export const aboutVisit = (visit: Visit) => ({ appointment_id: visit.appointmentId, ...partiesOf(visit) });
+
 /** The same in the partner's system. */
 export const partnerPartiesOf = ({ doctor, patient, clinicId }: Visit) => ({
   partner_doctor_id: partnerId(doctor),
@@ -66,9 +66,7 @@ export const partnerPartiesOf = ({ doctor, patient, clinicId }: Visit) => ({
   partner_clinic_id: partnerId(clinicId),
 });
 
-/** The partner's id of what has this id. */
 export const partnerId = (id: string) => `partner-${id.slice(-8)}`;
 
-/** Address of a PDF on object storage. */
 export const pdfUrl = (random: Random, folder: string) =>
   `https://storage.example/${folder}/${random.text(32, hex)}.pdf`;

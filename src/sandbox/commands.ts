@@ -1,14 +1,8 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import {
-  addSendOptions,
-  type Env,
-  httpAddress,
-  receiverAddress,
-  type SendFlags,
-  wholeNumber,
-} from './send-options.ts';
+import { addSendOptions, httpAddress, receiverAddress, type SendFlags, wholeNumber } from './send-options.ts';
 import type { SandboxOptions } from './server.ts';
+import type { Env } from './urls.ts';
 
 interface SandboxFlags extends SendFlags, Pick<SandboxOptions, 'host' | 'port' | 'slowMs' | 'expiresIn'> {
   readonly token?: string;

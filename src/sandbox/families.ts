@@ -1,4 +1,5 @@
-import { registrations } from './registrations.ts';
+import { createRequire } from 'node:module';
+import type generated from './registrations.json';
 
 /** The envelope of section 2.1. */
 export interface Envelope {
@@ -24,15 +25,18 @@ interface Registration {
   readonly text: string;
 }
 
-export type Family = keyof typeof registrations;
+export type Family = keyof typeof generated;
 
-export const registrationOf = (family: Family): Registration => registrations[family];
+/** Generated from the receiver's families: npm run docs. */
+export const registrations: Record<Family, Registration> = createRequire(import.meta.url)(
+  './registrations.json',
+);
 
 export const families = Object.keys(registrations) as Family[];
 
 /** The events, each with its family and its documented path. */
 export const documentedEvents = families.flatMap((family) => {
-  const { events, paths } = registrationOf(family);
+  const { events, paths } = registrations[family];
   return events.map((event, index) => ({ event, family, path: paths[index] ?? paths[0]! }));
 });
 
@@ -44,6 +48,6 @@ const byEvent = new Map(documentedEvents.map((documented) => [documented.event, 
 export function documentedEvent(event: string): DocumentedEvent {
   const found = byEvent.get(event);
   if (!found)
-    throw new Error(`No family of registrations.ts, which npm run docs writes, has the event ${event}`);
+    throw new Error(`No family of registrations.json, which npm run docs writes, has the event ${event}`);
   return found;
 }

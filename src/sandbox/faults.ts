@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
 
-type Fault = (request: Request, response: Response) => void;
-
 const huge = 10 * 1024 * 1024;
 
 /** Faults by the name in a magic value; docs/sandbox.md lists them. */
-const faults: Record<string, Fault> = {
+const faults: Record<string, (request: Request, response: Response) => void> = {
   hang: () => {},
   garbage: (_, response) => void response.type('json').send('{"skip_state": "abha_end", "svc": {'),
   html: (_, response) => void response.type('html').send('<html><body>Under maintenance</body></html>'),

@@ -5,7 +5,6 @@ import { scenariosOf } from './scenarios/frequencies.ts';
 import type { Scenario } from './scenarios/scenario.ts';
 import { spellAsPlatform } from './spelling.ts';
 
-/** One callback to send. */
 export interface Callback {
   /** Position in the history, from 0. A duplicate has the number of its original. */
   readonly number: number;

@@ -1,7 +1,7 @@
 export { type DocumentedEvent, documentedEvents, type Envelope, type Family, families } from './families.ts';
 export { type Callback, type HistoryOptions, history, type Spelling } from './history.ts';
 export { type Credentials, sandboxCredentials } from './logins.ts';
-export type { Attempt, Destination } from './post.ts';
+export { type Attempt, type Destination, signatureOf } from './post.ts';
 export { type SendOptions, sendCallbacks } from './sender.ts';
 export {
   type ReceivedRequest,
@@ -10,7 +10,6 @@ export {
   sandboxToken,
   startSandbox,
 } from './server.ts';
-export { signatureOf } from './signature.ts';
 export type { Summary } from './tally.ts';
 export { eventsUrl, registeredUrls, type UrlOf } from './urls.ts';
 export { type CallbacksOptions, callbacks } from './variations.ts';

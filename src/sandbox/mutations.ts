@@ -1,4 +1,4 @@
-import { type Family, registrationOf } from './families.ts';
+import { type Family, registrations } from './families.ts';
 import type { Callback } from './history.ts';
 import type { Random } from './random.ts';
 
@@ -34,18 +34,18 @@ const mutations: readonly Mutation[] = [
   {
     invalid: 'a list in place of text',
     mutate: changed(({ data, ...sent }, family) => {
-      const { text } = registrationOf(family);
+      const { text } = registrations[family];
       return { ...sent, data: { ...data, [text]: [data[text]] } };
     }),
   },
   {
     invalid: 'no identifying field',
     mutate: changed(({ data, ...sent }, family) => {
-      const { identifiedBy } = registrationOf(family);
+      const { identifiedBy } = registrations[family];
       const kept = Object.entries(data).filter(([name]) => !identifiedBy.includes(name));
       return { ...sent, data: Object.fromEntries(kept) };
     }),
-    applies: (family) => registrationOf(family).identifiedBy.length > 0,
+    applies: (family) => registrations[family].identifiedBy.length > 0,
   },
   {
     invalid: 'unknown event',

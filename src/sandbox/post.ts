@@ -1,6 +1,6 @@
+import { createHmac } from 'node:crypto';
 import type { Dispatcher } from 'undici';
 import type { Callback } from './history.ts';
-import { signatureOf } from './signature.ts';
 import type { UrlOf } from './urls.ts';
 
 /** Where callbacks are sent, and how they are signed (section 4.5). */
@@ -88,4 +88,14 @@ function readRetryAfter(header: string | string[] | undefined): number | undefin
   if (typeof header !== 'string') return undefined;
   const wait = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
+}
+
+/**
+ * The value of the signature header: `t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>">`. The
+ * interface shows no signing (section 6); this is the receiver's scheme, implemented separately so that a mistake in
+ * its verifier is not mirrored.
+ */
+export function signatureOf(key: string, body: string | Uint8Array, seconds = Math.floor(Date.now() / 1000)) {
+  const digest = createHmac('sha256', key).update(`${seconds}.`).update(body).digest('hex');
+  return `t=${seconds},v1=${digest}`;
 }

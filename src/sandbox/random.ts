@@ -1,7 +1,6 @@
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
-/** Seeded random values. */
 export type Random = ReturnType<typeof seededRandom>;
 
 /** The same seed gives the same values; each salt gives an independent sequence. */

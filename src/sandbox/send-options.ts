@@ -3,9 +3,8 @@ import { type Family, families } from './families.ts';
 import { spellings } from './history.ts';
 import { destinations } from './mutations.ts';
 import type { SendOptions } from './sender.ts';
+import type { Env } from './urls.ts';
 import type { CallbacksOptions } from './variations.ts';
-
-export type Env = Record<string, string | undefined>;
 
 /** The options of sending, as parsed by commander. */
 export interface SendFlags
@@ -15,7 +14,6 @@ export interface SendFlags
   readonly ledger?: string;
 }
 
-/** Adds the options of sending. */
 export function addSendOptions(command: Command, defaults: Pick<SendFlags, 'count' | 'rate'>): Command {
   return command
     .option('--count <number>', 'number of callbacks; 0: endless', wholeNumber, defaults.count)

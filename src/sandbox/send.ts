@@ -1,12 +1,13 @@
+import { appendFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { type Callback, eventTimeMs } from './history.ts';
-import { openLedger } from './ledger.ts';
-import { sleep } from './pace.ts';
+import type { Attempt } from './post.ts';
 import { outcomesOf, startProgress } from './progress.ts';
-import type { Env, SendFlags } from './send-options.ts';
-import { sendCallbacks } from './sender.ts';
+import type { SendFlags } from './send-options.ts';
+import { sendCallbacks, sleep } from './sender.ts';
 import type { Summary } from './tally.ts';
-import { eventsUrl, registeredUrls } from './urls.ts';
+import { type Env, eventsUrl, registeredUrls } from './urls.ts';
 import { callbacks } from './variations.ts';
 
 /**
@@ -80,4 +81,23 @@ function report(summary: Summary, seed: number, start: number): string {
 function yesterdayMorning(now: number): number {
   const day = 24 * 3_600_000;
   return now - (now % day) - day + 3.5 * 3_600_000;
+}
+
+/** Opens a file for one JSON line per acknowledged delivery, and empties it. Raises the error of node:fs. */
+export async function openLedger(path: string) {
+  const file = await open(path, 'w');
+  return {
+    /** Writes `{"id","event","business_id","status"}` if the attempt was acknowledged. */
+    record({ acknowledged, callback, id, state }: Attempt): void {
+      if (!acknowledged) return;
+      const { event, businessId: business_id } = callback;
+      const line = JSON.stringify({ id: id ?? null, event, business_id, status: state ?? null });
+      appendFileSync(file.fd, `${line}\n`);
+    },
+    /** Flushes to the disk (fsync) and closes. */
+    async close(): Promise<void> {
+      await file.sync();
+      await file.close();
+    },
+  };
 }

@@ -1,6 +1,6 @@
+import { setTimeout } from 'node:timers/promises';
 import { Agent } from 'undici';
 import type { Callback } from './history.ts';
-import { paced, sleep } from './pace.ts';
 import { type Attempt, type Destination, post } from './post.ts';
 import { type Summary, startTally } from './tally.ts';
 
@@ -25,6 +25,7 @@ export interface SendOptions extends Destination {
 
 const maxResponseBytes = 64 * 1024;
 const maxRetryAfterMs = 60_000;
+const maxBacklogMs = 1_000;
 
 /**
  * Sends callbacks as the platform does (section 4.5), in order if there is only one connection. Takes the next one when
@@ -93,4 +94,28 @@ function isRetryable({ acknowledged, status }: Attempt): boolean {
 function waitBefore({ attempt, retryAfterMs = 0 }: Attempt): number {
   const backoff = Math.min(100 * 2 ** (attempt - 1), 5_000);
   return Math.min(retryAfterMs, maxRetryAfterMs) + backoff * (0.5 + Math.random() / 2);
+}
+
+/** Waits for the next of `perSecond` evenly spaced turns; a late sender catches up one second at most. */
+function paced(perSecond: number | undefined) {
+  // The first turn is now.
+  let turn = performance.now() - 1000 / (perSecond ?? 1);
+  return async (signal: AbortSignal | undefined): Promise<void> => {
+    if (perSecond === undefined) return;
+    const now = performance.now();
+    turn = nextTurn(turn, now, perSecond);
+    await sleep(turn - now, signal);
+  };
+}
+
+/** The time of the next turn, on the clock of `now` (milliseconds). */
+export function nextTurn(turn: number, now: number, perSecond: number): number {
+  return Math.max(turn + 1000 / perSecond, now - maxBacklogMs);
+}
+
+/** Ends when the signal aborts, too; raises nothing. */
+export async function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  // Timers have a resolution of a millisecond.
+  if (milliseconds < 1 || signal?.aborted) return;
+  await setTimeout(milliseconds, undefined, signal ? { signal } : {}).catch(() => {});
 }

@@ -1,7 +1,6 @@
 import { createHistogram } from 'node:perf_hooks';
 import type { Attempt } from './post.ts';
 
-/** The result of a run of the sender. */
 export type Summary = ReturnType<ReturnType<typeof startTally>['summary']>;
 
 /** Counts attempts in constant memory. */

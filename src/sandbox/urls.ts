@@ -1,6 +1,6 @@
-import { documentedEvent, type Family, registrationOf } from './families.ts';
+import { documentedEvent, type Family, registrations } from './families.ts';
 
-type Env = Readonly<Record<string, string | undefined>>;
+export type Env = Readonly<Record<string, string | undefined>>;
 
 /** The URL that a callback is sent to. */
 export type UrlOf = (callback: { readonly family: Family; readonly event: string }) => string;
@@ -11,9 +11,10 @@ export type UrlOf = (callback: { readonly family: Family; readonly event: string
  */
 export function registeredUrls(base: string, env: Env = {}): UrlOf {
   return ({ family, event }) => {
-    const paths = pathsOf(family, env);
+    const { variable, paths } = registrations[family];
+    const registered = env[variable] ? env[variable].split(',').map((path) => path.trim()) : paths;
     const documented = documentedEvent(event).path;
-    return below(base, paths.includes(documented) ? documented : paths[0]!);
+    return below(base, registered.includes(documented) ? documented : registered[0]!);
   };
 }
 
@@ -21,12 +22,6 @@ export function registeredUrls(base: string, env: Env = {}): UrlOf {
 export function eventsUrl(base: string, env: Env = {}): UrlOf {
   const url = below(base, env.EVENTS_PATH || '/events');
   return () => url;
-}
-
-function pathsOf(family: Family, env: Env): readonly string[] {
-  const configured = env[registrationOf(family).variable];
-  if (configured) return configured.split(',').map((path) => path.trim());
-  return registrationOf(family).paths;
 }
 
 const below = (base: string, path: string) => base.replace(/\/+$/, '') + path;

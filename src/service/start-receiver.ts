@@ -8,7 +8,7 @@ import { type Family, takesEveryEvent } from '../families/index.ts';
 import type { Problem } from '../health/problem.ts';
 import { type AccessChecks, configuredChecks, describeWeakKeys } from '../http/access/access-checks.ts';
 import { type AppDependencies, createApp } from '../http/app.ts';
-import { BodyBudget } from '../http/body-budget.ts';
+import { createBodyBudget } from '../http/body-budget.ts';
 import { createCallbackHandler } from '../http/callback-handler.ts';
 import { countRejectedRequests } from '../http/rejected-requests.ts';
 import type { RequestLog } from '../http/request-log.ts';
@@ -64,7 +64,7 @@ export async function startReceiver(
 
 /** The handler of each registered path. */
 function createHandlers(config: Config, families: Families, { access, intake, observe, log }: Parts) {
-  const bodies = new BodyBudget(config.limits.bodies);
+  const bodies = createBodyBudget(config.limits.bodies);
   const dependencies = { config, access, bodies, intake, observe, log };
   const routes = families.flatMap((family) => config.paths[family.name]!.map((path) => ({ family, path })));
   return new Map(routes.map((route) => [route.path, createCallbackHandler(route, dependencies)]));

@@ -1,6 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { InputEnded, openPrompt } from '../../src/client/commands/prompt.ts';
-import { register } from '../../src/client/commands/register.ts';
+import { InputEnded, openPrompt, register } from '../../src/client/commands/register.ts';
 import { parseSettings } from '../../src/client/commands/settings.ts';
 import { searchTable } from '../../src/client/commands/tables.ts';
 import { createServiceClient } from '../../src/client/index.ts';

@@ -1,7 +1,6 @@
 import { registrations } from '../../docs/registrations.ts';
 import { eventNames } from '../../src/client/event-names.ts';
-import { documentedEvents } from '../../src/sandbox/families.ts';
-import { registrations as ofSandbox } from '../../src/sandbox/registrations.ts';
+import { documentedEvents, registrations as ofSandbox } from '../../src/sandbox/families.ts';
 import { documented } from '../support/platform/documented.ts';
 
 it('the sandbox sends every event to a path of its family (otherwise: npm run docs)', () => {

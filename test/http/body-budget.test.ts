@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
-import { BodyBudget } from '../../src/http/body-budget.ts';
+import { createBodyBudget } from '../../src/http/body-budget.ts';
 import { Busy } from '../../src/http/errors.ts';
 import { readBody } from '../../src/http/read-body.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
@@ -25,7 +25,7 @@ it('exceeds its limits by one body at most, and every body is complete eventuall
   const all = fc.array(body, { minLength: 1, maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(all, fc.infiniteStream(fc.nat()), async (bodies, picks) => {
-      const budget = new BodyBudget(options);
+      const budget = createBodyBudget(options);
       const open = bodies.map((one) => {
         const memory = budget.open(one.source, hasLength);
         return { ...one, memory, charged: 0, isWaiting: false };
@@ -66,7 +66,7 @@ it('exceeds its limits by one body at most, and every body is complete eventuall
 });
 
 it('bodies of senders that were never accepted leave half of the room to those that were', () => {
-  const budget = new BodyBudget(options);
+  const budget = createBodyBudget(options);
   budget.prove('platform');
   const many = Array.from({ length: 9 }, (_, index) => budget.open(`attacker ${index}`, hasLength));
   // Two fit, and one may exceed the limit.
@@ -78,7 +78,7 @@ it('bodies of senders that were never accepted leave half of the room to those t
 });
 
 it('bodies of one address take its share of the room, and leave the rest to others', () => {
-  const budget = new BodyBudget(options);
+  const budget = createBodyBudget(options);
   const many = Array.from({ length: 9 }, () => budget.open('a', hasLength));
   // Three fit, and one may exceed the limit.
   expect(many.filter((one) => one.grow(20) === undefined)).toHaveLength(4);
@@ -88,7 +88,7 @@ it('bodies of one address take its share of the room, and leave the rest to othe
 });
 
 it('raises Busy if a body waits too long, too many wait, or it cannot wait; a small body never waits', async () => {
-  const budget = new BodyBudget({ ...options, maxWaiting: 1, waitMs: 50 });
+  const budget = createBodyBudget({ ...options, maxWaiting: 1, waitMs: 50 });
   const exempt = budget.open('a', hasLength);
   expect(exempt.grow(100)).toBeUndefined();
   const waiting = budget.open('a', hasLength).grow(50);
@@ -101,7 +101,7 @@ it('raises Busy if a body waits too long, too many wait, or it cannot wait; a sm
 });
 
 it('a body that ends while it waits frees its place', () => {
-  const budget = new BodyBudget({ ...options, maxWaiting: 1 });
+  const budget = createBodyBudget({ ...options, maxWaiting: 1 });
   const exempt = budget.open('a', hasLength);
   void exempt.grow(100);
   const first = budget.open('a', hasLength);

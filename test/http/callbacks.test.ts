@@ -4,7 +4,7 @@ import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { createAccessChecks } from '../../src/http/access/access-checks.ts';
 import { createApp } from '../../src/http/app.ts';
-import { BodyBudget } from '../../src/http/body-budget.ts';
+import { createBodyBudget } from '../../src/http/body-budget.ts';
 import { createCallbackHandler } from '../../src/http/callback-handler.ts';
 import { createIntake } from '../../src/intake/intake.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const { pool } = database;
   const intake = createIntake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
   const access = createAccessChecks({ config, log });
-  const bodies = new BodyBudget(config.limits.bodies);
+  const bodies = createBodyBudget(config.limits.bodies);
   const callbacks = new Map(
     families.map((family) => [
       paths[family.name],

@@ -3,10 +3,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { documentedEvent } from '../../src/sandbox/families.ts';
-import { openLedger } from '../../src/sandbox/ledger.ts';
-import { nextTurn } from '../../src/sandbox/pace.ts';
 import type { Attempt } from '../../src/sandbox/post.ts';
-import { sendCallbacks } from '../../src/sandbox/sender.ts';
+import { openLedger } from '../../src/sandbox/send.ts';
+import { nextTurn, sendCallbacks } from '../../src/sandbox/sender.ts';
 import { callbacks } from '../../src/sandbox/variations.ts';
 import { accept, startReceiver } from './receiver.ts';
 

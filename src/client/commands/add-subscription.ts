@@ -1,50 +1,45 @@
 import { randomBytes } from 'node:crypto';
 import { Rejected, Unavailable, UnreadableResponse } from '../errors.ts';
 import { eventNames } from '../event-names.ts';
-import type { ServiceClient } from '../service-client.ts';
 import { MissingSettings } from './settings.ts';
+import type { Opened } from './with-client.ts';
 
-/** The options of `receiver subscriptions add`. */
-export interface AddFlags {
+interface Flags {
   readonly url: string;
   readonly events: 'all' | readonly string[];
   readonly protocol?: string;
+  /** Uses the first of SIGNING_KEYS. */
   readonly existingKey?: true;
 }
 
-interface NewSubscription extends Omit<AddFlags, 'existingKey'> {
-  readonly client: ServiceClient;
-  /** SIGNING_KEYS, to use the first of them; undefined: a new key. */
-  readonly keys: string | undefined;
-  readonly print: (text: string) => void;
-  readonly explain: (text: string) => void;
-}
-
 /** Creates a subscription. A new signing key is printed as a line for `.env`, once the platform has it. */
-export async function addSubscription(options: NewSubscription): Promise<void> {
-  const { client, url, events, protocol, keys, print, explain } = options;
+export async function addSubscription(
+  { client, env, print, explain }: Opened,
+  { url, events, protocol, existingKey }: Flags,
+): Promise<void> {
   const names = events === 'all' ? eventNames : events;
   const undocumented = names.filter((name) => !(eventNames as readonly string[]).includes(name));
   if (undocumented.length > 0) explain(`Not a documented event: ${undocumented.join(', ')}`);
 
-  const key = keys === undefined ? newKey() : firstOf(keys);
-  const { id } = await client.createSubscription({
+  // Hexadecimal: no character that .env or the list of keys gives a meaning to.
+  const key = existingKey ? firstOf(env.SIGNING_KEYS ?? '') : randomBytes(32).toString('hex');
+  const subscription = {
     endpoint: url,
     event_names: [...names],
     signing_key: key,
     protocol: protocol ?? new URL(url).protocol.slice(0, -1),
+  };
+  const { id } = await client.createSubscription(subscription).catch((error) => {
+    throw Object.assign(error, { advice: adviceAfter(error, existingKey) });
   });
   explain(`Subscription ${id ?? '(the platform returned no id)'} created: ${names.length} events.`);
-  if (keys !== undefined) return;
+  if (existingKey) return;
   print(`SIGNING_KEYS=${key}`);
   explain(
     'This line is printed only once. Put it into .env now and restart every receiver: until then, callbacks with the ' +
       'new key get a 401.\nIf other keys are in use, keep them: SIGNING_KEYS=<new>,<old>',
   );
 }
-
-// Hexadecimal: no character that .env or the list of keys gives a meaning to.
-const newKey = () => randomBytes(32).toString('hex');
 
 function firstOf(keys: string): string {
   const first = keys
@@ -56,7 +51,7 @@ function firstOf(keys: string): string {
 }
 
 /** Advice after a failed call: the endpoint may have a subscription, and nobody its key. */
-export function hintAfterError(error: unknown, existingKey = false): string {
+function adviceAfter(error: unknown, existingKey = false): string | undefined {
   if (error instanceof Rejected && error.status === 400) {
     return (
       'The documented reason is that the endpoint is registered already. Find its subscription with ' +
@@ -64,7 +59,7 @@ export function hintAfterError(error: unknown, existingKey = false): string {
     );
   }
   const mayExist = error instanceof Unavailable ? error.mayHaveReached : error instanceof UnreadableResponse;
-  if (!mayExist) return '';
+  if (!mayExist) return undefined;
   return (
     `The subscription may exist all the same${existingKey ? '' : ', with a key that nobody has'}. ` +
     'If `receiver subscriptions list` shows the endpoint, `receiver subscriptions remove <id>`, then add it again.'

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline';
 import type { RegistrationOptions } from '../call.ts';
 import { RefusedInput, Rejected } from '../errors.ts';
 import { nextStep } from '../next-step.ts';
@@ -18,7 +19,8 @@ export interface Registration {
   readonly showTokens: boolean;
 }
 
-type Response = VerifyAadhaarOtpResponse | CreateAddressByAadhaarResponse | CreateAddressByMobileResponse;
+type ByAadhaar = VerifyAadhaarOtpResponse | CreateAddressByAadhaarResponse;
+type Response = ByAadhaar | CreateAddressByMobileResponse;
 
 const textFields = ['first_name', 'middle_name', 'last_name', 'gender', 'address', 'pincode'] as const;
 const numberFields = ['day_of_birth', 'month_of_birth', 'year_of_birth'] as const;
@@ -40,13 +42,10 @@ export async function register(registration: Registration): Promise<void> {
     });
     return;
   }
-  let response: VerifyAadhaarOtpResponse | CreateAddressByAadhaarResponse | undefined = await untilAccepted(
-    registration,
-    async () => {
-      const mobile = await ask('Mobile number, 10 digits');
-      return client.verifyAadhaarOtp({ mobile, otp: await ask('OTP'), txn_id: startedWith }, headers);
-    },
-  );
+  let response: ByAadhaar | undefined = await untilAccepted(registration, async () => {
+    const mobile = await ask('Mobile number, 10 digits');
+    return client.verifyAadhaarOtp({ mobile, otp: await ask('OTP'), txn_id: startedWith }, headers);
+  });
   // The interface does not show which call follows a state, so the user decides.
   while (response && response.skip_state !== 'abha_end') {
     const txn_id: string = response.txn_id || (await askTransaction());
@@ -101,4 +100,26 @@ function show({ tell, showTokens }: Registration, response: Response): void {
   tell(JSON.stringify(known, hide, 2));
   const { state, statement } = nextStep(response);
   tell(`${state}: ${statement}`);
+}
+
+export class InputEnded extends Error {
+  override readonly name = 'InputEnded';
+}
+
+/** Asks questions on a terminal; answers may also come from a pipe, one per line. */
+export function openPrompt(input: NodeJS.ReadableStream, output: NodeJS.WritableStream) {
+  const lines = createInterface({ input, output });
+  // Not question(): it loses lines of a pipe that arrive between two questions.
+  const answers = lines[Symbol.asyncIterator]();
+  return {
+    /** The answer, trimmed; raises InputEnded. */
+    async ask(question: string): Promise<string> {
+      lines.setPrompt(`${question}: `);
+      lines.prompt();
+      const { value, done } = await answers.next();
+      if (done) throw new InputEnded('the input ended before the registration was complete');
+      return value.trim();
+    },
+    close: () => lines.close(),
+  };
 }

@@ -3,7 +3,6 @@ import { eventNames } from '../event-names.ts';
 import type { SearchResponse } from '../search-schemas.ts';
 import { type Subscription, subscription } from '../subscription-schemas.ts';
 
-/** Search results for a terminal: a table of drugs, one of laboratory tests. */
 export function searchTable({ drugs, lab_tests }: Omit<SearchResponse, 'raw'>): string {
   const tables = [
     table(['Drug', 'Generic', 'Manufacturer', 'Form', 'OTC', 'Id'], drugs, (d) => [
@@ -25,7 +24,6 @@ export function searchTable({ drugs, lab_tests }: Omit<SearchResponse, 'raw'>): 
   return tables.join('\n') || 'No results.';
 }
 
-/** Subscriptions for a terminal. */
 export function subscriptionsTable(subscriptions: readonly Subscription[]): string {
   const head = ['Id', 'Events', 'Endpoint', 'Protocol', 'Created'];
   const grid = table(head, subscriptions, (s) => [

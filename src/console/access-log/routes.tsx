@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { accessActions } from '../../privacy/log/access-log.ts';
 import { type AccessEntry, listAccess } from '../../privacy/log/audit.ts';
-import { localTime, oneOf, parseForm, readForm, text } from '../read-form.ts';
-import type { Section } from '../section.ts';
+import type { Section } from '../dependencies.ts';
+import { choice, localTime, parseForm, readForm, text } from '../read-form.ts';
 import { takePage } from '../store.ts';
 import { Filters } from '../ui/filters.tsx';
-import type { FormField } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
 import { PageLinks, Table } from '../ui/table.tsx';
@@ -13,21 +12,17 @@ import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 
 const size = 50;
 
-const fields: FormField[] = [
-  { name: 'actor', label: 'Actor' },
-  { name: 'action', label: 'Action', kind: 'choice', options: accessActions },
-  { name: 'since', label: 'From', kind: 'datetime-local' },
-  { name: 'until', label: 'Before', kind: 'datetime-local' },
-];
-
-/** Who saw or did what. Reading it is an entry too. */
 export const section: Section = {
   entry: { title: 'Access log', path: '/access-log' },
   addRoutes(routes, { timezone, db, logAccess }) {
+    const shape = {
+      actor: text.meta({ label: 'Actor' }),
+      action: choice('Action', accessActions),
+      since: localTime(timezone, 'From'),
+      until: localTime(timezone, 'Before'),
+    };
     routes.get('/access-log', 'privacy', async (req, res) => {
-      const [since, until] = [localTime(timezone), localTime(timezone)];
-      const shape = { actor: text, action: oneOf(accessActions), since, until };
-      const { data, entered, faults, status } = parseForm(req.query, shape);
+      const { data, status, ...shown } = parseForm(req.query, shape);
       const { data: place } = readForm(req.query, { before: z.coerce.number().int().positive() });
       const filter = { ...data, ...place };
       const listed = status === 200 ? takePage(await listAccess(db, filter, size + 1), size) : undefined;
@@ -40,9 +35,9 @@ export const section: Section = {
             <code>npx receiver audit verify</code> checks that none was changed or removed.{' '}
             <a href="/console/sessions">Sessions</a> lists who may be signed in, and ends their sessions.
           </p>
-          <Filters action="/console/access-log" {...{ fields, entered, faults }} />
+          <Filters action="/console/access-log" {...shown} />
           {listed && <Entries entries={listed.rows} />}
-          <PageLinks older={last && hrefTo('/access-log', { ...entered, before: `${last.entry}` })} />
+          <PageLinks older={last && hrefTo('/access-log', { ...shown.entered, before: `${last.entry}` })} />
         </>
       );
       sendPage(res, 'Access log', page, { status });
@@ -54,7 +49,6 @@ function Entries({ entries }: { entries: readonly AccessEntry[] }) {
   return (
     <Table
       label="Entries, newest first"
-      cards
       rows={entries}
       empty="No matching entries."
       columns={[

@@ -1,30 +1,43 @@
-import type { Note } from '../../store/notes.ts';
-import type { Cause } from '../../store/refusals.ts';
+import { uuid } from '../../common/uuid.ts';
+import type { Family } from '../../families/index.ts';
+import { readNotes } from '../../store/notes.ts';
+import { readCauses } from '../../store/refusals.ts';
+import type { Db } from '../../store/tables.ts';
+import { PageNotFound } from '../errors.ts';
 import { CauseText, sameCause } from '../failed/pages.tsx';
 import { Notes } from '../notes/routes.tsx';
 import { Fields, nameOf, ReceiptDeliveries } from '../records/pages.tsx';
-import type { Newest, RecordKey } from '../records/queries.ts';
+import { readNewest } from '../records/queries.ts';
 import { redactEnvelope } from '../redact.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { recordHref } from '../ui/links.ts';
+import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { formatDuration } from '../ui/time.ts';
-import { Facts, formatCount, IdLink, Moment, Named, PersonalNote, Status, Verbatim } from '../ui/values.tsx';
-import type { DeliveryDetails } from './list.ts';
+import { Facts, formatCount, IdLink, Moment, Named, Status, Verbatim } from '../ui/values.tsx';
+import { readDelivery } from './list.ts';
 
 const preview = '/console/replay/preview';
 
-interface DetailProps {
-  delivery: DeliveryDetails;
-  /** What it is about; undefined: this version does not have its family. */
-  recordKey: RecordKey | undefined;
-  /** What that says now. */
-  record: Newest | undefined;
-  /** Whether personal data is shown. */
-  revealed: boolean;
-  /** Why it failed. */
-  cause: Cause | undefined;
-  notes: readonly Note[];
+/**
+ * Reads what the page of a delivery shows: the `record` that it is about, as it is now, and the `cause` of its failure.
+ * Without `recordKey`, this version does not have its family.
+ *
+ * @throws PageNotFound
+ */
+export async function readDetails(db: Db, families: readonly Family[], id: string) {
+  const delivery = uuid.test(id) ? await readDelivery(db, families, id) : undefined;
+  if (!delivery) throw new PageNotFound('There is no such delivery.');
+  const family = families.find(({ name }) => name === delivery.family);
+  const recordKey = family && { family, business: delivery.business_id, id: delivery.record ?? id };
+  const record = recordKey && (await readNewest(db, recordKey));
+  const [[cause], notes] = await Promise.all([
+    delivery.error ? readCauses(db, [delivery.error]) : [],
+    readNotes(db, delivery.id),
+  ]);
+  return { delivery, recordKey, record, cause, notes };
 }
+
+type DetailProps = Awaited<ReturnType<typeof readDetails>> & { revealed: boolean };
 
 export function DeliveryDetail(props: DetailProps) {
   const { delivery, recordKey, record, revealed, cause, notes } = props;
@@ -43,11 +56,7 @@ export function DeliveryDetail(props: DetailProps) {
             Replay …
           </PostButton>
         )}
-        {!revealed && (
-          <PostButton action={`${address}/personal`} kind="second">
-            Show personal data
-          </PostButton>
-        )}
+        <ShowPersonal {...{ revealed, address }} />
         {recordKey && record && (
           <a href={recordHref(recordKey.family.name, recordKey.business, recordKey.id)}>
             The {nameOf(recordKey.family.name)} itself
@@ -55,9 +64,7 @@ export function DeliveryDetail(props: DetailProps) {
         )}
         {recordKey && <ReceiptDeliveries {...recordKey} />}
       </div>
-      <PersonalNote revealed={revealed} shownAt={`${address}/personal`} hiddenAt={address}>
-        Personal data is hidden.
-      </PersonalNote>
+      <PersonalNote {...{ revealed, address }}>Personal data is hidden.</PersonalNote>
       {(cause || notes.length > 0) && <Notes section="deliveries" subject={id} notes={notes} />}
       <h2>Callback</h2>
       {isReduced && (

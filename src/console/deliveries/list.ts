@@ -3,31 +3,30 @@ import { z } from 'zod';
 import { idAt } from '../../common/uuid.ts';
 import { type Family, readKey } from '../../families/index.ts';
 import { type Db, type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
-import { familyFields, guid, localTime, oneOf, parseForm, text } from '../read-form.ts';
+import { choice, familyFields, fieldsOf, guid, localTime, parseForm, receiptId, text } from '../read-form.ts';
 import { allOf, businesses, read, takePage } from '../store.ts';
 
-export type ParsedFilter = ReturnType<typeof parseFilter>;
-
-export type DeliveryFilter = ParsedFilter['data'];
+export type DeliveryFilter = ReturnType<typeof parseFilter>['data'];
 
 /** Parses the filter in an address: which deliveries to show; absent fields do not filter. */
 export function parseFilter(query: Record<string, unknown>, families: readonly Family[], timezone: string) {
-  const time = localTime(timezone);
-  return parseForm(query, {
-    id: guid,
-    receipt: z.string().regex(/^\d{1,15}$/, 'A receipt id must be a whole number.'),
+  const shape = {
+    id: guid.meta({ label: 'Delivery id' }),
+    receipt: receiptId.meta({ label: 'Receipt id' }),
     ...familyFields(families),
-    business: text,
-    status: oneOf(deliveryStatuses),
-    error: text,
-    /** Default: by the time of arrival. */
-    order: oneOf(['event']),
-    /** By the time of the event. */
-    since: time,
-    until: time,
-    receivedSince: time,
-    receivedUntil: time,
-  });
+    business: text.meta({ label: 'Business', kind: 'business' }),
+    status: choice('Status', deliveryStatuses),
+    error: text.meta({ label: 'Error' }),
+    order: choice('Order by', ['event'], 'arrival'),
+    since: localTime(timezone, 'Event time from'),
+    until: localTime(timezone, 'Event time before'),
+    receivedSince: localTime(timezone, 'Received from'),
+    receivedUntil: localTime(timezone, 'Received before'),
+  };
+  const parsed = parseForm(query, shape);
+  const { id, receipt, family, event, business, status, error, order, ...times } = shape;
+  const shown = { family, event, status, business, receipt, id, ...times, order };
+  return { ...parsed, fields: fieldsOf(parsed.entered.error ? { ...shown, error } : shown) };
 }
 
 /** Where a page begins, see `DeliveryLine`. */
@@ -48,8 +47,6 @@ export interface DeliveryLine extends Pick<Selectable<Tables['deliveries']>, Col
 
 /** Where a page begins: the place of the last delivery of the page before, in either direction. */
 export type Place = { [Name in keyof typeof placeFields]?: string | undefined };
-
-export type Listed = Awaited<ReturnType<typeof listDeliveries>>;
 
 /** A page of deliveries: the newest first, by their arrival or by their event. With whether there are older and newer ones. */
 export async function listDeliveries(
@@ -175,16 +172,10 @@ function ofReceipt(receipt: string, applied: boolean): RawBuilder<unknown> {
     : sql`s.family = 'receipt' and i.envelope #>> '{data,receipt_id}' = ${receipt}`;
 }
 
-export interface DeliveryDetails extends Selectable<Tables['deliveries']>, Pick<DeliveryLine, 'record'> {
-  /** The envelope as PostgreSQL writes it: numbers with all their digits. */
-  text: string;
-}
+/** A delivery, and the `text` of its envelope as PostgreSQL writes it: numbers with all their digits. */
+type DeliveryDetails = Selectable<Tables['deliveries']> & Pick<DeliveryLine, 'record'> & { text: string };
 
-export async function readDelivery(
-  db: Db,
-  families: readonly Family[],
-  id: string,
-): Promise<DeliveryDetails | undefined> {
+export async function readDelivery(db: Db, families: readonly Family[], id: string) {
   const query = sql<DeliveryDetails>`
     select *, jsonb_pretty(envelope) as text, ${recordOf(families)} as record
     from deliveries i where id = ${id}::uuid`;

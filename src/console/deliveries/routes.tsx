@@ -1,51 +1,108 @@
 import type { Request, Response } from 'express';
-import { uuid } from '../../common/uuid.ts';
 import { patientsIn } from '../../families/index.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
-import { readNotes } from '../../store/notes.ts';
-import { readCauses } from '../../store/refusals.ts';
-import { PageNotFound } from '../errors.ts';
+import type { Section } from '../dependencies.ts';
 import { readForm } from '../read-form.ts';
-import { readNewest } from '../records/queries.ts';
-import type { Section } from '../section.ts';
+import { type FilterForm, Filters } from '../ui/filters.tsx';
+import { hrefTo, recordHref, words } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
-import { DeliveryDetail } from './detail-page.tsx';
-import { listDeliveries, parseFilter, placeFields, readDelivery } from './list.ts';
-import { DeliveryList } from './list-page.tsx';
+import { PageLinks, Table } from '../ui/table.tsx';
+import { formatDuration } from '../ui/time.ts';
+import { formatTimes, IdLink, Moment, Named, Status } from '../ui/values.tsx';
+import { DeliveryDetail, readDetails } from './detail-page.tsx';
+import { type DeliveryLine, listDeliveries, parseFilter, placeFields } from './list.ts';
 
-/** A list of deliveries with filters, and a page for each delivery. */
 export const section: Section = {
   entry: { title: 'Deliveries', path: '/deliveries' },
   addRoutes(routes, { families, timezone, db, logAccess }) {
     routes.get('/deliveries', 'viewer', async (req, res) => {
-      const parsed = parseFilter(req.query, families, timezone);
+      const { data, status, ...filter } = parseFilter(req.query, families, timezone);
       const { data: place } = readForm(req.query, placeFields);
-      const { data, status } = parsed;
       const listed = status === 200 ? await listDeliveries(db, families, data, place) : undefined;
+      // New deliveries appear on the first page.
       const live = !place.before && !place.after;
-      sendPage(res, 'Deliveries', <DeliveryList {...{ families, parsed, listed, live }} />, { status });
+      const page = (
+        <>
+          <Filters action="/console/deliveries" {...filter} folded />
+          {listed && <Lines {...{ ...listed, live }} entered={filter.entered} />}
+        </>
+      );
+      sendPage(res, 'Deliveries', page, { status });
     });
 
     const show = async (req: Request, res: Response, revealed: boolean) => {
-      const id = String(req.params.id);
-      const delivery = uuid.test(id) ? await readDelivery(db, families, id) : undefined;
-      if (!delivery) throw new PageNotFound('There is no such delivery.');
-      const family = families.find(({ name }) => name === delivery.family);
-      const recordKey = family && { family, business: delivery.business_id, id: delivery.record ?? id };
-      const record = recordKey && (await readNewest(db, recordKey));
-      const [[cause], notes] = await Promise.all([
-        delivery.error ? readCauses(db, [delivery.error]) : [],
-        readNotes(db, delivery.id),
-      ]);
+      const details = await readDetails(db, families, String(req.params.id));
+      const { delivery, record } = details;
       if (revealed) {
         const patients = [...patientsIn(delivery.envelope), ...patientsOfRow(record?.newest.row ?? {})];
         const filter = { delivery: delivery.id };
         await logAccess(res, { action: 'reveal', patients, filter, rows: 1 });
       }
-      const page = <DeliveryDetail {...{ delivery, recordKey, record, revealed, cause, notes }} />;
-      sendPage(res, delivery.event, page);
+      sendPage(res, delivery.event, <DeliveryDetail {...details} revealed={revealed} />);
     };
     routes.get('/deliveries/:id', 'viewer', (req, res) => show(req, res, false));
     routes.post('/deliveries/:id/personal', 'privacy', (req, res) => show(req, res, true));
   },
 };
+
+/** Leads to the record that a delivery is about; where its family has no ids, each delivery is one. */
+function RecordCell({ id, family, business_id, record }: DeliveryLine) {
+  return (
+    <a class="cut" href={recordHref(family, business_id, record ?? id)} title={record ?? undefined}>
+      {record ?? words(family)}
+    </a>
+  );
+}
+
+/** The clocks of two hosts hardly differ by more. */
+const clockDifferenceMs = 60_000;
+
+/** An event time that was ahead of the clock when the delivery came is the newest until then. */
+function EventTime({ event_time, received_at }: DeliveryLine) {
+  const aheadMs = event_time.getTime() - received_at.getTime();
+  return (
+    <>
+      <Moment at={event_time} />
+      {aheadMs > clockDifferenceMs && (
+        <small class="ahead">{formatDuration(aheadMs)} ahead of the clock</small>
+      )}
+    </>
+  );
+}
+
+type LinesProps = Awaited<ReturnType<typeof listDeliveries>> &
+  Pick<FilterForm, 'entered'> & { live: boolean };
+
+function Lines({ rows, older, newer, entered, live }: LinesProps) {
+  const [first, last] = [rows[0], rows.at(-1)];
+  const { order = 'arrival' } = entered;
+  const link = (changes: Record<string, string>) => hrefTo('/deliveries', { ...entered, ...changes });
+  const href = (by: string) => link({ order: by === 'event' ? by : '' });
+  return (
+    <div data-live={live ? '' : undefined}>
+      <Table
+        label={`Deliveries, newest ${order} first`}
+        sorting={{ by: order, descending: true, href }}
+        rows={rows}
+        empty={Object.keys(entered).length > 0 ? 'No matching deliveries.' : 'No deliveries yet.'}
+        columns={[
+          {
+            head: 'Received',
+            sort: 'arrival',
+            cell: ({ id, received_at }) => <IdLink to="deliveries" id={id} at={received_at} />,
+          },
+          { head: 'Event', cell: ({ event }) => event },
+          { head: 'Record', cell: (line) => <RecordCell {...line} /> },
+          { head: 'Business', cell: ({ business_id }) => <Named kind="business" id={business_id} /> },
+          { head: 'Status', cell: ({ status }) => <Status status={status} /> },
+          { head: 'Event time', sort: 'event', cell: (line) => <EventTime {...line} /> },
+          { head: 'Times', cell: ({ delivery_count }) => formatTimes(delivery_count), numeric: true },
+        ]}
+      />
+      <PageLinks
+        newer={newer && first && link({ after: first.place })}
+        older={older && last && link({ before: last.place })}
+      />
+    </div>
+  );
+}

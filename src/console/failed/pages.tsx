@@ -1,11 +1,10 @@
 import { sql } from 'kysely';
 import type { ReplayOutcome } from '../../apply/replay.ts';
-import type { Family } from '../../families/index.ts';
 import type { Cause } from '../../store/refusals.ts';
 import { useMayPost } from '../ui/context.ts';
-import { EntryForm, familyChoices, PostButton } from '../ui/forms.tsx';
+import { EntryForm, type FormField, PostButton } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
-import { Outcome } from '../ui/outcome.tsx';
+import { Outcome, type ReplayProps } from '../ui/outcome.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { formatCount, formatCountOf, IdLink, Moment } from '../ui/values.tsx';
 
@@ -33,10 +32,11 @@ const preview = '/console/replay/preview';
 
 interface FailedProps {
   groups: readonly (FailedGroup & { cause: Cause })[];
-  families: readonly Family[];
+  /** Those of a filter for a replay. */
+  fields: readonly FormField[];
 }
 
-export function FailedPage({ groups, families }: FailedProps) {
+export function FailedPage({ groups, fields }: FailedProps) {
   const mayReplay = useMayPost(preview);
   return (
     <>
@@ -46,7 +46,6 @@ export function FailedPage({ groups, families }: FailedProps) {
       </p>
       <Table
         label="Failed deliveries by error"
-        cards
         rows={groups}
         empty="No failed deliveries."
         columns={[
@@ -70,12 +69,7 @@ export function FailedPage({ groups, families }: FailedProps) {
           action={preview}
           title="Replay by filter"
           hint="Empty fields are ignored. The next page is a preview; nothing is changed before you confirm."
-          fields={[
-            ...familyChoices(families),
-            { name: 'business', label: 'Business', kind: 'business' },
-            { name: 'since', label: 'Received from', kind: 'datetime-local' },
-            { name: 'until', label: 'Received before', kind: 'datetime-local' },
-          ]}
+          fields={fields}
           submit="Preview replay …"
         />
       )}
@@ -92,7 +86,6 @@ const actions: Column<FailedGroup> = {
   ),
 };
 
-/** The deliveries that failed with the same error. */
 export const sameCause = (event: string, error: string) =>
   hrefTo('/deliveries', { status: 'failed', event, error });
 
@@ -119,23 +112,22 @@ export function CauseText({ cause }: { cause: Cause }) {
   );
 }
 
-interface ReplayProps {
-  /** `matching`: how many deliveries match the filter. */
-  outcome: ReplayOutcome & { matching: number };
-  /** The form's fields, to be sent again. */
-  values: Record<string, string>;
-}
+const labels: Record<string, string> = {
+  id: 'delivery',
+  since: 'received from',
+  until: 'received before',
+};
 
-/** What a replay would do. */
-export function ConfirmReplay({ outcome, values }: ReplayProps) {
+export function ConfirmReplay({ outcome, values }: ReplayProps<ReplayOutcome>) {
   const { matching, applied, changed, failed, errors } = outcome;
   const tried = applied + failed;
   const isAgain = values.status === 'applied';
   const canReplay = applied > 0 && (changed > 0 || !isAgain);
+  const filter = Object.entries(values).map(([name, value]) => `${labels[name] ?? name} ${value}`);
   const text = `Replay ${formatCountOf(tried, ['delivery', 'deliveries'])}`;
   return (
     <>
-      <FilterLine values={values} />
+      <p>Filter: {filter.join(', ') || 'all failed deliveries'}.</p>
       <Outcome
         section="failed"
         isPreview
@@ -163,8 +155,7 @@ export function ConfirmReplay({ outcome, values }: ReplayProps) {
   );
 }
 
-/** What a replay did. */
-export function ReplayDone({ outcome, values }: ReplayProps) {
+export function ReplayDone({ outcome, values }: ReplayProps<ReplayOutcome>) {
   const { matching, applied, changed, failed, errors } = outcome;
   const left = matching - applied - failed;
   return (
@@ -181,15 +172,4 @@ export function ReplayDone({ outcome, values }: ReplayProps) {
       )}
     </Outcome>
   );
-}
-
-const labels: Record<string, string> = {
-  id: 'delivery',
-  since: 'received from',
-  until: 'received before',
-};
-
-function FilterLine({ values }: Pick<ReplayProps, 'values'>) {
-  const given = Object.entries(values).map(([name, value]) => `${labels[name] ?? name} ${value}`);
-  return <p>Filter: {given.join(', ') || 'all failed deliveries'}.</p>;
 }

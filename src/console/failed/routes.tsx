@@ -1,9 +1,9 @@
 import { countDeliveries, type ReplayFilter, replayDeliveries } from '../../apply/replay.ts';
-import { type Family, other } from '../../families/index.ts';
+import { other } from '../../families/index.ts';
 import { readCauses } from '../../store/refusals.ts';
+import type { Section } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
-import { familyFields, guid, localTime, oneOf, readForm, text } from '../read-form.ts';
-import type { Section } from '../section.ts';
+import { familyFields, fieldsOf, guid, localTime, oneOf, readForm, text } from '../read-form.ts';
 import { read } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { ConfirmReplay, FailedPage, failedGroups, ReplayDone } from './pages.tsx';
@@ -15,12 +15,33 @@ const limit = 2_000;
 export const section: Section = {
   entry: { title: 'Failed', path: '/failed', count: 'failed' },
   addRoutes(routes, { families, timezone, db, logAccess }) {
+    const shape = {
+      status: oneOf(['failed', 'applied']),
+      ...familyFields(families),
+      business: text.meta({ label: 'Business', kind: 'business' }),
+      id: guid,
+      error: text,
+      since: localTime(timezone, 'Received from'),
+      until: localTime(timezone, 'Received before'),
+    };
+    /** Which deliveries to replay, and the form's fields to send again. @throws BadInput */
+    const readReplayForm = (form: Record<string, unknown>) => {
+      // A page of an earlier version names the business otherwise; without it, all would be replayed.
+      const { data, entered } = readForm({ business: form.businessId, ...form }, shape);
+      const { business: businessId, ...others } = data;
+      const filter = { ...others, businessId };
+      if (filter.status === 'applied' && !filter.id && filter.family !== other.name) {
+        throw new BadInput('Applied deliveries can only be replayed one at a time, by id.');
+      }
+      return { filter, entered };
+    };
+
     routes.get('/failed', 'viewer', async (_req, res) => {
       const groups = await read(db, failedGroups);
       const errors = groups.map(({ error }) => error);
       const causes = await readCauses(db, errors);
       const explained = groups.map((group, index) => ({ ...group, cause: causes[index]! }));
-      sendPage(res, 'Failed deliveries', <FailedPage groups={explained} families={families} />);
+      sendPage(res, 'Failed deliveries', <FailedPage groups={explained} fields={fieldsOf(shape)} />);
     });
 
     const replay = async (filter: ReplayFilter, dryRun: boolean) => ({
@@ -29,13 +50,13 @@ export const section: Section = {
     });
 
     routes.post('/replay/preview', 'operator', async (req, res) => {
-      const { filter, entered } = readReplayForm(req.body, families, timezone);
+      const { filter, entered } = readReplayForm(req.body);
       const outcome = await replay(filter, true);
       sendPage(res, 'Preview replay', <ConfirmReplay outcome={outcome} values={entered} />);
     });
 
     routes.post('/replay', 'operator', async (req, res) => {
-      const { filter, entered } = readReplayForm(req.body, families, timezone);
+      const { filter, entered } = readReplayForm(req.body);
       const rows = Math.min(await countDeliveries(db, families, filter), limit);
       // PostgreSQL's error may quote a value.
       const logged = { ...filter, ...(filter.error && { error: 'one error' }) };
@@ -45,31 +66,3 @@ export const section: Section = {
     });
   },
 };
-
-/**
- * Reads which deliveries to replay out of a form.
- *
- * @returns the filter, and the form's fields to send again
- * @throws BadInput
- */
-function readReplayForm(form: Record<string, unknown>, families: readonly Family[], timezone: string) {
-  // A page of an earlier version names the business otherwise; without it, all would be replayed.
-  const { data, entered } = readForm(
-    { business: form.businessId, ...form },
-    {
-      status: oneOf(['failed', 'applied']),
-      ...familyFields(families),
-      business: text,
-      id: guid,
-      error: text,
-      since: localTime(timezone),
-      until: localTime(timezone),
-    },
-  );
-  const { business: businessId, ...others } = data;
-  const filter = { ...others, businessId };
-  if (filter.status === 'applied' && !filter.id && filter.family !== other.name) {
-    throw new BadInput('Applied deliveries can only be replayed one at a time, by id.');
-  }
-  return { filter, entered };
-}

@@ -1,9 +1,7 @@
-import type { VNode } from 'preact';
 import type { Readiness } from '../../common/readiness.ts';
 import { withTimeout } from '../../common/with-timeout.ts';
 import type { Problem } from '../../health/problem.ts';
-import type { ConsoleDependencies } from '../dependencies.ts';
-import type { Section } from '../section.ts';
+import type { ConsoleDependencies, Section } from '../dependencies.ts';
 import { sendPage } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
 
@@ -17,15 +15,8 @@ export const section: Section = {
   },
 };
 
-/**
- * The content of the page Health. It holds no patients' data, and needs no database.
- *
- * @param isAway whether PostgreSQL is unavailable
- */
-export async function readHealth(
-  dependencies: Pick<ConsoleDependencies, 'readiness' | 'problems' | 'receiver' | 'fallback'>,
-  isAway: boolean,
-): Promise<VNode> {
+/** It holds no patients' data, and needs no database. @param isAway whether PostgreSQL is unavailable */
+export async function readHealth(dependencies: Omit<ConsoleDependencies, 'config'>, isAway: boolean) {
   const { readiness, problems, receiver } = dependencies;
   const [{ parts }, found, outage] = await Promise.all([
     readiness(),
@@ -76,7 +67,6 @@ export function HealthChecks({ parts, open }: Pick<Readiness, 'parts'> & { open:
   return (
     <Table
       label="Health checks"
-      cards
       rows={Object.entries(parts)}
       empty="No checks."
       columns={[

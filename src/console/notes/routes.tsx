@@ -1,8 +1,8 @@
 import { addNote, type Note } from '../../store/notes.ts';
+import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
 import { guid, oneOf, readForm, text } from '../read-form.ts';
-import type { Section } from '../section.ts';
 import { useMayPost } from '../ui/context.ts';
 import { EntryForm, PostButton } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
@@ -30,7 +30,6 @@ const action = '/console/notes';
 
 interface NotesProps {
   section: 'deliveries' | 'quarantine';
-  /** The delivery or rejected body. */
   subject: string;
   notes: readonly Note[];
 }
@@ -44,7 +43,6 @@ export function Notes({ section, subject, notes }: NotesProps) {
       <h2 id="notes">Notes</h2>
       <Table
         label="Notes, oldest first"
-        cards
         rows={notes}
         columns={[
           { head: 'Written', cell: ({ created_at }) => <Moment at={created_at} /> },

@@ -102,7 +102,6 @@ export async function sendTest(db: Db, { sendTest }: Receiver): Promise<Tested> 
   }
 }
 
-/** What became of a test callback. */
 export function TestResult({ tested }: { tested: Tested }) {
   return (
     <>

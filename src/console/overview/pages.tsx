@@ -9,8 +9,10 @@ import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDay, formatDuration } from '../ui/time.ts';
 import { Ago, formatAmount, formatCount, Moment, Named } from '../ui/values.tsx';
-import type { CachedResult } from './cached.ts';
-import type { Arrivals, Backlog, Day, Figures, Latency, Silent } from './queries.ts';
+import type { Figures } from './queries.ts';
+
+/** One of the figures, where its query did not time out. */
+type Given<Name extends keyof Figures> = NonNullable<Figures[Name]>;
 
 interface OverviewProps extends Figures {
   /** Whether no access check of callbacks is configured. */
@@ -36,7 +38,16 @@ export function Overview(props: OverviewProps) {
           </div>
         ))}
       </section>
-      {open && <OpenDoor />}
+      {open && (
+        <section class="warning">
+          <h2>Anybody can send callbacks</h2>
+          <p>
+            No access check is configured: whoever knows an address can add receipts. Set{' '}
+            <code>SIGNING_KEYS</code>, <code>ALLOWED_IPS</code>, <code>ALLOWED_CLIENT_IDS</code>,{' '}
+            <code>ALLOWED_BUSINESS_IDS</code>, or paths with an unguessable part.
+          </p>
+        </section>
+      )}
       {setup || <Silences result={silences} />}
       {(!setup || rejected?.some(({ unrouted }) => !unrouted)) && (
         <>
@@ -48,7 +59,19 @@ export function Overview(props: OverviewProps) {
         </>
       )}
       {!setup && (arrivals ? <Hours arrivals={arrivals} /> : timedOut('Callbacks per hour'))}
-      {!setup && (days ? <Days days={days} /> : timedOut('Receipts per day'))}
+      {!setup && !days && timedOut('Receipts per day')}
+      {!setup && days && (
+        <Chart
+          title="Net amount and amount due of each day’s receipts, in rupees"
+          kind="line"
+          labels={days.map(({ day }) => formatDay(day))}
+          series={[
+            { name: 'net amount', values: days.map(({ net }) => net) },
+            { name: 'amount due', values: days.map(({ due }) => due) },
+          ]}
+          format={formatAmount}
+        />
+      )}
       <h2>Health checks</h2>
       <HealthChecks parts={parts} open={open} />
       <p>
@@ -91,7 +114,7 @@ function tilesOf(
   ];
 }
 
-function Waiting({ oldest, waiting }: Backlog) {
+function Waiting({ oldest, waiting }: Given<'backlog'>) {
   if (!oldest) return 'none';
   return (
     <>
@@ -100,7 +123,7 @@ function Waiting({ oldest, waiting }: Backlog) {
   );
 }
 
-const formatLatency = ({ p50, p95 }: Latency) =>
+const formatLatency = ({ p50, p95 }: Given<'latency'>) =>
   p50 === null || p95 === null ? 'no callbacks' : `p50 ${formatDuration(p50)}, p95 ${formatDuration(p95)}`;
 
 /** Undefined stays undefined. */
@@ -109,20 +132,7 @@ function formatBounded(count: number | undefined) {
   return count > countLimit ? `more than ${formatCount(countLimit)}` : formatCount(count);
 }
 
-function OpenDoor() {
-  return (
-    <section class="warning">
-      <h2>Anybody can send callbacks</h2>
-      <p>
-        No access check is configured: whoever knows an address can add receipts. Set{' '}
-        <code>SIGNING_KEYS</code>, <code>ALLOWED_IPS</code>, <code>ALLOWED_CLIENT_IDS</code>,{' '}
-        <code>ALLOWED_BUSINESS_IDS</code>, or paths with an unguessable part.
-      </p>
-    </section>
-  );
-}
-
-function Silences({ result }: { result: CachedResult<Silent[]> }) {
+function Silences({ result }: { result: Figures['silences'] }) {
   if (result === 'running') {
     return <p class="note">The check for silent businesses is still running. Reload the page in a moment.</p>;
   }
@@ -133,10 +143,16 @@ function Silences({ result }: { result: CachedResult<Silent[]> }) {
       <h2>Unusually silent businesses</h2>
       <Table
         label="Unusually silent businesses"
-        cards
         rows={result.value}
         columns={[
-          { head: 'Business', cell: ({ business }) => <DeliveriesOf business={business} /> },
+          {
+            head: 'Business',
+            cell: ({ business }) => (
+              <a href={hrefTo('/deliveries', { business })}>
+                <Named kind="business" id={business} />
+              </a>
+            ),
+          },
           { head: 'Family', cell: ({ family }) => words(family) },
           { head: 'Last callback', cell: ({ last }) => <Moment at={last} /> },
           { head: 'Silent for', cell: ({ last }) => <Ago at={last} />, numeric: true },
@@ -147,18 +163,12 @@ function Silences({ result }: { result: CachedResult<Silent[]> }) {
   );
 }
 
-const DeliveriesOf = ({ business }: { business: string }) => (
-  <a href={hrefTo('/deliveries', { business })}>
-    <Named kind="business" id={business} />
-  </a>
-);
-
 /** Colours are few, and the small parts of a bar cannot be told apart. */
 const mostSeries = 6;
 
-const sum = (rows: readonly Arrivals[]) => rows.reduce((total, { callbacks }) => total + callbacks, 0);
+const sum = (rows: Given<'arrivals'>) => rows.reduce((total, { callbacks }) => total + callbacks, 0);
 
-function Hours({ arrivals }: { arrivals: readonly Arrivals[] }) {
+function Hours({ arrivals }: { arrivals: Given<'arrivals'> }) {
   const { timezone } = useContext(VisitContext);
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', minute: '2-digit' });
   const hours = [...new Set(arrivals.map(({ hour }) => hour.getTime()))];
@@ -182,21 +192,6 @@ function Hours({ arrivals }: { arrivals: readonly Arrivals[] }) {
         values: hours.map((at) => sum(rows.filter(({ hour }) => hour.getTime() === at))),
       }))}
       format={formatCount}
-    />
-  );
-}
-
-function Days({ days }: { days: readonly Day[] }) {
-  return (
-    <Chart
-      title="Net amount and amount due of each day’s receipts, in rupees"
-      kind="line"
-      labels={days.map(({ day }) => formatDay(day))}
-      series={[
-        { name: 'net amount', values: days.map(({ net }) => net) },
-        { name: 'amount due', values: days.map(({ due }) => due) },
-      ]}
-      format={formatAmount}
     />
   );
 }

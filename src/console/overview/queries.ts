@@ -1,31 +1,20 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { RouteDependencies } from '../dependencies.ts';
 import { countUpTo } from '../frame.ts';
-import { rejectedByReason } from '../rejections/queries.ts';
+import { rejectedByReason } from '../rejections/pages.tsx';
 import { businesses, read, unlessTimeout } from '../store.ts';
 import { cached } from './cached.ts';
 
-export interface Backlog {
-  /** When the oldest waiting delivery was received; null: none waits. */
-  oldest: Date | null;
-  waiting: number;
-}
-
-/** Deliveries that wait. */
-const backlogQuery = sql<Backlog>`
+/** How many deliveries wait, and when the oldest of them was received; null: none waits. */
+const backlogQuery = sql<{ oldest: Date | null; waiting: number }>`
   select (select min(received_at) from pending_deliveries) as oldest,
          ${countUpTo(sql`select from pending_deliveries`)} as waiting`;
 
-export interface Arrivals {
-  hour: Date;
-  /** Null: nothing was received in the hour. */
-  family: string | null;
-  callbacks: number;
-  last: Date | null;
-}
-
-/** Callbacks of each of the last 24 hours by family; the last received is in the last row that has one. */
-const arrivalsQuery = sql<Arrivals>`
+/**
+ * Callbacks of each of the last 24 hours by family; null: nothing was received in the hour. The last received is in the
+ * last row that has one.
+ */
+const arrivalsQuery = sql<{ hour: Date; family: string | null; callbacks: number; last: Date | null }>`
   select shown.hour, family, coalesce(callbacks, 0) as callbacks, last
   from (select reporting.hour(now()) - ago * interval '1 hour' as hour from generate_series(0, 23) as ago) as shown
   left join (
@@ -36,14 +25,11 @@ const arrivalsQuery = sql<Arrivals>`
   ) as received using (hour)
   order by shown.hour, last`;
 
-/** From arrival to row, in milliseconds; null: there was none. */
-export interface Latency {
-  p50: number | null;
-  p95: number | null;
-}
-
-/** The last 10,000 deliveries of the last hour, at most. Replays are left out: their time includes that of the repair. */
-const latencyQuery = sql<Latency>`
+/**
+ * From arrival to row, in milliseconds, of the last 10,000 deliveries of the last hour, at most; null: there was none.
+ * Replays are left out: their time includes that of the repair.
+ */
+const latencyQuery = sql<{ p50: number | null; p95: number | null }>`
   select percentile_cont(0.5) within group (order by ms) as p50, percentile_cont(0.95) within group (order by ms) as p95
   from (
     select extract(epoch from applied_at - received_at)::float8 * 1000 as ms from applied_deliveries
@@ -57,14 +43,8 @@ export const freshQuery = sql<{ fresh: boolean }>`
      and not exists (select from rejected_requests where family not in ('none', 'other'))
      and not exists (select from quarantine) as fresh`;
 
-export interface Day {
-  day: string;
-  net: string;
-  due: string;
-}
-
 /** Net amounts and amounts due of the receipts of each of the last 30 days. */
-const daysQuery = sql<Day>`
+const daysQuery = sql<{ day: string; net: string; due: string }>`
   select day::text as day, coalesce(sum(net_amount), 0) as net, coalesce(sum(due_amount), 0) as due
   from (select generate_series(29, 0, -1) as ago) as days
   cross join lateral (select reporting.today() - ago as day) as today
@@ -74,15 +54,8 @@ const daysQuery = sql<Day>`
   ) as receipts using (day)
   group by day order by day`;
 
-export interface Silent {
-  business: string;
-  family: string;
-  last: Date;
-  expected: string;
-}
-
 /** Businesses that should have sent something by now. */
-const silencesQuery = sql<Silent>`
+const silencesQuery = sql<{ business: string; family: string; last: Date; expected: string }>`
   select business_id as business, family, last_received_at as last, expected_callbacks as expected
   from reporting.silence where out_of_the_ordinary
   order by expected_callbacks desc limit 50`;

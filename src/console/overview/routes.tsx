@@ -1,13 +1,12 @@
+import type { Section } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
 import { originOf } from '../origin.ts';
-import type { Section } from '../section.ts';
 import { read } from '../store.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { Fresh, sendTest, TestResult } from './fresh.tsx';
 import { Overview } from './pages.tsx';
 import { figuresOf, freshQuery } from './queries.ts';
 
-/** The first page: last callbacks, backlog, failures, health. */
 export const section: Section = {
   entry: { title: 'Overview', path: '/' },
   addRoutes(routes, dependencies) {

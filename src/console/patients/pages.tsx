@@ -22,7 +22,6 @@ interface SearchProps {
   uncertain: readonly UncertainBody[];
 }
 
-/** A form for a patient's id, and the certificates of erasures. */
 export function PatientSearch({ certificates, uncertain }: SearchProps) {
   return (
     <>
@@ -41,6 +40,7 @@ export function PatientSearch({ certificates, uncertain }: SearchProps) {
       <h2>Erasures</h2>
       <Table
         label="Certificates of erasures, newest first"
+        scrolls
         rows={certificates}
         empty="Nobody was erased yet."
         columns={[
@@ -74,14 +74,9 @@ export async function readShown({ counts, readLatest }: HeldData, families: read
   return { counts, records, deliveries: await readLatest('deliveries', mostShown) };
 }
 
-type PatientProps = Awaited<ReturnType<typeof readShown>> & {
-  patient: Patient;
-  held: boolean;
-  /** Whether an erasure of the patient is running. */
-  isRunning: boolean;
-};
+type PatientProps = Awaited<ReturnType<typeof readShown>> &
+  Record<'held' | 'isRunning', boolean> & { patient: Patient };
 
-/** What is held about a patient, and what can be done with it. */
 export function PatientPage({ patient, counts, records, deliveries, held, isRunning }: PatientProps) {
   const values = valuesOf(patient);
   return (
@@ -115,7 +110,6 @@ export function PatientPage({ patient, counts, records, deliveries, held, isRunn
       <h2>Records</h2>
       <Table
         label="Records of the patient"
-        cards
         rows={records}
         empty="No records."
         columns={[
@@ -131,7 +125,6 @@ export function PatientPage({ patient, counts, records, deliveries, held, isRunn
       <h2>Deliveries</h2>
       <Table
         label="Deliveries of the patient, newest first"
-        cards
         rows={deliveries}
         empty="No deliveries."
         columns={[
@@ -155,7 +148,6 @@ interface ConfirmProps {
   keepMs: number;
 }
 
-/** What an erasure would do. */
 export function ConfirmErasure({ patient, preview, keepMs }: ConfirmProps) {
   const destroyed =
     keepMs > 0
@@ -180,7 +172,6 @@ const goesOn =
 /** The erasure goes on after the answer. */
 export const ErasureRunning = () => <Outcome section="patients" intro={goesOn} />;
 
-/** The certificate of an erasure. */
 export function ErasureDone({ certificate }: { certificate: Certificate }) {
   const { id, erased_at, erased_by, counts, destroy_after, searched } = certificate;
   return (

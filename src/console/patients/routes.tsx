@@ -10,11 +10,11 @@ import { decide, decisions, readUncertain, readUncertainBody } from '../../priva
 import { accessTo, type HeldData, withPatient, zipPatient } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../../privacy/hold.ts';
+import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
 import { guid, oneOf, readForm, text } from '../read-form.ts';
 import { findPatient } from '../records/queries.ts';
-import type { Section } from '../section.ts';
 import { sendStream } from '../send-stream.ts';
 import { sendPage } from '../ui/page.tsx';
 import {
@@ -119,11 +119,7 @@ export const section: Section = {
       const onNotAnalyzed = (tables: readonly string[]) => log.warn({ tables }, notAnalyzed);
       const options = { ...erasure, actor: actorOf(res), onNotAnalyzed };
       const erasing = erasePatient(downloadDb, families, patient, options);
-      const late = new AbortController();
-      const certificate = await Promise.race([
-        erasing,
-        sleep(answerAfterMs, undefined, { signal: late.signal }),
-      ]).finally(() => late.abort());
+      const certificate = await Promise.race([erasing, sleep(answerAfterMs, undefined, { ref: false })]);
       if (certificate) return sendPage(res, 'Erased', <ErasureDone certificate={certificate} />);
       // It goes on; a worker continues it if this process ends.
       erasing.catch((error) =>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { readUncertainBody, UncertainBody } from '../../privacy/erasure/uncertain.ts';
+import type { UncertainBody } from '../../privacy/erasure/uncertain.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
 import { Facts, Moment, Named, Nothing, Verbatim } from '../ui/values.tsx';
@@ -26,7 +26,6 @@ export function UncertainBodies({ bodies }: { bodies: readonly UncertainBody[] }
       </p>
       <Table
         label="Bodies with an erased id, oldest first"
-        cards
         rows={bodies}
         columns={[
           ...shown.map(([head, cell]) => ({ head, cell })),
@@ -44,12 +43,7 @@ export function UncertainBodies({ bodies }: { bodies: readonly UncertainBody[] }
   );
 }
 
-/** The content of one, and what can be done with it. */
-export function UncertainPage({
-  body,
-}: {
-  body: NonNullable<Awaited<ReturnType<typeof readUncertainBody>>>;
-}) {
+export function UncertainPage({ body }: { body: UncertainBody & { body: string } }) {
   const decideTo = (decision: 'erase' | 'keep') => ({ ...valuesOf(body), decision });
   const action = '/console/patients/uncertain/decide';
   return (

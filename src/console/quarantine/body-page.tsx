@@ -1,18 +1,10 @@
 import type { Note } from '../../store/notes.ts';
 import { Notes } from '../notes/routes.tsx';
-import { EntryForm, PostButton, PostForm, Submit } from '../ui/forms.tsx';
+import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { Outcome } from '../ui/outcome.tsx';
-import {
-  Facts,
-  formatCount,
-  formatTimes,
-  IdLink,
-  Moment,
-  Named,
-  PersonalNote,
-  Verbatim,
-} from '../ui/values.tsx';
+import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
+import { Facts, formatCount, formatTimes, IdLink, Moment, Named, Verbatim } from '../ui/values.tsx';
 import type { CorrectableField } from './form.ts';
 import { Actions, FaultList } from './pages.tsx';
 import type { QuarantinedBody } from './queries.ts';
@@ -21,7 +13,6 @@ interface BodyProps {
   body: QuarantinedBody;
   notes: readonly Note[];
   fields: readonly CorrectableField[];
-  /** What was entered, and why it was rejected. */
   attempt?: Attempt | undefined;
   revealed?: boolean;
 }
@@ -40,7 +31,6 @@ const by = (fields: readonly CorrectableField[], name: 'value' | 'messages') =>
 
 const bodyLink = (id: string | null) => (id ? <IdLink to="quarantine" id={id} /> : undefined);
 
-/** One body of the quarantine; its content only on demand. */
 export function BodyPage({ body, notes, fields, attempt, revealed = false }: BodyProps) {
   const address = `/console/quarantine/${body.id}`;
   const isOpen = !body.replayed_at && !body.corrected_by;
@@ -63,11 +53,7 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
       />
       <div class="actions">
         {!body.replayed_at && <Actions values={{ id: body.id }} />}
-        {!isShown && (
-          <PostButton action={`${address}/personal`} kind="second">
-            Show the body
-          </PostButton>
-        )}
+        <ShowPersonal revealed={isShown} address={address} what="the body" />
       </div>
       {attempt && (
         <p class="fault" role="alert">
@@ -89,7 +75,7 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
           submit="Replay the corrected body"
         />
       )}
-      <PersonalNote revealed={isShown} shownAt={`${address}/personal`} hiddenAt={address}>
+      <PersonalNote revealed={isShown} address={address}>
         The body ({formatCount(body.bytes)} bytes) may contain personal data.
       </PersonalNote>
       {isShown && isOpen && (

@@ -1,20 +1,10 @@
 import type { QuarantineOutcome } from '../../intake/replay-quarantine.ts';
-import { Outcome } from '../ui/outcome.tsx';
+import { Outcome, type ReplayProps } from '../ui/outcome.tsx';
 import { formatCountOf } from '../ui/values.tsx';
-
-type Values = Record<string, string>;
 
 const bodies = (count: number) => formatCountOf(count, ['body', 'bodies']);
 
-interface ReplayProps {
-  /** `matching`: how many bodies match the filter. */
-  outcome: QuarantineOutcome & { matching: number };
-  /** The form's fields, to be sent again. */
-  values: Values;
-}
-
-/** What a replay would do. */
-export function ConfirmReplay({ outcome, values }: ReplayProps) {
+export function ConfirmReplay({ outcome, values }: ReplayProps<QuarantineOutcome>) {
   const { matching, accepted, notStored, rejected, reasons } = outcome;
   const tried = accepted + notStored + rejected;
   const text = `Replay ${bodies(tried - rejected)}`;
@@ -44,8 +34,7 @@ export function ConfirmReplay({ outcome, values }: ReplayProps) {
   );
 }
 
-/** What a replay did. */
-export function ReplayDone({ outcome }: Pick<ReplayProps, 'outcome'>) {
+export function ReplayDone({ outcome }: Pick<ReplayProps<QuarantineOutcome>, 'outcome'>) {
   const { accepted, duplicates, notStored, rejected, reasons } = outcome;
   return (
     <Outcome
@@ -63,8 +52,7 @@ export function ReplayDone({ outcome }: Pick<ReplayProps, 'outcome'>) {
   );
 }
 
-/** What would be dropped. */
-export function ConfirmDrop({ count, values }: { count: number; values: Values }) {
+export function ConfirmDrop({ count, values }: { count: number; values: Record<string, string> }) {
   const drop = { action: '/console/quarantine/drop', values, kind: 'danger', text: `Drop ${bodies(count)}` };
   const intro = `${bodies(count)} would be deleted permanently. Unless the sender resends them, their data is lost.`;
   return <Outcome section="quarantine" isPreview intro={intro} next={count > 0 && drop} />;

@@ -8,9 +8,8 @@ import { guid, localTime, oneOf, readForm, text } from '../read-form.ts';
 import { isPublicField } from '../redact.ts';
 
 /**
- * Reads which bodies to replay or drop out of a form. An empty form selects all of them only where `all` says so.
+ * Which bodies to replay or drop, and the form's fields to send again. An empty form selects all only where `all` says so.
  *
- * @returns the filter, and the form's fields to send again
  * @throws BadInput
  */
 export function readQuarantineForm(form: Record<string, unknown>, timezone: string) {

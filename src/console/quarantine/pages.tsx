@@ -9,7 +9,6 @@ import { droppedDays, groupedBodies, type Quarantine, type QuarantineGroup } fro
 const preview = '/console/quarantine/preview';
 
 interface QuarantineProps extends Quarantine {
-  /** The address of the next page. */
   older: string | false;
   /** Whether the lines are not all. */
   isNarrowed: boolean;
@@ -30,7 +29,25 @@ export function QuarantinePage(props: QuarantineProps) {
           Counted are the {formatCount(groupedBodies)} bodies last received, of {formatCount(total)}.
         </p>
       )}
-      <Groups groups={groups} mayAct={mayAct} />
+      <Table
+        label="Quarantine by reason and errors"
+        rows={groups}
+        empty="The quarantine is empty."
+        columns={[
+          { head: 'Reason', cell: ({ reason }) => words(reason) },
+          { head: 'Errors', cell: ({ faults }) => <FaultList faults={faults} />, wide: true },
+          {
+            head: 'Bodies',
+            cell: ({ reason, key, bodies }) => (
+              <a href={hrefTo('/quarantine', { reason, faults: key })}>{formatCount(bodies)}</a>
+            ),
+            numeric: true,
+          },
+          { head: 'Received', cell: ({ times }) => formatTimes(times), numeric: true },
+          { head: 'Last received', cell: ({ last }) => <Moment at={last} /> },
+          ...(mayAct ? [actions] : []),
+        ]}
+      />
       {mayAct && groups.length > 0 && (
         <details>
           <summary>Replay or drop by filter</summary>
@@ -43,7 +60,23 @@ export function QuarantinePage(props: QuarantineProps) {
           <a href="/console/quarantine">Show all</a>
         </p>
       )}
-      <Lines lines={lines} />
+      <Table
+        label="Rejected bodies, last received first"
+        rows={lines}
+        empty="No rejected bodies."
+        columns={[
+          {
+            head: 'Last received',
+            cell: (line) => <IdLink to="quarantine" id={line.id} at={line.last_received_at} />,
+          },
+          { head: 'Expected family', cell: ({ family }) => (family ? words(family) : <Nothing />) },
+          { head: 'Business', cell: ({ business }) => <Named kind="business" id={business} /> },
+          { head: 'Reason', cell: ({ reason }) => words(reason) },
+          { head: 'Received', cell: ({ count }) => formatTimes(count), numeric: true },
+          { head: 'Bytes', cell: ({ bytes }) => formatCount(bytes), numeric: true },
+          { head: 'Notes', cell: ({ notes }) => notes ?? <Nothing /> },
+        ]}
+      />
       <PageLinks older={older} />
     </>
   );
@@ -80,37 +113,11 @@ export function FaultList({ faults }: { faults: readonly { path: string; message
   );
 }
 
-function Groups({ groups, mayAct }: Pick<Quarantine, 'groups'> & { mayAct: boolean }) {
-  return (
-    <Table
-      label="Quarantine by reason and errors"
-      cards
-      rows={groups}
-      empty="The quarantine is empty."
-      columns={[
-        { head: 'Reason', cell: ({ reason }) => words(reason) },
-        { head: 'Errors', cell: ({ faults }) => <FaultList faults={faults} />, wide: true },
-        {
-          head: 'Bodies',
-          cell: ({ reason, key, bodies }) => (
-            <a href={hrefTo('/quarantine', { reason, faults: key })}>{formatCount(bodies)}</a>
-          ),
-          numeric: true,
-        },
-        { head: 'Received', cell: ({ times }) => formatTimes(times), numeric: true },
-        { head: 'Last received', cell: ({ last }) => <Moment at={last} /> },
-        ...(mayAct ? [actions] : []),
-      ]}
-    />
-  );
-}
-
 const actions: Column<QuarantineGroup> = {
   head: 'Actions',
   cell: ({ reason, key }) => <Actions values={{ reason, faults: key }} small />,
 };
 
-/** The actions on quarantined bodies; each leads to a preview. */
 export function Actions({ values, small }: { values: Record<string, string>; small?: boolean }) {
   const size = small ? 'small ' : '';
   return (
@@ -132,26 +139,3 @@ const filter: readonly FormField[] = [
   { name: 'until', label: 'Last received before', kind: 'datetime-local' },
   { name: 'all', label: 'Select all if no filter is set', kind: 'choice', options: ['yes'], any: 'no' },
 ];
-
-function Lines({ lines }: Pick<Quarantine, 'lines'>) {
-  return (
-    <Table
-      label="Rejected bodies, last received first"
-      cards
-      rows={lines}
-      empty="No rejected bodies."
-      columns={[
-        {
-          head: 'Last received',
-          cell: (line) => <IdLink to="quarantine" id={line.id} at={line.last_received_at} />,
-        },
-        { head: 'Expected family', cell: ({ family }) => (family ? words(family) : <Nothing />) },
-        { head: 'Business', cell: ({ business }) => <Named kind="business" id={business} /> },
-        { head: 'Reason', cell: ({ reason }) => words(reason) },
-        { head: 'Received', cell: ({ count }) => formatTimes(count), numeric: true },
-        { head: 'Bytes', cell: ({ bytes }) => formatCount(bytes), numeric: true },
-        { head: 'Notes', cell: ({ notes }) => notes ?? <Nothing /> },
-      ]}
-    />
-  );
-}

@@ -43,8 +43,6 @@ const columns = sql`
   q.count, length(q.body) as bytes, q.replayed_at, q.corrects,
   ${notesOf(sql`q.id`)} as notes`;
 
-const place = sql`select last_received_at, id from quarantine`;
-
 interface BodyFilter {
   reason?: string | undefined;
   faults?: string | undefined;
@@ -54,14 +52,14 @@ interface BodyFilter {
 
 const pageRows = 50;
 
-/** Bodies without their content, last received first. */
 async function listBodies(db: Db, { reason, faults, before, since }: BodyFilter) {
   const conditions = allOf([
     sql`q.replayed_at is null`,
     reason && sql`q.reason = ${reason}`,
     faults && sql`${faultsKey} = ${faults}`,
     since && sql`q.last_received_at >= ${since}`,
-    before && sql`(q.last_received_at, q.id) < (${place} where id = ${before}::uuid)`,
+    before &&
+      sql`(q.last_received_at, q.id) < (select last_received_at, id from quarantine where id = ${before}::uuid)`,
   ]);
   const { rows } = await sql<QuarantineLine>`
     select ${columns} from quarantine q left join callback_paths p using (path)

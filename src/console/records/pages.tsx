@@ -3,9 +3,10 @@ import { redactRow } from '../redact.ts';
 import { FieldValue, type TypedColumn } from '../ui/field-value.tsx';
 import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
 import { hrefTo, recordHref, words } from '../ui/links.ts';
+import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { parseMoment } from '../ui/time.ts';
-import { Facts, IdLink, Moment, Named, Nothing, PersonalNote, RecordLink } from '../ui/values.tsx';
+import { Facts, IdLink, Moment, Named, Nothing, RecordLink } from '../ui/values.tsx';
 import {
   changedColumns,
   type Newest,
@@ -15,13 +16,11 @@ import {
   type Version,
 } from './queries.ts';
 
-/** The name of a family or a field, in words. */
 export const nameOf = (name: string) => (name === 'extra' ? 'undocumented fields' : words(name));
 
 interface RecordProps {
   recordKey: RecordKey;
   record: RecordDetails;
-  /** Whether personal data is shown. */
   revealed: boolean;
   /** The deliveries of the two versions that are compared. */
   from: string | undefined;
@@ -46,11 +45,7 @@ export function RecordPage(props: RecordProps) {
         }}
       />
       <div class="actions">
-        {!revealed && (
-          <PostButton action={`${address}/personal`} values={{ business, id, from, to }} kind="second">
-            Show personal data
-          </PostButton>
-        )}
+        <ShowPersonal {...{ revealed, address }} values={{ business, id, from, to }} />
         {patientsOfRow(newest.row).length > 0 && (
           <PostButton
             action="/console/patients"
@@ -62,11 +57,7 @@ export function RecordPage(props: RecordProps) {
         )}
         <ReceiptDeliveries {...recordKey} />
       </div>
-      <PersonalNote
-        revealed={revealed}
-        shownAt={`${address}/personal`}
-        hiddenAt={recordHref(family.name, business, id)}
-      >
+      <PersonalNote {...{ revealed, address }} hiddenAt={recordHref(family.name, business, id)}>
         Personal data is hidden.
       </PersonalNote>
       <h2>Now</h2>
@@ -91,7 +82,6 @@ type Shown = Pick<RecordProps, 'recordKey' | 'revealed'>;
 const shown = ({ recordKey: { family }, revealed }: Shown, { row }: Version): Version['row'] =>
   revealed ? row : redactRow(row, family);
 
-/** What a record says now, field by field. */
 export function Fields({ columns, newest, ...props }: Newest & Shown) {
   const { recordKey } = props;
   const row = shown(props, newest);
@@ -101,11 +91,7 @@ export function Fields({ columns, newest, ...props }: Newest & Shown) {
   return <Facts facts={Object.fromEntries(values)} />;
 }
 
-interface ValueProps {
-  column: TypedColumn;
-  row: Version['row'];
-  recordKey: RecordKey;
-}
+type ValueProps = Parameters<typeof FieldValue>[0] & { recordKey: RecordKey };
 
 /** The record's own id is no link: it would lead here. */
 const Value = ({ column, row, recordKey: { family } }: ValueProps) =>
@@ -161,7 +147,6 @@ function Versions(props: RecordProps) {
   const table = (
     <Table
       label="Versions, newest first"
-      cards
       rows={lines}
       columns={[
         { head: 'Version', cell: ({ number }) => number },
@@ -207,7 +192,6 @@ function Difference(props: RecordProps) {
   return (
     <Table
       label="Difference between two versions"
-      cards
       rows={changedColumns(columns, older, newer)}
       empty="These versions do not differ."
       columns={[

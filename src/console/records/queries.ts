@@ -20,44 +20,32 @@ export interface Version {
   received: Date | null;
 }
 
-export interface Newest {
-  /** The documented fields in their order, then those that every family has. */
-  columns: TypedColumn[];
-  newest: Version;
-}
-
-export interface RecordDetails extends Pick<Newest, 'columns'> {
-  /** The newest first; at least one. */
-  versions: [Version, ...Version[]];
-  related: { family: string; id: string }[];
-}
+export type Newest = NonNullable<Awaited<ReturnType<typeof readNewest>>>;
+export type RecordDetails = NonNullable<Awaited<ReturnType<typeof readRecord>>>;
 
 const common = ['business_id', 'client_id', 'last_event', 'event_time', 'delivery_id'];
 export const shownVersions = 200;
 
 /** What a record says now; undefined: there is no such record. */
-export async function readNewest(db: Db, key: RecordKey): Promise<Newest | undefined> {
+export async function readNewest(db: Db, key: RecordKey) {
   const columns = await readTypes(db, key.family);
   const from = sql`select * from ${sql.table(key.family.table)} made where ${isKey(key)}`;
   const [newest] = await readVersions(db, columns, from);
   return newest && { columns, newest };
 }
 
-/** Undefined: there is no such record. */
-export async function readRecord(
-  db: Db,
-  families: readonly Family[],
-  key: RecordKey,
-): Promise<RecordDetails | undefined> {
+/** The newest version is the first; undefined: there is no such record. */
+export async function readRecord(db: Db, families: readonly Family[], key: RecordKey) {
   const found = await readNewest(db, key);
   if (!found) return undefined;
   const { columns, newest } = found;
   const others = await readVersions(db, columns, await versionsOf(db, families, key, newest.row), key.family);
   const older = others.filter(({ row }) => row.delivery_id !== newest.row.delivery_id);
   const related = await readRelated(db, families, key, newest.row);
-  return { columns, versions: [newest, ...older], related };
+  return { columns, versions: [newest, ...older] satisfies [Version, ...Version[]], related };
 }
 
+/** The documented fields in their order, then those that every family has. */
 async function readTypes(db: Db, { table, fields }: Family): Promise<TypedColumn[]> {
   const names = [...Object.keys(fields), 'deleted_at', 'extra'];
   const { rows } = await sql<TypedColumn>`
@@ -123,7 +111,7 @@ async function readRelated(
   families: readonly Family[],
   { family, business, id }: RecordKey,
   row: Version['row'],
-): Promise<RecordDetails['related']> {
+) {
   const parts = families.flatMap(({ name, table, partOf, identifiedBy }) =>
     partOf === family.name && identifiedBy
       ? sql`select ${name} as family, ${sql.ref(identifiedBy)}::text as id from ${sql.table(table)}
@@ -137,7 +125,7 @@ async function readRelated(
     where ${isAbout(sql`${patient ?? ''}::text`)} and i.business_id = ${business}
       and array[envelope #>> '{data,aid}', envelope #>> '{data,appointment_id}',
                 envelope #>> '{data,prescription_id}'] && ${names}::text[]`;
-  const { rows } = await sql<RecordDetails['related'][number]>`
+  const { rows } = await sql<{ family: string; id: string }>`
     select * from (${sql.join([...parts, visit], sql` union `)}) as found
     where (family, id) <> (${family.name}, ${id}) order by family, id limit 100`.execute(db);
   return rows;
@@ -147,7 +135,6 @@ async function readRelated(
 export const changedColumns = (columns: readonly TypedColumn[], older: Version, newer: Version) =>
   columns.filter(({ name }) => older.row[name] !== newer.row[name]);
 
-/** The patient whom a record names, if any. */
 export async function findPatient(db: Db, key: RecordKey): Promise<string | undefined> {
   const found = await readNewest(db, key);
   return found && patientsOfRow(found.newest.row)[0];

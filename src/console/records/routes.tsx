@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
+import type { Section } from '../dependencies.ts';
 import { PageNotFound } from '../errors.ts';
 import { guid, readForm, text } from '../read-form.ts';
-import type { Section } from '../section.ts';
 import { titled } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
 import { nameOf, RecordPage } from './pages.tsx';

@@ -1,12 +1,53 @@
+import { sql } from 'kysely';
 import { useContext } from 'preact/hooks';
-import { callbackStatuses, type ErrorStatus, errorStatuses } from '../../common/http-statuses.ts';
+import { type ErrorStatus, errorStatuses } from '../../common/http-statuses.ts';
+import { allOf } from '../store.ts';
 import { VisitContext } from '../ui/context.ts';
-import { Filters } from '../ui/filters.tsx';
+import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { formatLocal } from '../ui/time.ts';
 import { formatCount, Moment } from '../ui/values.tsx';
-import type { Rejected, RejectedAt } from './queries.ts';
+
+export interface Rejected {
+  status: number;
+  reason: string;
+  /** Whether the path is not a registered one. */
+  unrouted: boolean;
+  requests: string;
+  last: Date;
+}
+
+interface RejectionFilter {
+  since: Date;
+  until?: Date | undefined;
+  family?: string | undefined;
+  status?: string | undefined;
+}
+
+const matching = ({ since, until, family, status }: RejectionFilter) => sql`
+  rejected_requests where ${allOf([
+    sql`minute >= date_trunc('minute', ${since}::timestamptz)`,
+    until && sql`minute < ${until}`,
+    family && sql`family = ${family}`,
+    status && sql`status = ${status}::int`,
+  ])}`;
+
+/** Rejected requests by status and reason, the most frequent first. */
+export const rejectedByReason = (filter: RejectionFilter) => sql<Rejected>`
+  select status, reason, family = 'none' as unrouted, sum(count)::text as requests, max(minute) as last
+  from ${matching(filter)} group by 1, 2, 3 order by unrouted, sum(count) desc, reason limit 100`;
+
+interface RejectedAt extends Pick<Rejected, 'status' | 'reason' | 'requests'> {
+  at: Date;
+  family: string;
+}
+
+/** Rejected requests of each minute or hour, the last first. */
+export const rejectedByTime = (filter: RejectionFilter, unit: 'minute' | 'hour') => sql<RejectedAt>`
+  select ${unit === 'hour' ? sql`reporting.hour(minute)` : sql`minute`} as at, family, status, reason,
+         sum(count)::text as requests
+  from ${matching(filter)} group by 1, 2, 3, 4 order by at desc, family, status, reason limit 500`;
 
 type Reason = [meaning: string, action?: string, quarantine?: string];
 
@@ -61,7 +102,6 @@ const reasonOf = (reason: string, status: number): Reason =>
 
 interface RejectedProps {
   rows: readonly Rejected[];
-  /** Since when they were counted. */
   since: Date;
 }
 
@@ -95,7 +135,6 @@ function ByReason({ label, rows, since, empty }: RejectedProps & { label: string
   return (
     <Table
       label={label}
-      cards
       rows={rows}
       empty={empty}
       columns={[
@@ -127,32 +166,20 @@ function ByReason({ label, rows, since, empty }: RejectedProps & { label: string
 interface PageProps extends RejectedProps {
   times: readonly RejectedAt[];
   unit: 'minute' | 'hour';
-  families: readonly string[];
-  entered: Readonly<Record<string, string>>;
-  faults: Readonly<Record<string, string>>;
+  form: FilterForm;
 }
 
-export function RejectionsPage({ rows, since, times, unit, families, entered, faults }: PageProps) {
+export function RejectionsPage({ rows, since, times, unit, form }: PageProps) {
   return (
     <>
       <p>
         Requests that receivers responded to with an error. Counts are a few seconds old, and kept for a week.
       </p>
-      <Filters
-        action="/console/rejections"
-        {...{ entered, faults }}
-        fields={[
-          { name: 'since', label: 'From', kind: 'datetime-local' },
-          { name: 'until', label: 'Before', kind: 'datetime-local' },
-          { name: 'family', label: 'Family', kind: 'choice', options: [...families, 'none'] },
-          { name: 'status', label: 'Status', kind: 'choice', options: callbackStatuses.slice(1).map(String) },
-        ]}
-      />
+      <Filters action="/console/rejections" {...form} />
       <RejectedTable rows={rows} since={since} />
       <h2>By {unit}</h2>
       <Table
         label={`Rejected requests of each ${unit}, last first`}
-        cards
         rows={times}
         empty="No rejected requests."
         columns={[

@@ -1,10 +1,9 @@
 import { callbackStatuses } from '../../common/http-statuses.ts';
-import { localTime, oneOf, parseForm } from '../read-form.ts';
-import type { Section } from '../section.ts';
+import type { Section } from '../dependencies.ts';
+import { choice, localTime, oneOf, parseForm } from '../read-form.ts';
 import { read } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
-import { RejectionsPage } from './pages.tsx';
-import { rejectedByReason, rejectedByTime } from './queries.ts';
+import { RejectionsPage, rejectedByReason, rejectedByTime } from './pages.tsx';
 
 const hourMs = 3_600_000;
 
@@ -12,14 +11,16 @@ const hourMs = 3_600_000;
 export const section: Section = {
   below: '/',
   addRoutes(routes, { families, timezone, db }) {
-    const names = families.map(({ name }) => name);
+    const statuses = callbackStatuses.map(String);
+    const shape = {
+      since: localTime(timezone, 'From'),
+      until: localTime(timezone, 'Before'),
+      family: choice('Family', [...families.map(({ name }) => name), 'none']),
+      // None of those that are rejected has the first.
+      status: oneOf(statuses).meta({ label: 'Status', kind: 'choice', options: statuses.slice(1) }),
+    };
     routes.get('/rejections', 'viewer', async (req, res) => {
-      const { data, entered, faults, status } = parseForm(req.query, {
-        since: localTime(timezone),
-        until: localTime(timezone),
-        family: oneOf([...names, 'none']),
-        status: oneOf(callbackStatuses.map(String)),
-      });
+      const { data, status, ...form } = parseForm(req.query, shape);
       const since = data.since ?? new Date((data.until?.getTime() ?? Date.now()) - 24 * hourMs);
       const filter = { ...data, since };
       const spanMs = (data.until?.getTime() ?? Date.now()) - since.getTime();
@@ -28,8 +29,9 @@ export const section: Section = {
         read(db, rejectedByReason(filter)),
         read(db, rejectedByTime(filter, unit)),
       ]);
-      const page = <RejectionsPage {...{ rows, since, times, unit, families: names, entered, faults }} />;
-      sendPage(res, 'Rejected requests', page, { status });
+      sendPage(res, 'Rejected requests', <RejectionsPage {...{ rows, since, times, unit, form }} />, {
+        status,
+      });
     });
   },
 };

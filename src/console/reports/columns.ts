@@ -1,29 +1,24 @@
 import { sql } from 'kysely';
 import type { Db } from '../../store/tables.ts';
+import { read } from '../store.ts';
+import type { TypedColumn } from '../ui/field-value.tsx';
 import type { Report } from './reports.ts';
 
-export interface ReportColumn {
-  name: string;
-  type: string;
-  /** The database's comment on it. */
-  comment: string | null;
-  /** Whether it may hold personal data. */
-  personal: boolean;
-}
+export type ReportColumn = TypedColumn & { comment: string | null; personal: boolean };
 
 /** What the database says of each view, and of each function that is a report. */
 export async function readComments(db: Db): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await sql<{ name: string; comment: string }>`
+  const comments = sql<{ name: string; comment: string }>`
     select relname as name, obj_description(oid, 'pg_class') as comment
     from pg_class where relnamespace = 'reporting'::regnamespace
     union all
     select proname, obj_description(oid, 'pg_proc')
-    from pg_proc where pronamespace = 'reporting'::regnamespace`.execute(db);
-  return new Map(rows.map(({ name, comment }) => [name, comment]));
+    from pg_proc where pronamespace = 'reporting'::regnamespace`;
+  return new Map((await read(db, comments)).map(({ name, comment }) => [name, comment]));
 }
 
 /** The columns of a report in their order. What is public is listed in db/reporting/6_masked.sql; anything else is personal. */
-export async function readColumns(db: Db, { view, rowsOf = view }: Report): Promise<ReportColumn[]> {
+export async function readColumns(db: Db, { view, rowsOf = view }: Report) {
   const { rows } = await sql<ReportColumn>`
     select attname as name, format_type(atttypid, null) as type, col_description(attrelid, attnum) as comment,
            not coalesce(for_console, false) as personal
@@ -34,11 +29,13 @@ export async function readColumns(db: Db, { view, rowsOf = view }: Report): Prom
   return rows;
 }
 
-/** The columns that a report can be filtered by, as far as it has them. */
-export function filtersOf(columns: readonly ReportColumn[]) {
+/** What a report can be filtered by: the fields of its form, with their columns as far as it has them. */
+export function filtersOf({ rowsOf }: Report, columns: readonly ReportColumn[]) {
   const find = (...names: string[]) => names.find((name) => columns.some((column) => column.name === name));
   return {
-    day: find('day'),
+    from: find('day'),
+    to: find('day'),
+    at: rowsOf,
     business: find('business_id'),
     clinic: find('clinic_id', 'facility_id'),
     doctor: find('doctor_id'),

@@ -4,6 +4,7 @@ import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
 import { csvWriter } from '../../common/csv.ts';
+import type { Config } from '../../config/config.ts';
 import type { Aliases } from '../../store/aliases.ts';
 import { BadInput, TooManyDownloads } from '../errors.ts';
 import { isDisconnected, sendStream } from '../send-stream.ts';
@@ -37,16 +38,15 @@ const cellsOf = (columns: readonly TypedColumn[]): XlsxColumn[] =>
     ...aliasesOf([column]).map(({ name }) => ({ name, kind: 'text' as const })),
   ]);
 
-/** A stage that replaces the values of some columns, or adds columns. */
-const change = (values: [name: string, read: (row: ReportRow) => string | null | undefined][]) =>
+/** The stage that adds the aliases. */
+const addAliases = (columns: readonly TypedColumn[], aliases: Aliases | undefined) =>
   Duplex.from(async function* (rows: AsyncIterable<ReportRow>) {
+    const added = aliasesOf(columns);
     for await (const row of rows) {
-      yield { ...row, ...Object.fromEntries(values.map(([name, read]) => [name, read(row) ?? null])) };
+      const values = added.map(({ id, kind, name }) => [name, aliases?.[kind].get(row[id] ?? '') ?? null]);
+      yield { ...row, ...Object.fromEntries(values) };
     }
   });
-
-const addAliases = (columns: readonly TypedColumn[], aliases: Aliases | undefined) =>
-  change(aliasesOf(columns).map(({ id, kind, name }) => [name, (row) => aliases?.[kind].get(row[id] ?? '')]));
 
 /**
  * What a report can be downloaded as. Machines read the CSV: its columns are those of the view, then the aliases of each
@@ -83,15 +83,7 @@ export const formatNames = Object.keys(known) as FormatName[];
 // Small, so that callbacks are handled in between.
 const batchSize = 100;
 
-/** When a download is aborted: it occupies one of two connections, and its transaction holds vacuum back. */
-interface DownloadLimits {
-  /** Time without the client reading anything. */
-  stalledMs: number;
-  totalMs: number;
-}
-
 interface Download {
-  /** The rows. */
   query: CompiledQuery;
   /** How many there are, and whose. */
   summary: CompiledQuery<RowsSummary>;
@@ -102,7 +94,7 @@ interface Download {
   aliases: Aliases | undefined;
   /** The file's name, without its ending. */
   name: string;
-  limits: DownloadLimits;
+  limits: Config['downloads'];
 }
 
 /**
@@ -155,7 +147,8 @@ const within = (query_timeout: number, text: string, values: readonly unknown[] 
   query_timeout,
 });
 
-function abortWhenStalled(res: Response, { stalledMs, totalMs }: DownloadLimits): NodeJS.Timeout {
+/** A download occupies one of two connections, and its transaction holds vacuum back. */
+function abortWhenStalled(res: Response, { stalledMs, totalMs }: Download['limits']): NodeJS.Timeout {
   const began = performance.now();
   let moved = began;
   res.on('drain', () => {

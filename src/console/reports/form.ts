@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { localTime, oneOf, readForm, text } from '../read-form.ts';
+import { choice, localTime, oneOf, readForm, receiptId, text } from '../read-form.ts';
 import { hrefTo } from '../ui/links.ts';
 import { formatLocal, parseLocal } from '../ui/time.ts';
 import { ages, ranges } from './ranges.ts';
@@ -11,36 +11,36 @@ export const mostPages = 50;
 
 const keysOf = <Key extends string>(record: Record<Key, unknown>) => Object.keys(record) as Key[];
 
-/** What an address or a form asks of a report; absent fields do not filter. */
-export type ReportForm = ReturnType<typeof readReportForm>;
-export type ReportFilter = ReportForm['filter'];
+/** Absent fields do not filter. */
+export type ReportFilter = ReturnType<typeof readReportForm>['filter'];
 
 /**
  * Reads which rows of a report are asked for, and in which order. `from` and `to` are both included, and take
  * precedence over a range; a receipt is looked for in all days.
  *
- * @returns with `range`, unless other days are asked for; `entered`: the fields of its address
+ * @returns with `range`, unless other days are asked for; `entered`: the fields of its address, and the `shape` of those
  * @throws BadInput
  */
 export function readReportForm(form: Record<string, unknown>, report: Report, timezone: string) {
   const oneDay = z.iso.date('Enter a day such as 2026-11-21.');
-  const { data, entered } = readForm(form, {
-    from: oneDay,
-    to: oneDay,
+  const shape = {
+    from: oneDay.meta({ label: 'From', kind: 'date' }),
+    to: oneDay.meta({ label: 'To', kind: 'date' }),
     range: oneOf(keysOf(ranges)),
-    business: text,
-    clinic: text,
-    doctor: text,
-    receipt: z.string().regex(/^\d{1,15}$/, 'A receipt id must be a whole number.'),
-    age: oneOf(keysOf(ages)),
-    at: localTime(timezone),
+    business: text.meta({ label: 'Business', kind: 'business' }),
+    clinic: text.meta({ label: 'Clinic', kind: 'clinic' }),
+    doctor: text.meta({ label: 'Doctor', kind: 'doctor' }),
+    receipt: receiptId.meta({ label: 'Receipt id' }),
+    age: choice('Age in days', keysOf(ages)),
+    at: localTime(timezone, 'As of'),
     sort: z.string().regex(/^-?\w{1,63}$/, 'Unknown column.'),
     page: z.coerce
       .number('Unknown page.')
       .int()
       .min(1)
       .max(mostPages, `There are ${mostPages} pages at most.`),
-  });
+  };
+  const { data, entered, faults } = readForm(form, shape);
   const usual = report.range ?? 'last_30_days';
   const range = data.from || data.to ? undefined : (data.range ?? (data.receipt ? 'all' : usual));
   const today = formatLocal(Date.now(), timezone).slice(0, 10);
@@ -51,9 +51,8 @@ export function readReportForm(form: Record<string, unknown>, report: Report, ti
   if (report.rowsOf) entered.at ??= formatLocal(Date.now() + 60_000, timezone).slice(0, 16);
   const at = entered.at === undefined ? undefined : parseLocal(entered.at, timezone);
   const { range: _, ...others } = data;
-  return { filter: { ...others, from, to, at }, range, entered };
+  return { filter: { ...others, from, to, at }, range, entered, faults, shape };
 }
 
-/** The address of a report. */
 export const reportHref = (view: string, fields?: Parameters<typeof hrefTo>[1]) =>
   hrefTo(`/reports/${view}`, fields);

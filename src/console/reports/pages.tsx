@@ -1,35 +1,30 @@
 import { useContext } from 'preact/hooks';
-import { Chart, type ChartFigures } from '../ui/chart.tsx';
+import { fieldsOf } from '../read-form.ts';
+import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
 import { FieldValue, formatAmountText, isNumeric } from '../ui/field-value.tsx';
-import { Filters } from '../ui/filters.tsx';
-import { type FormField, Hidden, PostButton, Submit } from '../ui/forms.tsx';
-import { LinkList } from '../ui/link-list.tsx';
+import { Filters, LinkList } from '../ui/filters.tsx';
+import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
+import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
-import { formatAmount, formatCount, PersonalNote } from '../ui/values.tsx';
-import { filtersOf, type ReportColumn } from './columns.ts';
+import { formatAmount, formatCount } from '../ui/values.tsx';
 import { formatNames, formats } from './download.ts';
-import { mostPages, pageRows, type ReportForm, reportHref } from './form.ts';
-import type { AgeTotal, ReportRow, Totals } from './queries.ts';
-import { ages, ranges } from './ranges.ts';
-import { chartTitleOf, type Report, titleOf } from './reports.ts';
+import { mostPages, pageRows, reportHref } from './form.ts';
+import type { Asked, ReportRow, readAges, readChart, readTotals } from './queries.ts';
+import { ranges } from './ranges.ts';
+import { chartTitleOf, titleOf } from './reports.ts';
 
 /** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */
 export interface Sums {
-  totals?: Totals;
-  figures?: ChartFigures & { unit: string | undefined };
-  ages?: readonly AgeTotal[];
+  totals?: Awaited<ReturnType<typeof readTotals>>;
+  figures?: Awaited<ReturnType<typeof readChart>>;
+  ages?: Awaited<ReturnType<typeof readAges>>;
 }
 
-export interface ReportProps extends ReportForm, Sums {
-  report: Report;
-  /** The view's comment. */
+interface ReportProps extends Asked, Sums {
   comment: string | undefined;
-  columns: readonly ReportColumn[];
-  /** Those that are shown: without personal data, unless it is revealed. */
-  shown: readonly ReportColumn[];
   /** Undefined: the query timed out. */
   rows: readonly ReportRow[] | undefined;
   /** Whether there are rows on a next page. */
@@ -38,7 +33,7 @@ export interface ReportProps extends ReportForm, Sums {
 }
 
 export function ReportPage(props: ReportProps) {
-  const { report, comment, columns, totals, figures } = props;
+  const { report, comment, totals, figures } = props;
   const { chart } = report;
   const { aliases } = useContext(VisitContext);
   const known = chart?.ids && aliases?.[chart.ids];
@@ -65,23 +60,13 @@ export function ReportPage(props: ReportProps) {
       </p>
       <Rows {...props} />
       <Pages {...props} />
-      <Legend columns={columns} />
+      <Legend {...props} />
     </>
   );
 }
 
-function ReportFilters({ report, columns, entered, filter, range }: ReportProps) {
-  const has = filtersOf(columns);
-  const fields: readonly [unknown, FormField][] = [
-    [has.day, { name: 'from', label: 'From', kind: 'date' }],
-    [has.day, { name: 'to', label: 'To', kind: 'date' }],
-    [report.rowsOf, { name: 'at', label: 'As of', kind: 'datetime-local' }],
-    [has.business, { name: 'business', label: 'Business', kind: 'business' }],
-    [has.clinic, { name: 'clinic', label: 'Clinic', kind: 'clinic' }],
-    [has.doctor, { name: 'doctor', label: 'Doctor', kind: 'doctor' }],
-    [has.receipt, { name: 'receipt', label: 'Receipt id' }],
-    [has.age, { name: 'age', label: 'Age in days', kind: 'choice', options: Object.keys(ages) }],
-  ];
+function ReportFilters({ report, filters, entered, faults, shape, filter, range }: ReportProps) {
+  const names = Object.entries(filters).flatMap(([name, column]) => (column ? name : []));
   const links = Object.keys(ranges).map((name) => ({
     name: name === 'all' ? 'all days' : words(name),
     href: reportHref(report.view, { ...entered, from: '', to: '', page: '', range: name }),
@@ -89,7 +74,7 @@ function ReportFilters({ report, columns, entered, filter, range }: ReportProps)
   }));
   return (
     <>
-      {has.day && (
+      {filters.from && (
         <LinkList label="Days" links={links}>
           {filter.from && filter.to && (
             <span>
@@ -101,16 +86,15 @@ function ReportFilters({ report, columns, entered, filter, range }: ReportProps)
       )}
       <Filters
         action={reportHref(report.view)}
-        fields={fields.flatMap(([given, field]) => (given ? [field] : []))}
-        entered={entered}
+        fields={fieldsOf(shape, names)}
+        {...{ entered, faults }}
         hidden={{ sort: entered.sort, range: entered.range }}
       />
     </>
   );
 }
 
-/** How much is due since when. */
-function Ages({ report, entered, ages: found }: ReportProps & { ages: readonly AgeTotal[] }) {
+function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums, 'ages'>>) {
   const nameOf = (age: string) => `${words(age)} days`;
   return (
     <>
@@ -173,6 +157,7 @@ function Rows({ report, shown, filter, entered, rows, totals, revealed }: Report
   return (
     <Table
       label={titleOf(report)}
+      scrolls
       rows={rows}
       empty="No matching rows."
       columns={columns}
@@ -210,7 +195,6 @@ function Pages({ report: { view }, entered, filter: { page = 1 }, more, revealed
 function Downloads({ report, columns, entered, revealed }: ReportProps) {
   const address = reportHref(report.view);
   const { page, ...values } = entered;
-  const personal = `${address}/personal`;
   const hasPersonal = columns.some((column) => column.personal);
   return (
     <>
@@ -221,11 +205,7 @@ function Downloads({ report, columns, entered, revealed }: ReportProps) {
             <Submit kind="second">Download {formats[format].label}</Submit>
           </form>
         ))}
-        {hasPersonal && !revealed && (
-          <PostButton action={personal} values={entered} kind="second">
-            Show personal data
-          </PostButton>
-        )}
+        {hasPersonal && <ShowPersonal {...{ revealed, address }} values={entered} />}
       </div>
       {hasPersonal && (
         <>
@@ -236,7 +216,7 @@ function Downloads({ report, columns, entered, revealed }: ReportProps) {
               </PostButton>
             ))}
           </div>
-          <PersonalNote revealed={revealed} shownAt={personal} hiddenAt={reportHref(report.view, entered)}>
+          <PersonalNote {...{ revealed, address }} hiddenAt={reportHref(report.view, entered)}>
             Personal data is hidden: the columns with it are left out.
           </PersonalNote>
         </>
@@ -245,7 +225,7 @@ function Downloads({ report, columns, entered, revealed }: ReportProps) {
   );
 }
 
-function Legend({ columns }: { columns: readonly ReportColumn[] }) {
+function Legend({ columns }: ReportProps) {
   const explained = columns.filter(({ comment }) => comment !== null);
   if (explained.length === 0) return null;
   return (
@@ -253,6 +233,7 @@ function Legend({ columns }: { columns: readonly ReportColumn[] }) {
       <summary>What the columns mean</summary>
       <Table
         label="What the columns mean"
+        scrolls
         rows={explained}
         columns={[
           { head: 'Column', cell: ({ name }) => <code>{name}</code> },

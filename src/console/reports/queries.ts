@@ -1,20 +1,43 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../store/tables.ts';
-import { allOf, businesses } from '../store.ts';
-import type { ChartFigures } from '../ui/chart.tsx';
+import { BadInput } from '../errors.ts';
+import { allOf, businesses, read } from '../store.ts';
 import { isSummable } from '../ui/field-value.tsx';
 import { formatDay } from '../ui/time.ts';
-import { filtersOf, type ReportColumn } from './columns.ts';
-import { pageRows, type ReportFilter } from './form.ts';
+import { filtersOf, readColumns } from './columns.ts';
+import { pageRows, type ReportFilter, readReportForm } from './form.ts';
 import { type Age, ages } from './ranges.ts';
 import type { Report, ReportChart } from './reports.ts';
 
 /** A row of a report, every value as text. */
 export type ReportRow = Readonly<Record<string, string | null>>;
 
-/** The rows of a report that match a filter, as the part of a query that begins with `from`: `rows` of those below. */
-export function fromView(report: Report, columns: readonly ReportColumn[], filter: ReportFilter) {
-  const filters = filtersOf(columns);
+export type Asked = Awaited<ReturnType<typeof askReport>>;
+
+/**
+ * Reads what a form asks of a report: its columns, those that are `shown`, and the rows that are `matching`.
+ *
+ * @param revealed whether columns with personal data are shown
+ * @throws BadInput
+ */
+export async function askReport(
+  db: Db,
+  report: Report,
+  form: Record<string, unknown>,
+  timezone: string,
+  revealed: boolean,
+) {
+  const asked = readReportForm(form, report, timezone);
+  const columns = await readColumns(db, report);
+  const shown = columns.filter(({ personal }) => revealed || !personal);
+  const sort = asked.filter.sort?.replace('-', '');
+  if (sort && !shown.some(({ name }) => name === sort)) throw new BadInput('Unknown column.');
+  const filters = filtersOf(report, columns);
+  return { ...asked, report, columns, shown, filters, matching: fromView(report, filters, asked.filter) };
+}
+
+/** The part of a query that begins with `from`. */
+function fromView(report: Report, filters: ReturnType<typeof filtersOf>, filter: ReportFilter) {
   const { from, to, age, at } = filter;
   const given = (['business', 'clinic', 'doctor', 'receipt'] as const).map((name) => {
     const [column, value] = [filters[name], filter[name]];
@@ -23,8 +46,8 @@ export function fromView(report: Report, columns: readonly ReportColumn[], filte
   const conditions = allOf([
     sql`true`,
     ...given,
-    filters.day && from && sql`day >= ${from}::date`,
-    filters.day && to && sql`day <= ${to}::date`,
+    filters.from && from && sql`day >= ${from}::date`,
+    filters.to && to && sql`day <= ${to}::date`,
     filters.age && age && isOfAge(age),
     report.leadsWithBusiness && !filter.business && sql`business_id = any(array${businesses})`,
   ]);
@@ -44,80 +67,54 @@ function isOfAge(age: Age): RawBuilder<boolean> {
  * The query for the rows of a report, every value cast to text. Rows that are equal in the column they are sorted by
  * have the report's own order.
  *
- * @param sort a column, with `-` in front for descending
  * @param page from 1, with the first row of the next one; without it, all rows
  */
-export function queryRows(
-  { order }: Report,
-  columns: readonly ReportColumn[],
-  rows: RawBuilder<unknown>,
-  { sort, page }: { sort: string | undefined; page?: number },
-) {
-  const names = columns.map(({ name }) => sql.ref(name));
+export function queryRows({ report, shown, matching, filter: { sort } }: Asked, page?: number) {
+  const names = shown.map(({ name }) => sql.ref(name));
   const texts = names.map((name) => sql`${name}::text as ${name}`);
   const sorted =
     sort && sql`${sql.ref(sort.replace('-', ''))} ${sort.startsWith('-') ? sql`desc` : sql`asc`} nulls last,`;
   return sql<ReportRow>`select ${sql.join(texts)} from (
-    select ${sql.join(names)} ${rows}
-    order by ${sorted || sql``} ${sql.raw(order)}
+    select ${sql.join(names)} ${matching}
+    order by ${sorted || sql``} ${sql.raw(report.order)}
     ${page ? sql`limit ${pageRows + 1} offset ${(page - 1) * pageRows}` : sql``}) as rows`;
 }
 
-export interface RowsSummary {
-  rows: number;
-  /** The patients that they are about, if the patients' ids are shown. */
-  patients: string[];
-}
+export type RowsSummary = { rows: number; patients: string[] };
 
-/** The query for how many rows there are, and whose. */
-export function querySummary(shown: readonly ReportColumn[], rows: RawBuilder<unknown>) {
+/** The query for how many rows there are, and the patients that they are about, if the patients' ids are shown. */
+export function querySummary({ shown, matching }: Asked) {
   const has = (column: string) => shown.some(({ name }) => name === column);
   const patients = has('patient_id')
     ? sql`coalesce(array_agg(distinct patient_id) filter (where patient_id <> ''), '{}')`
     : has('patient_ids')
-      ? sql`array(select distinct jsonb_array_elements_text(patient_ids) ${rows})`
+      ? sql`array(select distinct jsonb_array_elements_text(patient_ids) ${matching})`
       : sql`'{}'::text[]`;
-  return sql<RowsSummary>`select count(*)::int as rows, ${patients} as patients ${rows}`;
+  return sql<RowsSummary>`select count(*)::int as rows, ${patients} as patients ${matching}`;
 }
 
-/** The patients that the rows are about. */
 export const patientsOf = (rows: readonly ReportRow[]): string[] =>
   rows.flatMap(({ patient_id, patient_ids }) => (patient_ids ? JSON.parse(patient_ids) : patient_id || []));
 
-export interface Totals {
-  rows: number;
-  /** The sums of the columns that have one. */
-  sums: ReportRow;
-}
-
-/** The number of a report's rows, and the sums of its columns, of all pages. */
-export async function readTotals(
-  db: Db,
-  report: Report,
-  columns: readonly ReportColumn[],
-  rows: RawBuilder<unknown>,
-): Promise<Totals> {
-  const summed = report.withoutTotals ? [] : columns.filter(isSummable);
+/** The number of a report's rows, and the sums of the columns that have one, of all pages. */
+export async function readTotals(db: Db, { report, shown, matching }: Asked) {
+  const summed = report.withoutTotals ? [] : shown.filter(isSummable);
   const sums = summed.map(({ name }) => sql`${sql.lit(name)}, sum(${sql.ref(name)})::text`);
-  const { rows: found } = await sql<Totals>`
-    select count(*)::int as rows, json_build_object(${sql.join(sums)}) as sums ${rows}`.execute(db);
-  return found[0]!;
+  const totals = sql<{ rows: number; sums: ReportRow }>`
+    select count(*)::int as rows, json_build_object(${sql.join(sums)}) as sums ${matching}`;
+  return (await read(db, totals))[0]!;
 }
 
-export interface AgeTotal {
-  age: Age;
-  receipts: number;
-  due: string;
-}
-
-/** The number and amount of dues of each age. */
-export async function readAges(db: Db, rows: RawBuilder<unknown>): Promise<AgeTotal[]> {
+/** The number and amount of dues of each age, whichever is asked for. */
+export async function readAges(db: Db, { report, filters, filter }: Asked) {
+  const ofAnyAge = fromView(report, filters, { ...filter, age: undefined });
   const names = Object.keys(ages) as Age[];
   const cases = names.map((age) => sql`when ${isOfAge(age)} then ${age}`);
-  const { rows: found } = await sql<AgeTotal>`
+  const totals = sql<{ age: Age; receipts: number; due: string }>`
     select case ${sql.join(cases, sql` `)} end as age, sum(receipts)::int as receipts, sum(due)::text as due
-    from (select day, count(*) as receipts, sum(due_amount) as due ${rows} group by day) as days
-    group by 1`.execute(db);
+    from (select day, count(*) as receipts, sum(due_amount) as due ${ofAnyAge} group by day) as days
+    group by 1`;
+  const found = await read(db, totals);
   return names.map((age) => found.find((one) => one.age === age) ?? { age, receipts: 0, due: '0' });
 }
 
@@ -130,9 +127,8 @@ const dayMs = 86_400_000;
 export async function readChart(
   db: Db,
   { by, series = { count: 'count(*)' }, largest }: ReportChart,
-  rows: RawBuilder<unknown>,
-  { from, to }: ReportFilter,
-): Promise<ChartFigures & { unit: 'day' | 'month' | undefined }> {
+  { matching, filter: { from, to } }: Asked,
+) {
   const days = from && to ? (Date.parse(to) - Date.parse(from)) / dayMs : Number.POSITIVE_INFINITY;
   const unit = by ? undefined : days < mostDays ? 'day' : 'month';
   const group = by ?? (unit === 'day' ? 'day::text' : `to_char(day, 'YYYY-MM')`);
@@ -141,8 +137,9 @@ export async function readChart(
   const order = largest
     ? sql`order by ${sql.raw(Object.values(series)[0]!)} desc nulls last limit ${largest}`
     : sql`order by 1`;
-  const { rows: groups } = await sql<Record<string, string | null>>`
-    select ${sql.raw(group)} as label, ${sql.join(figures)} ${rows} group by 1 ${order}`.execute(db);
+  const query = sql<ReportRow>`
+    select ${sql.raw(group)} as label, ${sql.join(figures)} ${matching} group by 1 ${order}`;
+  const groups = await read(db, query);
   const found = groups.map(({ label }) => label ?? '');
   const all = unit && calendar(from ?? found[0], to ?? found.at(-1), unit);
   const labels = all && all.length <= mostMonths ? all : found;

@@ -165,12 +165,9 @@ export const reports: readonly Report[] = [
 ];
 
 /** Pages for what is asked every day and every month. */
-export const shortcuts = [
-  {
-    name: 'Takings of yesterday, per clinic and doctor',
-    href: '/console/reports/receipts_daily?range=yesterday',
-  },
-  { name: 'Receipts of last month', href: '/console/reports/receipts?range=last_month' },
-  { name: 'Dues older than 90 days', href: '/console/reports/outstanding_receipts?age=over_90' },
-  { name: 'A receipt as of a date', href: '/console/reports/receipts_as_of' },
-];
+export const shortcuts = Object.entries({
+  'Takings of yesterday, per clinic and doctor': 'receipts_daily?range=yesterday',
+  'Receipts of last month': 'receipts?range=last_month',
+  'Dues older than 90 days': 'outstanding_receipts?age=over_90',
+  'A receipt as of a date': 'receipts_as_of',
+}).map(([name, path]) => ({ name, href: `/console/reports/${path}` }));

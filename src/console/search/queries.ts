@@ -21,12 +21,6 @@ export interface Hit {
   patient: string | null;
 }
 
-interface Lookup {
-  by: string;
-  /** Selects the columns of Hit. */
-  query: RawBuilder<unknown>;
-}
-
 export const shownHits = 50;
 
 /** The separators that people write into phone numbers. */
@@ -38,59 +32,48 @@ const phone = /^(\+\d{8,15}|(0?0?91|0)?\d{10})$/;
 /** Without digits, which are ids, and wildcards of `like`. */
 const personName = /^\p{L}[\p{L}\p{M}\s.'’-]+$/u;
 
-/** What a text may be. Each query is one look-up in an index, or one for each business. */
-export function lookupsOf(families: readonly Family[], text: string, mayNamePeople: boolean): Lookup[] {
-  const receipt = (by: string, condition: RawBuilder<unknown>): Lookup => ({
-    by,
-    query: sql`
-      select 'receipt' as kind, business_id, receipt_id::text as id, last_event as event, event_time as at,
-             patient_oid as patient
-      from receipts where ${condition}`,
-  });
-  const isPhone = phone.test(text.replace(separators, ''));
-  const lookups: (Lookup | false)[] = [
-    uuid.test(text) && {
-      by: 'delivery id',
-      query: sql`select 'delivery' as kind, business_id, id::text, event, event_time as at, null as patient
-                 from inbox where id = ${text}::uuid`,
-    },
-    uuid.test(text) && {
-      by: 'quarantine id',
-      query: sql`select 'quarantine', null, id::text, null, received_at, null
-                 from quarantine where id = ${text}::uuid`,
-    },
-    ...families.map((family) => byId(family, text)),
-    receipt(
-      'receipt number',
+/** What a text may be, each with a query for the columns of Hit: one look-up in an index, or one for each business. */
+export function lookupsOf(families: readonly Family[], text: string, mayNamePeople: boolean) {
+  const receipt = (condition: RawBuilder<unknown>) => sql`
+    select 'receipt' as kind, business_id, receipt_id::text as id, last_event as event, event_time as at,
+           patient_oid as patient
+    from receipts where ${condition}`;
+  const lookups: Record<string, RawBuilder<unknown> | false> = {
+    'delivery id':
+      uuid.test(text) &&
+      sql`select 'delivery' as kind, business_id, id::text, event, event_time as at, null as patient
+          from inbox where id = ${text}::uuid`,
+    'quarantine id':
+      uuid.test(text) &&
+      sql`select 'quarantine', null, id::text, null, received_at, null from quarantine where id = ${text}::uuid`,
+    ...Object.fromEntries(families.map((family) => [`${words(family.name)} id`, byId(family, text)])),
+    'receipt number': receipt(
       sql`receipt_number <> '' and left(receipt_number, 100) = left(${text}, 100) and receipt_number = ${text}`,
     ),
-    isPhone && receipt('phone', sql`phone_key(mobile) = phone_key(${text})`),
-    mayNamePeople &&
+    phone: phone.test(text.replace(separators, '')) && receipt(sql`phone_key(mobile) = phone_key(${text})`),
+    name:
+      mayNamePeople &&
       personName.test(text) &&
-      receipt('name', sql`lower(left(name, 100)) like lower(left(${text}, 100)) || '%'`),
-    mayNamePeople && {
-      by: 'patient',
-      query: sql`select 'patient', null, ${text}::text, null, null::timestamptz, ${text}::text where ${isNamed(sql`${text}::text`)}`,
-    },
-  ];
-  return lookups.filter((lookup) => lookup !== false);
+      receipt(sql`lower(left(name, 100)) like lower(left(${text}, 100)) || '%'`),
+    patient:
+      mayNamePeople &&
+      sql`select 'patient', null, ${text}::text, null, null::timestamptz, ${text}::text where ${isNamed(sql`${text}::text`)}`,
+  };
+  return Object.entries(lookups).flatMap(([by, query]) => (query ? [{ by, query }] : []));
 }
 
-function byId(family: Family, text: string): Lookup | false {
+function byId(family: Family, text: string): RawBuilder<unknown> | false {
   const { name, table, identifiedBy } = family;
   const condition = identifiedBy && hasId(family, text);
   if (!condition) return false;
-  return {
-    by: `${words(name)} id`,
-    query: sql`
-      select ${name}::text as kind, business_id, ${sql.ref(identifiedBy)}::text as id, last_event as event, event_time as at, null as patient
-      from ${sql.table(table)}
-      where business_id = any(array(select business_id from businesses)) and ${condition}`,
-  };
+  return sql`
+    select ${name}::text as kind, business_id, ${sql.ref(identifiedBy)}::text as id, last_event as event, event_time as at, null as patient
+    from ${sql.table(table)}
+    where business_id = any(array(select business_id from businesses)) and ${condition}`;
 }
 
 /** The query for all look-ups, of each one more than is shown. */
-export function searchQuery(lookups: readonly Lookup[]): RawBuilder<Hit> {
+export function searchQuery(lookups: ReturnType<typeof lookupsOf>): RawBuilder<Hit> {
   const parts = lookups.map(
     ({ by, query }) =>
       sql`(select ${by}::text as by, found.* from (${query}) as found limit ${shownHits + 1})`,

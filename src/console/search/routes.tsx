@@ -1,7 +1,7 @@
+import type { Section } from '../dependencies.ts';
 import { actorOf } from '../log-access.ts';
 import { readForm, text } from '../read-form.ts';
 import { isEnough } from '../rights.ts';
-import type { Section } from '../section.ts';
 import { read } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 import { PostButton } from '../ui/forms.tsx';
@@ -74,7 +74,6 @@ function SearchPage({ hits, searched, mayNamePeople }: SearchProps) {
       )}
       <Table
         label="What was found, newest event first"
-        cards
         rows={hits.slice(0, shownHits)}
         columns={[
           { head: 'Found', cell: (hit) => <Found {...hit} /> },

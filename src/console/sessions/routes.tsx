@@ -1,13 +1,12 @@
 import { endSessionsOf, listSignedIn, type SignedIn, sessionS } from '../../store/sessions.ts';
+import type { Section } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
 import { readForm, text } from '../read-form.ts';
-import type { Section } from '../section.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { sendPage } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Moment, Nothing } from '../ui/values.tsx';
 
-/** Who may have a session, with a button that ends all sessions of a user. */
 export const section: Section = {
   below: '/access-log',
   addRoutes(routes, { db, logAccess, sessionStore }) {
@@ -40,7 +39,6 @@ function SessionsPage({ users }: { users: readonly SignedIn[] }) {
       </p>
       <Table
         label="Users, the last to sign in first"
-        cards
         rows={users}
         empty="Nobody has signed in."
         columns={[

@@ -18,7 +18,8 @@ export function createDiscovery(settings: ProviderSettings) {
   const execute = server.protocol === 'http:' ? [client.allowInsecureRequests] : [];
   const options = { execute, timeout: settings.timeoutMs / 1000, [client.customFetch]: limitedFetch };
 
-  const discover = async (): Promise<Discovered> => {
+  let known: { discovered: Discovered; at: number } | undefined;
+  const discover = async () => {
     const { clientId, clientSecret, issuer } = settings;
     const configuration = await client
       .discovery(server, clientId, undefined, authenticateWith(clientSecret), options)
@@ -33,21 +34,16 @@ export function createDiscovery(settings: ProviderSettings) {
       timeoutDuration: settings.timeoutMs,
       [keysFetch]: limitedFetch,
     });
-    return { configuration, keys };
+    known = { discovered: { configuration, keys }, at: Date.now() };
+    return known.discovered;
   };
 
-  let known: { discovered: Discovered; at: number } | undefined;
   let pending: Promise<Discovered> | undefined;
   /** Concurrent sign-ins share one request. */
   const ask = () => {
-    pending ??= discover()
-      .then((discovered) => {
-        known = { discovered, at: Date.now() };
-        return discovered;
-      })
-      .finally(() => {
-        pending = undefined;
-      });
+    pending ??= discover().finally(() => {
+      pending = undefined;
+    });
     return pending;
   };
 
@@ -63,11 +59,7 @@ export function createDiscovery(settings: ProviderSettings) {
 /** Far more than any provider needs: the groups of a user may be hundreds. */
 const mostBytes = 1024 * 1024;
 
-/**
- * Fetches a response whole, within the time limit of its signal.
- *
- * @throws ProviderFault if its body is larger than a megabyte; the rest is not read
- */
+/** @throws ProviderFault if the body is larger than a megabyte; the rest is not read */
 async function limitedFetch(address: string, options: object): Promise<Response> {
   const response = await fetch(address, options);
   const parts: Uint8Array[] = [];

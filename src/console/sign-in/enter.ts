@@ -7,7 +7,7 @@ import { clientAddressOf, type LogAccess } from '../log-access.ts';
 import { type Sessions, sessionCookie, sessionOptions, type User } from '../session.ts';
 import type { SignedValues } from '../signed-values.ts';
 import type { ConsoleStore } from '../store.ts';
-import type { Frame } from '../ui/context.ts';
+import type { Visit } from '../ui/context.ts';
 import type { Provider } from './provider.ts';
 import type { Recheck } from './recheck.ts';
 
@@ -16,7 +16,7 @@ export interface SignInDependencies extends ConsoleDependencies, Pick<ConsoleSto
   sessions: Sessions;
   provider: Provider | undefined;
   recheck: Recheck | undefined;
-  frame: Frame;
+  frame: Pick<Visit, 'navigation' | 'may'>;
   logAccess: LogAccess;
 }
 
@@ -65,12 +65,7 @@ export async function recordFailure(
   await logAccess({ actor: { ...user, address }, action: 'sign-in failed', filter: { with: way, reason } });
 }
 
-/**
- * Does what needs the database.
- *
- * @returns false: PostgreSQL is unavailable
- * @throws any other error
- */
+/** Does what needs the database. @returns false: PostgreSQL is unavailable */
 export async function unlessAway(res: Response, act: () => Promise<void>): Promise<boolean> {
   if (res.locals.outage) return false;
   try {

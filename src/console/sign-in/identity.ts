@@ -1,20 +1,10 @@
 import { compactVerify, errors, jwtVerify } from 'jose';
 import * as client from 'openid-client';
-import type { Role } from '../rights.ts';
 import type { Discovered, ProviderSettings } from './discovery.ts';
 import { ProviderFault } from './provider-fault.ts';
 import { type Claims, isEmail, readValues, roleOf, verifiedEmail } from './roles.ts';
 
-export interface Identity {
-  id: string;
-  name: string | undefined;
-  /** Undefined: none of the console's roles. */
-  role: Role | undefined;
-  /** Whether the provider left the values out because there are too many. */
-  isCut: boolean;
-  /** Undefined: the provider lets no client ask again later. */
-  refreshToken: string | undefined;
-}
+export type Identity = Awaited<ReturnType<typeof identify>>;
 
 /** The actors of the access log that are no users of a provider. */
 const reserved = /^(admin-token|unknown|worker|command:.*|\s*)$/is;
@@ -25,6 +15,8 @@ type Tokens = Awaited<ReturnType<typeof client.authorizationCodeGrant>>;
  * Who the tokens are of. What the ID token lacks is looked for in userinfo, and the roles then in the access token.
  *
  * @param subject the user, if there is no ID token
+ * @returns without a role, if the user has none of the console's; `isCut`: the provider left the values out because there
+ *   are too many; without a refresh token, the provider lets no client ask again later
  * @throws Error where a signature is wrong, or the subject is another actor of the access log
  */
 export async function identify(
@@ -32,7 +24,7 @@ export async function identify(
   discovered: Discovered,
   { rolesClaim, rolesMap, clientId }: ProviderSettings,
   subject?: string,
-): Promise<Identity> {
+) {
   const { configuration, keys } = discovered;
   const inToken: Claims = tokens.claims() ?? {};
   if (tokens.id_token) await verified(keys, () => compactVerify(tokens.id_token!, keys));

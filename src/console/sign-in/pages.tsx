@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { type Entry, KeptForm } from '../kept-form.tsx';
+import { KeptForm } from '../kept-form.tsx';
 import { Field, Submit } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
 import { sendBarePage } from '../ui/page.tsx';
@@ -15,20 +15,13 @@ export function ownPath(next: unknown): string {
   return isOwn && isPage ? pathname + search : '/console';
 }
 
-interface SignInOptions {
-  /** Why the token was not accepted. */
-  fault?: string;
-  /** A form that was posted without a session. */
-  kept?: { action: string; entries: readonly Entry[] };
-}
-
 /** Sends the ways to sign in. They lead to the requested page; beside a kept form, in another tab. */
 export function sendSignIn(
   { config, provider }: Pick<SignInDependencies, 'config' | 'provider'>,
   req: Request,
   res: Response,
   status: number,
-  { fault, kept }: SignInOptions = {},
+  { fault, kept }: { fault?: string; kept?: Parameters<typeof KeptForm>[0] } = {},
 ): void {
   const next = ownPath(req.method === 'GET' ? req.originalUrl : req.body?.next);
   const target = kept && '_blank';
@@ -66,7 +59,6 @@ export function sendSignIn(
   sendBarePage(res, status, 'Sign in', content);
 }
 
-/** Sends why somebody is not signed in. */
 export function sendRefusal(res: Response, status: number, text: string): void {
   const content = (
     <>

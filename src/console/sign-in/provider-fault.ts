@@ -7,15 +7,12 @@ export function faultIn(error: unknown): ProviderFault | undefined {
   return error instanceof Error ? faultIn(error.cause) : undefined;
 }
 
-/** What the errors of openid-client say about two values that differ. */
+/** What the errors of openid-client say about metadata, an ID token, or the address that the provider sends the browser to. */
 interface Difference {
-  /** A part of the provider's metadata. */
   attribute?: string;
   body?: { issuer?: unknown };
-  /** A part of an ID token. */
   claim?: string;
   claims?: { iss?: unknown };
-  /** What the address that the provider sends the browser to contains. */
   parameters?: URLSearchParams;
   cause?: unknown;
 }

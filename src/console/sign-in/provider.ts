@@ -4,11 +4,7 @@ import { type Identity, identify } from './identity.ts';
 import { nameIssuers } from './provider-fault.ts';
 
 /** What the browser keeps between the start of a sign-in and its end. */
-export interface Attempt {
-  state: string;
-  nonce: string;
-  verifier: string;
-}
+export type Attempt = Record<'state' | 'nonce' | 'verifier', string>;
 
 export type Provider = ReturnType<typeof createProvider>;
 
@@ -17,15 +13,11 @@ export function createProvider(settings: ProviderSettings) {
   const discovery = createDiscovery(settings);
 
   return {
-    /**
-     * Begins a sign-in.
-     *
-     * @returns the provider's page, and the attempt
-     */
-    begin: async (redirectUri: string): Promise<{ address: URL; attempt: Attempt }> => {
+    /** @returns the address of the provider's page, and the attempt */
+    begin: async (redirectUri: string) => {
       const { configuration } = await discovery.recent();
       const verifier = client.randomPKCECodeVerifier();
-      const attempt = { state: client.randomState(), nonce: client.randomNonce(), verifier };
+      const attempt: Attempt = { state: client.randomState(), nonce: client.randomNonce(), verifier };
       const address = client.buildAuthorizationUrl(configuration, {
         redirect_uri: redirectUri,
         scope: settings.scopes,
@@ -37,7 +29,7 @@ export function createProvider(settings: ProviderSettings) {
       return { address, attempt };
     },
 
-    /** Ends a sign-in. @param address of the request that the provider sent the browser with */
+    /** @param address of the request that the provider sent the browser with */
     finish: async (address: URL, { state, nonce, verifier }: Attempt): Promise<Identity> => {
       const discovered = await discovery.any();
       const tokens = await client
@@ -67,12 +59,7 @@ export function createProvider(settings: ProviderSettings) {
       return { ...identity, hasIdToken: tokens.id_token !== undefined };
     },
 
-    /**
-     * Where a user signs out of the provider.
-     *
-     * @param back where the provider sends the user afterwards
-     * @returns undefined if the provider has no such page, or does not respond
-     */
+    /** Where a user signs out, and is sent `back`; undefined if the provider has no such page, or does not respond. */
     signOutAddress: async (back: string): Promise<string | undefined> => {
       const { configuration } = (await discovery.any().catch(() => undefined)) ?? {};
       if (!configuration?.serverMetadata().end_session_endpoint) return undefined;

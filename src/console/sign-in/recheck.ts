@@ -15,12 +15,8 @@ const mostTokenBytes = 2_700;
 /** What the browser sent before it got the next token arrives within this time. */
 const rememberedMs = 60_000;
 
-/** What the browser keeps for us, encrypted. */
-interface Kept {
-  refreshToken: string;
-  /** When the provider is asked next, in milliseconds. */
-  due: number;
-}
+/** What the browser keeps for us, encrypted; `due`: when the provider is asked next, in milliseconds. */
+type Kept = { refreshToken: string; due: number };
 
 export type Recheck = ReturnType<typeof createRecheck>;
 

@@ -2,7 +2,6 @@ import type { Config } from '../../config/config.ts';
 import { type Role, roles } from '../rights.ts';
 
 export type Claims = Record<string, unknown>;
-export type RolesMap = NonNullable<Config['oidc']>['rolesMap'];
 
 /**
  * The values of a claim: those of an array, those of a text with spaces or commas, or the keys of an object that are
@@ -49,7 +48,7 @@ export const isEmail = (value: string): boolean => value.includes('@');
 export function roleOf(
   values: readonly string[],
   email: string | undefined,
-  map: RolesMap,
+  map: NonNullable<Config['oidc']>['rolesMap'],
 ): Role | undefined {
   const given = values.map(plain);
   const has = (value: string) => {

@@ -37,12 +37,7 @@ const refusals = {
   ],
 } as const;
 
-/** Sign-in with the identity provider: the way there, and the way back. */
-export function addProviderSignIn(
-  routes: Routes,
-  provider: Provider,
-  dependencies: SignInDependencies,
-): void {
+export function addProviderSignIn(routes: Routes, provider: Provider, dependencies: SignInDependencies) {
   const { values, log } = dependencies;
 
   const refuse = async (req: Request, res: Response, reason: keyof typeof refusals, user?: Actor) => {

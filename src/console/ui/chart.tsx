@@ -1,12 +1,9 @@
 import { Table } from './table.tsx';
 
-export interface ChartFigures {
+interface ChartProps {
+  title: string;
   labels: readonly string[];
   series: readonly { name: string; values: readonly (number | string | null)[] }[];
-}
-
-interface ChartProps extends ChartFigures {
-  title: string;
   kind?: 'bar' | 'line';
   stacked?: boolean | undefined;
   format: (value: number | string) => string;
@@ -32,6 +29,7 @@ export function Chart({ title, kind = 'bar', stacked = false, labels, series, fo
           </summary>
           <Table
             label={`Data: ${title}`}
+            scrolls
             rows={[...labels.keys()]}
             columns={[
               { head: <span class="unseen">Group</span>, cell: (index) => labels[index], rowHead: true },

@@ -5,10 +5,7 @@ import type { Aliases } from '../../store/aliases.ts';
 import type { May, Role } from '../rights.ts';
 
 /** Failed deliveries and rejected bodies, of which the navigation shows the numbers. */
-export interface Problems {
-  failed: number;
-  quarantine: number;
-}
+export type Problems = Record<'failed' | 'quarantine', number>;
 
 /** A place in the navigation. */
 export interface Entry {
@@ -19,36 +16,24 @@ export interface Entry {
   count?: keyof Problems;
 }
 
-/** What all pages of a console share. */
-export interface Frame {
+/** What every component of a page may need. */
+export interface Visit {
   navigation: readonly Entry[];
   may: May;
-}
-
-/** What every component of a page may need. */
-export interface Visit extends Frame {
   timezone: string;
   /** The token of the session's forms. */
   csrf: string;
   /** The user, and from where. */
   actor: Actor;
   role: Role;
-  /** The id of the session. */
   session: string;
   aliases?: Aliases;
   /** Undefined where they could not be counted. */
   problems?: Problems | undefined;
 }
 
-export const VisitContext = createContext<Visit>({
-  timezone: 'UTC',
-  csrf: '',
-  actor: { id: '' },
-  role: 'viewer',
-  session: '',
-  navigation: [],
-  may: () => false,
-});
+/** Only the pages of a signed-in user provide it. */
+export const VisitContext = createContext({} as Visit);
 
 /** Whether the user may post a form to an address of the console. */
 export function useMayPost(address: string): boolean {

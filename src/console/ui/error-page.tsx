@@ -25,8 +25,6 @@ interface Kind {
   forAll?: boolean;
 }
 
-const statusOf = (error: unknown) => (error as { status?: number } | null)?.status ?? 0;
-
 const isOf =
   (...types: (abstract new (...values: never[]) => Error)[]) =>
   (error: unknown) =>
@@ -59,7 +57,7 @@ const kinds: Kind[] = [
     forAll: true,
   },
   {
-    matches: (error) => [400, 413, 415].includes(statusOf(error)),
+    matches: (error) => [400, 413, 415].includes((error as { status?: number } | null)?.status ?? 0),
     status: 400,
     title: 'Invalid form',
     text: 'Go back, reload the page, and try again.',

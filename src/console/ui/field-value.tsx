@@ -1,17 +1,12 @@
+import { type Family, families } from '../../families/index.ts';
 import type { AliasKind } from '../../store/aliases.ts';
 import type { XlsxColumn } from '../reports/xlsx.ts';
-import { recordHrefOf, words } from './links.ts';
+import { recordHref, words } from './links.ts';
 import { formatDay, formatDuration, formatInterval, parseMoment } from './time.ts';
 import { formatCount, IdLink, Moment, Named, Nothing } from './values.tsx';
 
-/** A column of a table or a view. */
-export interface TypedColumn {
-  name: string;
-  /** As PostgreSQL's format_type writes it. */
-  type: string;
-}
-
-type Row = Readonly<Record<string, string | null>>;
+/** A column of a table or a view, with its type as PostgreSQL's format_type writes it. */
+export type TypedColumn = Record<'name' | 'type', string>;
 
 const aliased: Record<string, AliasKind> = {
   business_id: 'business',
@@ -23,6 +18,17 @@ const aliased: Record<string, AliasKind> = {
   doctor_id: 'doctor',
   doctor_oid: 'doctor',
   docid: 'doctor',
+};
+
+/** Columns that hold the id of a record, and the family of that. */
+const recordColumns: Record<string, string> = {
+  ...Object.fromEntries(
+    (families as readonly Family[]).flatMap(({ name, identifiedBy }) =>
+      identifiedBy ? [[`${name}_id`, name]] : [],
+    ),
+  ),
+  form_id: 'consent_form',
+  aid: 'appointment',
 };
 
 /** What can have an alias in a column of this name. */
@@ -63,15 +69,22 @@ export const formatAmountText = (value: string) =>
   /^-?\d+(\.\d+)?$/.test(value) ? rupees.format(value as never) : value;
 
 /** A value that PostgreSQL cast to text, for people to read. */
-export function FieldValue({ column, row }: { column: TypedColumn; row: Row }) {
+export function FieldValue({
+  column,
+  row,
+}: {
+  column: TypedColumn;
+  row: Readonly<Record<string, string | null>>;
+}) {
   const { name, type } = column;
   const value = row[name];
   if (value === null || value === undefined) return <Nothing />;
   if (value === '') return <span class="nothing">empty</span>;
   const kind = aliasKindOf(name);
   if (kind) return <Named kind={kind} id={value} />;
-  const record = recordHrefOf(name, row);
-  if (record) return <a href={record}>{value}</a>;
+  const family = recordColumns[name];
+  if (family && row.business_id != null)
+    return <a href={recordHref(family, row.business_id, value)}>{value}</a>;
   if (name === 'delivery_id' || name === 'example_delivery') return <IdLink to="deliveries" id={value} />;
   if (name === 'quarantine_id') return <IdLink to="quarantine" id={value} />;
   if (/^https?:\/\/\S+$/.test(value)) {

@@ -1,12 +1,13 @@
-import { Fields, type FormField, Hidden, Submit } from './forms.tsx';
+import type { ComponentChildren } from 'preact';
+import type { parseForm } from '../read-form.ts';
+import { Fields, Hidden, Submit } from './forms.tsx';
 
-interface FiltersProps {
+/** A filter as it was entered into the address of its page. */
+export type FilterForm = Omit<ReturnType<typeof parseForm>, 'data' | 'status'>;
+
+interface FiltersProps extends FilterForm {
   /** The page's address, which holds the filter. */
   action: string;
-  fields: readonly FormField[];
-  /** The fields as entered, and their errors. */
-  entered: Readonly<Record<string, string | undefined>>;
-  faults?: Readonly<Record<string, string>>;
   /** What else the address keeps. */
   hidden?: Record<string, string | undefined>;
   /** Whether it is a line that opens. */
@@ -14,7 +15,7 @@ interface FiltersProps {
 }
 
 /** The filter of a list, in its page's address. */
-export function Filters({ action, fields, entered, faults = {}, hidden = {}, folded = false }: FiltersProps) {
+export function Filters({ action, fields, entered, faults, hidden = {}, folded = false }: FiltersProps) {
   const given = fields.filter(({ name }) => entered[name]);
   const form = (
     <form method="get" action={action} class={folded ? undefined : 'card'}>
@@ -40,5 +41,25 @@ export function Filters({ action, fields, entered, faults = {}, hidden = {}, fol
         </p>
       )}
     </>
+  );
+}
+
+interface LinkListProps {
+  label: string;
+  links: readonly { name: string; href: string; current?: boolean }[];
+  children?: ComponentChildren;
+}
+
+/** Links in a row; the current one is marked. */
+export function LinkList({ label, links, children }: LinkListProps) {
+  return (
+    <nav class="actions" aria-label={label}>
+      {links.map(({ name, href, current }) => (
+        <a key={href} href={href} aria-current={current ? 'true' : undefined}>
+          {name}
+        </a>
+      ))}
+      {children}
+    </nav>
   );
 }

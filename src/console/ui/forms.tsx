@@ -1,6 +1,5 @@
 import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useContext, useId } from 'preact/hooks';
-import type { Family } from '../../families/index.ts';
 import type { AliasKind } from '../../store/aliases.ts';
 import { useMayPost, VisitContext } from './context.ts';
 import { words } from './links.ts';
@@ -28,7 +27,6 @@ export function PostForm({ action, values = {}, children, class: name, label }: 
   );
 }
 
-/** A button that posts a form of hidden fields. */
 export function PostButton({ kind, children, ...form }: PostFormProps & { kind?: string }) {
   return (
     <PostForm {...form}>
@@ -37,7 +35,6 @@ export function PostButton({ kind, children, ...form }: PostFormProps & { kind?:
   );
 }
 
-/** Hidden fields. */
 export function Hidden({ values }: { values: Record<string, string | undefined> }) {
   return (
     <>
@@ -49,20 +46,9 @@ export function Hidden({ values }: { values: Record<string, string | undefined> 
   );
 }
 
-interface FieldProps {
-  label: string;
-  name: string;
-  value?: string | undefined;
-  fault?: string | undefined;
-  type?: string;
-  required?: boolean;
-  autocomplete?: string;
-  /** The id of a list of values. */
-  list?: string;
-  placeholder?: string | undefined;
-  /** The kind of the aliases that scripts look up while somebody types, where the list is only a part of all. */
-  'data-aliases'?: AliasKind | undefined;
-}
+/** `list`: the id of a list of values. */
+type FieldProps = Omit<FormField, 'kind'> &
+  Partial<Record<'type' | 'value' | 'fault' | 'list' | 'placeholder' | 'data-aliases', string | undefined>>;
 
 /** A labelled field, with its error. Its id is no other's: two forms of a page may have fields of one name. */
 export function Field({ label, fault, ...input }: FieldProps) {
@@ -85,10 +71,11 @@ export function Field({ label, fault, ...input }: FieldProps) {
 const mostOptions = 200;
 
 /** A field for the id of a business, a clinic or a doctor, with a list of those that have an alias: of many, the first. */
-export function AliasField({ kind, ...field }: FieldProps & { kind: AliasKind }) {
+function AliasField({ kind, ...field }: FieldProps & { kind: AliasKind }) {
   const { aliases } = useContext(VisitContext);
   const list = useId();
   const known = [...(aliases?.[kind] ?? [])];
+  // Of a part, scripts look up the rest while somebody types.
   const part = known.length > mostOptions;
   const search = part ? { placeholder: 'type to find a name', 'data-aliases': kind } : {};
   return (
@@ -105,14 +92,7 @@ export function AliasField({ kind, ...field }: FieldProps & { kind: AliasKind })
 
 type ChoiceField = Extract<FormField, { kind: 'choice' }>;
 
-/** A labelled list to choose from. */
-function Choice({
-  label,
-  name,
-  value = '',
-  options,
-  any = 'any',
-}: ChoiceField & { value: string | undefined }) {
+function Choice({ label, name, value, options, any = 'any' }: ChoiceField & { value: string | undefined }) {
   const id = useId();
   return (
     <div class="field">
@@ -145,11 +125,6 @@ export type FormField = { name: string; label: string; required?: boolean; autoc
   | { kind: 'choice'; options: readonly string[]; any?: string | false }
 );
 
-export const familyChoices = (families: readonly Family[]): FormField[] => [
-  { name: 'family', label: 'Family', kind: 'choice', options: families.map(({ name }) => name) },
-  { name: 'event', label: 'Event', kind: 'choice', options: families.flatMap(({ events }) => events) },
-];
-
 interface FieldsProps {
   fields: readonly FormField[];
   /** The fields as entered, and their errors. */
@@ -157,7 +132,6 @@ interface FieldsProps {
   faults?: Readonly<Record<string, string | undefined>>;
 }
 
-/** The fields of a form, side by side. */
 export function Fields({ fields, entered = {}, faults = {} }: FieldsProps) {
   const input = ({ kind = 'text', ...field }: FormField) => {
     const { name } = field;

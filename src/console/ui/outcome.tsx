@@ -21,26 +21,26 @@ const sections = {
   patients: { back: 'Back to the patients', rows: ['patient', 'patients'], messages: '', link: 'deliveries' },
 } as const;
 
-/** What a replay covers. */
-interface Covered {
-  matching: number;
-  tried: number;
-}
+/** How many rows match, and how many the figures of a preview are about. */
+type Covered = Record<'matching' | 'tried', number>;
 
 interface OutcomeProps {
   section: keyof typeof sections;
-  /** How many rows match, and how many the figures of a preview are about. */
   covers?: Covered;
-  /** What comes before the figures. */
   intro?: ComponentChildren;
   figures?: Record<string, number>;
-  /** The errors of those that fail. */
   messages?: readonly MessageGroup[];
-  /** The button to go on, where there is one. */
   next?: { action: string; values: Record<string, string | undefined>; kind?: string; text: string } | false;
   /** Whether leaving the page cancels something. */
   isPreview?: boolean;
   children?: ComponentChildren;
+}
+
+export interface ReplayProps<Result> {
+  /** `matching`: how many rows match the filter. */
+  outcome: Result & { matching: number };
+  /** The form's fields, to be sent again. */
+  values: Record<string, string>;
 }
 
 /** What an action on many rows did, or would do, and how to go on. */
@@ -58,6 +58,7 @@ export function Outcome(props: OutcomeProps) {
       {figures && <Figures figures={figures} />}
       <Table
         label={label}
+        scrolls
         rows={messages}
         columns={[
           { head: 'Error', cell: ({ message }) => message, wide: true },

@@ -15,9 +15,7 @@ interface PageOptions {
   query?: string;
 }
 
-/**
- * Sends a page of the console to a signed-in user; of a page that was begun, the rest. A status has no effect then.
- */
+/** Sends a page to a signed-in user; of a page that was begun, the rest: a status has no effect then. */
 export function sendPage(
   res: Response,
   title: string,
@@ -75,7 +73,22 @@ function Page({ visit, place, isFirst, title, charts = false, query, children }:
           <a class="brand" href="/console">
             Webhook receiver
           </a>
-          <SearchBox query={query} />
+          <search>
+            <form action="/console/search" method="get">
+              <label class="unseen" for="search">
+                Search
+              </label>
+              <input
+                id="search"
+                name="q"
+                type="search"
+                value={query}
+                placeholder="Search: receipt, id, phone, name"
+                autocomplete="off"
+                aria-keyshortcuts="/"
+              />
+            </form>
+          </search>
           <nav aria-label="Sections">
             {navigation
               .filter(({ path }) => may(role, 'GET', path))
@@ -116,29 +129,6 @@ function Page({ visit, place, isFirst, title, charts = false, query, children }:
 
 const pageOf = ({ path }: Entry) => hrefTo(path === '/' ? '' : path);
 
-/** The search of every page. */
-function SearchBox({ query }: { query: string | undefined }) {
-  return (
-    <search>
-      <form action="/console/search" method="get">
-        <label class="unseen" for="search">
-          Search
-        </label>
-        <input
-          id="search"
-          name="q"
-          type="search"
-          value={query}
-          placeholder="Search: receipt, id, phone, name"
-          autocomplete="off"
-          aria-keyshortcuts="/"
-        />
-      </form>
-    </search>
-  );
-}
-
-/** How many there are, beside a section's name. */
 function ProblemCount({ count = 0 }: { count: number | undefined }) {
   if (count === 0) return null;
   const text = count > countLimit ? `${formatCount(countLimit)}+` : formatCount(count);
@@ -174,7 +164,6 @@ function sendHtml(res: Response, status: number, document: Parameters<typeof ren
 
 interface DocumentProps extends Pick<PageProps, 'title' | 'charts' | 'children'> {
   inside?: boolean;
-  /** Further elements of the head. */
   head?: VNode | undefined;
 }
 

@@ -3,11 +3,9 @@ import type { ComponentChildren } from 'preact';
 export interface Column<Row> {
   head: ComponentChildren;
   cell: (row: Row) => ComponentChildren;
-  /** Right-aligned. */
   numeric?: boolean;
   /** Long texts wrap. */
   wide?: boolean;
-  /** Explains the column. */
   title?: string | undefined;
   /** Whether its cells are the heads of their rows. */
   rowHead?: boolean;
@@ -35,14 +33,14 @@ interface TableProps<Row> {
   empty?: ComponentChildren;
   /** Two or three narrow columns. */
   small?: boolean;
-  /** On a narrow screen each row is a card. */
-  cards?: boolean;
+  /** On a narrow screen it scrolls; others, except for small ones, have a card for each row there. */
+  scrolls?: boolean;
   sorting?: Sorting | undefined;
 }
 
-/** A table; on a narrow screen it scrolls in its own frame, or its rows are cards. */
-export function Table<Row>({ label, columns, rows, empty, small, cards, sorting }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, empty, small, scrolls, sorting }: TableProps<Row>) {
   if (rows.length === 0) return empty ? <p class="empty">{empty}</p> : null;
+  const cards = !small && !scrolls;
   const hasTotals = columns.some(({ total }) => total !== undefined);
   return (
     <section class={`scroll${small ? ' small' : ''}${cards ? ' cards' : ''}`} aria-label={label} tabindex={0}>
@@ -91,13 +89,7 @@ function Head<Row>({ column, sorting }: { column: Column<Row>; sorting: Sorting 
   );
 }
 
-interface CellProps<Row> {
-  column: Column<Row>;
-  row: Row;
-  cards: boolean | undefined;
-}
-
-function Cell<Row>({ column, row, cards }: CellProps<Row>) {
+function Cell<Row>({ column, row, cards }: { column: Column<Row>; row: Row; cards: boolean }) {
   const { head, cell, numeric, wide, rowHead, value } = column;
   if (rowHead) return <th scope="row">{cell(row)}</th>;
   const className = numeric ? 'number' : wide ? 'wide' : undefined;
@@ -112,14 +104,8 @@ function Cell<Row>({ column, row, cards }: CellProps<Row>) {
   );
 }
 
-interface PageLinksProps {
-  /** Addresses of the next pages, or links to them, where there are any. */
-  newer?: ComponentChildren;
-  older: ComponentChildren;
-}
-
-/** Links to the pages of newer and of older rows. */
-export function PageLinks({ newer, older }: PageLinksProps) {
+/** Each is the address of a page, a link to it, or empty where there is none. */
+export function PageLinks({ newer, older }: { newer?: ComponentChildren; older: ComponentChildren }) {
   if (!newer && !older) return null;
   const link = (to: ComponentChildren, name: string) =>
     typeof to === 'string' ? <a href={to}>{name}</a> : to;

@@ -49,12 +49,7 @@ export function formatDuration(milliseconds: number): string {
   return words.filter(Boolean).join(' ');
 }
 
-/**
- * Reads a local time of a time zone.
- *
- * @param text such as 2026-11-21T09:04, as a browser's field for date and time sends it
- * @returns undefined if it is not a local time
- */
+/** Reads a local time, such as 2026-11-21T09:04, as a browser's field for it sends it; undefined if it is none. */
 export function parseLocal(text: string, timezone: string): Date | undefined {
   const reading = Date.parse(`${text}Z`);
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) || Number.isNaN(reading)) return undefined;

@@ -1,18 +1,16 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { AliasKind } from '../../store/aliases.ts';
-import { useMayPost, VisitContext } from './context.ts';
+import { VisitContext } from './context.ts';
 import { recordHref, titled, words } from './links.ts';
 import { formatDuration, formatMoment } from './time.ts';
 
-/** A moment in the time zone of the reports. */
 export function Moment({ at }: { at: Date | null | undefined }) {
   const { timezone } = useContext(VisitContext);
   if (!at) return <Nothing />;
   return <time dateTime={at.toISOString()}>{formatMoment(at, timezone)}</time>;
 }
 
-/** How long ago a moment was. */
 export function Ago({ at }: { at: Date }) {
   const { timezone } = useContext(VisitContext);
   return (
@@ -59,37 +57,11 @@ export function Facts({ facts }: { facts: Record<string, ComponentChildren> }) {
   );
 }
 
-/** A list of names and counts. */
 export function Figures({ figures }: { figures: Record<string, number> }) {
   const facts = Object.entries(figures).map(([name, count]) => [titled(name), formatCount(count)]);
   return <Facts facts={Object.fromEntries(facts)} />;
 }
 
-interface PersonalNoteProps {
-  revealed: boolean;
-  /** The page that shows personal data, and the one that does not. */
-  shownAt: string;
-  hiddenAt?: string;
-  children: ComponentChildren;
-}
-
-/** Says that a page shows personal data; where it does not, the text inside, and what showing it takes. */
-export function PersonalNote({ revealed, shownAt, hiddenAt, children }: PersonalNoteProps) {
-  const mayShow = useMayPost(shownAt);
-  if (!revealed)
-    return (
-      <p class="note">
-        {children} {mayShow ? 'Showing it is logged.' : 'Showing it takes the role privacy.'}
-      </p>
-    );
-  return (
-    <p class="note">
-      This page shows personal data; showing it was logged. {hiddenAt && <a href={hiddenAt}>Hide it</a>}
-    </p>
-  );
-}
-
-/** A text as it is, in a frame that scrolls. */
 export function Verbatim({ label, text }: { label: string; text: string }) {
   return (
     <section class="verbatim" aria-label={label} tabindex={0}>
@@ -107,7 +79,6 @@ export function IdLink({ to, id, at }: { to: 'deliveries' | 'quarantine'; id: st
   );
 }
 
-/** A link to the page of a receipt, a consent form, and so on. */
 export function RecordLink({ family, business, id }: { family: string; business: string; id: string }) {
   return (
     <a href={recordHref(family, business, id)}>

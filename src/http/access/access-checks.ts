@@ -25,7 +25,6 @@ const textOf = (value: string | string[] | undefined) => (Array.isArray(value) ?
 const forwardedIgnored =
   'X-Forwarded-For is received, but TRUST_PROXY is 0: if your own proxy sends it, all senders count as one address';
 
-/** The names of the checks that are configured. */
 export function configuredChecks({ authentication, paths }: AccessDependencies['config']): string[] {
   const checks: Record<string, boolean> = {
     signature: authentication.signingKeys.length > 0,

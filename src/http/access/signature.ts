@@ -7,7 +7,6 @@ type SignatureRules = Pick<Config['authentication'], 'signatureHeader' | 'signat
 /**
  * Parses `t=<unix seconds>,v1=<hex>`; `v1` may repeat. An invalid header is rejected before the body is read.
  *
- * @param header the value of the signature header
  * @param nowS the time, in unix seconds
  * @returns the candidates in lower-case hexadecimal digits
  * @throws SignatureMissing, SignatureStale; SignatureWrong if no body could match it
@@ -27,9 +26,13 @@ export function readSignature(header: string | undefined, rules: SignatureRules,
   return { time, candidates };
 }
 
+/** The HMAC-SHA256 of `<t>.<raw body>`, in lower-case hexadecimal digits. */
+export const digestOf = (key: string | KeyObject, time: string, body: string | Buffer) =>
+  createHmac('sha256', key).update(`${time}.`).update(body).digest('hex');
+
 /**
- * Verifies that at least one `v1` is the HMAC-SHA256 of `<t>.<raw body>` under at least one of the keys. During a
- * key rotation, either side can change its key first.
+ * Verifies that at least one `v1` is the digest under at least one of the keys. During a key rotation, either side can
+ * change its key first.
  *
  * @throws SignatureWrong
  */
@@ -41,7 +44,7 @@ export function verifySignature(
   let matches = false;
   for (const key of keys) {
     // As hexadecimal digits: Node returns those faster than a Buffer.
-    const expected = Buffer.from(createHmac('sha256', key).update(`${time}.`).update(body).digest('hex'));
+    const expected = Buffer.from(digestOf(key, time, body));
     // Every pair is compared, so that the response time does not reveal which key matched.
     for (const candidate of candidates) {
       matches = timingSafeEqual(Buffer.from(candidate), expected) || matches;

@@ -1,7 +1,7 @@
-import { type Clinic, newVisit, partiesOf, partnerId, partnerPartiesOf, type Visit } from '../clinic.ts';
+import { aboutVisit, type Clinic, newVisit, partnerId, partnerPartiesOf, type Visit } from '../clinic.ts';
 import type { Random } from '../random.ts';
 import { consentFormScenario } from './consent-form.ts';
-import { doctorJoined, followUpReminder, reminder } from './notices.ts';
+import { doctorJoined } from './notices.ts';
 import { prescriptionScenario } from './prescription.ts';
 import { receiptScenario } from './receipt.ts';
 import { reviewRequestScenario } from './review-request.ts';
@@ -13,7 +13,7 @@ export function* appointmentScenario(random: Random, clinic: Clinic, bookedAt: n
   const version = versionsOf(random, visit, bookedAt);
   let now = yield version('appointment.created', bookedAt, { status: 'BK', action: 'created' });
   while (random.chance(0.4)) now = yield version('appointment.updated', now, { action: 'updated' });
-  if (random.chance(0.5)) now = yield reminder(visit);
+  if (random.chance(0.5)) now = yield { event: 'appointment.reminder_instant', data: aboutVisit(visit) };
   if (random.chance(0.15)) {
     yield version('appointment.statuschange', now, { status: random.pick(['CN', 'CND', 'CNS']) });
     return;
@@ -29,16 +29,14 @@ export function* appointmentScenario(random: Random, clinic: Clinic, bookedAt: n
   ]);
   now = yield version('appointment.statuschange', now, { status: isPrescribed ? 'CM' : 'CMNP' });
   if (random.chance(0.5)) yield* reviewRequestScenario(random, clinic, visit);
-  if (random.chance(0.3)) yield followUpReminder(visit);
+  if (random.chance(0.3)) yield { event: 'appointment.followup_reminder_instant', data: aboutVisit(visit) };
 }
 
 function versionsOf(random: Random, visit: Visit, bookedAt: number) {
-  const { appointmentId } = visit;
-  const partners = { partner_appointment_id: partnerId(appointmentId), ...partnerPartiesOf(visit) };
+  const partners = { partner_appointment_id: partnerId(visit.appointmentId), ...partnerPartiesOf(visit) };
   const assessment = random.text(8, '0123456789abcdef');
   const appointment: Record<string, unknown> = {
-    appointment_id: appointmentId,
-    ...partiesOf(visit),
+    ...aboutVisit(visit),
     created_at: inSeconds(bookedAt),
     partner_meta: { source: random.pick(['app', 'desk', 'phone']) },
   };

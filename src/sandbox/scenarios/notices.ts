@@ -1,18 +1,6 @@
-import { type Clinic, newPatient, partiesOf, type Visit } from '../clinic.ts';
+import { aboutVisit, type Clinic, newPatient, type Visit } from '../clinic.ts';
 import type { Random } from '../random.ts';
 import type { Scenario, ScenarioEvent } from './scenario.ts';
-
-const aboutVisit = (visit: Visit) => ({ appointment_id: visit.appointmentId, ...partiesOf(visit) });
-
-export const reminder = (visit: Visit): ScenarioEvent => ({
-  event: 'appointment.reminder_instant',
-  data: aboutVisit(visit),
-});
-
-export const followUpReminder = (visit: Visit): ScenarioEvent => ({
-  event: 'appointment.followup_reminder_instant',
-  data: aboutVisit(visit),
-});
 
 /** The doctor waits in the video consultation. */
 export function doctorJoined(random: Random, visit: Visit): ScenarioEvent {

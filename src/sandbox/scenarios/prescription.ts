@@ -1,4 +1,4 @@
-import { hexId, partiesOf, partnerId, partnerPartiesOf, pdfUrl, type Visit } from '../clinic.ts';
+import { aboutVisit, hexId, partiesOf, partnerId, partnerPartiesOf, pdfUrl, type Visit } from '../clinic.ts';
 import type { Random } from '../random.ts';
 import { inSeconds, type Scenario, type ScenarioEvent, sometimes } from './scenario.ts';
 
@@ -39,15 +39,13 @@ export function* prescriptionScenario(random: Random, visit: Visit, writtenAt: n
   if (random.chance(0.6)) yield communication(random, visit, prescriptionId, url);
 }
 
-/** The prescription was sent to the patient. */
 function communication(random: Random, visit: Visit, prescriptionId: string, url: string): ScenarioEvent {
-  const { appointmentId, doctor, patient } = visit;
+  const { doctor, patient } = visit;
   const [first_name, last_name = ''] = patient.name.split(' ');
   return {
     event: 'prescription.communication',
     data: {
-      appointment_id: appointmentId,
-      ...partiesOf(visit),
+      ...aboutVisit(visit),
       prescription_id: prescriptionId,
       prescription_url: url,
       ...sometimes(random, {
