@@ -119,7 +119,9 @@ from (
     coalesce(sum(appointments) filter (where state = 'cancelled_by_staff'), 0)::bigint as cancelled_by_staff,
     coalesce(sum(appointments) filter (where state = 'other'), 0)::bigint as other,
     concatenate(completion_times) as completion_times
-  from (select *, reporting.appointment_state(status) as state from summed_appointments) by_state
+  from (
+    select *, reporting.appointment_state(status) as state from summed_appointments
+  ) by_state
   group by business_id, clinic_id, doctor_id, day
 ) counted
 left join lateral (

@@ -11,7 +11,7 @@ import {
   sampleWrongSums,
   updateSums,
 } from '../../../src/store/reporting/daily-sums.ts';
-import { applyReportTimezone } from '../../../src/store/reporting/timezone.ts';
+import { applyReportTimezone } from '../../../src/store/reporting/settings.ts';
 import {
   appointmentCallback,
   consentFormCallback,
