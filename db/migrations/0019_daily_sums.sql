@@ -70,7 +70,7 @@ declare
   tables constant text := quote_ident(current_schema());
 begin
   for source in
-    select * from (values
+    select name, sums, day from (values
       ('receipts',        'activities',   'reporting.day(coalesce(created_at, event_time))'),
       ('erased_receipts', 'activities',   'day'),
       ('consent_forms',   'activities',   'reporting.day(event_time)'),

@@ -1,5 +1,3 @@
-import type { Command } from 'commander';
-import type { Environment } from '../config/config.ts';
 import {
   businessesWithSums,
   findWrongSums,
@@ -10,15 +8,14 @@ import {
 } from '../store/reporting/daily-sums.ts';
 import { parseDay } from './arguments.ts';
 import { print, withProgress } from './output.ts';
-import { type Opened, onDatabase } from './with-database.ts';
+import { type AddCommand, type Opened, onDatabase } from './with-database.ts';
 
 interface Selection {
   business?: string;
   since?: string;
 }
 
-/** `receiver reports`: compares the sums that the daily views are made of with the rows, and makes them again. */
-export function addReportsCommand(program: Command, env: Environment): void {
+export const addReportsCommand: AddCommand = (program, env) => {
   const reports = program
     .command('reports')
     .description('the sums that are kept for the daily views, such as receipts_daily');
@@ -34,7 +31,7 @@ export function addReportsCommand(program: Command, env: Environment): void {
     .description('make the kept sums again; callbacks are accepted, and reports are right, meanwhile')
     .option(...business)
     .action(onDatabase(env, rebuild));
-}
+};
 
 async function check({ db }: Opened, { business, since }: Selection): Promise<void> {
   const selected = await Promise.all(
