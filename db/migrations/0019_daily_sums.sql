@@ -62,7 +62,7 @@ comment on table kept_appointments is 'Numbers of appointments by status as rece
 create aggregate concatenate(interval[]) (sfunc = array_cat, stype = interval[]);
 
 -- Statement triggers: they cost an apply of a hundred deliveries as much as an apply of one, and see writes of former
--- versions and of others too.
+-- versions and of others too, whatever their rights.
 do $do$
 declare
   source record;
@@ -80,7 +80,8 @@ begin
   loop
     execute format(
       $$
-        create function outdate_days_of_%1$s() returns trigger language plpgsql as $body$
+        create function outdate_days_of_%1$s() returns trigger language plpgsql
+          security definer set search_path = pg_catalog, pg_temp as $body$
         begin
           case tg_op
             when 'INSERT' then
@@ -115,7 +116,8 @@ begin
   -- The time of completion is that of the first version with such a status, which may be a superseded one.
   execute format(
     $$
-      create function outdate_day_of_version() returns trigger language plpgsql as $body$
+      create function outdate_day_of_version() returns trigger language plpgsql
+        security definer set search_path = pg_catalog, pg_temp as $body$
       declare
         version %1$s.appointment_versions := coalesce(new, old);
       begin

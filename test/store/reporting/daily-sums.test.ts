@@ -204,3 +204,19 @@ it('after a change of the time zone the sums are those of the new days', async (
   await applyReportTimezone(database.db, 'Asia/Kolkata');
   expect(await days()).toEqual([{ day: '2024-03-02' }]);
 });
+
+it('a role that may write to a table only makes its sums outdated, too', async () => {
+  await apply(database, [receiptCallback({ data: { net_amount: 5 } })]);
+  await update();
+  const session = await database.owner.pool.connect();
+  try {
+    await session.query(`begin; create role editor; grant usage on schema public, reporting to editor;
+      grant select, update on receipts to editor; set local role editor;
+      update public.receipts set net_amount = 6; reset role`);
+    const { rows } = await session.query('select net_amount from reporting.receipts_daily');
+    expect(rows).toEqual([{ net_amount: '6' }]);
+  } finally {
+    await session.query('rollback');
+    session.release();
+  }
+});
