@@ -74,12 +74,12 @@ const inserts = ({ receipts, bodies }: History): Record<string, string> => ({
     select bench.id_of(n, '001'), 'receipt', bench.business_of(n), at, at + interval '1 second', at + interval '2 seconds'
     from generate_series($1::bigint, $2) n, lateral (select bench.at(n) as at offset 0) made`,
   inbox: `
-    insert into inbox (id, event, family, client_id, business_id, event_time, envelope, received_at)
+    insert into inbox (id, event, family, client_id, business_id, event_time, envelope, received_at, patients)
     select bench.id_of(n, '001'), 'receipt.created', 'receipt', '64a1f0c2e4b0a1b2c3d4e5f6', bench.business_of(n), at,
       case when n > ${receipts - bodies} then (
         select jsonb_build_object('event', last_event, 'event_time', extract(epoch from at)::bigint, 'data', to_jsonb(r))
         from receipts r where r.business_id = bench.business_of(n) and r.receipt_id = n
-      ) else '{"data": {}}' end, at + interval '1 second'
+      ) else '{"data": {}}' end, at + interval '1 second', null
     from generate_series($1::bigint, $2) n, lateral (select bench.at(n) as at offset 0) made`,
   consent_forms: `
     insert into consent_forms (business_id, id, docid, patientid, client_id, last_event, event_time, extra, delivery_id)
