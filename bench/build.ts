@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
@@ -16,4 +16,6 @@ export async function buildPrograms(outdir: string): Promise<void> {
     target: 'node20',
     logLevel: 'warning',
   });
+  // The sandbox reads it at run time.
+  cpSync(join(import.meta.dirname, '../src/sandbox/registrations.json'), join(outdir, 'registrations.json'));
 }
