@@ -10,11 +10,6 @@ export interface JobData {
 }
 type JobName = 'apply';
 
-export const queueName = 'deliveries';
-
-/** The name of the queue in Redis of one database. */
-export const queueOf = (databaseId: string) => `${queueName}-${databaseId.slice(0, 8)}`;
-
 export type JobQueue = Queue<JobData, void, JobName>;
 export type JobWorker = Worker<JobData, void, JobName>;
 

@@ -1,6 +1,11 @@
 import type { Log } from '../common/log.ts';
 import type { RedisClient } from './redis.ts';
 
+export const queueName = 'deliveries';
+
+/** The name of the queue in Redis of one database. */
+export const queueOf = (databaseId: string) => `${queueName}-${databaseId.slice(0, 8)}`;
+
 /** The keys of BullMQ's queue that are no job, without the queue's name. */
 const queueKeys = {
   list: ['wait', 'active', 'paused'],

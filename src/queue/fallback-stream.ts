@@ -1,9 +1,8 @@
 import { throttled } from '../common/log.ts';
 import { type CircuitDependencies, redisCircuit, redisTimeoutMs } from '../store/circuits.ts';
 import type { Db } from '../store/tables.ts';
-import { queueOf } from './backend.ts';
 import { createDatabaseRegistry, hashAddress } from './database-registry.ts';
-import { displaceKeys, type RedisType, typesOfQueue } from './displace-keys.ts';
+import { displaceKeys, queueOf, type RedisType, typesOfQueue } from './displace-keys.ts';
 import { createDrainLease, leaseKey } from './drain-lease.ts';
 import type { RedisClient } from './redis.ts';
 import { type RedisDurability, readDurability } from './redis-durability.ts';

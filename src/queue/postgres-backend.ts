@@ -13,7 +13,8 @@ import type pg from 'pg';
 import type { PoolSizes } from '../config/pool-sizes.ts';
 import type { Circuit } from '../store/circuit.ts';
 import { openPool, withClient } from '../store/pool.ts';
-import { createProcessor, type JobQueue, type JobWorker, type QueueBackend, queueName } from './backend.ts';
+import { createProcessor, type JobQueue, type JobWorker, type QueueBackend } from './backend.ts';
+import { queueName } from './displace-keys.ts';
 
 const retryMs = 500;
 /** How often an idle worker looks for jobs whose notification was lost. */

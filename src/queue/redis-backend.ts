@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
-import { createProcessor, type QueueBackend, queueOf } from './backend.ts';
+import { createProcessor, type QueueBackend } from './backend.ts';
+import { queueOf } from './displace-keys.ts';
 import { createFallbackStream, type FallbackStreamOptions } from './fallback-stream.ts';
 import { connectRedis, type RedisClient } from './redis.ts';
 
