@@ -99,6 +99,7 @@ begin
         $body$
       $$,
       source.name, source.sums, source.day, tables);
+    execute format('revoke execute on function outdate_days_of_%I from public', source.name);
     for event in select unnest(array['insert', 'update', 'delete', 'truncate']) loop
       execute format(
         'create trigger outdate_days_%s after %s on %I %s for each statement execute function outdate_days_of_%I()',
@@ -135,6 +136,7 @@ begin
       $body$
     $$,
     tables);
+  revoke execute on function outdate_day_of_version from public;
   create trigger outdate_day_of_version after insert or delete on appointment_versions
     for each row execute function outdate_day_of_version();
   create trigger outdate_day_truncate after truncate on appointment_versions

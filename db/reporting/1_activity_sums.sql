@@ -38,10 +38,10 @@ group by business_id, clinic_id, doctor_id, day;
 -- emptied all the time. With the rights of the owner, because views call it with those of the reader.
 create or replace function outdated(kind_of_sums text) returns table (business_id text, day date)
   language sql stable security definer parallel safe rows 10000
-  set search_path from current
-as $$
-  select distinct o.business_id, o.day from outdated_days o where o.sums = kind_of_sums
-$$;
+  set search_path = pg_catalog, pg_temp
+begin atomic
+  select distinct o.business_id, o.day from outdated_days o where o.sums = kind_of_sums;
+end;
 comment on function outdated is 'The days whose sums are outdated; -infinity: every day of the business';
 
 -- "offset 0": each outdated day is looked up by itself.

@@ -12,6 +12,9 @@ const filledByMigrations = [
   'sums_definitions',
 ];
 
+/** Triggers add rows to it while other tables are copied. */
+const lastCopied = 'outdated_days';
+
 // The queue's jobs are made again by the sweep; what was migrated is known of each database. A table that refers to
 // another comes after it.
 const listTables = `
@@ -22,7 +25,7 @@ const listTables = `
   ) attributes
   where relkind = 'r' and relpersistence <> 't' and columns is not null and relname <> 'receiver_migrations'
     and relnamespace::regnamespace::text !~ '^(pg_.*|information_schema|bullmq)$'
-  order by exists (select from pg_constraint where conrelid = c.oid and contype = 'f'), name`;
+  order by relname = '${lastCopied}', exists (select from pg_constraint where conrelid = c.oid and contype = 'f'), name`;
 
 interface Table {
   name: string;
@@ -80,7 +83,10 @@ export async function copyDatabase(source: pg.Client, target: pg.Client, report:
     for (const name of filledByMigrations) await target.query(`delete from ${name}`);
     const { rows: zones } = await source.query('select reporting.timezone() as zone');
     await target.query('select reporting.write_zone($1)', [zones[0].zone]);
-    for (const table of tables) await copyTable(source, target, table, report.onRows);
+    for (const table of tables) {
+      if (table.name === lastCopied) await target.query(`delete from ${lastCopied}`);
+      await copyTable(source, target, table, report.onRows);
+    }
   }
   const different: string[] = [];
   for (const [index, table] of tables.entries()) {

@@ -137,8 +137,14 @@ async function live(database: TestDatabase, between: () => Promise<unknown>) {
   return seen;
 }
 
+/** What is kept of sums depends on which deliveries were applied together, and on whether the worker has made them again. */
+const ofSums = ['outdated_days', 'kept_activities', 'kept_appointments'];
 const countsOf = async (url: string) =>
-  Object.fromEntries(Object.entries(await readEverything(url)).map(([name, found]) => [name, found.length]));
+  Object.fromEntries(
+    Object.entries(await readEverything(url)).flatMap(([name, found]) =>
+      ofSums.includes(name) ? [] : [[name, found.length]],
+    ),
+  );
 
 it('whatever columns a DBA adds to each of our tables, everything goes on as without them', async () => {
   const [plain, strange, target] = await Promise.all([

@@ -24,7 +24,7 @@ const frozen: Record<string, string> = {
   '0016_service_rights.sql': '0ee10e6d63c1b106',
   '0017_patients.sql': '76a2ec70526c85f6',
   '0018_patient_indexes.sql': '38960a46b85d57b8',
-  '0019_daily_sums.sql': '69ee0d71079994e8',
+  '0019_daily_sums.sql': 'bf173567780cc8b5',
   '0020_activity_indexes.sql': 'baad58921132b3d4',
 };
 
