@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   businessesWithSums,
   findWrongSums,
@@ -9,6 +10,9 @@ import {
 import { parseDay } from './arguments.ts';
 import { print, withProgress } from './output.ts';
 import { type AddCommand, type Opened, onDatabase } from './with-database.ts';
+
+/** Until a worker that updates the same sums has ended its step. */
+const busyMs = 200;
 
 interface Selection {
   business?: string;
@@ -66,6 +70,7 @@ async function rebuild({ db }: Opened, { business }: Selection): Promise<void> {
         const updated = await updateSums(db, sums);
         advance(updated.businesses);
         hasMore = updated.hasMore;
+        if (updated.isBusy) await sleep(busyMs);
       }
     }
   });

@@ -1,6 +1,5 @@
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
-import { withAdvisoryLock } from '../store/advisory-lock.ts';
 import { kindsOfSums, recordWrongSums, sampleWrongSums, updateSums } from '../store/reporting/daily-sums.ts';
 import type { Db } from '../store/tables.ts';
 
@@ -15,11 +14,12 @@ export function createSumsUpdate(db: Db, signal: AbortSignal): () => Promise<voi
   return async () => {
     if (performance.now() < next) return;
     const began = performance.now();
-    await withAdvisoryLock(db, 'sums', async () => {
-      for (const sums of kindsOfSums) {
-        while (!signal.aborted && (await updateSums(db, sums)).hasMore);
+    for (const sums of kindsOfSums) {
+      for (let goesOn = true; goesOn && !signal.aborted; ) {
+        const { hasMore, isBusy } = await updateSums(db, sums);
+        goesOn = hasMore && !isBusy;
       }
-    });
+    }
     const ended = performance.now();
     next = ended + Math.max(pauseMs, pausesPerUpdate * (ended - began));
   };

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
 import { lockKey } from '../../store/advisory-lock.ts';
+import { deleteOutdatedSums } from '../../store/reporting/daily-sums.ts';
 import type { Db } from '../../store/tables.ts';
 import { analyze } from '../analyze.ts';
 import { add, type Counts, tablesOf } from '../counts.ts';
@@ -181,6 +182,7 @@ async function eraseListed(
       onProgress?.(part.length);
     }
   }
+  await deleteOutdatedSums(tx);
   // Receivers write these rows, too.
   await forgetDrift(tx, isErased);
   counts.quarantine = await eraseQuarantined(tx, found.certain, withholding);

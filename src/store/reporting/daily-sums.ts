@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { lockKey } from '../advisory-lock.ts';
 import type { Db } from '../tables.ts';
 
 // The sums of the daily views. `kept_<sums>` are those of `live_<sums>`, but for the days that `outdated_days` names;
@@ -56,6 +57,8 @@ export interface Updated {
   days: number;
   /** Whether the step ended before all was done. */
   hasMore: boolean;
+  /** Whether another process updates these sums, so that nothing was done. */
+  isBusy: boolean;
 }
 
 /**
@@ -65,8 +68,12 @@ export interface Updated {
  * @throws the database's error
  */
 export async function updateSums(db: Db, sums: Sums): Promise<Updated> {
+  const busy = { businesses: 0, days: 0, hasMore: true, isBusy: true };
   try {
     return await inSnapshot(db, async (tx) => {
+      const { rows: locks } = await sql<{ locked: boolean }>`
+        select pg_try_advisory_xact_lock(${lockKey(`sums of ${sums}`)}) as locked`.execute(tx);
+      if (!locks[0]!.locked) return busy;
       const { rows } = await sql<{ business_id: string }>`
         select distinct business_id from outdated_days where sums = ${sums} and day = '-infinity' order by 1`.execute(
         tx,
@@ -74,17 +81,17 @@ export async function updateSums(db: Db, sums: Sums): Promise<Updated> {
       const until = performance.now() + stepMs;
       let businesses = 0;
       for (const { business_id } of rows) {
-        if (performance.now() > until) return { businesses, days: 0, hasMore: true };
+        if (performance.now() > until) return { businesses, days: 0, hasMore: true, isBusy: false };
         await updateBusiness(tx, sums, business_id);
         businesses += 1;
       }
       const days = await updateDays(tx, sums);
-      return { businesses, days, hasMore: days === daysPerStep };
+      return { businesses, days, hasMore: days === daysPerStep, isBusy: false };
     });
   } catch (error) {
-    // serialization_failure: another process has updated one of these days.
+    // serialization_failure: another process has updated one of these days after this one took its snapshot.
     if ((error as { code?: string }).code !== '40001') throw error;
-    return { businesses: 0, days: 0, hasMore: true };
+    return busy;
   }
 }
 
@@ -126,6 +133,17 @@ const listed = (days: readonly DayOfBusiness[]) => sql`
 /** The rows `t` of these days, each day looked up by itself, see db/reporting/1_activity_sums.sql. */
 const sumsOfDays = (table: RawBuilder<unknown>, days: RawBuilder<unknown>) => sql`
   ${days} cross join lateral (select * from ${table} t where t.business_id = d.business_id and t.day = d.day offset 0) t`;
+
+/** Deletes the kept sums of outdated days, which nobody reads: they contain what was erased. */
+export async function deleteOutdatedSums(db: Db): Promise<void> {
+  for (const sums of kindsOfSums) {
+    await sql`
+      delete from ${kept(sums)} k where exists (
+        select from outdated_days o
+        where o.sums = ${sums} and o.business_id = k.business_id and o.day in (k.day, '-infinity')
+      )`.execute(db);
+  }
+}
 
 /** Makes all sums of a business outdated, or of every business. The worker, or `updateSums`, makes them again. */
 export async function outdateSums(db: Db, sums: Sums, business?: string): Promise<void> {

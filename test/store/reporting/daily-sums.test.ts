@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { applyDeliveries } from '../../../src/apply/apply.ts';
+import { createLog } from '../../../src/common/log.ts';
 import { families } from '../../../src/families/index.ts';
 import { erasePatient } from '../../../src/privacy/erasure/erase.ts';
 import { holdPatient, releasePatient } from '../../../src/privacy/hold.ts';
 import { runRetention } from '../../../src/privacy/retention/retention.ts';
+import { openDatabase } from '../../../src/store/database.ts';
 import {
   findWrongSums,
   kindsOfSums,
@@ -12,6 +14,7 @@ import {
   updateSums,
 } from '../../../src/store/reporting/daily-sums.ts';
 import { applyReportTimezone } from '../../../src/store/reporting/settings.ts';
+import { createSumsUpdate } from '../../../src/worker/sums.ts';
 import {
   appointmentCallback,
   consentFormCallback,
@@ -219,4 +222,26 @@ it('a role that may write to a table only makes its sums outdated, too', async (
     await session.query('rollback');
     session.release();
   }
+});
+
+it('an update takes one connection: tasks of a worker that hold one and wait for another would block each other', async () => {
+  await apply(database, [receiptCallback()]);
+  const { db, close } = openDatabase(database.url, createLog('silent'), { connections: 1, name: 'one' });
+  try {
+    await createSumsUpdate(db, new AbortController().signal)();
+  } finally {
+    await close();
+  }
+  expect(await database.rows('select 1 from outdated_days')).toEqual([]);
+});
+
+it('an erasure deletes the kept sums that contain what it erases', async () => {
+  await apply(database, [
+    receiptCallback({ business_id: 'b1', data: { patient_oid: 'p1' } }),
+    receiptCallback({ business_id: 'b2', data: { patient_oid: 'p2' } }),
+  ]);
+  await update();
+  await erasePatient(database.db, families, { id: 'p1' }, { actor, keepMs: 1, keepsTotals: false });
+  expect(await database.rows('select business_id from kept_activities')).toEqual([{ business_id: 'b2' }]);
+  await noDifference();
 });
