@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { type VariableGroup, variableGroups } from '../src/config/environment-schema.ts';
 import { type Family, takesEveryEvent } from '../src/families/index.ts';
@@ -121,16 +123,33 @@ function callbacks(text: string, families: readonly Family[]): string {
   return replaceTable(text, 'families', table(['family', 'events', 'table', 'a row per'], rows));
 }
 
-/** What the variables and the families are documented in: paths, and the texts that are to be there. */
+/** The views, with the comments that their SQL has. */
+function reporting(text: string, files: readonly string[]): string {
+  const comments = files.flatMap((file) => [
+    ...file.matchAll(/comment on (?:view|function) reporting\.(\w+)\s+is '((?:[^']|'')+)'/g),
+  ]);
+  const isView = (name: string) => files.some((file) => new RegExp(`view reporting\\.${name} as`).test(file));
+  const rows = comments
+    .filter(([, name]) => isView(name!))
+    .map(([, name, comment]) => [`\`${name}\``, comment!.replaceAll("''", "'").replaceAll('|', '\\|')]);
+  return replaceTable(text, 'views', table(['view', 'what it contains'], rows));
+}
+
+/** What the variables, the families and the views are documented in: paths, and the texts that are to be there. */
 export function configurationDocuments(
   families: readonly Family[],
   read: (path: string) => string,
 ): Record<string, string> {
   const groups = variableGroups(families);
+  const views = readdirSync(join(import.meta.dirname, '../db/reporting')).sort();
   return {
     '.env.example': example(groups),
     'docs/configuration.md': configuration(groups),
     'docs/callbacks.md': callbacks(read('docs/callbacks.md'), families),
+    'docs/reporting.md': reporting(
+      read('docs/reporting.md'),
+      views.map((file) => read(`db/reporting/${file}`)),
+    ),
     'README.md': readme(read('README.md'), groups),
   };
 }
