@@ -75,7 +75,7 @@ function AliasField({ kind, ...field }: FieldProps & { kind: AliasKind }) {
   const { aliases } = useContext(VisitContext);
   const list = useId();
   const known = [...(aliases?.[kind] ?? [])];
-  // Of a part, scripts look up the rest while somebody types.
+  // Where this is a part of them, scripts look up the rest while somebody types.
   const part = known.length > mostOptions;
   const search = part ? { placeholder: 'type to find a name', 'data-aliases': kind } : {};
   return (

@@ -4,7 +4,7 @@ import { PostButton } from './forms.tsx';
 
 interface PersonalProps {
   revealed: boolean;
-  /** Of the page; below it, `/personal` shows its personal data. */
+  /** The page's address; below it, `/personal` shows its personal data. */
   address: string;
 }
 
