@@ -1,12 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  businessesWithSums,
-  findWrongSums,
-  forgetWrongSums,
-  kindsOfSums,
-  outdateSums,
-  updateSums,
-} from '../store/reporting/daily-sums.ts';
+import { businessesWithSums, kindsOfSums, outdateSums, updateSums } from '../store/reporting/daily-sums.ts';
+import { findWrongSums, forgetWrongSums } from '../store/reporting/wrong-sums.ts';
 import { parseDay } from './arguments.ts';
 import { print, withProgress } from './output.ts';
 import { type AddCommand, type Opened, onDatabase } from './with-database.ts';

@@ -1,6 +1,7 @@
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
-import { kindsOfSums, recordWrongSums, sampleWrongSums, updateSums } from '../store/reporting/daily-sums.ts';
+import { kindsOfSums, updateSums } from '../store/reporting/daily-sums.ts';
+import { recordWrongSums, sampleWrongSums } from '../store/reporting/wrong-sums.ts';
 import type { Db } from '../store/tables.ts';
 
 const pauseMs = 5_000;

@@ -19,6 +19,7 @@ const exceptions: Record<string, string[]> = {
   'src/store/lock-holders.ts': ['select *'], // an advice
   'src/privacy/export.ts': ['select *', 'made.*'], // everything that is held
   'src/store/reporting/daily-sums.ts': ['select *'], // of a view
+  'src/store/reporting/wrong-sums.ts': ['select *', 't.*'], // of views
   'db/reporting/1_activity_sums.sql': ['select *'], // of a view
   'db/reporting/1_receipts.sql': ['select *'], // of views
   'db/reporting/2_appointments.sql': ['select *'], // of a view

@@ -95,7 +95,8 @@ export async function updateSums(db: Db, sums: Sums): Promise<Updated> {
   }
 }
 
-const inSnapshot = <T>(db: Db, run: (tx: Db) => Promise<T>): Promise<T> =>
+/** Runs a function that sees one snapshot, for as long as it takes. */
+export const inSnapshot = <T>(db: Db, run: (tx: Db) => Promise<T>): Promise<T> =>
   db
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -127,21 +128,23 @@ async function updateDays(tx: Db, sums: Sums): Promise<number> {
 }
 
 /** A list of days as rows `d`. */
-const listed = (days: readonly DayOfBusiness[]) => sql`
+export const listed = (days: readonly DayOfBusiness[]) => sql`
   unnest(${days.map((day) => day.business_id)}::text[], ${days.map(({ day }) => day)}::date[]) as d (business_id, day)`;
 
 /** The rows `t` of these days, each day looked up by itself, see db/reporting/1_activity_sums.sql. */
-const sumsOfDays = (table: RawBuilder<unknown>, days: RawBuilder<unknown>) => sql`
+export const sumsOfDays = (table: RawBuilder<unknown>, days: RawBuilder<unknown>) => sql`
   ${days} cross join lateral (select * from ${table} t where t.business_id = d.business_id and t.day = d.day offset 0) t`;
 
-/** Deletes the kept sums of outdated days, which nobody reads: they contain what was erased. */
+/**
+ * Deletes the kept sums of outdated days, which nobody reads: they contain what was erased. The days are looked up in the
+ * index; those of a business that is outdated as a whole, and did not change, stay.
+ */
 export async function deleteOutdatedSums(db: Db): Promise<void> {
   for (const sums of kindsOfSums) {
     await sql`
-      delete from ${kept(sums)} k where exists (
-        select from outdated_days o
-        where o.sums = ${sums} and o.business_id = k.business_id and o.day in (k.day, '-infinity')
-      )`.execute(db);
+      delete from ${kept(sums)} k
+      using (select distinct business_id, day from outdated_days where sums = ${sums} and day > '-infinity') o
+      where k.business_id = o.business_id and k.day = o.day`.execute(db);
   }
 }
 
@@ -158,60 +161,4 @@ export async function businessesWithSums(db: Db, sums: Sums): Promise<string[]> 
   const { rows } = await sql<{ business_id: string }>`
     select distinct business_id from businesses_with(${sums}) as business_id order by 1`.execute(db);
   return rows.map(({ business_id }) => business_id);
-}
-
-/**
- * Compares the kept sums of a business with its rows, in one snapshot.
- *
- * @param since the first day, such as 2026-03-01
- * @returns the days whose sums are wrong, although they are not outdated
- */
-export const findWrongSums = (db: Db, sums: Sums, business: string, since = '-infinity') =>
-  inSnapshot(db, (tx) => {
-    const rowsOf = (table: RawBuilder<unknown>) =>
-      sql`select ${columnsOf(sums, 't')} from ${table} t where business_id = ${business} and day >= ${since}::date`;
-    return differences(tx, sums, rowsOf(kept(sums)), rowsOf(live(sums)));
-  });
-
-/** Compares the kept sums of some random days of random businesses, see `findWrongSums`. */
-export const sampleWrongSums = (db: Db, sums: Sums, days: number) =>
-  inSnapshot(db, async (tx) => {
-    const { rows } = await sql<DayOfBusiness>`
-      select business_id, day::date::text as day
-      from (select distinct business_id from ${kept(sums)}) businesses,
-        (select min(day) as first, max(day) as last from ${kept(sums)}) days,
-        generate_series(first, last, interval '1 day') as day
-      order by random() limit ${days}`.execute(tx);
-    const rowsOf = (table: RawBuilder<unknown>) =>
-      sql`select ${columnsOf(sums, 't')} from ${sumsOfDays(table, listed(rows))}`;
-    return differences(tx, sums, rowsOf(kept(sums)), rowsOf(live(sums)));
-  });
-
-/** Records wrong sums, and makes them outdated, so that they are made again. */
-export async function recordWrongSums(db: Db, sums: Sums, days: readonly DayOfBusiness[]): Promise<void> {
-  await sql`
-    with wrong as (select business_id, day from ${listed(days)}), recorded as (
-      insert into wrong_sums (sums, business_id, day) select ${sums}, business_id, day from wrong
-      on conflict (sums, business_id, day) do update set found_at = excluded.found_at
-    )
-    insert into outdated_days select ${sums}, business_id, day from wrong`.execute(db);
-}
-
-/** Forgets which sums were wrong, once all are made again. */
-export const forgetWrongSums = async (db: Db): Promise<void> => {
-  await sql`delete from wrong_sums`.execute(db);
-};
-
-async function differences(tx: Db, sums: Sums, ours: RawBuilder<unknown>, theirs: RawBuilder<unknown>) {
-  const { rows } = await sql<DayOfBusiness>`
-    with ours as materialized (${ours}), theirs as materialized (${theirs}), wrong as (
-      (table ours except all table theirs) union all (table theirs except all table ours)
-    )
-    select distinct business_id, day::text as day from wrong
-    where not exists (
-      select from outdated_days o
-      where o.sums = ${sums} and o.business_id = wrong.business_id and o.day in (wrong.day, '-infinity')
-    )
-    order by 1, 2`.execute(tx);
-  return rows;
 }

@@ -6,14 +6,9 @@ import { erasePatient } from '../../../src/privacy/erasure/erase.ts';
 import { holdPatient, releasePatient } from '../../../src/privacy/hold.ts';
 import { runRetention } from '../../../src/privacy/retention/retention.ts';
 import { openDatabase } from '../../../src/store/database.ts';
-import {
-  findWrongSums,
-  kindsOfSums,
-  outdateSums,
-  sampleWrongSums,
-  updateSums,
-} from '../../../src/store/reporting/daily-sums.ts';
+import { kindsOfSums, outdateSums, updateSums } from '../../../src/store/reporting/daily-sums.ts';
 import { applyReportTimezone } from '../../../src/store/reporting/settings.ts';
+import { findWrongSums, sampleWrongSums } from '../../../src/store/reporting/wrong-sums.ts';
 import { createSumsUpdate } from '../../../src/worker/sums.ts';
 import {
   appointmentCallback,

@@ -1,0 +1,59 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../tables.ts';
+import { type DayOfBusiness, inSnapshot, listed, type Sums, sumsOfDays } from './daily-sums.ts';
+
+/**
+ * Compares the kept sums of a business with its rows, in one snapshot.
+ *
+ * @param since the first day, such as 2026-03-01
+ * @returns the days whose sums are wrong, although they are not outdated
+ */
+export const findWrongSums = (db: Db, sums: Sums, business: string, since = '-infinity') =>
+  inSnapshot(db, (tx) => {
+    const ofBusiness = (table: RawBuilder<unknown>) =>
+      sql`select * from ${table} where business_id = ${business} and day >= ${since}::date`;
+    return findDifferences(tx, sums, ofBusiness);
+  });
+
+/** Compares the kept sums of some random days of random businesses, see `findWrongSums`. */
+export const sampleWrongSums = (db: Db, sums: Sums, days: number) =>
+  inSnapshot(db, async (tx) => {
+    const { rows } = await sql<DayOfBusiness>`
+      select business_id, day::date::text as day
+      from (select distinct business_id from ${sql.table(`kept_${sums}`)}) businesses,
+        (select min(day) as first, max(day) as last from ${sql.table(`kept_${sums}`)}) days,
+        generate_series(first, last, interval '1 day') as day
+      order by random() limit ${days}`.execute(tx);
+    return findDifferences(tx, sums, (table) => sql`select t.* from ${sumsOfDays(table, listed(rows))}`);
+  });
+
+/** Records wrong sums, and makes them outdated, so that they are made again. */
+export async function recordWrongSums(db: Db, sums: Sums, days: readonly DayOfBusiness[]): Promise<void> {
+  await sql`
+    with wrong as (select business_id, day from ${listed(days)}), recorded as (
+      insert into wrong_sums (sums, business_id, day) select ${sums}, business_id, day from wrong
+      on conflict (sums, business_id, day) do update set found_at = excluded.found_at
+    )
+    insert into outdated_days select ${sums}, business_id, day from wrong`.execute(db);
+}
+
+/** Forgets which sums were wrong, once all are made again. */
+export const forgetWrongSums = async (db: Db): Promise<void> => {
+  await sql`delete from wrong_sums`.execute(db);
+};
+
+/** The days in which what the views show differs from the rows. */
+async function findDifferences(
+  tx: Db,
+  sums: Sums,
+  select: (view: RawBuilder<unknown>) => RawBuilder<unknown>,
+): Promise<DayOfBusiness[]> {
+  const [shown, live] = [`summed_${sums}`, `live_${sums}`].map((view) => select(sql.table(view)));
+  const { rows } = await sql<DayOfBusiness>`
+    with shown as materialized (${shown}), live as materialized (${live})
+    select distinct business_id, day::text as day from (
+      (table shown except all table live) union all (table live except all table shown)
+    ) wrong
+    order by 1, 2`.execute(tx);
+  return rows;
+}
