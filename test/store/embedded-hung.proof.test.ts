@@ -45,17 +45,28 @@ afterEach(async () => {
   if (folder) rmSync(folder, { recursive: true, force: true });
 });
 
-/** The sync of the WAL fails, and again in the recovery: PostgreSQL 18 waits for its own processes for ever. */
+/**
+ * The sync of the WAL fails, and again in the recovery: PostgreSQL 18 waits for its own processes for ever. Where its main
+ * process learns of the failure before it has learned that the recovery began, it ends instead: then once more.
+ */
 async function hang(): Promise<number> {
-  const stuck = pid();
-  disk.set('failing sync', '*/pg_wal/*');
-  await rowsOf(server.url, 'create table lost as select 1').catch(() => {});
-  // The second is that of the recovery.
-  const panics = () => readFileSync(join(folder, 'postgresql.log'), 'utf8').split('PANIC:').length - 1;
-  await until(async () => panics() > 1 && (await tryConnection(server.url))?.code === '57P03');
-  await until(() => !isRecovering(stuck));
-  disk.set('none');
-  return stuck;
+  for (;;) {
+    const stuck = pid();
+    const panics = () => readFileSync(join(folder, 'postgresql.log'), 'utf8').split('PANIC:').length - 1;
+    const before = panics();
+    disk.set('failing sync', '*/pg_wal/*');
+    await rowsOf(server.url, 'create table lost as select 1').catch(() => {});
+    // The second is that of the recovery.
+    const isReaped = () => childrenOf(stuck).every(({ command }) => command !== '');
+    await until(() => panics() > before + 1 && !isRecovering(stuck) && isReaped());
+    const hasEnded = () => isServerOf(database(), stuck) === false;
+    await until(async () => hasEnded() || (await tryConnection(server.url))?.code === '57P03');
+    disk.set('none');
+    if (!hasEnded()) return stuck;
+    await until(async () => !(await tryConnection(server.url)), 30_000);
+    await until(() => lines.some(({ msg }) => msg === 'embedded PostgreSQL runs again'));
+    lines = [];
+  }
 }
 
 itOnFaultyDisk(

@@ -80,14 +80,18 @@ export async function endFormerServer(database: string): Promise<void> {
  * @returns each with its command line; none where that cannot be known, as without /proc
  */
 export function childrenOf(pid: number | undefined): { pid: number; command: string }[] {
+  const pids = readIfAny(`/proc/${pid}/task/${pid}/children`)?.split(' ').filter(Boolean).map(Number) ?? [];
+  return pids.flatMap((child) => {
+    const command = readIfAny(`/proc/${child}/cmdline`);
+    return command === undefined ? [] : [{ pid: child, command }]; // it has just ended; the others have not
+  });
+}
+
+function readIfAny(file: string): string | undefined {
   try {
-    const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-      .split(' ')
-      .filter(Boolean)
-      .map(Number);
-    return pids.map((child) => ({ pid: child, command: readFileSync(`/proc/${child}/cmdline`, 'utf8') }));
+    return readFileSync(file, 'utf8');
   } catch {
-    return []; // one of them has just ended, or the system has no such list
+    return undefined; // the process has ended, or the system has no such list
   }
 }
 
