@@ -1,4 +1,4 @@
--- Sums of receipts, consent forms and review requests: kept for the days that did not change since they were made, computed for the
+-- Sums of receipts, consent forms, review requests and payment requests: kept for the days that did not change since they were made, computed for the
 -- others. So in each snapshot they are the sums over its rows.
 
 create or replace view live_activities as
@@ -13,24 +13,38 @@ select
   count(*) filter (where kind = 'deleted receipt') as deleted_receipts,
   coalesce(sum(net_amount) filter (where kind = 'deleted receipt'), 0) as deleted_net_amount,
   count(*) filter (where kind = 'consent form') as consent_forms,
-  count(*) filter (where kind = 'review request') as review_requests
+  count(*) filter (where kind = 'review request') as review_requests,
+  coalesce(sum(item_discount_amount) filter (where kind = 'receipt'), 0) as item_discount_amount,
+  count(*) filter (where is_outstanding) as outstanding_receipts,
+  coalesce(sum(net_amount) filter (where is_outstanding), 0) as outstanding_net_amount,
+  coalesce(sum(paid_amount) filter (where is_outstanding), 0) as outstanding_paid_amount,
+  coalesce(sum(due_amount) filter (where is_outstanding), 0) as outstanding_due_amount,
+  count(*) filter (where kind = 'payment request') as payment_requests,
+  coalesce(sum(net_amount) filter (where kind = 'payment request'), 0) as requested_amount
 from (
   select business_id, clinic_id, doctor_oid as doctor_id, reporting.day(coalesce(created_at, event_time)) as day,
          case when deleted_at is null then 'receipt' else 'deleted receipt' end as kind, receipt_amount as gross_amount,
+         sku_discount_amount as item_discount_amount,
          coalesce(sku_discount_amount, 0) + coalesce(additional_discount_amount, 0) as discount_amount, net_amount,
-         amount_paid as paid_amount, amount_due as due_amount
+         amount_paid as paid_amount, amount_due as due_amount, deleted_at is null and amount_due > 0 as is_outstanding
   from receipts
   union all
   select business_id, null, null, day, case when is_deleted then 'deleted receipt' else 'receipt' end, receipt_amount,
-         coalesce(sku_discount_amount, 0) + coalesce(additional_discount_amount, 0), net_amount, amount_paid, amount_due
+         sku_discount_amount, coalesce(sku_discount_amount, 0) + coalesce(additional_discount_amount, 0), net_amount,
+         amount_paid, amount_due, false
   from erased_receipts
   union all
   -- A consent form has no clinic.
-  select business_id, null, docid, reporting.day(event_time), 'consent form', null, null, null, null, null
+  select business_id, null, docid, reporting.day(event_time), 'consent form', null, null, null, null, null, null, false
   from consent_forms where deleted_at is null
   union all
-  select business_id, clinic_id, doctor_id, reporting.day(event_time), 'review request', null, null, null, null, null
+  select business_id, clinic_id, doctor_id, reporting.day(event_time), 'review request', null, null, null, null, null, null,
+         false
   from review_requests where deleted_at is null
+  union all
+  select business_id, null, doctor_id, reporting.day(event_time), 'payment request', null, null, null, net_amount, null, null,
+         false
+  from payment_requests where deleted_at is null
 ) activities
 group by business_id, clinic_id, doctor_id, day;
 
@@ -44,28 +58,62 @@ begin atomic
 end;
 comment on function outdated is 'The days whose sums are outdated; -infinity: every day of the business';
 
--- "offset 0": each outdated day is looked up by itself.
-create or replace view summed_activities as
-select
-  business_id, clinic_id, doctor_id, day, receipts, gross_amount, discount_amount, net_amount, paid_amount, due_amount,
-  deleted_receipts, deleted_net_amount, consent_forms, review_requests
-from kept_activities kept
-where not exists (select from outdated('activities') o where o.business_id = kept.business_id and o.day = kept.day)
-  and not exists (select from outdated('activities') o where o.business_id = kept.business_id and o.day = '-infinity')
-union all
-select
-  changed.business_id, clinic_id, doctor_id, changed.day, receipts, gross_amount, discount_amount, net_amount, paid_amount,
-  due_amount, deleted_receipts, deleted_net_amount, consent_forms, review_requests
-from outdated('activities') changed
-cross join lateral (
-  select * from live_activities live where live.business_id = changed.business_id and live.day = changed.day offset 0
-) live
-where changed.day > '-infinity'
-  and not exists (select from outdated('activities') o where o.business_id = changed.business_id and o.day = '-infinity')
-union all
-select
-  business_id, clinic_id, doctor_id, day, receipts, gross_amount, discount_amount, net_amount, paid_amount, due_amount,
-  deleted_receipts, deleted_net_amount, consent_forms, review_requests
-from live_activities
-where exists (select from outdated('activities') where day = '-infinity')
-  and business_id in (select o.business_id from outdated('activities') o where o.day = '-infinity');
+-- Writes summed_<table>: the kept sums of days that are not outdated, and those of live_<table> for the others. "offset 0": each
+-- outdated day is looked up by itself.
+create or replace function write_summed_view(kind_of_sums text, sums_table text) returns void
+  language plpgsql set search_path from current
+as $$
+declare
+  shown text;
+begin
+  select string_agg(quote_ident(attname), ', ' order by attnum) into shown
+  from pg_attribute where attrelid = format('live_%s', sums_table)::regclass and attnum > 0 and not attisdropped;
+  execute format(
+    $view$
+      create or replace view summed_%1$s as
+      select %3$s
+      from kept_%1$s kept
+      where not exists (select from outdated(%2$L) o where o.business_id = kept.business_id and o.day = kept.day)
+        and not exists (select from outdated(%2$L) o where o.business_id = kept.business_id and o.day = '-infinity')
+      union all
+      select %4$s
+      from outdated(%2$L) changed
+      cross join lateral (
+        select * from live_%1$s live where live.business_id = changed.business_id and live.day = changed.day offset 0
+      ) live
+      where changed.day > '-infinity'
+        and not exists (select from outdated(%2$L) o where o.business_id = changed.business_id and o.day = '-infinity')
+      union all
+      select %3$s
+      from live_%1$s
+      where exists (select from outdated(%2$L) where day = '-infinity')
+        and business_id in (select o.business_id from outdated(%2$L) o where o.day = '-infinity')
+    $view$,
+    sums_table, kind_of_sums, shown,
+    -- From "changed", so that a condition on them chooses the outdated days.
+    regexp_replace(shown, '\m(business_id|day)\M', 'changed.\1', 'g'));
+end
+$$;
+
+-- Writes live_<table>, the sums of live_<source> over what is not a key.
+create or replace function write_sums_of_days(sums_table text, source text, variadic keys text[]) returns void
+  language plpgsql set search_path from current
+as $$
+declare
+  shown text;
+begin
+  select string_agg(
+    case when attname = any(keys) then quote_ident(attname)
+         else format('sum(%1$I)::%2$s as %1$I', attname, format_type(atttypid, null)) end,
+    ', ' order by attnum) into shown
+  from pg_attribute
+  where attrelid = format('live_%s', source)::regclass and attnum > 0 and not attisdropped
+    and (attname = any(keys) or atttypid in ('bigint'::regtype, 'numeric'::regtype));
+  execute format('create or replace view live_%1$s as select %2$s from live_%3$s group by %4$s',
+    sums_table, shown, source, array_to_string(keys, ', '));
+end
+$$;
+
+select write_sums_of_days('activity_days', 'activities', 'business_id', 'day');
+select write_summed_view('activities', 'activities');
+select write_summed_view('activities', 'activity_days');

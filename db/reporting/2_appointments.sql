@@ -68,7 +68,7 @@ from (
 ) v;
 
 -- Numbers of appointments by status as received: kept for the days that did not change since they were made, computed for the
--- others, as in summed_activities.
+-- others, see write_summed_view.
 create or replace view live_appointments as
 select
   business_id, clinic_id, doctor_id, day, status, count(*) as appointments,
@@ -77,24 +77,9 @@ select
 from reporting.appointments
 group by business_id, clinic_id, doctor_id, day, status;
 
-create or replace view summed_appointments as
-select business_id, clinic_id, doctor_id, day, status, appointments, completion_times
-from kept_appointments kept
-where not exists (select from outdated('appointments') o where o.business_id = kept.business_id and o.day = kept.day)
-  and not exists (select from outdated('appointments') o where o.business_id = kept.business_id and o.day = '-infinity')
-union all
-select changed.business_id, clinic_id, doctor_id, changed.day, status, appointments, completion_times
-from outdated('appointments') changed
-cross join lateral (
-  select * from live_appointments live where live.business_id = changed.business_id and live.day = changed.day offset 0
-) live
-where changed.day > '-infinity'
-  and not exists (select from outdated('appointments') o where o.business_id = changed.business_id and o.day = '-infinity')
-union all
-select business_id, clinic_id, doctor_id, day, status, appointments, completion_times
-from live_appointments
-where exists (select from outdated('appointments') where day = '-infinity')
-  and business_id in (select o.business_id from outdated('appointments') o where o.day = '-infinity');
+select write_sums_of_days('appointment_days', 'appointments', 'business_id', 'day', 'status');
+select write_summed_view('appointments', 'appointments');
+select write_summed_view('appointments', 'appointment_days');
 
 create or replace view reporting.appointments_daily as
 select

@@ -107,6 +107,34 @@ from (
 ) arrivals
 group by business_id, family, day, hour;
 
+-- Applied deliveries: kept for the days that did not change since they were counted, see write_summed_view.
+create or replace view live_deliveries as
+select
+  a.business_id, a.family, reporting.day(a.received_at) as day, count(*) as deliveries,
+  coalesce(sum(r.count), 0)::bigint as duplicates
+from applied_deliveries a
+left join resends r using (id)
+group by a.business_id, a.family, reporting.day(a.received_at);
+
+select write_summed_view('deliveries', 'deliveries');
+
+create or replace view reporting.deliveries_daily as
+select
+  business_id, family, day, sum(applied + failed + waiting)::bigint as received, sum(applied)::bigint as applied,
+  sum(failed)::bigint as failed, sum(waiting)::bigint as waiting, sum(quarantined)::bigint as quarantined,
+  sum(duplicates)::bigint as duplicates
+from (
+  select business_id, family, day, deliveries as applied, 0 as failed, 0 as waiting, 0 as quarantined, duplicates
+  from summed_deliveries
+  union all
+  select business_id, family, reporting.day(received_at), 0, (status = 'failed')::integer, (status = 'received')::integer, 0,
+         delivery_count - 1
+  from deliveries where status <> 'applied'
+  union all
+  select business_id, coalesce(family, 'unknown'), day, 0, 0, 0, 1, 0 from reporting.quarantine where replayed_at is null
+) counted
+group by business_id, family, day;
+
 comment on view deliveries                   is 'Every acknowledged callback, once. The tables behind it: inbox, pending_deliveries, applied_deliveries, failed_deliveries, resends';
 comment on view senders                      is 'Every business that has sent something which was applied';
 comment on column senders.business_id        is 'The business, by its id in the platform';
@@ -116,6 +144,7 @@ comment on view reporting.quarantine         is 'Rejected callbacks, without the
 comment on view reporting.schema_drift       is 'Differences between callbacks and the documented interface: unknown fields, missing fields, new values';
 comment on view reporting.other_events       is 'Events that no family lists yet, with their data; replaying them gives them their rows once a family does';
 comment on view reporting.delivery_health    is 'Counts and delays of the callbacks of each hour, by business and family';
+comment on view reporting.deliveries_daily   is 'Counts of the callbacks of each day, by business and family';
 comment on function reporting.business_in    is 'The business id in a body; null if it cannot be read';
 
 comment on column deliveries.id             is 'Derived from the event time and the content, so that a resend has the same id';
@@ -181,3 +210,6 @@ comment on column reporting.delivery_health.arrival_lag_average_seconds is 'Aver
 comment on column reporting.delivery_health.arrival_lag_longest_seconds is 'Longest time from event to arrival';
 comment on column reporting.delivery_health.row_lag_average_seconds     is 'Average time from arrival to row';
 comment on column reporting.delivery_health.row_lag_longest_seconds     is 'Longest time from arrival to row';
+
+select copy_column_comments('reporting.delivery_health', 'reporting.deliveries_daily');
+comment on column reporting.deliveries_daily.day is 'The day on which they were received';

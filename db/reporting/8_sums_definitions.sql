@@ -3,7 +3,10 @@ with current as (
   select sums, md5(string_agg(definition, ', ' order by definition)) as definition
   from (values
     ('activities',   pg_get_viewdef('live_activities'::regclass)),
+    ('activities',   pg_get_viewdef('live_activity_days'::regclass)),
     ('appointments', pg_get_viewdef('live_appointments'::regclass)),
+    ('appointments', pg_get_viewdef('live_appointment_days'::regclass)),
+    ('deliveries',   pg_get_viewdef('live_deliveries'::regclass)),
     ('appointments', pg_get_viewdef('reporting.appointments'::regclass)),
     ('appointments', pg_get_functiondef('reporting.appointment_state'::regproc)),
     ('appointments', pg_get_functiondef('reporting.change_time'::regproc)),

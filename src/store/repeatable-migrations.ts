@@ -65,7 +65,9 @@ async function dropViews(
   reason: unknown,
 ): Promise<void> {
   const created = files.flatMap(({ text }) => [
-    ...text.matchAll(/create or replace (view|function) (reporting\.\w+|deliveries|live_\w+|summed_\w+)/g),
+    ...spelledOut(text).matchAll(
+      /create or replace (view|function) (reporting\.\w+|deliveries|live_\w+|summed_\w+)/g,
+    ),
   ]);
   const named = created.filter(([, kind]) => kind === 'view').map(([, , name]) => name!);
   // A release may have had a table of this name.
@@ -96,6 +98,12 @@ async function dropViews(
     );
   }
 }
+
+/** With the views that functions write, see db/reporting/1_activity_sums.sql. */
+const spelledOut = (text: string) =>
+  text
+    .replace(/select write_summed_view\('\w+', '(\w+)'/g, 'create or replace view summed_$1')
+    .replace(/select write_sums_of_days\('(\w+)'/g, 'create or replace view live_$1');
 
 /**
  * Gives the views that were dropped the grants that they had, and no others; except for reporting_masked, whose file has

@@ -1,5 +1,9 @@
+import { readColumns } from '../../src/console/reports/columns.ts';
+import { reports } from '../../src/console/reports/reports.ts';
+import type { Db } from '../../src/store/tables.ts';
+
 /** The daily views, as sums over the rows of other views and tables, without what is kept. */
-export const sumsOverRows: Record<string, string> = {
+const sumsOverRows: Record<string, string> = {
   receipts_daily: `
     select
       business_id, clinic_id, doctor_id, day,
@@ -53,11 +57,45 @@ export const sumsOverRows: Record<string, string> = {
         as completion_median_hours
     from reporting.appointments
     group by business_id, clinic_id, doctor_id, day`,
+  deliveries_daily: `
+    select business_id, family, day, sum(received) as received, sum(applied) as applied, sum(failed) as failed,
+           sum(waiting) as waiting, sum(quarantined) as quarantined, sum(duplicates) as duplicates
+    from reporting.delivery_health group by business_id, family, day`,
 };
 
-/** The rows in which a daily view differs from the sums over the rows: one statement, so one snapshot. */
-export const isDifferentFrom = (view: string) => `
-  with ours as materialized (select * from reporting.${view}), theirs as materialized (${sumsOverRows[view]})
-  (select 'view' as found_in, * from (table ours except all table theirs) surplus)
+/** The rows in which one query differs from another: one statement, so one snapshot. */
+const difference = (ours: string, theirs: string) => `
+  with ours as materialized (${ours}), theirs as materialized (${theirs})
+  (select 'sums' as found_in, * from (table ours except all table theirs) surplus)
   union all
   (select 'rows', * from (table theirs except all table ours) missing)`;
+
+/** Queries, by what they compare, for the differences of sums from the rows: of the daily views, and of a report's totals. */
+export async function readDifferences(db: Db): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const [view, theirs] of Object.entries(sumsOverRows))
+    found[view] = difference(`select * from reporting.${view}`, theirs);
+  for (const report of reports) {
+    const { view, summed } = report;
+    if (!summed || report.rowsOf) continue;
+    const names = (await readColumns(db, report)).map(({ name }) => name);
+    for (const byDoctor of summed.byDoctor ? [false, true] : [false]) {
+      const keys = ['business_id', 'day', 'state', ...(byDoctor ? ['clinic_id', 'doctor_id'] : [])].filter(
+        (key) => names.includes(key) && (key !== 'state' || summed.columns.includes(key)),
+      );
+      const values = summed.columns.filter((name) => name !== 'state');
+      const select = (from: string, value: (name: string) => string) => `
+        select * from (
+          select ${[...keys, ...values.map((name) => `${value(name)} as ${name}`)].join(', ')} from ${from}
+          group by ${keys.join(', ')}
+        ) summed where ${values.map((name) => `${name} <> 0`).join(' or ')}`;
+      const sum = (name: string) => `coalesce(sum(${name}), 0)`;
+      const kept = `(${summed.from(byDoctor).compile(db).sql}) kept`;
+      found[`totals of ${view}${byDoctor ? ' by doctor' : ''}`] = difference(
+        select(kept, sum),
+        select(`reporting.${view}`, (name) => (name === 'rows' ? 'count(*)' : sum(name))),
+      );
+    }
+  }
+  return found;
+}

@@ -12,13 +12,20 @@ import { formatDay } from '../ui/time.ts';
 import { formatAmount, formatCount } from '../ui/values.tsx';
 import { formatNames, formats } from './download.ts';
 import { mostPages, pageRows, reportHref } from './form.ts';
-import type { Asked, ReportRow, readAges, readChart, readTotals } from './queries.ts';
+import {
+  type Asked,
+  countedRows,
+  type ReportRow,
+  type readAges,
+  type readChart,
+  type Totals,
+} from './queries.ts';
 import { ranges } from './ranges.ts';
 import { chartTitleOf, titleOf } from './reports.ts';
 
 /** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */
 export interface Sums {
-  totals?: Awaited<ReturnType<typeof readTotals>>;
+  totals?: Totals;
   figures?: Awaited<ReturnType<typeof readChart>>;
   ages?: Awaited<ReturnType<typeof readAges>>;
 }
@@ -33,7 +40,7 @@ interface ReportProps extends Asked, Sums {
 }
 
 export function ReportPage(props: ReportProps) {
-  const { report, comment, totals, figures } = props;
+  const { report, comment, figures } = props;
   const { chart } = report;
   const { aliases } = useContext(VisitContext);
   const known = chart?.ids && aliases?.[chart.ids];
@@ -53,16 +60,35 @@ export function ReportPage(props: ReportProps) {
         />
       )}
       <Downloads {...props} />
-      <p class="note">
-        {totals
-          ? `${formatCount(totals.rows)} rows.`
-          : 'Counting the rows timed out, so there are no totals.'}
-      </p>
+      <p class="note">{describeRows(props)}</p>
       <Rows {...props} />
       <Pages {...props} />
       <Legend {...props} />
     </>
   );
+}
+
+function describeRows(props: ReportProps): string | undefined {
+  const { totals, report } = props;
+  if (!totals) return 'Counting the rows timed out, so there are no totals.';
+  const { rows } = totals;
+  const limit = formatCount(countedRows);
+  const isCut = !report.summed && rows! > countedRows;
+  return [
+    rows !== undefined && `${isCut ? `More than ${limit}` : formatCount(rows)} rows.`,
+    !isSortable(props) &&
+      `Columns can be sorted where there are at most ${limit}: choose a business or fewer days.`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+const monthMs = 31 * 86_400_000;
+
+/** Sorting reads every row. */
+function isSortable({ totals, filter: { business, from, to } }: ReportProps): boolean {
+  if (totals?.rows !== undefined) return totals.rows <= countedRows;
+  return Boolean(business || (from && to && Date.parse(to) - Date.parse(from) < monthMs));
 }
 
 function ReportFilters({ report, filters, entered, faults, shape, filter, range }: ReportProps) {
@@ -126,7 +152,8 @@ function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums
   );
 }
 
-function Rows({ report, shown, filter, entered, rows, totals, revealed }: ReportProps) {
+function Rows(props: ReportProps) {
+  const { report, shown, filter, entered, rows, totals, revealed } = props;
   if (!rows) {
     return (
       <p class="warning" role="status">
@@ -162,7 +189,7 @@ function Rows({ report, shown, filter, entered, rows, totals, revealed }: Report
       empty="No matching rows."
       columns={columns}
       // The links would lead to the page without personal data.
-      sorting={revealed ? undefined : sorting}
+      sorting={revealed || !isSortable(props) ? undefined : sorting}
     />
   );
 }

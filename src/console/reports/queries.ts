@@ -13,6 +13,8 @@ import type { Report, ReportChart } from './reports.ts';
 export type ReportRow = Readonly<Record<string, string | null>>;
 
 export type Asked = Awaited<ReturnType<typeof askReport>>;
+type Filters = ReturnType<typeof filtersOf>;
+type Question = Pick<Asked, 'report' | 'filters' | 'filter'>;
 
 /**
  * Reads what a form asks of a report: its columns, those that are `shown`, and the rows that are `matching`.
@@ -37,23 +39,37 @@ export async function askReport(
 }
 
 /** The part of a query that begins with `from`. */
-function fromView(report: Report, filters: ReturnType<typeof filtersOf>, filter: ReportFilter) {
-  const { from, to, age, at } = filter;
+function fromView(report: Report, filters: Filters, filter: ReportFilter, further?: RawBuilder<unknown>) {
+  const view = sql.table(`reporting.${report.view}`);
+  const conditions = allOf([
+    conditionsOf(filters, filter),
+    report.leadsWithBusiness && !filter.business && sql`business_id = any(array${businesses})`,
+    further,
+  ]);
+  return sql`from ${report.rowsOf ? sql`${view}(${filter.at}::timestamptz)` : view}
+    where ${conditions}`;
+}
+
+function conditionsOf(filters: Filters, filter: ReportFilter) {
+  const { from, to, age } = filter;
   const given = (['business', 'clinic', 'doctor', 'receipt'] as const).map((name) => {
     const [column, value] = [filters[name], filter[name]];
     return column && value && sql`${sql.ref(column)} = ${value}`;
   });
-  const conditions = allOf([
+  return allOf([
     sql`true`,
     ...given,
     filters.from && from && sql`day >= ${from}::date`,
     filters.to && to && sql`day <= ${to}::date`,
     filters.age && age && isOfAge(age),
-    report.leadsWithBusiness && !filter.business && sql`business_id = any(array${businesses})`,
   ]);
-  const view = sql.table(`reporting.${report.view}`);
-  return sql`from ${report.rowsOf ? sql`${view}(${at}::timestamptz)` : view}
-    where ${conditions}`;
+}
+
+/** As `fromView`, of the sums of the rows; undefined: they are not kept, or not by what is filtered or grouped by. */
+function fromSums({ report: { summed }, filters, filter }: Question, byDoctor = false) {
+  const isOfDoctor = byDoctor || Boolean(filter.clinic || filter.doctor);
+  if (!summed || filter.receipt || (isOfDoctor && !summed.byDoctor)) return undefined;
+  return sql`from (${summed.from(isOfDoctor)}) summed where ${conditionsOf(filters, filter)}`;
 }
 
 /** By the day, because that has an index. */
@@ -80,6 +96,30 @@ export function queryRows({ report, shown, matching, filter: { sort } }: Asked, 
     ${page ? sql`limit ${pageRows + 1} offset ${(page - 1) * pageRows}` : sql``}) as rows`;
 }
 
+// Of rows of one business and year, some 10 days' are a page; of all businesses, one day's.
+const daysOfPage = [1, 8, 64, 512];
+
+/**
+ * Reads a page of a report, and the first row of the next one. Where the newest days come first, it reads only as many of them as
+ * it needs.
+ *
+ * @param page from 1
+ */
+export async function readPage(db: Db, asked: Asked, page: number): Promise<ReportRow[]> {
+  const { report, filters, filter } = asked;
+  const { from, to } = filter;
+  if (report.newestDayFirst && !filter.sort && !filter.receipt) {
+    for (const days of daysOfPage) {
+      const newest = sql`day > least(${to}::date, reporting.today()) - ${days}::integer`;
+      if (from && to && (Date.parse(to) - Date.parse(from)) / dayMs < days) break;
+      const matching = fromView(report, filters, filter, newest);
+      const rows = await read(db, queryRows({ ...asked, matching }, page));
+      if (rows.length > pageRows) return rows;
+    }
+  }
+  return read(db, queryRows(asked, page));
+}
+
 export type RowsSummary = { rows: number; patients: string[] };
 
 /** The query for how many rows there are, and the patients that they are about, if the patients' ids are shown. */
@@ -96,23 +136,52 @@ export function querySummary({ shown, matching }: Asked) {
 export const patientsOf = (rows: readonly ReportRow[]): string[] =>
   rows.flatMap(({ patient_id, patient_ids }) => (patient_ids ? JSON.parse(patient_ids) : patient_id || []));
 
-/** The number of a report's rows, and the sums of the columns that have one, of all pages. */
-export async function readTotals(db: Db, { report, shown, matching }: Asked) {
-  const summed = report.withoutTotals ? [] : shown.filter(isSummable);
-  const sums = summed.map(({ name }) => sql`${sql.lit(name)}, sum(${sql.ref(name)})::text`);
-  const totals = sql<{ rows: number; sums: ReportRow }>`
-    select count(*)::int as rows, json_build_object(${sql.join(sums)}) as sums ${matching}`;
-  return (await read(db, totals))[0]!;
+/** Where no sums are kept, more rows are neither counted nor summed; and more are not sorted by a column. */
+export const countedRows = 100_000;
+
+export interface Totals {
+  /** Undefined: the rows are themselves sums, and are not counted. Where no sums are kept: `countedRows` and one at most. */
+  rows: number | undefined;
+  sums: ReportRow;
 }
 
+/** The number of a report's rows, and the sums of the columns that have one, of all pages. */
+export async function readTotals(db: Db, asked: Asked): Promise<Totals> {
+  const { report, shown, matching } = asked;
+  const columns = report.withoutTotals ? [] : shown.filter(isSummable).map(({ name }) => name);
+  const summed = fromSums(asked);
+  if (summed) {
+    const kept = report.summed!.columns;
+    const rows = sql.raw(kept.includes('rows') ? 'coalesce(sum(rows), 0)::integer' : 'null');
+    const sums = sumsOf(columns.filter((name) => kept.includes(name)));
+    const [totals] = await read(db, sql<Totals>`select ${rows} as rows, ${sums} as sums ${summed}`);
+    return { rows: totals!.rows ?? undefined, sums: totals!.sums };
+  }
+  const names = columns.length > 0 ? sql.join(columns.map((name) => sql.ref(name))) : sql`1`;
+  const totals = sql<Totals>`
+    select count(*)::integer as rows, ${sumsOf(columns)} as sums
+    from (select ${names} ${matching} limit ${countedRows + 1}) counted`;
+  const { rows, sums } = (await read(db, totals))[0]!;
+  return { rows, sums: rows! > countedRows ? {} : sums };
+}
+
+const sumsOf = (names: readonly string[]) => {
+  const sums = names.map((name) => sql`${sql.lit(name)}, sum(${sql.ref(name)})::text`);
+  return sql`json_build_object(${sql.join(sums)})`;
+};
+
 /** The number and amount of dues of each age, whichever is asked for. */
-export async function readAges(db: Db, { report, filters, filter }: Asked) {
-  const ofAnyAge = fromView(report, filters, { ...filter, age: undefined });
+export async function readAges(db: Db, asked: Asked) {
   const names = Object.keys(ages) as Age[];
   const cases = names.map((age) => sql`when ${isOfAge(age)} then ${age}`);
   const totals = sql<{ age: Age; receipts: number; due: string }>`
     select case ${sql.join(cases, sql` `)} end as age, sum(receipts)::int as receipts, sum(due)::text as due
-    from (select day, count(*) as receipts, sum(due_amount) as due ${ofAnyAge} group by day) as days
+    from (
+      select day, sum(rows) as receipts, sum(due_amount) as due
+      ${fromSums({ ...asked, filter: { ...asked.filter, age: undefined } })!}
+      group by day
+    ) as days
+    where receipts > 0
     group by 1`;
   const found = await read(db, totals);
   return names.map((age) => found.find((one) => one.age === age) ?? { age, receipts: 0, due: '0' });
@@ -124,21 +193,20 @@ const mostMonths = 120;
 const dayMs = 86_400_000;
 
 /** The figures of a report's chart. Days and months without rows have zeros. With `unit`, the groups are those. */
-export async function readChart(
-  db: Db,
-  { by, series = { count: 'count(*)' }, largest }: ReportChart,
-  { matching, filter: { from, to } }: Asked,
-) {
+export async function readChart(db: Db, { by, series, largest }: ReportChart, asked: Asked) {
+  const { from, to } = asked.filter;
+  const summed = fromSums(asked, /(clinic|doctor)_id/.test(by ?? ''));
   const days = from && to ? (Date.parse(to) - Date.parse(from)) / dayMs : Number.POSITIVE_INFINITY;
   const unit = by ? undefined : days < mostDays ? 'day' : 'month';
   const group = by ?? (unit === 'day' ? 'day::text' : `to_char(day, 'YYYY-MM')`);
-  const names = Object.keys(series);
-  const figures = names.map((name) => sql`(${sql.raw(series[name]!)})::text as ${sql.ref(name)}`);
+  const shown = series ?? { count: summed ? 'coalesce(sum(rows), 0)' : 'count(*)' };
+  const names = Object.keys(shown);
+  const figures = names.map((name) => sql`(${sql.raw(shown[name]!)})::text as ${sql.ref(name)}`);
   const order = largest
-    ? sql`order by ${sql.raw(Object.values(series)[0]!)} desc nulls last limit ${largest}`
+    ? sql`order by ${sql.raw(Object.values(shown)[0]!)} desc nulls last limit ${largest}`
     : sql`order by 1`;
   const query = sql<ReportRow>`
-    select ${sql.raw(group)} as label, ${sql.join(figures)} ${matching} group by 1 ${order}`;
+    select ${sql.raw(group)} as label, ${sql.join(figures)} ${summed ?? asked.matching} group by 1 ${order}`;
   const groups = await read(db, query);
   const found = groups.map(({ label }) => label ?? '');
   const all = unit && calendar(from ?? found[0], to ?? found.at(-1), unit);

@@ -1,6 +1,7 @@
 import type { AliasKind } from '../../store/aliases.ts';
 import { titled } from '../ui/links.ts';
 import type { RangeName } from './ranges.ts';
+import * as summed from './summed-rows.ts';
 
 /** A chart of a report: a series for each SQL expression, over groups of rows. Amounts per day are lines. */
 export interface ReportChart {
@@ -31,6 +32,10 @@ export interface Report {
   rowsOf?: string;
   /** No two rows are equal in it, so that pages do not overlap. */
   order: string;
+  /** Whether `order` begins with a time, newest first, that the column `day` is the day of. */
+  newestDayFirst?: boolean;
+  /** The sums of its rows by day, where they are kept. */
+  summed?: summed.SummedRows;
   /** Whether the indexes below the view begin with the business, so that a query has to name one. */
   leadsWithBusiness?: boolean;
   /** The days that are shown if none are asked for, instead of the last 30. */
@@ -62,19 +67,37 @@ const topTwelve = (ids: 'clinic' | 'doctor'): ReportChart => ({
   largest: 12,
 });
 
-const newestFirst = (time: string, key: string) => ({ order: `${time} desc, business_id, ${key}` });
+const newestFirst = (time: string, key: string) => ({
+  order: `${time} desc, business_id, ${key}`,
+  newestDayFirst: true,
+});
 const byBusiness = (time: string, key: string) => ({ ...newestFirst(time, key), leadsWithBusiness: true });
 const daily = byBusiness('day', 'clinic_id, doctor_id');
 const byReceipt = byBusiness('issued_at', 'receipt_id');
 const versions = (key: string) => byBusiness('received_at', `${key}, version desc`);
 
+const byStatus = {
+  summed: summed.deliveryHealth,
+  chart: {
+    title: 'Callbacks per day by status',
+    stacked: true,
+    series: counts('applied', 'waiting', 'failed', 'quarantined'),
+  },
+};
+
 export const reports: readonly Report[] = [
-  { view: 'receipts_daily', ...daily, chart: amounts('net', 'paid', 'due') },
-  { view: 'outstanding_receipts', order: 'day, issued_at, business_id, receipt_id', range: 'all' },
-  { view: 'outstanding_by_phone', ...newestFirst('due_amount', 'first_receipt_id') },
+  { view: 'receipts_daily', ...daily, summed: summed.receiptsDaily, chart: amounts('net', 'paid', 'due') },
+  {
+    view: 'outstanding_receipts',
+    order: 'day, issued_at, business_id, receipt_id',
+    range: 'all',
+    summed: summed.outstandingReceipts,
+  },
+  { view: 'outstanding_by_phone', order: 'due_amount desc, business_id, first_receipt_id' },
   {
     view: 'appointments_daily',
     ...daily,
+    summed: summed.appointmentsDaily,
     chart: {
       title: 'Appointments per day by what became of them',
       stacked: true,
@@ -84,6 +107,7 @@ export const reports: readonly Report[] = [
   {
     view: 'appointment_payments',
     ...byBusiness('day', 'appointment_id'),
+    summed: summed.appointmentPayments,
     chart: amounts('billed', 'requested', 'paid', 'due'),
   },
   {
@@ -97,11 +121,26 @@ export const reports: readonly Report[] = [
              when days_since_admission <= 7 then '4 to 7' else 'more than 7' end`,
     },
   },
-  { view: 'doctors_daily', ...newestFirst('day', 'doctor_id'), chart: topTwelve('doctor') },
-  { view: 'clinics_daily', ...newestFirst('day', 'clinic_id'), chart: topTwelve('clinic') },
-  { view: 'receipts', ...byReceipt, chart: amounts('net', 'paid', 'due') },
-  { view: 'deleted_receipts', ...byReceipt, chart: { title: 'Deleted receipts by day of the receipt' } },
-  { view: 'all_receipts', ...byReceipt, withoutTotals: true },
+  {
+    view: 'doctors_daily',
+    ...newestFirst('day', 'doctor_id'),
+    summed: summed.activitiesDaily,
+    chart: topTwelve('doctor'),
+  },
+  {
+    view: 'clinics_daily',
+    ...newestFirst('day', 'clinic_id'),
+    summed: summed.activitiesDaily,
+    chart: topTwelve('clinic'),
+  },
+  { view: 'receipts', ...byReceipt, summed: summed.receipts, chart: amounts('net', 'paid', 'due') },
+  {
+    view: 'deleted_receipts',
+    ...byReceipt,
+    summed: summed.deletedReceipts,
+    chart: { title: 'Deleted receipts by day of the receipt' },
+  },
+  { view: 'all_receipts', ...byReceipt, summed: summed.allReceipts, withoutTotals: true },
   {
     view: 'receipts_as_of',
     title: 'Receipts as of a date',
@@ -110,11 +149,22 @@ export const reports: readonly Report[] = [
     withoutTotals: true,
   },
   { view: 'receipt_history', ...versions('receipt_id'), withoutTotals: true },
-  { view: 'consent_forms', ...newestFirst('event_time', 'form_id'), chart: {} },
-  { view: 'review_requests', ...newestFirst('requested_at', 'delivery_id'), chart: {} },
+  {
+    view: 'consent_forms',
+    ...newestFirst('event_time', 'form_id'),
+    summed: summed.consentForms,
+    chart: {},
+  },
+  {
+    view: 'review_requests',
+    ...newestFirst('requested_at', 'delivery_id'),
+    summed: summed.reviewRequests,
+    chart: {},
+  },
   {
     view: 'appointments',
     ...byBusiness('booked_at', 'appointment_id'),
+    summed: summed.appointments,
     chart: { title: 'Appointments per status', by: 'state' },
   },
   { view: 'appointment_history', ...versions('appointment_id'), withoutTotals: true },
@@ -122,12 +172,13 @@ export const reports: readonly Report[] = [
   {
     view: 'payment_requests',
     ...newestFirst('requested_at', 'delivery_id'),
+    summed: summed.paymentRequests,
     chart: { ...amounts('net'), title: 'Amount requested per day, in rupees' },
   },
   { view: 'practice_changes', ...newestFirst('event_time', 'delivery_id') },
   { view: 'notices', ...newestFirst('event_time', 'delivery_id'), chart: { by: 'event' } },
   { view: 'admissions', ...byBusiness('admitted_at', 'admission_id'), chart: {} },
-  { view: 'admission_events', ...newestFirst('happened_at', 'event_id') },
+  { view: 'admission_events', order: 'happened_at desc, business_id, event_id' },
   {
     view: 'admission_clearances',
     ...newestFirst('event_time', 'clearance_id'),
@@ -139,20 +190,20 @@ export const reports: readonly Report[] = [
     },
   },
   { view: 'admission_estimates', ...newestFirst('event_time', 'estimate_id') },
+  { view: 'deliveries_daily', ...newestFirst('day', 'family'), ...byStatus },
+  { view: 'delivery_health', ...newestFirst('hour', 'family'), ...byStatus },
   {
-    view: 'delivery_health',
-    ...newestFirst('hour', 'family'),
-    chart: {
-      title: 'Callbacks per day by status',
-      stacked: true,
-      series: counts('applied', 'waiting', 'failed', 'quarantined'),
-    },
+    view: 'deliveries',
+    order: 'received_at desc, delivery_id',
+    newestDayFirst: true,
+    summed: summed.deliveries,
+    chart: { title: 'Callbacks per day' },
   },
-  { view: 'deliveries', order: 'received_at desc, delivery_id', chart: { title: 'Callbacks per day' } },
   { view: 'silence', order: 'out_of_the_ordinary desc nulls last, present_gap desc, business_id, family' },
   {
     view: 'quarantine',
     order: 'received_at desc, quarantine_id',
+    newestDayFirst: true,
     chart: { title: 'Rejected bodies per day' },
   },
   { view: 'schema_drift', order: 'last_seen desc, event, field, kind, value' },
@@ -160,6 +211,7 @@ export const reports: readonly Report[] = [
     view: 'other_events',
     title: 'Unknown events',
     order: 'event_time desc, delivery_id',
+    newestDayFirst: true,
     chart: { by: 'event' },
   },
 ];

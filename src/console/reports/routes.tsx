@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import type { Section } from '../dependencies.ts';
 import { PageNotFound } from '../errors.ts';
-import { read, takePage, unlessTimeout } from '../store.ts';
+import { takePage, unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 import { LinkList } from '../ui/filters.tsx';
 import { beginPage, sendPage } from '../ui/page.tsx';
@@ -42,11 +42,12 @@ export const section: Section = {
       // One after the other: pages have two connections.
       const readSums = async () => {
         sums.totals = await queries.readTotals(db, asked);
-        if (report.chart) sums.figures = await queries.readChart(db, report.chart, asked);
+        const tooMany = !report.summed && sums.totals.rows! > queries.countedRows;
+        if (report.chart && !tooMany) sums.figures = await queries.readChart(db, report.chart, asked);
         if (filters.age) sums.ages = await queries.readAges(db, asked);
       };
       const [found] = await Promise.all([
-        unlessTimeout(read(db, queries.queryRows(asked, filter.page ?? 1))),
+        unlessTimeout(queries.readPage(db, asked, filter.page ?? 1)),
         unlessTimeout(readSums()),
       ]);
       const { rows, more } = takePage(found ?? [], pageRows);

@@ -2,38 +2,58 @@ import { type RawBuilder, sql } from 'kysely';
 import { lockKey } from '../advisory-lock.ts';
 import type { Db } from '../tables.ts';
 
-// The sums of the daily views. `kept_<sums>` are those of `live_<sums>`, but for the days that `outdated_days` names;
-// `summed_<sums>` has both.
+// The sums of reports. `kept_<table>` has those of `live_<table>`, but for the days that `outdated_days` names;
+// `summed_<table>` has both.
 
-const columns = {
+const ofActivities = [
+  'receipts',
+  'gross_amount',
+  'discount_amount',
+  'net_amount',
+  'paid_amount',
+  'due_amount',
+  'deleted_receipts',
+  'deleted_net_amount',
+  'consent_forms',
+  'review_requests',
+  'item_discount_amount',
+  'outstanding_receipts',
+  'outstanding_net_amount',
+  'outstanding_paid_amount',
+  'outstanding_due_amount',
+  'payment_requests',
+  'requested_amount',
+];
+
+interface KeptTable {
+  table: string;
+  keys: readonly string[];
+  values: readonly string[];
+}
+
+/** The tables of each kind of sums; a second one has the sums of the first over fewer keys. */
+const keptTables = {
   activities: [
-    'business_id',
-    'clinic_id',
-    'doctor_id',
-    'day',
-    'receipts',
-    'gross_amount',
-    'discount_amount',
-    'net_amount',
-    'paid_amount',
-    'due_amount',
-    'deleted_receipts',
-    'deleted_net_amount',
-    'consent_forms',
-    'review_requests',
+    { table: 'activities', keys: ['business_id', 'clinic_id', 'doctor_id', 'day'], values: ofActivities },
+    { table: 'activity_days', keys: ['business_id', 'day'], values: ofActivities },
   ],
   appointments: [
-    'business_id',
-    'clinic_id',
-    'doctor_id',
-    'day',
-    'status',
-    'appointments',
-    'completion_times',
+    {
+      table: 'appointments',
+      keys: ['business_id', 'clinic_id', 'doctor_id', 'day', 'status'],
+      values: ['appointments', 'completion_times'],
+    },
+    { table: 'appointment_days', keys: ['business_id', 'day', 'status'], values: ['appointments'] },
   ],
-};
-export type Sums = keyof typeof columns;
-export const kindsOfSums = Object.keys(columns) as Sums[];
+  deliveries: [
+    { table: 'deliveries', keys: ['business_id', 'family', 'day'], values: ['deliveries', 'duplicates'] },
+  ],
+} satisfies Record<string, [KeptTable, KeptTable?]>;
+export type Sums = keyof typeof keptTables;
+export const kindsOfSums = Object.keys(keptTables) as Sums[];
+
+/** The tables that have these sums, without `kept_`. */
+export const tablesOf = (sums: Sums): readonly string[] => keptTables[sums].map(({ table }) => table);
 
 /** A day of a business, such as 2026-03-01. */
 export interface DayOfBusiness {
@@ -44,12 +64,9 @@ export interface DayOfBusiness {
 const daysPerStep = 2_000;
 const stepMs = 2_000;
 
-const kept = (sums: Sums) => sql.table(`kept_${sums}`);
-const live = (sums: Sums) => sql.table(`live_${sums}`);
-/** Somebody may have added columns to a kept table. */
-const columnsOf = (sums: Sums, row: string) =>
-  sql.join(columns[sums].map((name) => sql.ref(`${row}.${name}`)));
-const into = (sums: Sums) => sql`${kept(sums)} (${sql.join(columns[sums].map((name) => sql.ref(name)))})`;
+const kept = (table: string) => sql.table(`kept_${table}`);
+const listOf = (names: readonly string[], row: string) =>
+  sql.join(names.map((name) => sql.ref(`${row}.${name}`)));
 
 /** What a step of `updateSums` has done. */
 export interface Updated {
@@ -106,11 +123,9 @@ export const inSnapshot = <T>(db: Db, run: (tx: Db) => Promise<T>): Promise<T> =
     });
 
 async function updateBusiness(tx: Db, sums: Sums, business: string): Promise<void> {
+  const ofBusiness = (table: RawBuilder<unknown>) => sql`${table} t where t.business_id = ${business}`;
   await sql`delete from outdated_days where sums = ${sums} and business_id = ${business}`.execute(tx);
-  await sql`delete from ${kept(sums)} where business_id = ${business}`.execute(tx);
-  await sql`insert into ${into(sums)} select ${columnsOf(sums, 't')} from ${live(sums)} t where business_id = ${business}`.execute(
-    tx,
-  );
+  await replaceSums(tx, sums, (table) => sql`delete from ${ofBusiness(table)}`, ofBusiness);
 }
 
 async function updateDays(tx: Db, sums: Sums): Promise<number> {
@@ -120,11 +135,36 @@ async function updateDays(tx: Db, sums: Sums): Promise<number> {
   if (rows.length === 0) return 0;
   const days = sql`${listed(rows)} where d.business_id = t.business_id and d.day = t.day`;
   await sql`delete from outdated_days t using ${days} and sums = ${sums}`.execute(tx);
-  await sql`delete from ${kept(sums)} t using ${days}`.execute(tx);
-  await sql`insert into ${into(sums)} select ${columnsOf(sums, 't')} from ${sumsOfDays(live(sums), listed(rows))}`.execute(
-    tx,
-  );
+  const deleteFrom = (table: RawBuilder<unknown>) => sql`delete from ${table} t using ${days}`;
+  await replaceSums(tx, sums, deleteFrom, (table) => sumsOfDays(table, listed(rows)));
   return rows.length;
+}
+
+/** Deletes the kept sums of some days, and makes them from the rows; then the second ones from the first. */
+async function replaceSums(
+  tx: Db,
+  sums: Sums,
+  deleteFrom: (table: RawBuilder<unknown>) => RawBuilder<unknown>,
+  from: (table: RawBuilder<unknown>) => RawBuilder<unknown>,
+): Promise<void> {
+  const [first, second]: readonly KeptTable[] = keptTables[sums];
+  const insert = async ({ table, keys, values }: KeptTable, selected: RawBuilder<unknown>) => {
+    await deleteFrom(kept(table)).execute(tx);
+    // By name: somebody may have added columns.
+    const names = sql.join([...keys, ...values].map((name) => sql.ref(name)));
+    await sql`insert into ${kept(table)} (${names}) ${selected}`.execute(tx);
+  };
+  await insert(
+    first!,
+    sql`select ${listOf([...first!.keys, ...first!.values], 't')} from ${from(sql.table(`live_${first!.table}`))}`,
+  );
+  if (!second) return;
+  const keys = listOf(second.keys, 't');
+  const summed = second.values.map((name) => sql`sum(${sql.ref(`t.${name}`)})`);
+  await insert(
+    second,
+    sql`select ${keys}, ${sql.join(summed)} from ${from(kept(first!.table))} group by ${keys}`,
+  );
 }
 
 /** A list of days as rows `d`. */
@@ -141,10 +181,12 @@ export const sumsOfDays = (table: RawBuilder<unknown>, days: RawBuilder<unknown>
  */
 export async function deleteOutdatedSums(db: Db): Promise<void> {
   for (const sums of kindsOfSums) {
-    await sql`
-      delete from ${kept(sums)} k
-      using (select distinct business_id, day from outdated_days where sums = ${sums} and day > '-infinity') o
-      where k.business_id = o.business_id and k.day = o.day`.execute(db);
+    for (const table of tablesOf(sums)) {
+      await sql`
+        delete from ${kept(table)} k
+        using (select distinct business_id, day from outdated_days where sums = ${sums} and day > '-infinity') o
+        where k.business_id = o.business_id and k.day = o.day`.execute(db);
+    }
   }
 }
 

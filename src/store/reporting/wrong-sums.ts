@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../tables.ts';
-import { type DayOfBusiness, inSnapshot, listed, type Sums, sumsOfDays } from './daily-sums.ts';
+import { type DayOfBusiness, inSnapshot, listed, type Sums, sumsOfDays, tablesOf } from './daily-sums.ts';
 
 /**
  * Compares the kept sums of a business with its rows, in one snapshot.
@@ -48,12 +48,19 @@ async function findDifferences(
   sums: Sums,
   select: (view: RawBuilder<unknown>) => RawBuilder<unknown>,
 ): Promise<DayOfBusiness[]> {
-  const [shown, live] = [`summed_${sums}`, `live_${sums}`].map((view) => select(sql.table(view)));
+  const tables = tablesOf(sums).map((table) => ({
+    shown: select(sql.table(`summed_${table}`)),
+    live: select(sql.table(`live_${table}`)),
+  }));
+  const differences = tables.map(
+    ({ shown, live }) => sql`
+      select business_id, day from (
+        with shown as materialized (${shown}), live as materialized (${live})
+        (table shown except all table live) union all (table live except all table shown)
+      ) of_table`,
+  );
   const { rows } = await sql<DayOfBusiness>`
-    with shown as materialized (${shown}), live as materialized (${live})
-    select distinct business_id, day::text as day from (
-      (table shown except all table live) union all (table live except all table shown)
-    ) wrong
+    select distinct business_id, day::text as day from (${sql.join(differences, sql` union all `)}) wrong
     order by 1, 2`.execute(tx);
   return rows;
 }

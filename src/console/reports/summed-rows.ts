@@ -1,0 +1,158 @@
+import { type RawBuilder, sql } from 'kysely';
+
+/** The sums of a report's rows by business and day: kept, or made from the rows of days that have changed. */
+export interface SummedRows {
+  /** Columns with the names of the report's own; `rows` is how many rows there are, and is missing where they are sums. */
+  columns: readonly string[];
+  /** Whether it can have the columns clinic_id and doctor_id. */
+  byDoctor: boolean;
+  /** @param byDoctor whether it has them: there are five times as many rows then */
+  from: (byDoctor: boolean) => RawBuilder<unknown>;
+}
+
+/** SQL expressions by the names of columns. */
+type Columns = Record<string, string>;
+
+const select = (columns: Columns, byDoctor: boolean) => {
+  const keys = byDoctor ? ['business_id', 'clinic_id', 'doctor_id', 'day'] : ['business_id', 'day'];
+  const named = Object.entries(columns).map(([name, expression]) => `${expression} as ${name}`);
+  return sql.raw(`select ${[...keys, ...named].join(', ')}`);
+};
+
+const same = (...names: string[]): Columns => Object.fromEntries(names.map((name) => [name, name]));
+
+interface Options {
+  condition?: string;
+  byDoctor?: boolean;
+  /** Of erased_receipts: the sums contain those that stay in the totals, and a list of receipts does not. */
+  erased?: { columns: Columns; condition?: string };
+}
+
+const activities = (columns: Columns, { condition = 'true', byDoctor = true, erased }: Options = {}) => ({
+  columns: Object.keys(columns),
+  byDoctor,
+  from: (byDoctor: boolean) => {
+    const table = sql.table(byDoctor ? 'summed_activities' : 'summed_activity_days');
+    const sums = sql`${select(columns, byDoctor)} from ${table} where ${sql.raw(condition)}`;
+    if (!erased) return sums;
+    return sql`${sums} union all ${select(erased.columns, byDoctor)}
+      from (select *, null as clinic_id, null as doctor_id from erased_receipts) erased
+      where ${sql.raw(erased.condition ?? 'true')}`;
+  },
+});
+
+export const receiptsDaily: SummedRows = activities(
+  same(
+    'receipts',
+    'gross_amount',
+    'discount_amount',
+    'net_amount',
+    'paid_amount',
+    'due_amount',
+    'deleted_receipts',
+    'deleted_net_amount',
+  ),
+);
+
+/** Of doctors and of clinics. */
+export const activitiesDaily: SummedRows = activities(
+  same('receipts', 'net_amount', 'due_amount', 'consent_forms', 'review_requests'),
+  { condition: 'receipts > 0 or consent_forms > 0 or review_requests > 0' },
+);
+
+export const receipts: SummedRows = activities(
+  {
+    rows: 'receipts',
+    ...same('gross_amount', 'item_discount_amount'),
+    additional_discount_amount: 'discount_amount - item_discount_amount',
+    ...same('net_amount', 'paid_amount', 'due_amount'),
+  },
+  {
+    erased: {
+      columns: {
+        rows: '-1',
+        gross_amount: '-receipt_amount',
+        item_discount_amount: '-sku_discount_amount',
+        additional_discount_amount: '-additional_discount_amount',
+        net_amount: '-net_amount',
+        paid_amount: '-amount_paid',
+        due_amount: '-amount_due',
+      },
+      condition: 'not is_deleted',
+    },
+  },
+);
+
+export const deletedReceipts: SummedRows = activities(
+  { rows: 'deleted_receipts', net_amount: 'deleted_net_amount' },
+  { erased: { columns: { rows: '-1', net_amount: '-net_amount' }, condition: 'is_deleted' } },
+);
+
+export const allReceipts: SummedRows = activities(
+  { rows: 'receipts + deleted_receipts' },
+  { erased: { columns: { rows: '-1' } } },
+);
+
+export const outstandingReceipts: SummedRows = activities({
+  rows: 'outstanding_receipts',
+  net_amount: 'outstanding_net_amount',
+  paid_amount: 'outstanding_paid_amount',
+  due_amount: 'outstanding_due_amount',
+});
+
+/** Its clinic and doctor are those of the appointment. */
+export const appointmentPayments: SummedRows = activities(
+  {
+    ...same('receipts', 'payment_requests'),
+    billed_amount: 'net_amount',
+    ...same('requested_amount', 'paid_amount', 'due_amount'),
+  },
+  { byDoctor: false },
+);
+
+export const paymentRequests: SummedRows = activities({
+  rows: 'payment_requests',
+  net_amount: 'requested_amount',
+});
+
+export const consentForms: SummedRows = activities({ rows: 'consent_forms' });
+export const reviewRequests: SummedRows = activities({ rows: 'review_requests' });
+
+const byState = (columns: Columns): SummedRows => ({
+  columns: Object.keys(columns),
+  byDoctor: true,
+  from: (byDoctor) => {
+    const table = sql.table(byDoctor ? 'summed_appointments' : 'summed_appointment_days');
+    return sql`${select(columns, byDoctor)}
+      from (select *, reporting.appointment_state(status) as state from ${table}) states`;
+  },
+});
+
+export const appointments: SummedRows = byState({ rows: 'appointments', state: 'state' });
+
+const inState = (condition: string) => `case when state ${condition} then appointments else 0 end`;
+
+export const appointmentsDaily: SummedRows = byState({
+  appointments: 'appointments',
+  booked: inState(`= 'booked'`),
+  ongoing: inState(`= 'ongoing'`),
+  completed: inState(`like 'completed%'`),
+  completed_without_prescription: inState(`= 'completed_without_prescription'`),
+  cancelled: inState(`like 'cancelled%'`),
+  cancelled_by_patient: inState(`= 'cancelled_by_patient'`),
+  cancelled_by_doctor: inState(`= 'cancelled_by_doctor'`),
+  cancelled_by_staff: inState(`= 'cancelled_by_staff'`),
+  other: inState(`= 'other'`),
+});
+
+const deliveriesDaily = (columns: Columns): SummedRows => ({
+  columns: Object.keys(columns),
+  byDoctor: false,
+  from: () => sql`${select(columns, false)} from reporting.deliveries_daily`,
+});
+
+export const deliveries: SummedRows = deliveriesDaily({ rows: 'received', duplicates: 'duplicates' });
+
+export const deliveryHealth: SummedRows = deliveriesDaily(
+  same('received', 'applied', 'failed', 'waiting', 'quarantined', 'duplicates'),
+);
