@@ -266,3 +266,17 @@ it('an erasure deletes the kept sums that contain what it erases', async () => {
   expect(await database.rows('select business_id from kept_activities')).toEqual([{ business_id: 'b2' }]);
   await noDifference();
 });
+
+it('the totals of lists do not contain erased receipts, those of days do', async () => {
+  await apply(database, [
+    receiptCallback({ data: { receipt_id: 1, patient_oid: 'p1', net_amount: 5 } }),
+    receiptCallback({ data: { receipt_id: 2, patient_oid: 'p1', net_amount: 7 }, event: 'receipt.deleted' }),
+    receiptCallback({ data: { receipt_id: 3, patient_oid: 'p2', net_amount: 9 } }),
+  ]);
+  await erasePatient(database.db, families, { id: 'p1' }, { actor, keepMs: 1, keepsTotals: true });
+  const daily = 'select sum(net_amount) as net, sum(deleted_net_amount) as deleted from reporting.receipts_daily';
+  expect(await database.rows(daily)).toEqual([{ net: '14', deleted: '7' }]);
+  await noDifference();
+  await update();
+  await noDifference();
+});
