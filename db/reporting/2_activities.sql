@@ -43,11 +43,18 @@ from summed_activities
 where receipts > 0 or consent_forms > 0 or review_requests > 0
 group by business_id, clinic_id, day;
 
+create or replace view reporting.businesses_daily as
+select
+  business_id, day, receipts, gross_amount, discount_amount, net_amount, paid_amount, due_amount, deleted_receipts,
+  deleted_net_amount, payment_requests, requested_amount, consent_forms, review_requests
+from summed_activity_days;
+
 comment on view reporting.consent_forms   is 'The newest version of each consent form (medical certificate), without deleted ones';
 comment on view reporting.review_requests is 'Requests that ask a patient for a review';
 comment on view reporting.activities      is 'Each receipt, consent form and review request that is not deleted; doctors_daily and clinics_daily are its totals';
 comment on view reporting.doctors_daily   is 'Receipts, consent forms and review requests of each doctor and day';
 comment on view reporting.clinics_daily   is 'Receipts, consent forms and review requests of each clinic and day';
+comment on view reporting.businesses_daily is 'Receipts, requests to pay, consent forms and review requests of each business and day: the fastest for years of all businesses';
 
 select copy_column_comments('reporting.all_receipts', 'reporting.consent_forms', 'reporting.review_requests',
                             'reporting.activities');
@@ -95,3 +102,9 @@ comment on column reporting.clinics_daily.net_amount      is 'Amount to pay of t
 comment on column reporting.clinics_daily.due_amount      is 'Amount due of these receipts, in rupees';
 comment on column reporting.clinics_daily.consent_forms   is 'Consent forms whose last event was that day; they have no clinic, so they are counted where clinic_id is null';
 comment on column reporting.clinics_daily.review_requests is 'Review requests made that day';
+
+select copy_column_comments('reporting.doctors_daily', 'reporting.businesses_daily');
+select copy_column_comments('reporting.receipts_daily', 'reporting.businesses_daily');
+
+comment on column reporting.businesses_daily.payment_requests is 'Requests to patients to pay, by the day of the request';
+comment on column reporting.businesses_daily.requested_amount is 'Amount of these requests, in rupees';

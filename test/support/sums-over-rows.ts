@@ -2,9 +2,7 @@ import { readColumns } from '../../src/console/reports/columns.ts';
 import { reports } from '../../src/console/reports/reports.ts';
 import type { Db } from '../../src/store/tables.ts';
 
-/** The daily views, as sums over the rows of other views and tables, without what is kept. */
-const sumsOverRows: Record<string, string> = {
-  receipts_daily: `
+const receiptsDaily = `
     select
       business_id, clinic_id, doctor_id, day,
       count(*) filter (where not is_deleted) as receipts,
@@ -25,7 +23,11 @@ const sumsOverRows: Record<string, string> = {
              net_amount, amount_paid, amount_due
       from erased_receipts
     ) receipts
-    group by business_id, clinic_id, doctor_id, day`,
+    group by business_id, clinic_id, doctor_id, day`;
+
+/** The daily views, as sums over the rows of other views and tables, without what is kept. */
+const sumsOverRows: Record<string, string> = {
+  receipts_daily: receiptsDaily,
   ...Object.fromEntries(
     ['doctor', 'clinic'].map((who) => [
       `${who}s_daily`,
@@ -35,6 +37,23 @@ const sumsOverRows: Record<string, string> = {
        from reporting.activities group by business_id, ${who}_id, day`,
     ]),
   ),
+  businesses_daily: `
+    select
+      business_id, day, sum(receipts) as receipts, sum(gross_amount) as gross_amount, sum(discount_amount) as discount_amount,
+      sum(net_amount) as net_amount, sum(paid_amount) as paid_amount, sum(due_amount) as due_amount,
+      sum(deleted_receipts) as deleted_receipts, sum(deleted_net_amount) as deleted_net_amount,
+      sum(payment_requests) as payment_requests, sum(requested_amount) as requested_amount,
+      sum(consent_forms) as consent_forms, sum(review_requests) as review_requests
+    from (
+      select business_id, day, receipts, gross_amount, discount_amount, net_amount, paid_amount, due_amount, deleted_receipts,
+             deleted_net_amount, 0 as payment_requests, 0 as requested_amount, 0 as consent_forms, 0 as review_requests
+      from (${receiptsDaily}) receipts
+      union all
+      select business_id, day, 0, 0, 0, 0, 0, 0, 0, 0, 1, coalesce(net_amount, 0), 0, 0 from reporting.payment_requests
+      union all
+      select business_id, day, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, consent_forms, review_requests from reporting.activities
+      where receipts = 0
+    ) activities group by business_id, day`,
   appointments_daily: `
     select
       business_id, clinic_id, doctor_id, day,

@@ -122,6 +122,13 @@ export const reports: readonly Report[] = [
     },
   },
   {
+    view: 'businesses_daily',
+    order: 'day desc, business_id',
+    newestDayFirst: true,
+    summed: summed.businessesDaily,
+    chart: amounts('net', 'paid', 'due'),
+  },
+  {
     view: 'doctors_daily',
     ...newestFirst('day', 'doctor_id'),
     summed: summed.activitiesDaily,

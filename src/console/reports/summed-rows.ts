@@ -41,17 +41,22 @@ const activities = (columns: Columns, { condition = 'true', byDoctor = true, era
   },
 });
 
-export const receiptsDaily: SummedRows = activities(
-  same(
-    'receipts',
-    'gross_amount',
-    'discount_amount',
-    'net_amount',
-    'paid_amount',
-    'due_amount',
-    'deleted_receipts',
-    'deleted_net_amount',
-  ),
+const ofReceipts = same(
+  'receipts',
+  'gross_amount',
+  'discount_amount',
+  'net_amount',
+  'paid_amount',
+  'due_amount',
+  'deleted_receipts',
+  'deleted_net_amount',
+);
+
+export const receiptsDaily: SummedRows = activities(ofReceipts);
+
+export const businessesDaily: SummedRows = activities(
+  { ...ofReceipts, ...same('payment_requests', 'requested_amount', 'consent_forms', 'review_requests') },
+  { byDoctor: false },
 );
 
 /** Of doctors and of clinics. */

@@ -274,7 +274,8 @@ it('the totals of lists do not contain erased receipts, those of days do', async
     receiptCallback({ data: { receipt_id: 3, patient_oid: 'p2', net_amount: 9 } }),
   ]);
   await erasePatient(database.db, families, { id: 'p1' }, { actor, keepMs: 1, keepsTotals: true });
-  const daily = 'select sum(net_amount) as net, sum(deleted_net_amount) as deleted from reporting.receipts_daily';
+  const daily =
+    'select sum(net_amount) as net, sum(deleted_net_amount) as deleted from reporting.receipts_daily';
   expect(await database.rows(daily)).toEqual([{ net: '14', deleted: '7' }]);
   await noDifference();
   await update();
