@@ -58,8 +58,8 @@ begin atomic
 end;
 comment on function outdated is 'The days whose sums are outdated; -infinity: every day of the business';
 
--- Writes summed_<table>: the kept sums of days that are not outdated, and those of live_<table> for the others. "offset 0": each
--- outdated day is looked up by itself.
+-- Writes summed_<table>: the kept sums of days that are not outdated, and those of live_<table> for the others. "not in": looked up in a
+-- hash table, whichever rows are selected. "offset 0": each outdated day is looked up by itself.
 create or replace function write_summed_view(kind_of_sums text, sums_table text) returns void
   language plpgsql set search_path from current
 as $$
@@ -72,14 +72,14 @@ begin
     $view$
       create or replace view summed_%1$s as
       select %3$s
-      from kept_%1$s kept
-      where not exists (select from outdated(%2$L) o where o.business_id = kept.business_id and o.day = kept.day)
-        and not exists (select from outdated(%2$L) o where o.business_id = kept.business_id and o.day = '-infinity')
+      from kept_%1$s
+      where (business_id, day) not in (select o.business_id, o.day from outdated(%2$L) o)
+        and business_id not in (select o.business_id from outdated(%2$L) o where o.day = '-infinity')
       union all
       select %4$s
       from outdated(%2$L) changed
       cross join lateral (
-        select * from live_%1$s live where live.business_id = changed.business_id and live.day = changed.day offset 0
+        select %3$s from live_%1$s live where live.business_id = changed.business_id and live.day = changed.day offset 0
       ) live
       where changed.day > '-infinity'
         and not exists (select from outdated(%2$L) o where o.business_id = changed.business_id and o.day = '-infinity')

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { readColumns } from '../../src/console/reports/columns.ts';
 import { reports } from '../../src/console/reports/reports.ts';
 import type { Db } from '../../src/store/tables.ts';
@@ -99,9 +100,10 @@ export async function readDifferences(db: Db): Promise<Record<string, string>> {
     if (!summed || report.rowsOf) continue;
     const names = (await readColumns(db, report)).map(({ name }) => name);
     for (const byDoctor of summed.byDoctor ? [false, true] : [false]) {
-      const keys = ['business_id', 'day', 'state', ...(byDoctor ? ['clinic_id', 'doctor_id'] : [])].filter(
-        (key) => names.includes(key) && (key !== 'state' || summed.columns.includes(key)),
+      const kept = ['business_id', 'day', ...(byDoctor ? ['clinic_id', 'doctor_id'] : [])].filter((key) =>
+        names.includes(key),
       );
+      const keys = [...kept, ...summed.columns.filter((name) => name === 'state')];
       const values = summed.columns.filter((name) => name !== 'state');
       const select = (from: string, value: (name: string) => string) => `
         select * from (
@@ -109,9 +111,9 @@ export async function readDifferences(db: Db): Promise<Record<string, string>> {
           group by ${keys.join(', ')}
         ) summed where ${values.map((name) => `${name} <> 0`).join(' or ')}`;
       const sum = (name: string) => `coalesce(sum(${name}), 0)`;
-      const kept = `(${summed.from(byDoctor).compile(db).sql}) kept`;
+      const sums = `(${summed.from(byDoctor, kept, sql`true`).compile(db).sql}) sums`;
       found[`totals of ${view}${byDoctor ? ' by doctor' : ''}`] = difference(
-        select(kept, sum),
+        select(sums, sum),
         select(`reporting.${view}`, (name) => (name === 'rows' ? 'count(*)' : sum(name))),
       );
     }

@@ -69,11 +69,10 @@ export function ReportPage(props: ReportProps) {
 }
 
 function describeRows(props: ReportProps): string | undefined {
-  const { totals, report } = props;
+  const { totals } = props;
   if (!totals) return 'Counting the rows timed out, so there are no totals.';
-  const { rows } = totals;
+  const { rows, isCut } = totals;
   const limit = formatCount(countedRows);
-  const isCut = !report.summed && rows! > countedRows;
   return [
     rows !== undefined && `${isCut ? `More than ${limit}` : formatCount(rows)} rows.`,
     !isSortable(props) &&

@@ -40,15 +40,21 @@ export async function askReport(
 
 /** The part of a query that begins with `from`. */
 function fromView(report: Report, filters: Filters, filter: ReportFilter, further?: RawBuilder<unknown>) {
-  const view = sql.table(`reporting.${report.view}`);
+  const { view, rowsOf } = report;
+  const source =
+    rowsOf === undefined || isNow(filter)
+      ? sql.table(`reporting.${rowsOf ?? view}`)
+      : sql`${sql.table(`reporting.${view}`)}(${filter.at}::timestamptz)`;
   const conditions = allOf([
     conditionsOf(filters, filter),
     report.leadsWithBusiness && !filter.business && sql`business_id = any(array${businesses})`,
     further,
   ]);
-  return sql`from ${report.rowsOf ? sql`${view}(${filter.at}::timestamptz)` : view}
-    where ${conditions}`;
+  return sql`from ${source} where ${conditions}`;
 }
+
+/** Whether nothing can have been applied after the moment that is asked for: without one, or in the future. */
+const isNow = ({ at }: ReportFilter) => at === undefined || at.getTime() > Date.now();
 
 function conditionsOf(filters: Filters, filter: ReportFilter) {
   const { from, to, age } = filter;
@@ -66,10 +72,12 @@ function conditionsOf(filters: Filters, filter: ReportFilter) {
 }
 
 /** As `fromView`, of the sums of the rows; undefined: they are not kept, or not by what is filtered or grouped by. */
-function fromSums({ report: { summed }, filters, filter }: Question, byDoctor = false) {
+function fromSums({ report: { summed, rowsOf }, filters, filter }: Question, byDoctor = false) {
   const isOfDoctor = byDoctor || Boolean(filter.clinic || filter.doctor);
-  if (!summed || filter.receipt || (isOfDoctor && !summed.byDoctor)) return undefined;
-  return sql`from (${summed.from(isOfDoctor)}) summed where ${conditionsOf(filters, filter)}`;
+  if (!summed || filter.receipt || (rowsOf && !isNow(filter)) || (isOfDoctor && !summed.byDoctor))
+    return undefined;
+  const keys = byDoctor ? ['day', 'clinic_id', 'doctor_id'] : ['day'];
+  return sql`from (${summed.from(isOfDoctor, keys, conditionsOf(filters, filter))}) summed`;
 }
 
 /** By the day, because that has an index. */
@@ -96,8 +104,7 @@ export function queryRows({ report, shown, matching, filter: { sort } }: Asked, 
     ${page ? sql`limit ${pageRows + 1} offset ${(page - 1) * pageRows}` : sql``}) as rows`;
 }
 
-// Of rows of one business and year, some 10 days' are a page; of all businesses, one day's.
-const daysOfPage = [1, 8, 64, 512];
+const daysOfPage = [1, 3, 9, 27, 81, 243, 729];
 
 /**
  * Reads a page of a report, and the first row of the next one. Where the newest days come first, it reads only as many of them as
@@ -140,8 +147,10 @@ export const patientsOf = (rows: readonly ReportRow[]): string[] =>
 export const countedRows = 100_000;
 
 export interface Totals {
-  /** Undefined: the rows are themselves sums, and are not counted. Where no sums are kept: `countedRows` and one at most. */
+  /** Undefined: the rows are themselves sums, and are not counted. */
   rows: number | undefined;
+  /** Whether there are more rows than `countedRows`, and no sums of them are kept. */
+  isCut: boolean;
   sums: ReportRow;
 }
 
@@ -155,14 +164,15 @@ export async function readTotals(db: Db, asked: Asked): Promise<Totals> {
     const rows = sql.raw(kept.includes('rows') ? 'coalesce(sum(rows), 0)::integer' : 'null');
     const sums = sumsOf(columns.filter((name) => kept.includes(name)));
     const [totals] = await read(db, sql<Totals>`select ${rows} as rows, ${sums} as sums ${summed}`);
-    return { rows: totals!.rows ?? undefined, sums: totals!.sums };
+    return { rows: totals!.rows ?? undefined, isCut: false, sums: totals!.sums };
   }
   const names = columns.length > 0 ? sql.join(columns.map((name) => sql.ref(name))) : sql`1`;
   const totals = sql<Totals>`
     select count(*)::integer as rows, ${sumsOf(columns)} as sums
     from (select ${names} ${matching} limit ${countedRows + 1}) counted`;
   const { rows, sums } = (await read(db, totals))[0]!;
-  return { rows, sums: rows! > countedRows ? {} : sums };
+  const isCut = rows! > countedRows;
+  return { rows, isCut, sums: isCut ? {} : sums };
 }
 
 const sumsOf = (names: readonly string[]) => {

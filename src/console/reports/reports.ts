@@ -28,7 +28,7 @@ export interface Report {
   view: string;
   /** Where it is not the view's name. */
   title?: string;
-  /** It is a function of a moment, which returns rows of this view. */
+  /** It is a function of a moment, which returns the rows that this view had then. */
   rowsOf?: string;
   /** No two rows are equal in it, so that pages do not overlap. */
   order: string;
@@ -93,7 +93,11 @@ export const reports: readonly Report[] = [
     range: 'all',
     summed: summed.outstandingReceipts,
   },
-  { view: 'outstanding_by_phone', order: 'due_amount desc, business_id, first_receipt_id' },
+  {
+    view: 'outstanding_by_phone',
+    order: 'due_amount desc, business_id, first_receipt_id',
+    summed: summed.outstandingByPhone,
+  },
   {
     view: 'appointments_daily',
     ...daily,
@@ -153,6 +157,7 @@ export const reports: readonly Report[] = [
     title: 'Receipts as of a date',
     rowsOf: 'all_receipts',
     ...byReceipt,
+    summed: summed.allReceipts,
     withoutTotals: true,
   },
   { view: 'receipt_history', ...versions('receipt_id'), withoutTotals: true },

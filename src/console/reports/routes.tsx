@@ -42,8 +42,8 @@ export const section: Section = {
       // One after the other: pages have two connections.
       const readSums = async () => {
         sums.totals = await queries.readTotals(db, asked);
-        const tooMany = !report.summed && sums.totals.rows! > queries.countedRows;
-        if (report.chart && !tooMany) sums.figures = await queries.readChart(db, report.chart, asked);
+        if (report.chart && !sums.totals.isCut)
+          sums.figures = await queries.readChart(db, report.chart, asked);
         if (filters.age) sums.ages = await queries.readAges(db, asked);
       };
       const [found] = await Promise.all([

@@ -4,17 +4,20 @@ import { type RawBuilder, sql } from 'kysely';
 export interface SummedRows {
   /** Columns with the names of the report's own; `rows` is how many rows there are, and is missing where they are sums. */
   columns: readonly string[];
-  /** Whether it can have the columns clinic_id and doctor_id. */
+  /** Whether they can be of one clinic or doctor. */
   byDoctor: boolean;
-  /** @param byDoctor whether it has them: there are five times as many rows then */
-  from: (byDoctor: boolean) => RawBuilder<unknown>;
+  /**
+   * @param byDoctor whether they are by clinic and doctor too: five times as many rows
+   * @param keys which of business_id, clinic_id, doctor_id and day it has
+   * @param where a condition on any of these
+   */
+  from: (byDoctor: boolean, keys: readonly string[], where: RawBuilder<unknown>) => RawBuilder<unknown>;
 }
 
 /** SQL expressions by the names of columns. */
 type Columns = Record<string, string>;
 
-const select = (columns: Columns, byDoctor: boolean) => {
-  const keys = byDoctor ? ['business_id', 'clinic_id', 'doctor_id', 'day'] : ['business_id', 'day'];
+const select = (keys: readonly string[], columns: Columns) => {
   const named = Object.entries(columns).map(([name, expression]) => `${expression} as ${name}`);
   return sql.raw(`select ${[...keys, ...named].join(', ')}`);
 };
@@ -28,16 +31,23 @@ interface Options {
   erased?: { columns: Columns; condition?: string };
 }
 
-const activities = (columns: Columns, { condition = 'true', byDoctor = true, erased }: Options = {}) => ({
+const activities = (
+  columns: Columns,
+  { condition = 'true', byDoctor = true, erased }: Options = {},
+): SummedRows => ({
   columns: Object.keys(columns),
   byDoctor,
-  from: (byDoctor: boolean) => {
+  from: (byDoctor, keys, where) => {
     const table = sql.table(byDoctor ? 'summed_activities' : 'summed_activity_days');
-    const sums = sql`${select(columns, byDoctor)} from ${table} where ${sql.raw(condition)}`;
+    const sums = sql`${select(keys, columns)} from ${table} where ${where} and (${sql.raw(condition)})`;
     if (!erased) return sums;
-    return sql`${sums} union all ${select(erased.columns, byDoctor)}
-      from (select *, null as clinic_id, null as doctor_id from erased_receipts) erased
-      where ${sql.raw(erased.condition ?? 'true')}`;
+    return sql`${sums} union all ${select(keys, erased.columns)}
+      from (
+        select business_id, null as clinic_id, null as doctor_id, day, is_deleted, receipt_amount, sku_discount_amount,
+               additional_discount_amount, net_amount, amount_paid, amount_due
+        from erased_receipts
+      ) erased
+      where ${where} and ${sql.raw(erased.condition ?? 'true')}`;
   },
 });
 
@@ -105,6 +115,11 @@ export const outstandingReceipts: SummedRows = activities({
   due_amount: 'outstanding_due_amount',
 });
 
+export const outstandingByPhone: SummedRows = activities(
+  { receipts: 'outstanding_receipts', due_amount: 'outstanding_due_amount' },
+  { byDoctor: false },
+);
+
 /** Its clinic and doctor are those of the appointment. */
 export const appointmentPayments: SummedRows = activities(
   {
@@ -126,10 +141,14 @@ export const reviewRequests: SummedRows = activities({ rows: 'review_requests' }
 const byState = (columns: Columns): SummedRows => ({
   columns: Object.keys(columns),
   byDoctor: true,
-  from: (byDoctor) => {
+  from: (byDoctor, keys, where) => {
     const table = sql.table(byDoctor ? 'summed_appointments' : 'summed_appointment_days');
-    return sql`${select(columns, byDoctor)}
-      from (select *, reporting.appointment_state(status) as state from ${table}) states`;
+    const grouped = sql.raw([...keys, 'status'].join(', '));
+    // Summed first, so that the states of a few rows are looked up.
+    return sql`${select(keys, columns)} from (
+      select ${grouped}, sum(appointments) as appointments, reporting.appointment_state(status) as state
+      from ${table} where ${where} group by ${grouped}
+    ) states`;
   },
 });
 
@@ -153,7 +172,8 @@ export const appointmentsDaily: SummedRows = byState({
 const deliveriesDaily = (columns: Columns): SummedRows => ({
   columns: Object.keys(columns),
   byDoctor: false,
-  from: () => sql`${select(columns, false)} from reporting.deliveries_daily`,
+  from: (_byDoctor, keys, where) =>
+    sql`${select(keys, columns)} from reporting.deliveries_daily where ${where}`,
 });
 
 export const deliveries: SummedRows = deliveriesDaily({ rows: 'received', duplicates: 'duplicates' });
