@@ -36,10 +36,10 @@ create or replace function bench.chance(n bigint, salt bigint) returns bigint
   language sql immutable parallel safe return hashint8extended(n, salt) & 2147483647;
 create or replace function bench.business_of(n bigint) returns text
   language sql immutable parallel safe
-  return lpad((case
+  return '2' || lpad((case
     when ${businesses} > 1000 then n % ${businesses}
-    when n % 20 < 3 then 0 else 1 + bench.chance(n, 1) % ${Math.max(1, businesses - 1)}
-  end)::text, 15, '1');
+    when bench.chance(n, 7) % 20 < 3 then 0 else 1 + bench.chance(n, 1) % ${Math.max(1, businesses - 1)}
+  end)::text, 14, '0');
 create or replace function bench.at(n bigint) returns timestamptz
   language sql stable parallel safe
   return date_trunc('day', now()) - interval '${days} days' + n * interval '${(days * 86_400) / receipts} seconds';

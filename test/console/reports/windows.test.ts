@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import {
+  askReport,
+  countedRows,
+  queryRows,
+  readPage,
+  readTotals,
+} from '../../../src/console/reports/queries.ts';
+import { reports } from '../../../src/console/reports/reports.ts';
+import { read } from '../../../src/console/store.ts';
+import { samples } from '../../support/callbacks.ts';
+import { useDatabase } from '../../support/database.ts';
+import { apply, clear } from '../../support/deliveries.ts';
+
+const database = useDatabase();
+beforeEach(() => clear(database));
+
+const reportOf = (view: string) => reports.find((one) => one.view === view)!;
+const ask = (view: string, form: object) =>
+  askReport(database.db, reportOf(view), form as Record<string, unknown>, 'Asia/Kolkata', true);
+
+it('a page has the newest rows of all days, however many days they are spread over', async () => {
+  const spread = fc.record({
+    rows: fc.integer({ min: 1, max: 700 }),
+    days: fc.constantFrom(1, 2, 10, 100, 1_500),
+    future: fc.integer({ min: 0, max: 40 }),
+    form: fc.constantFrom(
+      { range: 'all' },
+      { range: 'all', business: 'b1' },
+      { range: 'last_365_days' },
+      { from: '2020-01-01', to: '2030-01-01' },
+      { to: '2024-05-05' },
+      { from: '2024-05-05' },
+    ),
+    view: fc.constantFrom('receipts', 'all_receipts', 'receipts_as_of', 'receipts_daily', 'businesses_daily'),
+    page: fc.integer({ min: 1, max: 3 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(spread, async ({ rows, days, future, form, view, page }) => {
+      await clear(database);
+      await apply(
+        database,
+        ['b0', 'b1'].map((business_id) => samples.review_request({ business_id })),
+      );
+      await database.pool.query(
+        `insert into receipts (business_id, receipt_id, client_id, last_event, event_time, extra, delivery_id, received_at,
+           applied_at, net_amount, doctor_oid)
+         select 'b' || n % 2, n, 'c', 'receipt.created', now() + (($3 - n * 7 % $2) || ' days')::interval, '{}',
+           gen_random_uuid(), now(), now(), n, 'd' || n % 5
+         from generate_series(1, $1) n`,
+        [rows, days, future],
+      );
+      const asked = await ask(view, form);
+      expect(await readPage(database.db, asked, page)).toEqual(
+        await read(database.db, queryRows(asked, page)),
+      );
+    }),
+    { numRuns: 40 },
+  );
+});
+
+it('rows without kept sums are counted up to a limit, and beyond it not summed', async () => {
+  const insert = (from: number, to: number) =>
+    database.pool.query(
+      `insert into notices (business_id, client_id, last_event, event_time, extra, delivery_id)
+       select 'b1', 'c', 'notice', now(), '{}', gen_random_uuid() from generate_series($1::int, $2) n`,
+      [from, to],
+    );
+  await insert(1, countedRows);
+  const asked = await ask('notices', {});
+  expect(await readTotals(database.db, asked)).toMatchObject({ rows: countedRows, isCut: false });
+  await insert(0, 0);
+  expect(await readTotals(database.db, asked)).toEqual({ rows: countedRows + 1, isCut: true, sums: {} });
+});
