@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { sql } from 'kysely';
 import { applyDeliveries } from '../../../src/apply/apply.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { families } from '../../../src/families/index.ts';
@@ -6,9 +7,15 @@ import { erasePatient } from '../../../src/privacy/erasure/erase.ts';
 import { holdPatient, releasePatient } from '../../../src/privacy/hold.ts';
 import { runRetention } from '../../../src/privacy/retention/retention.ts';
 import { openDatabase } from '../../../src/store/database.ts';
-import { kindsOfSums, outdateSums, updateSums } from '../../../src/store/reporting/daily-sums.ts';
+import {
+  deleteOutdatedSums,
+  kindsOfSums,
+  outdateSums,
+  updateSums,
+} from '../../../src/store/reporting/daily-sums.ts';
 import { applyReportTimezone } from '../../../src/store/reporting/settings.ts';
 import { findWrongSums, sampleWrongSums } from '../../../src/store/reporting/wrong-sums.ts';
+import { withPlanForAnySize } from '../../../src/store/transactions.ts';
 import { createSumsUpdate } from '../../../src/worker/sums.ts';
 import {
   appointmentCallback,
@@ -280,4 +287,23 @@ it('the totals of lists do not contain erased receipts, those of days do', async
   await noDifference();
   await update();
   await noDifference();
+});
+
+it('an erasure looks up the kept sums of outdated days in an index, however many are kept', async () => {
+  await database.rows(`
+    insert into kept_activity_days
+    select 'b' || n % 50, date '2020-01-01' + n / 50, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+    from generate_series(0, 49999) n`);
+  await database.rows(
+    `insert into outdated_days select 'activities', 'b1', date '2020-01-01' + n from generate_series(0, 9) n`,
+  );
+  await database.rows('analyze kept_activity_days');
+  await withPlanForAnySize(database.db, async (tx) => {
+    await deleteOutdatedSums(tx);
+    const { rows } = await sql`
+      select seq_scan::int, n_tup_del::int as deleted from pg_stat_xact_user_tables where relname = 'kept_activity_days'`.execute(
+      tx,
+    );
+    expect(rows).toEqual([{ seq_scan: 0, deleted: 10 }]);
+  });
 });
