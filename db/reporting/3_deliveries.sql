@@ -118,21 +118,23 @@ group by a.business_id, a.family, reporting.day(a.received_at);
 
 select write_summed_view('deliveries', 'deliveries');
 
+-- Several rows for a business, family and day.
+create or replace view counted_deliveries as
+select business_id, family, day, deliveries as received, deliveries as applied, 0 as failed, 0 as waiting, 0 as quarantined,
+       duplicates
+from summed_deliveries
+union all
+select business_id, family, reporting.day(received_at), 1, 0, (status = 'failed')::integer, (status = 'received')::integer, 0,
+       delivery_count - 1
+from deliveries where status <> 'applied'
+union all
+select business_id, coalesce(family, 'unknown'), day, 0, 0, 0, 0, 1, 0 from reporting.quarantine where replayed_at is null;
+
 create or replace view reporting.deliveries_daily as
 select
-  business_id, family, day, sum(applied + failed + waiting)::bigint as received, sum(applied)::bigint as applied,
-  sum(failed)::bigint as failed, sum(waiting)::bigint as waiting, sum(quarantined)::bigint as quarantined,
-  sum(duplicates)::bigint as duplicates
-from (
-  select business_id, family, day, deliveries as applied, 0 as failed, 0 as waiting, 0 as quarantined, duplicates
-  from summed_deliveries
-  union all
-  select business_id, family, reporting.day(received_at), 0, (status = 'failed')::integer, (status = 'received')::integer, 0,
-         delivery_count - 1
-  from deliveries where status <> 'applied'
-  union all
-  select business_id, coalesce(family, 'unknown'), day, 0, 0, 0, 1, 0 from reporting.quarantine where replayed_at is null
-) counted
+  business_id, family, day, sum(received)::bigint as received, sum(applied)::bigint as applied, sum(failed)::bigint as failed,
+  sum(waiting)::bigint as waiting, sum(quarantined)::bigint as quarantined, sum(duplicates)::bigint as duplicates
+from counted_deliveries
 group by business_id, family, day;
 
 comment on view deliveries                   is 'Every acknowledged callback, once. The tables behind it: inbox, pending_deliveries, applied_deliveries, failed_deliveries, resends';

@@ -12,13 +12,30 @@ from (
   select business_id from deliveries where status <> 'applied'
 ) b
 cross join lateral (
-  -- A business that has sent nothing for 90 days is considered inactive.
-  select d.family, max(d.received_at) as last,
-         extract(epoch from max(d.received_at) - min(d.received_at)) as seconds
-  from reporting.deliveries d
-  where d.business_id = b.business_id and d.day >= reporting.today() - 90 - 28
-  group by d.family
-  having max(d.received_at) > now() - interval '90 days'
+  -- A business that has sent nothing for 90 days is considered inactive. Its days are looked up in the kept sums.
+  select family, max(last) as last, extract(epoch from max(last) - min(first)) as seconds
+  from (
+    select days.family,
+           (select max(d.received_at) from applied_deliveries d
+            where d.business_id = b.business_id and d.family = days.family
+              and reporting.day(d.received_at) = days.last_day) as last,
+           (select min(d.received_at) from applied_deliveries d
+            where d.business_id = b.business_id and d.family = days.family
+              and reporting.day(d.received_at) = days.first_day) as first
+    from (
+      select s.family, min(s.day) as first_day, max(s.day) as last_day
+      from summed_deliveries s
+      where s.business_id = b.business_id and s.day >= reporting.today() - 90 - 28
+      group by s.family
+    ) days
+    union all
+    select d.family, d.received_at, d.received_at
+    from deliveries d
+    where d.business_id = b.business_id and d.status <> 'applied'
+      and reporting.day(d.received_at) >= reporting.today() - 90 - 28
+  ) of_family
+  group by family
+  having max(last) > now() - interval '90 days'
 ) sent
 cross join lateral (
   select now() - sent.last as gap, least(4, floor(sent.seconds / 604800)) as weeks

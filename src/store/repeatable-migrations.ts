@@ -66,7 +66,7 @@ async function dropViews(
 ): Promise<void> {
   const created = files.flatMap(({ text }) => [
     ...spelledOut(text).matchAll(
-      /create or replace (view|function) (reporting\.\w+|deliveries|live_\w+|summed_\w+)/g,
+      /create or replace (view|function) (reporting\.\w+|deliveries|counted_deliveries|live_\w+|summed_\w+)/g,
     ),
   ]);
   const named = created.filter(([, kind]) => kind === 'view').map(([, , name]) => name!);

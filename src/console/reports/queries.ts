@@ -104,28 +104,42 @@ export function queryRows({ report, shown, matching, filter: { sort } }: Asked, 
     ${page ? sql`limit ${pageRows + 1} offset ${(page - 1) * pageRows}` : sql``}) as rows`;
 }
 
-const daysOfPage = [1, 3, 9, 27, 81, 243, 729];
+const windows = [1, 3, 9, 27, 81, 243, 729];
 
 /**
- * Reads a page of a report, and the first row of the next one. Where the newest days come first, it reads only as many of them as
- * it needs.
+ * Asks for ever more of the newest days until that suffices, as far as these are fewer than the days of the question; then for all.
+ * Where the newest days do not come first, for all at once.
+ */
+async function askNewestDays<T>(
+  asked: Asked,
+  ask: (part: Asked) => Promise<T>,
+  suffices: (result: T) => boolean,
+): Promise<T> {
+  const { report, filters, filter } = asked;
+  const { from, to } = filter;
+  const asMany = from && to ? (Date.parse(to) - Date.parse(from)) / dayMs + 1 : Number.POSITIVE_INFINITY;
+  for (const days of report.newestDayFirst && !filter.receipt ? windows : []) {
+    if (days >= asMany) break;
+    const newest = sql`day > least(${to}::date, reporting.today()) - ${days}::integer`;
+    const result = await ask({ ...asked, matching: fromView(report, filters, filter, newest) });
+    if (suffices(result)) return result;
+  }
+  return ask(asked);
+}
+
+/**
+ * Reads a page of a report, and the first row of the next one.
  *
  * @param page from 1
  */
-export async function readPage(db: Db, asked: Asked, page: number): Promise<ReportRow[]> {
-  const { report, filters, filter } = asked;
-  const { from, to } = filter;
-  if (report.newestDayFirst && !filter.sort && !filter.receipt) {
-    for (const days of daysOfPage) {
-      const newest = sql`day > least(${to}::date, reporting.today()) - ${days}::integer`;
-      if (from && to && (Date.parse(to) - Date.parse(from)) / dayMs < days) break;
-      const matching = fromView(report, filters, filter, newest);
-      const rows = await read(db, queryRows({ ...asked, matching }, page));
-      if (rows.length > pageRows) return rows;
-    }
-  }
-  return read(db, queryRows(asked, page));
-}
+export const readPage = (db: Db, asked: Asked, page: number): Promise<ReportRow[]> =>
+  asked.filter.sort
+    ? read(db, queryRows(asked, page))
+    : askNewestDays(
+        asked,
+        (part) => read(db, queryRows(part, page)),
+        (rows) => rows.length > pageRows,
+      );
 
 export type RowsSummary = { rows: number; patients: string[] };
 
@@ -154,10 +168,24 @@ export interface Totals {
   sums: ReportRow;
 }
 
+const summedColumns = ({ report, shown }: Asked) =>
+  report.withoutTotals ? [] : shown.filter(isSummable).map(({ name }) => name);
+
+/** The totals of a report that is not summed, and whose rows are one page: `silence` computes all of them anyway. */
+export async function totalsOfPage(
+  asked: Asked,
+  page: Promise<readonly ReportRow[] | undefined>,
+): Promise<Totals | undefined> {
+  const { report, filter } = asked;
+  if (report.summed || summedColumns(asked).length > 0 || (filter.page ?? 1) > 1) return undefined;
+  const rows = (await page)?.length;
+  return rows === undefined || rows > pageRows ? undefined : { rows, isCut: false, sums: {} };
+}
+
 /** The number of a report's rows, and the sums of the columns that have one, of all pages. */
 export async function readTotals(db: Db, asked: Asked): Promise<Totals> {
-  const { report, shown, matching } = asked;
-  const columns = report.withoutTotals ? [] : shown.filter(isSummable).map(({ name }) => name);
+  const { report } = asked;
+  const columns = summedColumns(asked);
   const summed = fromSums(asked);
   if (summed) {
     const kept = report.summed!.columns;
@@ -167,11 +195,16 @@ export async function readTotals(db: Db, asked: Asked): Promise<Totals> {
     return { rows: totals!.rows ?? undefined, isCut: false, sums: totals!.sums };
   }
   const names = columns.length > 0 ? sql.join(columns.map((name) => sql.ref(name))) : sql`1`;
-  const totals = sql<Totals>`
-    select count(*)::integer as rows, ${sumsOf(columns)} as sums
-    from (select ${names} ${matching} limit ${countedRows + 1}) counted`;
-  const { rows, sums } = (await read(db, totals))[0]!;
-  const isCut = rows! > countedRows;
+  const count = ({ matching }: Asked) =>
+    sql<{ rows: number; sums: ReportRow }>`
+      select count(*)::integer as rows, ${sumsOf(columns)} as sums
+      from (select ${names} ${matching} limit ${countedRows + 1}) counted`;
+  const { rows, sums } = await askNewestDays(
+    asked,
+    async (part) => (await read(db, count(part)))[0]!,
+    (found) => found.rows > countedRows,
+  );
+  const isCut = rows > countedRows;
   return { rows, isCut, sums: isCut ? {} : sums };
 }
 

@@ -40,16 +40,14 @@ export const section: Section = {
       const comment = (await readComments(db)).get(report.view);
       const sums: Sums = {};
       // One after the other: pages have two connections.
+      const page = unlessTimeout(queries.readPage(db, asked, filter.page ?? 1));
       const readSums = async () => {
-        sums.totals = await queries.readTotals(db, asked);
+        sums.totals = (await queries.totalsOfPage(asked, page)) ?? (await queries.readTotals(db, asked));
         if (report.chart && !sums.totals.isCut)
           sums.figures = await queries.readChart(db, report.chart, asked);
         if (filters.age) sums.ages = await queries.readAges(db, asked);
       };
-      const [found] = await Promise.all([
-        unlessTimeout(queries.readPage(db, asked, filter.page ?? 1)),
-        unlessTimeout(readSums()),
-      ]);
+      const [found] = await Promise.all([page, unlessTimeout(readSums())]);
       const { rows, more } = takePage(found ?? [], pageRows);
       if (revealed) {
         const patients = queries.patientsOf(rows);

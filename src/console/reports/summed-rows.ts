@@ -169,15 +169,14 @@ export const appointmentsDaily: SummedRows = byState({
   other: inState(`= 'other'`),
 });
 
-const deliveriesDaily = (columns: Columns): SummedRows => ({
+const countedDeliveries = (columns: Columns): SummedRows => ({
   columns: Object.keys(columns),
   byDoctor: false,
-  from: (_byDoctor, keys, where) =>
-    sql`${select(keys, columns)} from reporting.deliveries_daily where ${where}`,
+  from: (_byDoctor, keys, where) => sql`${select(keys, columns)} from counted_deliveries where ${where}`,
 });
 
-export const deliveries: SummedRows = deliveriesDaily({ rows: 'received', duplicates: 'duplicates' });
+export const deliveries: SummedRows = countedDeliveries({ rows: 'received', duplicates: 'duplicates' });
 
-export const deliveryHealth: SummedRows = deliveriesDaily(
+export const deliveryHealth: SummedRows = countedDeliveries(
   same('received', 'applied', 'failed', 'waiting', 'quarantined', 'duplicates'),
 );
