@@ -63,6 +63,7 @@ export interface DayOfBusiness {
 
 const daysPerStep = 2_000;
 const stepMs = 2_000;
+const quickMs = 100;
 
 const kept = (table: string) => sql.table(`kept_${table}`);
 const listOf = (names: readonly string[], row: string) =>
@@ -96,14 +97,18 @@ export async function updateSums(db: Db, sums: Sums): Promise<Updated> {
         tx,
       );
       const until = performance.now() + stepMs;
-      let businesses = 0;
-      for (const { business_id } of rows) {
-        if (performance.now() > until) return { businesses, days: 0, hasMore: true, isBusy: false };
-        await updateBusiness(tx, sums, business_id);
-        businesses += 1;
+      let done = 0;
+      // Ever more at once, while they are small.
+      for (let size = 1; done < rows.length; ) {
+        const began = performance.now();
+        if (began > until) return { businesses: done, days: 0, hasMore: true, isBusy: false };
+        const businesses = rows.slice(done, done + size).map(({ business_id }) => business_id);
+        await updateBusinesses(tx, sums, businesses);
+        done += businesses.length;
+        size = performance.now() - began < quickMs ? 2 * size : Math.max(1, size >> 1);
       }
       const days = await updateDays(tx, sums);
-      return { businesses, days, hasMore: days === daysPerStep, isBusy: false };
+      return { businesses: done, days, hasMore: days === daysPerStep, isBusy: false };
     });
   } catch (error) {
     // serialization_failure: another process has updated one of these days after this one took its snapshot.
@@ -122,10 +127,11 @@ export const inSnapshot = <T>(db: Db, run: (tx: Db) => Promise<T>): Promise<T> =
       return run(tx);
     });
 
-async function updateBusiness(tx: Db, sums: Sums, business: string): Promise<void> {
-  const ofBusiness = (table: RawBuilder<unknown>) => sql`${table} t where t.business_id = ${business}`;
-  await sql`delete from outdated_days where sums = ${sums} and business_id = ${business}`.execute(tx);
-  await replaceSums(tx, sums, (table) => sql`delete from ${ofBusiness(table)}`, ofBusiness);
+async function updateBusinesses(tx: Db, sums: Sums, businesses: readonly string[]): Promise<void> {
+  const isOne = sql`business_id = any(${businesses}::text[])`;
+  const ofBusinesses = (table: RawBuilder<unknown>) => sql`${table} t where t.${isOne}`;
+  await sql`delete from outdated_days where sums = ${sums} and ${isOne}`.execute(tx);
+  await replaceSums(tx, sums, (table) => sql`delete from ${ofBusinesses(table)}`, ofBusinesses);
 }
 
 async function updateDays(tx: Db, sums: Sums): Promise<number> {
