@@ -34,9 +34,17 @@ it("while an old snapshot keeps the deleted rows of the queue's tables, deliveri
   const holder = await database.pool.connect();
   try {
     await holder.query('begin isolation level repeatable read; select 1');
-    await database.rows(`insert into bullmq.job (queue, id, seq, name, state, added_at_ms)
-      select 'x', n::text, n, 'apply', 'waiting', 0 from generate_series(1, 20000) n`);
-    await database.rows('delete from bullmq.job');
+    const client = await database.pool.connect();
+    await client.query(`insert into bullmq.job (queue, id, seq, name, state, added_at_ms)
+      select 'x', n::text, n, 'apply', 'waiting', 0 from generate_series(1, 20000) n;
+      delete from bullmq.job`);
+    client.release(true); // then it reports its statistics
+    await until(async () => {
+      const [row] = await database.rows(
+        `select pg_stat_get_dead_tuples('bullmq.job'::regclass)::int as dead`,
+      );
+      return row!.dead === 20_000;
+    });
     const { url } = await start({
       log: createLog('info', { write: (line: string) => void lines.push(line) }),
     });
