@@ -6,8 +6,9 @@ export type PendingSince = ReturnType<typeof rememberPendingSince>;
 const marginS = 10;
 /** With fewer deleted rows every scan is complete; autovacuum removes as many. */
 const manyDead = 10_000;
-/** Complete scans of many deleted rows take at most half a percent of the time. */
+/** Complete scans of many deleted rows take half a percent of the time, or more where one takes longer than half a second. */
 const pausesPerScan = 200;
+const maxPauseMs = 120_000;
 /** One that takes longer runs beside its callers. */
 const quickMs = 100;
 const timeoutMs = 25_000;
@@ -34,7 +35,7 @@ from pending_deliveries where received_at >= '${from}'`;
  *
  * With `wait`, it waits for a complete scan that is due. Otherwise it waits for the first, and for quick ones.
  *
- * @param pauses between two complete scans, as a multiple of what the first took
+ * @param pauses between two complete scans, as a multiple of what the first took; two minutes at most
  * @throws the database's error
  */
 export function rememberPendingSince(pool: pg.Pool, pauses = pausesPerScan) {
@@ -60,7 +61,7 @@ export function rememberPendingSince(pool: pg.Pool, pauses = pausesPerScan) {
     } finally {
       const tookMs = performance.now() - began;
       isQuick = tookMs < quickMs;
-      dueAt = performance.now() + pauses * tookMs;
+      dueAt = performance.now() + Math.min(pauses * tookMs, maxPauseMs);
       completing = undefined;
     }
   };
