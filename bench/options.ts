@@ -33,6 +33,8 @@ const numbers = {
   deliveries: 'number of deliveries',
   receipts: 'number of receipts',
   days: 'number of days',
+  minutes: 'minutes with the open transaction',
+  dead: 'rows that are inserted and deleted under the transaction before the load',
   callbacks: 'callbacks of a contender in a round',
   runs: 'visits of each page',
   patients: 'patients that are exported and erased',

@@ -15,9 +15,16 @@ export interface BenchPostgres {
   stop: () => Promise<void>;
 }
 
-/** The embedded PostgreSQL with the receiver's settings: every commit reaches the disk. */
-export async function startPostgres(dataDir: string): Promise<BenchPostgres> {
-  const server = await startEmbeddedPostgres(dataDir, createLog('warn'));
+/**
+ * The embedded PostgreSQL with the receiver's settings: every commit reaches the disk.
+ *
+ * @param settings further ones, `name=value`
+ */
+export async function startPostgres(
+  dataDir: string,
+  settings: readonly string[] = [],
+): Promise<BenchPostgres> {
+  const server = await startEmbeddedPostgres(dataDir, createLog('warn'), settings);
   await makeSuperuser(findPlace(dataDir).home, server.url); // it creates databases
   const info = await withClient(server.url, async (client) => {
     const { rows } = await client.query(`

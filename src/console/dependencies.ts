@@ -6,6 +6,7 @@ import type { Problem } from '../health/problem.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Circuit } from '../store/circuit.ts';
+import type { PendingSince } from '../store/pending-since.ts';
 import type { Routes } from './guard.ts';
 import type { LogVisit } from './log-access.ts';
 import type { SessionStore } from './session-store.ts';
@@ -42,6 +43,7 @@ export interface ConsoleDependencies extends StoreOptions {
   sessionStore: SessionStore;
   readiness: () => Promise<Readiness>;
   problems: () => Promise<readonly Problem[]>;
+  pendingSince: PendingSince;
   /** PostgreSQL's. */
   circuit: Pick<Circuit, 'isOpen'>;
   /** Where callbacks are stored while PostgreSQL is unavailable. */

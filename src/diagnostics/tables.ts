@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { lateS } from '../health/processing.ts';
 import { readProblems } from '../health/read-problems.ts';
+import { unclearSessions } from '../health/server.ts';
 import { quarantineLimit } from '../intake/eviction.ts';
 import { probeInbox } from '../intake/probe-inbox.ts';
 import { readDropped } from '../intake/quarantine-rows.ts';
@@ -151,7 +152,7 @@ const checkDeliveries: DatabaseCheck = async ({ pool }, report) => {
 };
 
 const checkProcessing: DatabaseCheck = async ({ pool }, report) => {
-  const problems = await readProblems(pool);
+  const problems = [...(await readProblems(pool)), ...(await unclearSessions.read(pool))];
   for (const { status, title, detail } of problems) report(status, 'processing', `${title}. ${detail}`);
   if (problems.length === 0)
     report('ok', 'processing', 'no delivery waits for more than a minute, and nothing blocks');

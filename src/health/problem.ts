@@ -29,13 +29,13 @@ const timeoutMs = 1_000;
 
 /** A query, and the problem that each of its rows is. */
 export const defineCheck = <Row extends pg.QueryResultRow>(
-  query: string,
+  query: string | (() => string),
   judge: (row: Row) => Problem | undefined,
 ) => ({
   judge,
   /** One message to PostgreSQL, so one transaction: also through a pooler. */
   read: async (pool: pg.Pool): Promise<Problem[]> => {
-    const text = `set local statement_timeout = ${timeoutMs}; ${query}`;
+    const text = `set local statement_timeout = ${timeoutMs}; ${typeof query === 'string' ? query : query()}`;
     const results = (await pool.query(text)) as unknown as pg.QueryResult<Row>[];
     return results.at(-1)!.rows.flatMap((row) => judge(row) ?? []);
   },

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { findLockHolders } from '../store/lock-holders.ts';
+import { type PendingSince, rememberPendingSince } from '../store/pending-since.ts';
 import { type Problem, unreadable } from './problem.ts';
 import { judgeLocks, waitingDeliveries } from './processing.ts';
 import { ages, prepared, rowSecurity, sessions, slots, unlogged, wrongSums } from './server.ts';
@@ -7,8 +8,8 @@ import { ages, prepared, rowSecurity, sessions, slots, unlogged, wrongSums } fro
 /** A timeout, a missing right or table: PostgreSQL works, and one check does not. */
 const ofOneCheck = /^(57014|55P03|42...)$/;
 
-const checks: Record<string, (pool: pg.Pool) => Promise<Problem[]>> = {
-  'waiting deliveries': waitingDeliveries.read,
+const checks: Record<string, (pool: pg.Pool, pendingSince: PendingSince) => Promise<Problem[]>> = {
+  'waiting deliveries': async (pool, pendingSince) => waitingDeliveries(await pendingSince()).read(pool),
   locks: async (pool) => judgeLocks(await findLockHolders(pool), Date.now()),
   'ages of databases': ages.read,
   'prepared transactions': prepared.read,
@@ -25,15 +26,19 @@ export const byUrgency = (problems: readonly Problem[]) =>
 
 /**
  * What is wrong with processing, most urgent first. What cannot be read is a problem of its own, and hides no other. Each
- * check takes a second at most.
+ * check takes a second at most, but for the first look for the oldest pending delivery.
  *
+ * @param pendingSince default: one that remembers nothing
  * @throws the error of any other kind: then nothing is known
  */
-export async function readProblems(pool: pg.Pool): Promise<Problem[]> {
+export async function readProblems(
+  pool: pg.Pool,
+  pendingSince: PendingSince = rememberPendingSince(pool),
+): Promise<Problem[]> {
   const problems: Problem[] = [];
   for (const [name, check] of Object.entries(checks)) {
     try {
-      problems.push(...(await check(pool)));
+      problems.push(...(await check(pool, pendingSince)));
     } catch (error) {
       if (!(error instanceof pg.DatabaseError && ofOneCheck.test(error.code ?? ''))) throw error;
       const detail = `PostgreSQL's error has the code ${error.code}. It may be overloaded, or a right is missing`;

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { Log } from '../common/log.ts';
 import { withTimeout } from '../common/with-timeout.ts';
 import type { Circuit } from '../store/circuit.ts';
+import type { PendingSince } from '../store/pending-since.ts';
 import type { Problem } from './problem.ts';
 import { byUrgency, readProblems } from './read-problems.ts';
 
@@ -21,12 +22,14 @@ const keyOf = ({ kind, subject }: Problem) => `${kind} ${subject}`;
  *
  * @param circuit of PostgreSQL, whose outages it logs itself
  * @param findUndrained see createFindUndrained
+ * @param pendingSince see readProblems
  */
 export function watchProblems(
   pool: pg.Pool,
   circuit: Pick<Circuit, 'isOpen' | 'probeAfter'>,
   log: Log,
   findUndrained: () => Promise<Problem[]>,
+  pendingSince?: PendingSince,
 ) {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -36,7 +39,7 @@ export function watchProblems(
   let readInOutage = false;
 
   const readAll = async () => {
-    const [problems, undrained] = await Promise.all([readProblems(pool), findUndrained()]);
+    const [problems, undrained] = await Promise.all([readProblems(pool, pendingSince), findUndrained()]);
     return byUrgency([...undrained, ...problems]);
   };
 

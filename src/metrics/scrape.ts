@@ -3,12 +3,14 @@ import type { Log } from '../common/log.ts';
 import { withTimeout } from '../common/with-timeout.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
+import type { PendingSince } from '../store/pending-since.ts';
 import { readTables } from '../store/read-tables.ts';
 import { quarantineReasons } from '../store/tables.ts';
 import type { Metrics } from './definitions.ts';
 
 export interface Sources {
   pool: pg.Pool;
+  pendingSince?: PendingSince;
   queue: Pick<DeliveryQueue, 'bullmq'>;
   backend: Pick<QueueBackend, 'name' | 'fallback'>;
   log: Log;
@@ -38,7 +40,10 @@ export function createScrape(metrics: Metrics, stores: Sources, cacheMs: number)
   };
 }
 
-async function refresh(metrics: Metrics, { pool, queue, backend, log }: Sources): Promise<void> {
+async function refresh(
+  metrics: Metrics,
+  { pool, pendingSince, queue, backend, log }: Sources,
+): Promise<void> {
   const readOrWarn = <T>(source: string, read: () => Promise<T>) =>
     withTimeout(timeoutMs, read()).catch((err) => {
       log.warn({ err, source }, 'metrics are incomplete: statistics could not be read');
@@ -46,7 +51,7 @@ async function refresh(metrics: Metrics, { pool, queue, backend, log }: Sources)
     });
   const { fallback } = backend;
   const [tables, jobs, waiting] = await Promise.all([
-    readOrWarn('tables', () => readTables(pool)),
+    readOrWarn('tables', () => readTables(pool, pendingSince)),
     readOrWarn('queue', async () => queue.bullmq().getJobCounts(...jobStates)),
     fallback && readOrWarn('fallback', () => fallback.count()),
   ]);

@@ -33,6 +33,13 @@ export interface QueueBackend {
     options: Omit<WorkerOptions, 'connection'>,
     signal: AbortSignal,
   ) => Promise<JobWorker>;
+  /**
+   * Whether jobs are slow, because the queue's tables are full of deleted rows that PostgreSQL does not remove, as while an
+   * old snapshot sees them; undefined: the queue has no tables.
+   *
+   * @throws the database's error
+   */
+  isBloated?: () => Promise<boolean>;
   /** Stores deliveries while PostgreSQL is unavailable; undefined where the queue is in PostgreSQL. */
   fallback?: FallbackStream;
   close: () => Promise<void>;

@@ -8,7 +8,8 @@ export interface QueuedDelivery {
   family: string;
 }
 
-const jobOf = (deliveries: readonly QueuedDelivery[]): JobData => ({
+/** The job that applies these deliveries. */
+export const jobOf = (deliveries: readonly QueuedDelivery[]): JobData => ({
   ids: deliveries.map(({ id }) => id),
   families: [...new Set(deliveries.map(({ family }) => family))],
 });
@@ -24,7 +25,7 @@ export class QueueUnavailable extends Error {
 const countEveryMs = 1_000;
 const maxWaiting = 1_000;
 const jobEveryMs = 40;
-const idsPerJob = 500;
+export const idsPerJob = 500;
 const uniqueForMs = 10_000;
 
 export type DeliveryQueue = ReturnType<typeof openDeliveryQueue>;
@@ -33,11 +34,15 @@ export type DeliveryQueue = ReturnType<typeof openDeliveryQueue>;
  * The producer's end of the queue. It opens once its store is available, however late that is. Until then, and while
  * the store is unavailable, deliveries wait for the sweep.
  */
-export function openDeliveryQueue({ circuit, openQueue }: QueueBackend, log: Log) {
+export function openDeliveryQueue(
+  { circuit, openQueue, isBloated: readBloat }: Pick<QueueBackend, 'circuit' | 'openQueue' | 'isBloated'>,
+  log: Log,
+) {
   const closing = new AbortController();
   const { signal } = closing;
   let opened: JobQueue | undefined;
   let isLong = false;
+  let isBloated = false;
   let counting: NodeJS.Timeout | undefined;
 
   /**
@@ -59,6 +64,8 @@ export function openDeliveryQueue({ circuit, openQueue }: QueueBackend, log: Log
 
   const checkLength = async () => {
     if (circuit.isOpen) return;
+    if (readBloat) isBloated = await readBloat().catch(() => isBloated);
+    if (isBloated) return;
     // While the length is unknown, jobs are added.
     isLong = await countWaiting().then(
       (jobs) => jobs > maxWaiting,
@@ -79,7 +86,7 @@ export function openDeliveryQueue({ circuit, openQueue }: QueueBackend, log: Log
   };
 
   const addJob = async (deliveries: QueuedDelivery[]) => {
-    if (isLong || circuit.isOpen) return;
+    if (isLong || isBloated || circuit.isOpen) return;
     try {
       await bullmq().add('apply', jobOf(deliveries));
     } catch (error) {
@@ -94,9 +101,14 @@ export function openDeliveryQueue({ circuit, openQueue }: QueueBackend, log: Log
     opening,
     bullmq,
     countWaiting,
+    /** Whether jobs are slow, see `QueueBackend`: a worker then applies deliveries without jobs. */
+    get isBloated(): boolean {
+      return isBloated;
+    },
     /**
      * Adds a job that applies these deliveries and those enqueued within the same milliseconds. While the queue is long,
-     * no job is added and the sweep finds them later: so the queue stays small however long no worker runs.
+     * no job is added and the sweep finds them later: so the queue stays small however long no worker runs. While it is
+     * bloated, none is added either.
      *
      * @throws QueueUnavailable, or the store's error
      */

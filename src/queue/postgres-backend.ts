@@ -14,6 +14,7 @@ import type { PoolSizes } from '../config/pool-sizes.ts';
 import type { Circuit } from '../store/circuit.ts';
 import { openPool, withClient } from '../store/pool.ts';
 import { createProcessor, type JobQueue, type JobWorker, type QueueBackend } from './backend.ts';
+import { watchBloat } from './bloat.ts';
 import { queueName } from './displace-keys.ts';
 
 const retryMs = 500;
@@ -51,11 +52,17 @@ export function postgresBackend(
         const all = on(consumer, { ...options, autorun: false, drainDelay: pollS });
         return new Worker(queueName, createProcessor(apply), all, createPostgresBackend as never);
       }, signal),
+    isBloated: watchBloat(async () => {
+      const { rows } = await producer.query<{ dead: number }>(deadJobs);
+      return rows[0]!.dead;
+    }),
     close: async () => {
       await Promise.all([producer.end(), consumer.end()]);
     },
   };
 }
+
+const deadJobs = `select pg_stat_get_dead_tuples('bullmq.job'::regclass)::float8 as dead`;
 
 /**
  * Creates or upgrades BullMQ's tables, and lets the role `receiver_service` use them where it exists.

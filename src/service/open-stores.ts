@@ -12,6 +12,7 @@ import { redisBackend } from '../queue/redis-backend.ts';
 import { databaseTimeoutMs } from '../store/circuits.ts';
 import { openDatabase } from '../store/database.ts';
 import { startEmbeddedPostgres } from '../store/embedded/index.ts';
+import { rememberPendingSince } from '../store/pending-since.ts';
 import { planForAnySize, type SessionSettings } from '../store/transaction-settings.ts';
 import { prepareDatabase } from './prepare-database.ts';
 
@@ -83,7 +84,8 @@ export async function openStores(
   onStop(queue.close);
   // Where the queue's store is available, the first deliveries get jobs at once.
   await Promise.race([queue.opening, sleep(openingMs, undefined, { ref: false })]);
-  return { databaseUrl, connections, database, applying, inboxPool, circuit, backend, queue };
+  const pendingSince = rememberPendingSince(database.pool);
+  return { databaseUrl, connections, database, applying, inboxPool, circuit, backend, queue, pendingSince };
 }
 
 async function startEmbedded(config: Config, log: Log, onStop: OnStop): Promise<string> {

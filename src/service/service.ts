@@ -92,7 +92,7 @@ async function start(
   );
 
   const stores = await openStores(config, log, observe, onStop);
-  const { connections, database, inboxPool, circuit, backend, queue } = stores;
+  const { connections, database, inboxPool, circuit, backend, queue, pendingSince } = stores;
   const { db, pool } = database;
   const { enqueue } = queue;
   const { fallback } = backend;
@@ -109,7 +109,7 @@ async function start(
   });
   onStop(intake.close);
 
-  const problems = watchProblems(pool, circuit, log, createFindUndrained(fallback, circuit));
+  const problems = watchProblems(pool, circuit, log, createFindUndrained(fallback, circuit), pendingSince);
   onStop(problems.stop);
   const alerts = openAlerts(config, stores, problems, log);
   if (alerts) onStop(alerts.stop);
@@ -133,7 +133,8 @@ async function start(
   const health = healthChecks({ ...stores, worker, access, problems: problems.read });
   const tokens = openTokens(config, limits, db, log);
   const admin = tokens.admin && { access: tokens.admin, openapi };
-  const scrape = metrics && createScrape(metrics, { pool, queue, backend, log }, config.metrics.cacheMs);
+  const scrape =
+    metrics && createScrape(metrics, { pool, pendingSince, queue, backend, log }, config.metrics.cacheMs);
   const scraped = tokens.metrics && scrape && { access: tokens.metrics, scrape };
   onStop(await serveMetrics({ health, admin, metrics: scraped, requests, log }, config));
   if (config.role === 'worker') return undefined;

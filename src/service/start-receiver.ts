@@ -90,7 +90,7 @@ function openConsole(
 ) {
   const { adminToken, oidc, paths, authentication } = config;
   if (!(adminToken ?? oidc)) return undefined;
-  const { connections, database, databaseUrl, circuit, backend } = stores;
+  const { connections, database, databaseUrl, circuit, backend, pendingSince } = stores;
   const { db, pool } = database;
   const [testPath] = families.flatMap((family) => (takesEveryEvent(family) ? paths[family.name]! : []));
   return createConsole({
@@ -103,6 +103,7 @@ function openConsole(
     sessionStore: openSessionStore(pool, (session) => endSession(db, session), log),
     readiness: () => readiness(health),
     problems,
+    pendingSince,
     circuit,
     fallback: backend.fallback,
     receiver: {

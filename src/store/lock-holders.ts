@@ -9,6 +9,10 @@ export interface Session {
   role: string | null;
   /** When its transaction began; null: not visible to this role. */
   since: Date | null;
+  /** Of its client; null: a socket file, or not visible. Undefined: not read. */
+  address?: string | null;
+  /** Such as `idle in transaction`; null: not visible. Undefined: not read. */
+  state?: string | null;
 }
 
 export interface LockHolder extends Session {
@@ -63,8 +67,16 @@ export async function tryFindLockHolders(pool: pg.Pool): Promise<LockHolder[] | 
 }
 
 /** A session in words. */
-export function describeSession({ pid, application, role, since }: Session): string {
+export function describeSession({ pid, application, role, since, address, state }: Session): string {
   if (pid === null) return 'a prepared transaction: select * from pg_prepared_xacts';
   const begun = since ? `since ${since.toISOString()}` : 'since when could not be read';
-  return `session ${pid} (application ${application || 'unknown'}, role ${role ?? 'unknown'}, ${begun})`;
+  const client = address === undefined ? [] : [`address ${address ?? (state ? 'a socket' : 'unknown')}`];
+  const states = state === undefined ? [] : [`state ${state ?? 'unknown'}`];
+  const known = [
+    `application ${application || 'unknown'}`,
+    `role ${role ?? 'unknown'}`,
+    ...client,
+    ...states,
+  ];
+  return `session ${pid} (${[...known, begun].join(', ')})`;
 }

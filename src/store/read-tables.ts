@@ -1,11 +1,12 @@
 import type pg from 'pg';
+import { type PendingSince, rememberPendingSince } from './pending-since.ts';
 
 /** Deliveries are counted up to this number, so that the cost of a scrape does not grow with the tables. */
 export const maxCounted = 100_000;
 
 // One message to PostgreSQL, so one transaction. The planner's statistics may be hours old and would make it read the
 // whole table for the oldest, so only the index is left to it.
-const statements = `
+const statements = (since: string) => `
 set local statement_timeout = 1000;
 select reason, count(*)::int as rows from (
   select reason from quarantine where replayed_at is null order by last_received_at desc limit ${maxCounted}
@@ -14,9 +15,11 @@ select entry::float8, encode(hash, 'hex') as hash from access_log_head;
 set local enable_seqscan = off;
 set local enable_bitmapscan = off;
 select
-  (select count(*)::int from (select from pending_deliveries limit ${maxCounted}) pending) as received,
+  (select count(*)::int from (
+    select from pending_deliveries where received_at >= '${since}' limit ${maxCounted}) pending) as received,
   (select count(*)::int from (select from failed_deliveries limit ${maxCounted}) failed) as failed,
-  (select coalesce(extract(epoch from now() - min(received_at)), 0)::float8 from pending_deliveries) as oldest,
+  (select coalesce(extract(epoch from now() - min(received_at)), 0)::float8
+    from pending_deliveries where received_at >= '${since}') as oldest,
   (select count(*)::int from (
     select from withheld.records
     where destroy_at < now() and not patients && array(select hash from patient_holds) limit ${maxCounted}
@@ -25,10 +28,11 @@ select
 /**
  * Reads the statistics of the tables, in a time that does not depend on their size.
  *
+ * @param pendingSince default: one that remembers nothing
  * @throws the database's error
  */
-export async function readTables(pool: pg.Pool) {
-  const results = (await pool.query(statements)) as unknown as pg.QueryResult[];
+export async function readTables(pool: pg.Pool, pendingSince: PendingSince = rememberPendingSince(pool)) {
+  const results = (await pool.query(statements(await pendingSince()))) as unknown as pg.QueryResult[];
   const [quarantine, heads, counts] = results.filter(({ command }) => command === 'SELECT');
   const { received, failed, oldest, overdue } = counts!.rows[0] as Record<
     'received' | 'failed' | 'oldest' | 'overdue',

@@ -8,6 +8,7 @@ import { type DeliveryQueue, QueueUnavailable } from '../queue/delivery-queue.ts
 import type { FallbackStream } from '../queue/fallback-stream.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
 import { tryFindLockHolders } from '../store/lock-holders.ts';
+import type { PendingSince } from '../store/pending-since.ts';
 import { type ApplyJobDependencies, createApplyJob } from './apply-job.ts';
 import { createErasures, createRetention, type DeletionDependencies } from './deletions.ts';
 import { drain } from './drain.ts';
@@ -15,11 +16,13 @@ import { createFamilyPauses } from './family-pauses.ts';
 import { keepHeartbeat } from './heartbeat.ts';
 import { createSumsUpdate } from './sums.ts';
 import { createSweep } from './sweep.ts';
+import { createApplyWithoutJobs } from './without-jobs.ts';
 
 export interface WorkerDependencies extends ApplyJobDependencies, DeletionDependencies {
   config: Pick<Config, 'sweep' | 'bodyLimitBytes' | 'retention' | 'erasure'>;
   backend: QueueBackend;
   queue: DeliveryQueue;
+  pendingSince: PendingSince;
   intake: Pick<Intake, 'drain'>;
   /** How many jobs run at the same time: each needs a connection that applies deliveries. */
   concurrency: number;
@@ -33,6 +36,7 @@ const checkEveryMs = 100;
 const pauseMs = 1_000;
 const retentionCheckMs = 60_000;
 const sumsCheckMs = 1_000;
+const withoutJobsEveryMs = 200;
 
 /**
  * Applies the deliveries of the queue's jobs, sweeps, drains the fallback, and applies retention. It takes jobs once the
@@ -40,7 +44,8 @@ const sumsCheckMs = 1_000;
  * worker until the outage ends; the sweep finds the deliveries that a stop leaves unapplied.
  */
 export function startWorker(dependencies: WorkerDependencies) {
-  const { config, families, db, circuit, backend, queue, intake, concurrency, log } = dependencies;
+  const { config, families, db, circuit, backend, queue, intake, pendingSince, concurrency, log } =
+    dependencies;
   const stopping = new AbortController();
   const { signal } = stopping;
   const pauses = createFamilyPauses(families, log, () => tryFindLockHolders(dependencies.applying.pool));
@@ -70,10 +75,11 @@ export function startWorker(dependencies: WorkerDependencies) {
     }
   };
 
+  const apply = createApplyJob(dependencies, pauses, signal);
   let worker: JobWorker | undefined;
   const working = (async () => {
     worker = await backend.openWorker(
-      createApplyJob(dependencies, pauses, signal),
+      apply,
       // A job may be repeated, so one whose worker died is taken again without limit.
       { concurrency, maxStalledCount: 2 ** 31 - 1 },
       signal,
@@ -100,11 +106,25 @@ export function startWorker(dependencies: WorkerDependencies) {
   };
 
   const heartbeat = keepHeartbeat(db, families);
-  const sweep = createSweep(db, queue, config.sweep.olderThanMs);
+  const sweep = createSweep(db, queue, config.sweep.olderThanMs, pendingSince);
   const sweepUnderLock = async () => {
-    if (backend.circuit.isOpen) return;
+    if (backend.circuit.isOpen || queue.isBloated) return;
     const found = await withAdvisoryLock(db, 'sweep', () => sweep(pauses.due()));
     if (found) log.debug({ count: found }, 'deliveries without a job were enqueued');
+  };
+
+  const applyPending = createApplyWithoutJobs(db, apply, concurrency, pendingSince);
+  let usesJobs = true;
+  const applyWithoutJobs = async () => {
+    if (queue.isBloated === usesJobs) {
+      usesJobs = !usesJobs;
+      log.info(
+        usesJobs
+          ? "the queue's tables are vacuumed: deliveries get jobs again"
+          : "the queue's tables are full of deleted rows: deliveries are applied without jobs",
+      );
+    }
+    if (!usesJobs) await withAdvisoryLock(db, 'sweep', () => applyPending(pauses.due()));
   };
 
   const reportStuck = report(
@@ -149,6 +169,7 @@ export function startWorker(dependencies: WorkerDependencies) {
     repeat('the retention', retentionCheckMs, createRetention(dependencies, signal)),
     repeat('an erasure', retentionCheckMs, createErasures(dependencies, signal)),
     repeat('the update of sums', sumsCheckMs, createSumsUpdate(db, signal)),
+    backend.isBloated && repeat('applying without jobs', withoutJobsEveryMs, applyWithoutJobs),
     fallback && repeat('the drain', drainEveryMs, () => drainAll(fallback)),
   ];
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { diagnose } from '../../src/diagnostics/diagnose.ts';
 import type { Finding } from '../../src/diagnostics/finding.ts';
+import { old } from '../../src/health/server.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { receiptCallback } from '../support/callbacks.ts';
@@ -22,7 +23,10 @@ let redis: TestRedis;
 let databases = 0;
 beforeAll(async () => {
   // Nothing but the tests writes.
-  [server, redis] = await Promise.all([startPrimary(['autovacuum_naptime=1d']), startRedis(durable)]);
+  [server, redis] = await Promise.all([
+    startPrimary(['autovacuum_naptime=1d', 'max_prepared_transactions=2']),
+    startRedis(durable),
+  ]);
   await server.rows(`create role app login password '${secret('password')}'`);
   await redis.client().call('ACL', 'SETUSER', 'app', 'on', `>${secret('redis')}`, '~*', '&*', '+@all');
 });
@@ -299,6 +303,52 @@ describe('PostgreSQL:', () => {
       ]);
     });
   });
+});
+
+it('what keeps PostgreSQL from removing deleted rows is named, and what cannot be seen is said', async () => {
+  const env = await healthy();
+  expect(await spawnReceiver(['migrate'], env).end()).toBe(0);
+  const properties = [jest.replaceProperty(old, 'seconds', 0)];
+  const superuser = Object.assign(new URL(server.url), { pathname: new URL(env.DATABASE_URL!).pathname });
+  try {
+    await withClient(superuser.href, async (client) => {
+      await client.query(`select pg_create_physical_replication_slot('forgotten', true)`);
+      await client.query(`begin; select pg_current_xact_id(); prepare transaction 'it''s'`);
+      // Otherwise the next transaction would seem to be that of the prepared one.
+      await client.query('select pg_current_xact_id()');
+      await client.query('begin isolation level repeatable read');
+      const { rows } = await client.query('select pg_backend_pid() as pid');
+      const { pid } = rows[0] as { pid: number };
+      const others = [
+        expect.stringMatching(
+          /^warn processing: Prepared transaction it's is forgotten\. Of role receiver in .* rollback prepared 'it''s';/,
+        ),
+        expect.stringMatching(
+          /^warn processing: Nobody reads replication slot forgotten\. .* pg_drop_replication_slot\('forgotten'\)$/,
+        ),
+      ];
+      expect(await faults(env)).toEqual(others);
+      properties.push(jest.replaceProperty(old, 'unclearTransactions', 0));
+      expect(await faults(env)).toEqual([
+        ...others,
+        expect.stringMatching(
+          `^warn processing: The start of session ${pid} could not be read. session ${pid} .* role receiver, address unknown, .* grant pg_read_all_stats`,
+        ),
+      ]);
+      await server.rows('grant pg_read_all_stats to app');
+      expect(await faults(env)).toEqual([
+        ...others,
+        expect.stringMatching(
+          `^warn processing: Session ${pid} keeps PostgreSQL .* state idle in transaction, since 20.* pg_terminate_backend.${pid}.$`,
+        ),
+      ]);
+    });
+  } finally {
+    for (const property of properties) property.restore();
+    await server.rows('revoke pg_read_all_stats from app');
+    await withClient(superuser.href, (client) => client.query(`rollback prepared 'it''s'`));
+    await server.rows(`select pg_drop_replication_slot('forgotten')`);
+  }
 });
 
 describe('Redis:', () => {

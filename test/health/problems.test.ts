@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
 import { createLog } from '../../src/common/log.ts';
 import { readProblems } from '../../src/health/read-problems.ts';
-import { ages, prepared, sessions, slots } from '../../src/health/server.ts';
+import { ages, old, prepared, sessions, slots, unclearSessions } from '../../src/health/server.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { findLockHolders } from '../../src/store/lock-holders.ts';
 import { useDatabase } from '../support/database.ts';
@@ -113,6 +114,61 @@ it('the session that locks a table is named also to a role that is no superuser'
   }
 });
 
+describe('a session that holds a snapshot', () => {
+  let holder: pg.PoolClient;
+  let pid: number;
+  let since: Date;
+  beforeEach(async () => {
+    holder = await database.pool.connect();
+    await holder.query('begin isolation level repeatable read');
+    const { rows } = await holder.query('select pg_backend_pid() as pid, now() as since');
+    [{ pid, since }] = rows as [{ pid: number; since: Date }];
+    jest.replaceProperty(old, 'seconds', 0);
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+    holder.release(true);
+  });
+  const title = () => `Session ${pid} keeps PostgreSQL from removing deleted rows`;
+
+  it('is named with its client, its state and how to end it, and without its query', async () => {
+    const found = await readProblems(database.pool);
+    const own = found.find(({ subject }) => subject === String(pid))!;
+    expect(own).toMatchObject({ kind: 'old session', status: 'warn', title: title() });
+    expect(own.detail).toMatch(
+      new RegExp(
+        `^session ${pid} .application test, role \\w+, address 127.0.0.1, state idle in transaction, since ${since.toISOString()}`,
+      ),
+    );
+    expect(own.detail).toContain(`select pg_terminate_backend(${pid})`);
+    expect(own.detail).not.toContain('select pg_backend_pid()');
+  });
+
+  it('is named to a role that may not see when it began once it is old by transactions, and is unclear before', async () => {
+    await database.rows(`create role other login password 'other'; grant usage on schema public to other`);
+    const url = Object.assign(new URL(database.url), { username: 'other', password: 'other' }).href;
+    const other = openDatabase(url, createLog('silent'), { connections: 1, name: 'other' });
+    try {
+      const read = async () => {
+        const found = [...(await readProblems(other.pool)), ...(await unclearSessions.read(other.pool))];
+        return found.filter(({ detail }) => detail.includes(`session ${pid} `));
+      };
+      expect(await read()).toEqual([]);
+      jest.replaceProperty(old, 'unclearTransactions', 0);
+      const [unclear, ...more] = await read();
+      expect(more).toEqual([]);
+      expect(unclear).toMatchObject({ kind: 'unreadable', status: 'warn' });
+      expect(unclear!.detail).toMatch(/address unknown, state unknown, since when could not be read/);
+      expect(unclear!.detail).toContain('grant pg_read_all_stats');
+      jest.replaceProperty(old, 'transactions', -1);
+      expect(await read()).toEqual([expect.objectContaining({ kind: 'old session', title: title() })]);
+    } finally {
+      await other.close();
+      await database.rows('drop owned by other');
+    }
+  });
+});
+
 it('a session that forgot its transaction is found by the row that another waits for', async () => {
   await database.rows(
     `insert into aliases (kind, id, alias, updated_by) values ('business', 'b', 'one', 'x')`,
@@ -147,11 +203,21 @@ it('databases that come close to the wraparound are named, later as a failure', 
 
 it('forgotten prepared transactions, slots and sessions are described with their owner and time', () => {
   const since = new Date('2026-01-02T03:04:05Z');
-  expect(prepared.judge({ gid: 'g', role: 'dba', database: 'd', since })!.detail).toContain(
-    'role dba in database d, since 2026-01-02T03:04:05.000Z',
+  expect(prepared.judge({ gid: 'g', literal: `'g'`, role: 'dba', database: 'd', since })!.detail).toMatch(
+    /role dba in database d, since 2026-01-02T03:04:05.000Z.* rollback prepared 'g';/,
   );
-  const slot = { name: 's', active: false, walStatus: 'lost', behindBytes: null, inactiveSince: since };
-  expect(slots.judge(slot)!.detail).toContain('Inactive since 2026-01-02T03:04:05.000Z, WAL lost');
-  const session = { pid: 5, application: 'psql', role: 'dba', since: null, age: 200_000 };
+  const ages = { rowsAge: 7, catalogAge: null };
+  const lost = { name: 's', active: false, walStatus: 'lost', behindBytes: null, inactiveSince: since };
+  const slot = { ...lost, ...ages };
+  expect(slots.judge(slot)!.detail).toContain(
+    'Inactive since 2026-01-02T03:04:05.000Z, WAL lost, xmin 7 transactions old',
+  );
+  const held = slots.judge({ ...slot, active: true, rowsAge: 200_000 })!;
+  expect(held.title).toContain('standby of replication slot s keeps');
+  expect(held.detail).toContain('hot_standby_feedback');
+  const session = { pid: 5, application: 'psql', role: 'dba', since: null, age: 200_000, isStandby: false };
   expect(sessions.judge(session)!.detail).toMatch(/since when could not be read.*grant pg_read_all_stats/);
+  const walsender = sessions.judge({ ...session, application: 'standby', isStandby: true })!;
+  expect(walsender.title).toContain('The standby standby keeps');
+  expect(walsender.detail).not.toContain('pg_terminate_backend');
 });

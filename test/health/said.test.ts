@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
+import { old } from '../../src/health/server.ts';
 import { startService } from '../../src/service/service.ts';
 import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
 import { adminToken, postForm, signInTo } from '../console/visitor.ts';
@@ -70,6 +71,33 @@ it('a receiver alone says by /readyz, console, alert and log that a family has n
   await until(() => webhook.messages.some((text) => text.includes(title)));
   const visitor = await signInTo(service.url);
   expect(await visitor.read('')).toContain(title);
+});
+
+it('a session that holds a snapshot is named by /readyz, the overview, Health, an alert and the log', async () => {
+  const holder = await database.pool.connect();
+  jest.replaceProperty(old, 'seconds', 0);
+  try {
+    await holder.query('begin isolation level repeatable read');
+    const { rows } = await holder.query('select pg_backend_pid() as pid');
+    await start('receiver', redis.url);
+    const { pid } = rows[0] as { pid: number };
+    const title = `Session ${pid} keeps PostgreSQL from removing deleted rows`;
+    expect((await readiness()).parts.processing).toEqual({
+      ok: true,
+      detail: expect.stringContaining(`${title}. session ${pid} (application test, role`),
+    });
+    expect(await line(title)).toMatchObject({ level: 40, problem: 'old session', subject: String(pid) });
+    await until(() => webhook.messages.some((text) => text.includes(title)));
+    const visitor = await signInTo(service.url);
+    for (const page of ['', '/health']) {
+      const text = await visitor.read(page);
+      expect(text).toContain(title);
+      expect(text).toContain(`select pg_terminate_backend(${pid})`);
+    }
+  } finally {
+    jest.restoreAllMocks();
+    holder.release(true);
+  }
 });
 
 it('a worker has a heartbeat while it runs', async () => {

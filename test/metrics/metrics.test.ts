@@ -115,7 +115,8 @@ it('pending deliveries are shown with their age and their jobs', async () => {
   await database.pool.query(`update pending_deliveries set received_at = now() - interval '1 hour'`);
   const { value } = await until(async () => {
     const now = await scrape(url);
-    return now.value('receiver_queue_jobs', { state: 'waiting' }) ? now : undefined;
+    const waits = now.value('receiver_unapplied_deliveries', { status: 'received' });
+    return waits && now.value('receiver_queue_jobs', { state: 'waiting' }) ? now : undefined;
   });
   expect(value('receiver_unapplied_deliveries', { status: 'received' })).toBe(2);
   expect(value('receiver_oldest_pending_delivery_age_seconds')).toBeGreaterThanOrEqual(3600);

@@ -100,7 +100,11 @@ it('a scrape reads the index of pending deliveries and not the table, even with 
       return database.pool.query(text);
     },
   } as unknown as pg.Pool;
-  expect(await readTables(listening)).toMatchObject({ received: 0, failed: 0, oldestPendingS: 0 });
+  expect(await readTables(listening, async () => '-infinity')).toMatchObject({
+    received: 0,
+    failed: 0,
+    oldestPendingS: 0,
+  });
   const last = sent.lastIndexOf(';') + 1;
   const explained = `${sent.slice(0, last)} explain (costs off) ${sent.slice(last)}`;
   const results = (await database.pool.query(explained)) as unknown as pg.QueryResult[];
@@ -127,7 +131,13 @@ it('the stores are read once per cache period, however often a scrape is request
   };
   const scrapeOnce = createScrape(
     defineMetrics(families.map(({ name }) => name)),
-    { pool, queue, backend: { name: 'postgresql' }, log: createLog('silent') },
+    {
+      pool,
+      pendingSince: async () => '-infinity',
+      queue,
+      backend: { name: 'postgresql' },
+      log: createLog('silent'),
+    },
     3_600_000,
   );
   const [first] = await Promise.all(Array.from({ length: 20 }, scrapeOnce));

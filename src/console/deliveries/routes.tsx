@@ -14,11 +14,12 @@ import { type DeliveryLine, listDeliveries, parseFilter, placeFields } from './l
 
 export const section: Section = {
   entry: { title: 'Deliveries', path: '/deliveries' },
-  addRoutes(routes, { families, timezone, db, logAccess }) {
+  addRoutes(routes, { families, timezone, db, pendingSince, logAccess }) {
     routes.get('/deliveries', 'viewer', async (req, res) => {
       const { data, status, ...filter } = parseFilter(req.query, families, timezone);
       const { data: place } = readForm(req.query, placeFields);
-      const listed = status === 200 ? await listDeliveries(db, families, data, place) : undefined;
+      const list = async () => listDeliveries(db, families, data, place, 50, await pendingSince());
+      const listed = status === 200 ? await list() : undefined;
       // New deliveries appear on the first page.
       const live = !place.before && !place.after;
       const page = (

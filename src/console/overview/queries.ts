@@ -6,9 +6,9 @@ import { businesses, read, unlessTimeout } from '../store.ts';
 import { cached } from './cached.ts';
 
 /** How many deliveries wait, and when the oldest of them was received; null: none waits. */
-const backlogQuery = sql<{ oldest: Date | null; waiting: number }>`
-  select (select min(received_at) from pending_deliveries) as oldest,
-         ${countUpTo(sql`select from pending_deliveries`)} as waiting`;
+export const backlogQuery = (since: string) => sql<{ oldest: Date | null; waiting: number }>`
+  select (select min(received_at) from pending_deliveries where received_at >= ${since}) as oldest,
+         ${countUpTo(sql`select from pending_deliveries where received_at >= ${since}`)} as waiting`;
 
 /**
  * Callbacks of each of the last 24 hours by family; null: nothing was received in the hour. The last received is in the
@@ -65,7 +65,7 @@ export type Figures = Awaited<ReturnType<ReturnType<typeof figuresOf>>>;
 const hourMs = 3_600_000;
 
 /** Reads what the overview shows. Undefined there: the query timed out, or the problems could not be read. */
-export function figuresOf({ db, readiness, problems }: RouteDependencies) {
+export function figuresOf({ db, readiness, problems, pendingSince }: RouteDependencies) {
   const readSilent = cached(() => read(db, silencesQuery));
   const tryRead = <Row>(query: RawBuilder<Row>) => unlessTimeout(read(db, query));
   return async () => {
@@ -73,7 +73,7 @@ export function figuresOf({ db, readiness, problems }: RouteDependencies) {
     const [checks, found, backlog, arrivals, days, silences, latency, rejected] = await Promise.all([
       readiness(),
       problems().catch(() => undefined),
-      tryRead(backlogQuery),
+      unlessTimeout(pendingSince().then((from) => read(db, backlogQuery(from)))),
       tryRead(arrivalsQuery),
       tryRead(daysQuery),
       readSilent(),
