@@ -1,0 +1,238 @@
+import { useDatabase } from '../support/database.ts';
+
+const database = useDatabase();
+
+/** Indexes of the tables that a callback writes: each delivery pays for them. A query that asks for each, and where it is. */
+const onThePath: Record<string, [reason: string, query: string]> = {
+  inbox_pkey: [
+    'finds duplicates, and the body of a delivery by its id',
+    `select from inbox where id = '018bcfe5-6800-8000-8000-000000000001'`,
+  ],
+  inbox_patient: [
+    'export, erasure and search of a patient: the deliveries that name one',
+    `select from inbox where patient_key(patient_of(envelope)) = patient_key('p')`,
+  ],
+  inbox_patients: [
+    'export, erasure and search of a patient: the deliveries that name several. Others are not in it',
+    `select from inbox where patients <> '{}' and patients && array['p']`,
+  ],
+  inbox_patients_before: [
+    'the same, of deliveries that a former version has stored. New ones are not in it',
+    `select from inbox where patients = '{}' and patients_beyond(envelope) && array['p']`,
+  ],
+  inbox_thing: [
+    'erasure and the page of a record: the deliveries about it, in families without versions. Receipts are not in it',
+    `select from inbox
+     where family not in ('receipt', 'appointment', 'review_request', 'payment_request', 'practice_change', 'notice', 'other')
+       and business_id = 'b1' and thing_of(family, envelope) = '1'`,
+  ],
+  inbox_other: [
+    'erasure: bodies whose words are not indexed yet. Only events that no family lists are in it',
+    `select id from inbox where family = 'other' and id > '018bcfe5-6800-8000-8000-000000000001' order by id limit 500`,
+  ],
+  pending_deliveries_pkey: [
+    'the apply statement deletes by id',
+    `delete from pending_deliveries where id = '018bcfe5-6800-8000-8000-000000000001'`,
+  ],
+  pending_deliveries_by_age: [
+    'the sweep, the metric of the oldest one, and the check of late ones, without reading what was deleted',
+    `select id from pending_deliveries where received_at >= now() - interval '1 minute' order by received_at limit 20000`,
+  ],
+  applied_deliveries_pkey: [
+    'the status of a delivery; lists by event time; the retention',
+    `select from applied_deliveries where id > '018bcfe5-6800-8000-8000-000000000001' order by id limit 20000`,
+  ],
+  applied_deliveries_of_business: [
+    'reporting.delivery_health, deliveries and silence of a business and days, without reading the table',
+    `select received_at, event_time, applied_at, id from applied_deliveries
+     where business_id = 'b1' and reporting.day(received_at) >= reporting.today() - 30`,
+  ],
+  applied_deliveries_times: [
+    'the overview and delivery_health of all businesses; the check whether a family applies anything. A few bytes per 128 pages',
+    `select from applied_deliveries where applied_at > now() - interval '1 minute'`,
+  ],
+  applied_deliveries_received: [
+    'the list of all deliveries, and the latency on the overview',
+    `select id from applied_deliveries where (received_at, id) < (now(), '018bcfe5-6800-8000-8000-000000000001')
+     order by received_at desc, id desc limit 51`,
+  ],
+  applied_deliveries_family_received: [
+    'the list of the deliveries of a rare family. Receipts and appointments are not in it',
+    `select id from applied_deliveries where family = 'prescription' order by received_at desc, id desc limit 51`,
+  ],
+  receipts_pkey: [
+    'the upsert; a receipt of a business',
+    `select from receipts where business_id = 'b1' and receipt_id = 1`,
+  ],
+  receipts_day: [
+    'reporting.receipts and others of a business and days; the sums of an outdated day',
+    `select net_amount from reporting.receipts where business_id = 'b1' and day >= reporting.today() - 30`,
+  ],
+  receipts_received: [
+    'reporting.receipt_history of a business and days; receipts_as_of finds what was applied since',
+    `select net_amount from receipts where business_id = 'b1' and reporting.day(received_at) = reporting.today()
+       and applied_at > now() - interval '1 hour'`,
+  ],
+  receipts_number: [
+    'search for the number of a receipt',
+    `select from receipts where receipt_number <> '' and left(receipt_number, 100) = left('R-1', 100)`,
+  ],
+  receipts_phone: [
+    'search for a phone',
+    `select from receipts where phone_key(mobile) = phone_key('+919999999999')`,
+  ],
+  receipts_name: ['search for a name', `select from receipts where lower(left(name, 100)) like 'asha%'`],
+  receipts_due: [
+    'the reports of amounts due, of all businesses and of one. Paid receipts are not in it',
+    `select amount_due from receipts where amount_due > 0 and deleted_at is null
+       and reporting.day(coalesce(created_at, event_time)) = reporting.today()`,
+  ],
+  receipt_versions_pkey: [
+    'the versions of a receipt',
+    `select from receipt_versions where receipt_id = 1 and business_id = 'b1'`,
+  ],
+  receipt_versions_day: [
+    'reporting.receipt_history of a business and days',
+    `select net_amount from receipt_versions where business_id = 'b1' and reporting.day(received_at) >= reporting.today() - 30`,
+  ],
+};
+
+const ofDay = 'the view of all businesses and days. A few bytes per 128 pages';
+const ofBusinessAndDay = 'the view of a business and days';
+const ofAdmission = 'reporting.open_admissions: the parts of an admission';
+const upsert = 'the upsert; a record of a business';
+const oneRow = 'the table has one row';
+
+/** All others: the query that asks for each. */
+const others: Record<string, string> = {
+  failed_deliveries_pkey: 'a replay deletes by id; the page of a failed delivery',
+  resends_pkey: 'the upsert that counts a resend; the number of resends of a delivery',
+
+  appointments_pkey: upsert,
+  appointments_day: ofBusinessAndDay,
+  appointments_received: 'reporting.appointment_history of a business and days',
+  appointment_versions_pkey: 'the versions of an appointment; the time of completion',
+  appointment_versions_day: 'reporting.appointment_history of a business and days',
+  consent_forms_pkey: upsert,
+  consent_forms_day: ofDay,
+  consent_forms_business_day: 'the sums of an outdated day',
+  review_requests_pkey: upsert,
+  review_requests_day: ofDay,
+  review_requests_business_day: 'the sums of an outdated day',
+  prescriptions_pkey: upsert,
+  prescriptions_day: ofDay,
+  payment_requests_pkey: upsert,
+  payment_requests_day: ofDay,
+  practice_changes_pkey: upsert,
+  practice_changes_day: ofDay,
+  admissions_pkey: upsert,
+  admissions_day: ofBusinessAndDay,
+  admission_events_pkey: upsert,
+  admission_events_of_admission: ofAdmission,
+  admission_events_day: ofDay,
+  admission_clearances_pkey: upsert,
+  admission_clearances_of_admission: ofAdmission,
+  admission_clearances_day: ofDay,
+  admission_estimates_pkey: upsert,
+  admission_estimates_of_admission: ofAdmission,
+  admission_estimates_day: ofDay,
+  notices_pkey: upsert,
+  notices_day: ofDay,
+  other_events_pkey: upsert,
+  other_events_day: ofDay,
+  erased_receipts_day: 'the sums of an outdated day',
+
+  kept_activities_day: 'the daily views of a business and days; the worker replaces the sums of a day',
+  kept_appointments_day: 'the daily views of a business and days; the worker replaces the sums of a day',
+  sums_definitions_pkey: 'the definition of one kind of sums',
+  wrong_sums_pkey: 'the upsert of a wrong day',
+
+  quarantine_pkey: 'the upsert of a body that is sent again; the page of a rejected callback',
+  quarantine_by_worth: 'the eviction beyond the limit',
+  quarantine_open: 'the list of rejected callbacks, and the alert and metrics about them',
+  quarantine_corrections: 'the list: which body corrects another',
+  callback_paths_pkey: 'the family of a path, in reporting.quarantine',
+  schema_drift_pkey: 'the upsert of a count',
+  rejected_requests_pkey: 'the upsert of a count; the responses since a minute',
+  dropped_bodies_pkey: 'the upsert of a count; the bodies dropped since a day',
+
+  erasure_salt_one_row: oneRow,
+  erasures_pkey: 'the certificate of an erasure',
+  erased_pkey: 'the gate: whether a delivery was erased',
+  patient_holds_pkey: 'whether a patient is held',
+  records_of_erasure: 'the certificate of an erasure: when its records are destroyed',
+  records_due: 'the retention: records to be destroyed',
+  running_erasures_pkey: 'the upsert of a step',
+  erasing_pkey: 'whether a delivery is being erased; the pages of a list',
+  erasing_things: 'erasure: whether a record is listed',
+  body_words_pkey: 'deletion with the body; whether a body has its words',
+  body_words_words: 'erasure: bodies that contain an id as a word',
+  erased_words_once: 'an id of a business is there once',
+  erased_words_words: 'the gate: whether a body contains an erased id as a word',
+  uncertain_bodies_pkey: 'the page of a body to decide about; whether one was decided to be kept',
+  uncertain_bodies_open: 'the list of bodies to decide about',
+  uncertain_bodies_of_erasure: 'the certificate of an erasure: how many are undecided',
+  patient_pseudonyms_pkey: 'the patients of an entry of the access log',
+
+  access_log_pkey: 'the pages of the access log, and its verification',
+  access_log_actor: 'the entries of a user since a time',
+  access_log_time: 'the entries since a time. A few bytes per 128 pages',
+  access_log_patients: 'the entries about a patient; whether a pseudonym is still in use',
+  access_log_head_one_row: oneRow,
+
+  aliases_pkey: 'the name of an id',
+  notes_pkey: 'deletion of a note',
+  notes_of_subject: 'the notes about a delivery',
+  saved_views_pkey: 'the saved views of a user',
+  alerts_pkey: 'the upsert of an alert',
+  workers_pkey: 'the upsert of a heartbeat',
+  session_key_pkey: oneRow,
+  ended_sessions_pkey: 'the upsert of an ended session',
+  database_identity_one_row: oneRow,
+  receiver_migrations_pkey: 'which migrations were run',
+  stale_day_indexes_pkey: 'the indexes to rebuild after a change of the time zone',
+};
+
+it('every index has a query that asks for it', async () => {
+  const indexes = await database.rows(`
+    select i.relname as name
+    from pg_index join pg_class i on i.oid = indexrelid
+    where i.relnamespace in ('public'::regnamespace, 'reporting'::regnamespace, 'withheld'::regnamespace)`);
+  const names = indexes.map(({ name }) => String(name)).sort();
+  expect(names).toEqual([...Object.keys(onThePath), ...Object.keys(others)].sort());
+});
+
+describe('of the tables that a callback writes', () => {
+  beforeAll(async () => {
+    // Enough of them for a plan like that of a large table.
+    await database.rows(`
+      with numbers as (
+        select n, 'b' || n % 20 as business_id, now() - n * interval '10 minutes' as at, gen_random_uuid() as id
+        from generate_series(20000, 1, -1) as n
+      ), applied as (
+        insert into applied_deliveries (id, family, business_id, event_time, received_at, applied_at)
+        select id, 'receipt', business_id, at, at, at from numbers
+      ), versions as (
+        insert into receipt_versions (receipt_id, business_id, delivery_id, client_id, last_event, event_time, extra,
+                                      received_at, applied_at)
+        select n, business_id, id, 'c', 'receipt.created', at, '{}', at, at from numbers
+      )
+      insert into receipts (receipt_id, business_id, delivery_id, client_id, last_event, event_time, extra,
+                            received_at, applied_at)
+      select n, business_id, id, 'c', 'receipt.updated', at, '{}', at, at from numbers`);
+    await database.rows('analyze');
+  });
+
+  it.each(Object.entries(onThePath))('%s is used', async (name, [_reason, query]) => {
+    const session = await database.owner.pool.connect();
+    try {
+      // Small tables would be read completely, and sorting few rows is cheap.
+      await session.query(`set enable_seqscan = off; set enable_sort = off`);
+      const { rows } = await session.query<{ 'QUERY PLAN': string }>(`explain (costs off) ${query}`);
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+      expect(plan).toMatch(new RegExp(`\\b(using|on) ${name}\\b`));
+    } finally {
+      session.release(true);
+    }
+  });
+});
