@@ -39,6 +39,8 @@ export interface Measurement {
   at: Record<string, LoadFigures>;
   /** Receiver and worker together, at full load. */
   both: LoadFigures | undefined;
+  /** Acknowledged per second in the warm-up before that, which begins right after both have started. */
+  firstPerSecond: number | undefined;
   /** Rows per second, from the first request to the last row. */
   appliedPerSecond: number | undefined;
   /** CPU seconds per 10,000 deliveries, receiver and worker together. */
@@ -76,6 +78,7 @@ export async function measure(
   const applied = contender.stores ? first.alone.perSecond : undefined;
   return {
     both: undefined,
+    firstPerSecond: undefined,
     appliedPerSecond: applied,
     deadTuples: undefined,
     loneMs: undefined,
@@ -165,7 +168,17 @@ export async function together(
     const memory = memoryOf(bench, receiver, worker);
     const loneMs = await loneDelivery(contender, receiver.url, stores.databaseUrl, seed + 2);
     say(`${contender.name}, lone delivery: ${loneMs.toFixed(1)} ms`);
-    return { both, appliedPerSecond, cpu, storage, memory, loneMs, workerReadyMs: worker.readyMs };
+    const firstPerSecond = warm.perSecond;
+    return {
+      both,
+      firstPerSecond,
+      appliedPerSecond,
+      cpu,
+      storage,
+      memory,
+      loneMs,
+      workerReadyMs: worker.readyMs,
+    };
   } finally {
     await worker.stop();
     await receiver.stop();

@@ -19,6 +19,7 @@ const figures: Figure[] = [
   ['p50 ms at half load', (m) => m.half.p50, 2],
   ['p99 ms at half load', (m) => m.half.p99, 2],
   ['acknowledged/s, with the worker', (m) => m.both?.perSecond],
+  ['acknowledged/s, with the worker, in the warm-up after a start', (m) => m.firstPerSecond],
   ['p50 ms, with the worker', (m) => m.both?.p50, 1],
   ['p99 ms, with the worker', (m) => m.both?.p99, 1],
   ['rows applied/s', (m) => m.appliedPerSecond],

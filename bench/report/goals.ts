@@ -43,6 +43,11 @@ const goals: Goal[] = [
       alone(name, 'bare-express', 2.2),
       alone(name, 'bare-http', 0.38),
       {
+        title: `acknowledged/s, with the worker, ${name}: in the warm-up after a start ÷ later`,
+        of: (round) => ratio(round(name).firstPerSecond, round(name).both?.perSecond),
+        least: 0.8,
+      },
+      {
         title: `CPU s per 10,000, all processes, ${name}`,
         of: (round) => sum(round(name).cpu),
         most: 1.5,
