@@ -82,9 +82,13 @@ const onThePath: Record<string, [reason: string, query: string]> = {
     `select from receipts where phone_key(mobile) = phone_key('+919999999999')`,
   ],
   receipts_name: ['search for a name', `select from receipts where lower(left(name, 100)) like 'asha%'`],
-  receipts_due: [
-    'the reports of amounts due, of all businesses and of one. Paid receipts are not in it',
-    `select amount_due from receipts where amount_due > 0 and deleted_at is null
+  receipts_deleted: [
+    'reporting.deleted_receipts: one in thousands is',
+    `select net_amount from reporting.deleted_receipts where business_id = 'b1' and day >= reporting.today() - 365`,
+  ],
+  receipts_outstanding: [
+    'the reports of amounts due, of all businesses and of one; those of a phone without reading the table. Paid receipts are not in it',
+    `select amount_due, mobile, patient_oid, receipt_id, created_at, event_time from receipts where amount_due > 0 and deleted_at is null
        and reporting.day(coalesce(created_at, event_time)) = reporting.today()`,
   ],
   receipt_versions_pkey: [
@@ -123,6 +127,7 @@ const others: Record<string, string> = {
   prescriptions_day: ofDay,
   payment_requests_pkey: upsert,
   payment_requests_day: ofDay,
+  payment_requests_business_day: 'the sums of an outdated day',
   practice_changes_pkey: upsert,
   practice_changes_day: ofDay,
   admissions_pkey: upsert,
@@ -143,7 +148,10 @@ const others: Record<string, string> = {
   erased_receipts_day: 'the sums of an outdated day',
 
   kept_activities_day: 'the daily views of a business and days; the worker replaces the sums of a day',
+  kept_activity_days_day: 'the totals of a business and days; the worker replaces the sums of a day',
   kept_appointments_day: 'the daily views of a business and days; the worker replaces the sums of a day',
+  kept_appointment_days_day: 'the totals of a business and days; the worker replaces the sums of a day',
+  kept_deliveries_day: 'the totals of a business and days; the worker replaces the sums of a day',
   sums_definitions_pkey: 'the definition of one kind of sums',
   wrong_sums_pkey: 'the upsert of a wrong day',
 
