@@ -15,9 +15,9 @@ import { mostPages, pageRows, reportHref } from './form.ts';
 import {
   type Asked,
   countedRows,
+  type Figures,
   type ReportRow,
   type readAges,
-  type readChart,
   type Totals,
 } from './queries.ts';
 import { ranges } from './ranges.ts';
@@ -26,7 +26,7 @@ import { chartTitleOf, titleOf } from './reports.ts';
 /** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */
 export interface Sums {
   totals?: Totals;
-  figures?: Awaited<ReturnType<typeof readChart>>;
+  figures?: Figures;
   ages?: Awaited<ReturnType<typeof readAges>>;
 }
 

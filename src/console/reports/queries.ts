@@ -172,7 +172,7 @@ const summedColumns = ({ report, shown }: Asked) =>
   report.withoutTotals ? [] : shown.filter(isSummable).map(({ name }) => name);
 
 /** The totals of a report that is not summed, and whose rows are one page: `silence` computes all of them anyway. */
-export async function totalsOfPage(
+async function totalsOfPage(
   asked: Asked,
   page: Promise<readonly ReportRow[] | undefined>,
 ): Promise<Totals | undefined> {
@@ -235,22 +235,79 @@ const mostDays = 92;
 const mostMonths = 120;
 const dayMs = 86_400_000;
 
-/** The figures of a report's chart. Days and months without rows have zeros. With `unit`, the groups are those. */
-export async function readChart(db: Db, { by, series, largest }: ReportChart, asked: Asked) {
-  const { from, to } = asked.filter;
-  const summed = fromSums(asked, /(clinic|doctor)_id/.test(by ?? ''));
-  const days = from && to ? (Date.parse(to) - Date.parse(from)) / dayMs : Number.POSITIVE_INFINITY;
-  const unit = by ? undefined : days < mostDays ? 'day' : 'month';
-  const group = by ?? (unit === 'day' ? 'day::text' : `to_char(day, 'YYYY-MM')`);
-  const shown = series ?? { count: summed ? 'coalesce(sum(rows), 0)' : 'count(*)' };
+/** The totals of a report, and the figures of its chart unless there are too many rows. @param page of its rows */
+export async function readSums(
+  db: Db,
+  asked: Asked,
+  page: Promise<readonly ReportRow[] | undefined>,
+): Promise<{ totals: Totals; figures?: Figures }> {
+  const { chart } = asked.report;
+  const summed = fromSums(asked);
+  if (chart && summed && !chart.largest) return readTotalsAndChart(db, chart, asked, summed);
+  const totals = (await totalsOfPage(asked, page)) ?? (await readTotals(db, asked));
+  return { totals, ...(chart && !totals.isCut && { figures: await readChart(db, chart, asked) }) };
+}
+
+/** From one scan of the kept sums. */
+async function readTotalsAndChart(
+  db: Db,
+  chart: ReportChart,
+  asked: Asked,
+  summed: RawBuilder<unknown>,
+): Promise<{ totals: Totals; figures: Figures }> {
+  const kept = asked.report.summed!.columns;
+  const columns = summedColumns(asked).filter((name) => kept.includes(name));
+  const { unit, group, shown } = shapeOf(chart, asked, true);
+  const series = Object.entries(shown);
+  const ofGroup = [
+    ...series.map(([name, expression]) => sql`${sql.raw(expression)} as ${sql.ref(`series ${name}`)}`),
+    ...columns.map((name) => sql`sum(${sql.ref(name)}) as ${sql.ref(name)}`),
+    kept.includes('rows') ? sql`sum(rows) as rows` : sql`null::numeric as rows`,
+  ];
+  const figures = series.map(([name]) => sql`${sql.lit(name)}, ${sql.ref(`series ${name}`)}::text`);
+  const query = sql<{ rows: number | null; sums: ReportRow; groups: ReportRow[] | null }>`
+    select ${sql.raw(kept.includes('rows') ? 'coalesce(sum(rows), 0)::integer' : 'null')} as rows, ${sumsOf(columns)} as sums,
+      json_agg(json_build_object('label', label, ${sql.join(figures)}) order by label) as groups
+    from (select ${sql.raw(group)} as label, ${sql.join(ofGroup)} ${summed} group by 1) groups`;
+  const [found] = await read(db, query);
+  const { rows, sums, groups } = found!;
+  return {
+    totals: { rows: rows ?? undefined, isCut: false, sums },
+    figures: drawn(groups ?? [], Object.keys(shown), unit, asked.filter),
+  };
+}
+
+/** The figures of a report's chart. */
+async function readChart(db: Db, chart: ReportChart, asked: Asked): Promise<Figures> {
+  const summed = fromSums(asked, /(clinic|doctor)_id/.test(chart.by ?? ''));
+  const { unit, group, shown } = shapeOf(chart, asked, summed !== undefined);
   const names = Object.keys(shown);
   const figures = names.map((name) => sql`(${sql.raw(shown[name]!)})::text as ${sql.ref(name)}`);
-  const order = largest
-    ? sql`order by ${sql.raw(Object.values(shown)[0]!)} desc nulls last limit ${largest}`
+  const order = chart.largest
+    ? sql`order by ${sql.raw(Object.values(shown)[0]!)} desc nulls last limit ${chart.largest}`
     : sql`order by 1`;
   const query = sql<ReportRow>`
     select ${sql.raw(group)} as label, ${sql.join(figures)} ${summed ?? asked.matching} group by 1 ${order}`;
-  const groups = await read(db, query);
+  return drawn(await read(db, query), names, unit, asked.filter);
+}
+
+/** What a chart is grouped by, and the SQL expressions of its series. */
+function shapeOf({ by, series }: ReportChart, { filter: { from, to } }: Asked, isSummed: boolean) {
+  const days = from && to ? (Date.parse(to) - Date.parse(from)) / dayMs : Number.POSITIVE_INFINITY;
+  const unit: 'day' | 'month' | undefined = by ? undefined : days < mostDays ? 'day' : 'month';
+  const group = by ?? (unit === 'day' ? 'day::text' : `to_char(day, 'YYYY-MM')`);
+  return { unit, group, shown: series ?? { count: isSummed ? 'coalesce(sum(rows), 0)' : 'count(*)' } };
+}
+
+export type Figures = ReturnType<typeof drawn>;
+
+/** Days and months without rows have zeros. With `unit`, the groups are those. */
+function drawn(
+  groups: readonly ReportRow[],
+  names: readonly string[],
+  unit: 'day' | 'month' | undefined,
+  { from, to }: ReportFilter,
+) {
   const found = groups.map(({ label }) => label ?? '');
   const all = unit && calendar(from ?? found[0], to ?? found.at(-1), unit);
   const labels = all && all.length <= mostMonths ? all : found;

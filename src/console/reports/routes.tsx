@@ -42,9 +42,7 @@ export const section: Section = {
       // One after the other: pages have two connections.
       const page = unlessTimeout(queries.readPage(db, asked, filter.page ?? 1));
       const readSums = async () => {
-        sums.totals = (await queries.totalsOfPage(asked, page)) ?? (await queries.readTotals(db, asked));
-        if (report.chart && !sums.totals.isCut)
-          sums.figures = await queries.readChart(db, report.chart, asked);
+        Object.assign(sums, await queries.readSums(db, asked, page));
         if (filters.age) sums.ages = await queries.readAges(db, asked);
       };
       const [found] = await Promise.all([page, unlessTimeout(readSums())]);
