@@ -12,16 +12,10 @@ import { formatDay } from '../ui/time.ts';
 import { formatAmount, formatCount } from '../ui/values.tsx';
 import { formatNames, formats } from './download.ts';
 import { mostPages, pageRows, reportHref } from './form.ts';
-import {
-  type Asked,
-  countedRows,
-  type Figures,
-  type ReportRow,
-  type readAges,
-  type Totals,
-} from './queries.ts';
+import type { Asked, ReportRow } from './queries.ts';
 import { ranges } from './ranges.ts';
 import { chartTitleOf, titleOf } from './reports.ts';
+import { countedRows, type Figures, type readAges, type Totals } from './totals.ts';
 
 /** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */
 export interface Sums {

@@ -11,6 +11,7 @@ import { pageRows, reportHref } from './form.ts';
 import { ReportPage, type Sums } from './pages.tsx';
 import * as queries from './queries.ts';
 import { type Report, reports, shortcuts, titleOf } from './reports.ts';
+import { readAges, readSums } from './totals.ts';
 
 const findReport = (view: unknown): Report => {
   const report = reports.find((one) => one.view === view);
@@ -41,11 +42,11 @@ export const section: Section = {
       const sums: Sums = {};
       // One after the other: pages have two connections.
       const page = unlessTimeout(queries.readPage(db, asked, filter.page ?? 1));
-      const readSums = async () => {
-        Object.assign(sums, await queries.readSums(db, asked, page));
-        if (filters.age) sums.ages = await queries.readAges(db, asked);
+      const readAllSums = async () => {
+        Object.assign(sums, await readSums(db, asked, page));
+        if (filters.age) sums.ages = await readAges(db, asked);
       };
-      const [found] = await Promise.all([page, unlessTimeout(readSums())]);
+      const [found] = await Promise.all([page, unlessTimeout(readAllSums())]);
       const { rows, more } = takePage(found ?? [], pageRows);
       if (revealed) {
         const patients = queries.patientsOf(rows);

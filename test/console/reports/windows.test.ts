@@ -1,12 +1,7 @@
 import fc from 'fast-check';
-import {
-  askReport,
-  countedRows,
-  queryRows,
-  readPage,
-  readTotals,
-} from '../../../src/console/reports/queries.ts';
+import { askReport, queryRows, readPage } from '../../../src/console/reports/queries.ts';
 import { reports } from '../../../src/console/reports/reports.ts';
+import { countedRows, readTotals } from '../../../src/console/reports/totals.ts';
 import { read } from '../../../src/console/store.ts';
 import { samples } from '../../support/callbacks.ts';
 import { useDatabase } from '../../support/database.ts';
