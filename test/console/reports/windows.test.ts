@@ -50,7 +50,7 @@ it('a page has the newest rows of all days, however many days they are spread ov
         await read(database.db, queryRows(asked, page)),
       );
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });
 
