@@ -140,7 +140,7 @@ order by slot_name`,
 
 /** A session that holds deleted rows. */
 interface OldSession extends Session {
-  /** Of its oldest snapshot, in transactions. */
+  /** The age of its oldest snapshot, in transactions. */
   age: number;
   /** Whether it sends WAL to a standby, or to a subscriber. */
   isStandby: boolean;

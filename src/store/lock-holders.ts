@@ -9,7 +9,7 @@ export interface Session {
   role: string | null;
   /** When its transaction began; null: not visible to this role. */
   since: Date | null;
-  /** Of its client; null: a socket file, or not visible. Undefined: not read. */
+  /** The client’s; null: a socket file, or not visible. Undefined: not read. */
   address?: string | null;
   /** Such as `idle in transaction`; null: not visible. Undefined: not read. */
   state?: string | null;

@@ -21,7 +21,7 @@ import { countedRows, type Figures, type readAges, type Totals } from './totals.
 export interface Sums {
   totals?: Totals;
   figures?: Figures;
-  ages?: Awaited<ReturnType<typeof readAges>>;
+  ages?: NonNullable<Awaited<ReturnType<typeof readAges>>>;
 }
 
 interface ReportProps extends Asked, Sums {

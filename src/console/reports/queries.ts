@@ -51,7 +51,7 @@ function fromView(report: Report, filters: Filters, filter: ReportFilter, furthe
   return sql`from ${source} where ${conditions}`;
 }
 
-/** Whether nothing can have been applied after the moment that is asked for: without one, or in the future. */
+/** Nothing can have been applied after the moment that is asked for: there is none, or it is in the future. */
 const isNow = ({ at }: ReportFilter) => at === undefined || at.getTime() > Date.now();
 
 function conditionsOf(filters: Filters, filter: ReportFilter) {

@@ -44,7 +44,8 @@ export const section: Section = {
       const page = unlessTimeout(queries.readPage(db, asked, filter.page ?? 1));
       const readAllSums = async () => {
         Object.assign(sums, await readSums(db, asked, page));
-        if (filters.age) sums.ages = await readAges(db, asked);
+        const ages = filters.age && (await readAges(db, asked));
+        if (ages) sums.ages = ages;
       };
       const [found] = await Promise.all([page, unlessTimeout(readAllSums())]);
       const { rows, more } = takePage(found ?? [], pageRows);

@@ -27,7 +27,7 @@ const same = (...names: string[]): Columns => Object.fromEntries(names.map((name
 interface Options {
   condition?: string;
   byDoctor?: boolean;
-  /** Of erased_receipts: the sums contain those that stay in the totals, and a list of receipts does not. */
+  /** What erased_receipts add: the sums contain those that stay in the totals, and a list of receipts does not. */
   erased?: { columns: Columns; condition?: string };
 }
 
@@ -69,7 +69,7 @@ export const businessesDaily: SummedRows = activities(
   { byDoctor: false },
 );
 
-/** Of doctors and of clinics. */
+/** Doctors and clinics have the same columns. */
 export const activitiesDaily: SummedRows = activities(
   same('receipts', 'net_amount', 'due_amount', 'consent_forms', 'review_requests'),
   { condition: 'receipts > 0 or consent_forms > 0 or review_requests > 0' },

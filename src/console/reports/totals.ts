@@ -64,15 +64,17 @@ const sumsOf = (names: readonly string[]) => {
   return sql`json_build_object(${sql.join(sums)})`;
 };
 
-/** The number and amount of dues of each age, whichever is asked for. */
+/** The number and amount of dues of each age, whichever is asked for; undefined for a single receipt. */
 export async function readAges(db: Db, asked: Asked) {
+  const summed = fromSums({ ...asked, filter: { ...asked.filter, age: undefined } });
+  if (!summed) return undefined;
   const names = Object.keys(ages) as Age[];
   const cases = names.map((age) => sql`when ${isOfAge(age)} then ${age}`);
   const totals = sql<{ age: Age; receipts: number; due: string }>`
     select case ${sql.join(cases, sql` `)} end as age, sum(receipts)::int as receipts, sum(due)::text as due
     from (
       select day, sum(rows) as receipts, sum(due_amount) as due
-      ${fromSums({ ...asked, filter: { ...asked.filter, age: undefined } })!}
+      ${summed}
       group by day
     ) as days
     where receipts > 0

@@ -18,6 +18,13 @@ describe('dues', () => {
     return rows.map((row) => row[head!.indexOf('receipt_id')]);
   };
 
+  it('of a single receipt are found by its id, without ages', async () => {
+    await apply(database, [due(1, 0), due(2, 500)]);
+    const page = await visitor.read('/reports/outstanding_receipts?receipt=2');
+    expect(page).toContain('1 rows.');
+    expect(page).not.toContain('Amount due by age');
+  });
+
   it('are of all days, the oldest first, and counted by age', async () => {
     await apply(database, [
       due(1, 0),
