@@ -58,9 +58,17 @@ begin atomic
 end;
 comment on function outdated is 'The days whose sums are outdated; -infinity: every day of the business';
 
--- Writes summed_<table>: the kept sums of days that are not outdated, and those of live_<table> for the others. "not in": looked up in a
--- hash table, whichever rows are selected. "offset 0": each outdated day is looked up by itself.
-create or replace function write_summed_view(kind_of_sums text, sums_table text) returns void
+create or replace function outdated_months(kind_of_sums text) returns table (business_id text, day date)
+  language sql stable security definer parallel safe rows 1000
+  set search_path from current
+begin atomic
+  select distinct o.business_id, month_of(o.day) from outdated_days o where o.sums = kind_of_sums;
+end;
+comment on function outdated_months is 'The first days of the months in which there are outdated ones';
+
+-- Writes summed_<table>: the kept sums of days, or of months, that are not outdated, and those of live_<table> for the others. "not in":
+-- looked up in a hash table, whichever rows are selected. "offset 0": each outdated day is looked up by itself.
+create or replace function write_summed_view(kind_of_sums text, sums_table text, outdated text) returns void
   language plpgsql set search_path from current
 as $$
 declare
@@ -73,47 +81,54 @@ begin
       create or replace view summed_%1$s as
       select %3$s
       from kept_%1$s
-      where (business_id, day) not in (select o.business_id, o.day from outdated(%2$L) o)
-        and business_id not in (select o.business_id from outdated(%2$L) o where o.day = '-infinity')
+      where (business_id, day) not in (select o.business_id, o.day from %5$I(%2$L) o)
+        and business_id not in (select o.business_id from %5$I(%2$L) o where o.day = '-infinity')
       union all
       select %4$s
-      from outdated(%2$L) changed
+      from %5$I(%2$L) changed
       cross join lateral (
         select %3$s from live_%1$s live where live.business_id = changed.business_id and live.day = changed.day offset 0
       ) live
       where changed.day > '-infinity'
-        and not exists (select from outdated(%2$L) o where o.business_id = changed.business_id and o.day = '-infinity')
+        and not exists (select from %5$I(%2$L) o where o.business_id = changed.business_id and o.day = '-infinity')
       union all
       select %3$s
       from live_%1$s
-      where exists (select from outdated(%2$L) where day = '-infinity')
-        and business_id in (select o.business_id from outdated(%2$L) o where o.day = '-infinity')
+      where exists (select from %5$I(%2$L) where day = '-infinity')
+        and business_id in (select o.business_id from %5$I(%2$L) o where o.day = '-infinity')
     $view$,
     sums_table, kind_of_sums, shown,
     -- From "changed", so that a condition on them chooses the outdated days.
-    regexp_replace(shown, '\m(business_id|day)\M', 'changed.\1', 'g'));
+    regexp_replace(shown, '\m(business_id|day)\M', 'changed.\1', 'g'),
+    outdated);
 end
 $$;
 
--- Writes live_<table>, the sums of live_<source> over what is not a key.
-create or replace function write_sums_of_days(sums_table text, source text, variadic keys text[]) returns void
+-- Writes live_<table>, the sums of <source> over what is not a key. "day": the expression that it is summed by.
+create or replace function write_live_sums(sums_table text, source text, day text, variadic keys text[]) returns void
   language plpgsql set search_path from current
 as $$
 declare
   shown text;
 begin
   select string_agg(
-    case when attname = any(keys) then quote_ident(attname)
+    case when attname = 'day' then day || ' as day'
+         when attname = any(keys) then quote_ident(attname)
          else format('sum(%1$I)::%2$s as %1$I', attname, format_type(atttypid, null)) end,
     ', ' order by attnum) into shown
   from pg_attribute
-  where attrelid = format('live_%s', source)::regclass and attnum > 0 and not attisdropped
+  where attrelid = source::regclass and attnum > 0 and not attisdropped
     and (attname = any(keys) or atttypid in ('bigint'::regtype, 'numeric'::regtype));
-  execute format('create or replace view live_%1$s as select %2$s from live_%3$s group by %4$s',
-    sums_table, shown, source, array_to_string(keys, ', '));
+  execute format('create or replace view live_%1$s as select %2$s from %3$s group by %4$s',
+    sums_table, shown, source, array_to_string(array_replace(keys, 'day', day), ', '));
 end
 $$;
 
-select write_sums_of_days('activity_days', 'activities', 'business_id', 'day');
-select write_summed_view('activities', 'activities');
-select write_summed_view('activities', 'activity_days');
+select write_live_sums('activity_days', 'live_activities', 'day', 'business_id', 'day');
+select write_summed_view('activities', 'activities', 'outdated');
+select write_summed_view('activities', 'activity_days', 'outdated');
+-- From what is shown of the days, which is checked against the rows.
+select write_live_sums('doctor_months', 'summed_activities', 'month_of(day)', 'business_id', 'clinic_id', 'doctor_id', 'day');
+select write_live_sums('activity_months', 'summed_activity_days', 'month_of(day)', 'business_id', 'day');
+select write_summed_view('activities', 'doctor_months', 'outdated_months');
+select write_summed_view('activities', 'activity_months', 'outdated_months');

@@ -77,9 +77,11 @@ select
 from reporting.appointments
 group by business_id, clinic_id, doctor_id, day, status;
 
-select write_sums_of_days('appointment_days', 'appointments', 'business_id', 'day', 'status');
-select write_summed_view('appointments', 'appointments');
-select write_summed_view('appointments', 'appointment_days');
+select write_live_sums('appointment_days', 'live_appointments', 'day', 'business_id', 'day', 'status');
+select write_summed_view('appointments', 'appointments', 'outdated');
+select write_summed_view('appointments', 'appointment_days', 'outdated');
+select write_live_sums('appointment_months', 'summed_appointment_days', 'month_of(day)', 'business_id', 'day', 'status');
+select write_summed_view('appointments', 'appointment_months', 'outdated_months');
 
 create or replace view reporting.appointments_daily as
 select

@@ -110,25 +110,45 @@ group by business_id, family, day, hour;
 -- Applied deliveries: kept for the days that did not change since they were counted, see write_summed_view.
 create or replace view live_deliveries as
 select
-  a.business_id, a.family, reporting.day(a.received_at) as day, count(*) as deliveries,
-  coalesce(sum(r.count), 0)::bigint as duplicates
-from applied_deliveries a
-left join resends r using (id)
-group by a.business_id, a.family, reporting.day(a.received_at);
+  business_id, family, day, count(*) as deliveries, coalesce(sum(duplicates), 0)::bigint as duplicates,
+  min(received_at) as first_received_at, max(received_at) as last_received_at,
+  percentile_disc(0.5) within group (order by gap) as median_gap, max(gap) as longest_gap
+from (
+  select
+    a.business_id, a.family, reporting.day(a.received_at) as day, r.count as duplicates, a.received_at,
+    a.received_at - lag(a.received_at)
+      over (partition by a.business_id, a.family, reporting.day(a.received_at) order by a.received_at) as gap
+  from applied_deliveries a
+  left join resends r using (id)
+) arrivals
+group by business_id, family, day;
 
-select write_summed_view('deliveries', 'deliveries');
+select write_summed_view('deliveries', 'deliveries', 'outdated');
+
+select write_live_sums('delivery_months', 'summed_deliveries', 'month_of(day)', 'business_id', 'family', 'day');
+select write_summed_view('deliveries', 'delivery_months', 'outdated_months');
 
 -- Several rows for a business, family and day.
+create or replace view counted_others as
+select business_id, family, reporting.day(received_at) as day, 1 as received, 0 as applied, (status = 'failed')::integer as failed,
+       (status = 'received')::integer as waiting, 0 as quarantined, delivery_count - 1 as duplicates
+from deliveries where status <> 'applied'
+union all
+select business_id, coalesce(family, 'unknown'), day, 0, 0, 0, 0, 1, 0 from reporting.quarantine where replayed_at is null;
+
 create or replace view counted_deliveries as
 select business_id, family, day, deliveries as received, deliveries as applied, 0 as failed, 0 as waiting, 0 as quarantined,
        duplicates
 from summed_deliveries
 union all
-select business_id, family, reporting.day(received_at), 1, 0, (status = 'failed')::integer, (status = 'received')::integer, 0,
-       delivery_count - 1
-from deliveries where status <> 'applied'
+select business_id, family, day, received, applied, failed, waiting, quarantined, duplicates from counted_others;
+
+create or replace view counted_delivery_months as
+select business_id, family, day, deliveries as received, deliveries as applied, 0 as failed, 0 as waiting, 0 as quarantined,
+       duplicates
+from summed_delivery_months
 union all
-select business_id, coalesce(family, 'unknown'), day, 0, 0, 0, 0, 1, 0 from reporting.quarantine where replayed_at is null;
+select business_id, family, month_of(day), received, applied, failed, waiting, quarantined, duplicates from counted_others;
 
 create or replace view reporting.deliveries_daily as
 select

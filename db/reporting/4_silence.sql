@@ -2,72 +2,78 @@
 -- weeks before the last callback: as many callbacks are expected now as were received then. If five are expected
 -- and none is received, the probability of that by chance is below 1 %.
 create or replace view reporting.silence as
-select
-  b.business_id, sent.family, sent.last as last_received_at, usual.gap as usual_gap,
-  usual.longest as longest_gap, present.gap as present_gap, round(expected.callbacks, 1) as expected_callbacks,
-  expected.callbacks >= 5 as out_of_the_ordinary
-from (
-  select business_id from senders
-  union
-  select business_id from deliveries where status <> 'applied'
-) b
-cross join lateral (
-  -- A business that has sent nothing for 90 days is considered inactive. Its days are looked up in the kept sums.
-  select family, max(last) as last, extract(epoch from max(last) - min(first)) as seconds
-  from (
-    select days.family,
-           (select max(d.received_at) from applied_deliveries d
-            where d.business_id = b.business_id and d.family = days.family
-              and reporting.day(d.received_at) = days.last_day) as last,
-           (select min(d.received_at) from applied_deliveries d
-            where d.business_id = b.business_id and d.family = days.family
-              and reporting.day(d.received_at) = days.first_day) as first
-    from (
-      select s.family, min(s.day) as first_day, max(s.day) as last_day
-      from summed_deliveries s
-      where s.business_id = b.business_id and s.day >= reporting.today() - 90 - 28
-      group by s.family
-    ) days
-    union all
-    select d.family, d.received_at, d.received_at
-    from deliveries d
-    where d.business_id = b.business_id and d.status <> 'applied'
-      and reporting.day(d.received_at) >= reporting.today() - 90 - 28
-  ) of_family
-  group by family
-  having max(last) > now() - interval '90 days'
-) sent
-cross join lateral (
-  select now() - sent.last as gap, least(4, floor(sent.seconds / 604800)) as weeks
-) present
-cross join lateral (
+with days as (
+  select business_id, family, first_received_at, last_received_at, deliveries, median_gap, longest_gap
+  from summed_deliveries
+  where day >= reporting.today() - 90 - 28
+  union all
+  select business_id, family, min(received_at), max(received_at), count(*), null, null
+  from deliveries
+  where status <> 'applied' and received_at >= now() - interval '118 days'
+  group by business_id, family, reporting.day(received_at)
+), sent as (
+  -- A business that has sent nothing for 90 days is considered inactive.
+  select business_id, family, min(first_received_at) as first, max(last_received_at) as last
+  from days
+  group by business_id, family
+  having max(last_received_at) > now() - interval '90 days'
+), recent as (
   select
-    percentile_disc(0.5) within group (order by gap) as gap, max(gap) as longest, count(*) as callbacks,
-    count(*) filter (where received_at > sent.last - present.weeks * interval '168 hours'
-                       and into_week > interval '0' and into_week < present.gap) as in_stretch
+    d.*, greatest(first_received_at - lag(last_received_at) over (partition by business_id, family order by first_received_at),
+                  interval '0') as gap_before
+  from days d
+  join sent s using (business_id, family)
+  where d.last_received_at > s.last - interval '28 days'
+), gaps as (
+  -- The median gap of a day counts as often as it has gaps.
+  select business_id, family, gap,
+         sum(times) over (partition by business_id, family order by gap, times) as position,
+         sum(times) over (partition by business_id, family) as number
   from (
-    select d.received_at, d.received_at - lag(d.received_at) over (order by d.received_at) as gap,
-           -- The position in a week that begins when the silence began.
-           d.received_at - date_bin('7 days', d.received_at, sent.last) as into_week
-    from reporting.deliveries d
-    where d.business_id = b.business_id and d.family = sent.family
-      and d.day >= reporting.day(sent.last - interval '28 days')
-      and d.received_at > sent.last - interval '28 days'
-  ) gaps
-) usual
+    select business_id, family, median_gap as gap, deliveries - 1 as times from recent where median_gap is not null
+    union all
+    select business_id, family, gap_before, 1 from recent where gap_before is not null
+  ) of_days
+), usual as (
+  select business_id, family, min(gap) as gap from gaps where position >= number / 2 group by business_id, family
+), stretch as (
+  select business_id, family, sum(deliveries) as callbacks, greatest(max(longest_gap), max(gap_before)) as longest,
+         extract(epoch from max(last_received_at) - min(first_received_at)) as seconds
+  from recent
+  group by business_id, family
+)
+select
+  sent.business_id, sent.family, sent.last as last_received_at, usual.gap as usual_gap,
+  stretch.longest as longest_gap, present.gap as present_gap, round(expected.callbacks, 1) as expected_callbacks,
+  expected.callbacks >= 5 as out_of_the_ordinary
+from sent
+join stretch using (business_id, family)
+left join usual using (business_id, family)
+cross join lateral (
+  select now() - sent.last as gap, least(4, floor(extract(epoch from sent.last - sent.first) / 604800))::integer as weeks
+) present
 cross join lateral (
   select case
     when present.weeks = 0 then null
-    when present.gap < interval '7 days' then usual.in_stretch / present.weeks
-    else usual.callbacks * extract(epoch from present.gap) / least(sent.seconds, 2419200)
+    when present.gap < interval '7 days' then (
+      select count(*)::numeric / present.weeks
+      from generate_series(1, present.weeks) as week
+      cross join lateral (select sent.last - week * interval '168 hours' as began) same_time
+      join applied_deliveries a
+        on a.business_id = sent.business_id and a.family = sent.family
+        and reporting.day(a.received_at) between reporting.day(began) and reporting.day(began + present.gap)
+        and a.received_at > began and a.received_at < began + present.gap
+    )
+    else stretch.callbacks * extract(epoch from present.gap) / nullif(stretch.seconds, 0)
   end as callbacks
+  offset 0 -- counted once, for two columns
 ) expected;
 
 comment on view reporting.silence is 'Time since the last callback of each business and family, and whether it is out of the ordinary; without those that have sent nothing for 90 days';
 comment on column reporting.silence.business_id         is 'The business, by its id in the platform';
 comment on column reporting.silence.family              is 'The family of its events, such as receipt';
 comment on column reporting.silence.last_received_at    is 'When the last callback was first received';
-comment on column reporting.silence.usual_gap           is 'The median gap between callbacks in the 28 days before the last one';
+comment on column reporting.silence.usual_gap           is 'About the median gap between callbacks in the 28 days before the last one: of the medians of these days, and the gaps between days';
 comment on column reporting.silence.longest_gap         is 'The longest gap of those 28 days';
 comment on column reporting.silence.present_gap         is 'The time since the last callback';
 comment on column reporting.silence.expected_callbacks  is 'The number of callbacks expected since then: the average of the same period of the week in the four weeks before (after seven days of silence: of the whole 28 days); null: less than a week of callbacks';

@@ -25,7 +25,7 @@ returns table (view name, column_name name, for_console boolean, for_masked bool
   where relnamespace = 'reporting'::regnamespace and attnum > 0 and not attisdropped
     and relname in (
       'all_receipts', 'receipts', 'deleted_receipts', 'outstanding_receipts', 'outstanding_by_phone', 'receipt_history', 'receipts_daily',
-      'consent_forms', 'review_requests', 'activities', 'doctors_daily', 'clinics_daily', 'businesses_daily',
+      'consent_forms', 'review_requests', 'activities', 'doctors_daily', 'clinics_daily', 'businesses_daily', 'activities_monthly',
       'appointments', 'appointment_history', 'appointments_daily', 'appointment_payments', 'prescriptions',
       'payment_requests', 'practice_changes', 'notices',
       'admissions', 'open_admissions', 'admission_events', 'admission_clearances', 'admission_estimates',

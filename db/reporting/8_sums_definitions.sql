@@ -4,9 +4,13 @@ with current as (
   from (values
     ('activities',   pg_get_viewdef('live_activities'::regclass)),
     ('activities',   pg_get_viewdef('live_activity_days'::regclass)),
+    ('activities',   pg_get_viewdef('live_doctor_months'::regclass)),
+    ('activities',   pg_get_viewdef('live_activity_months'::regclass)),
     ('appointments', pg_get_viewdef('live_appointments'::regclass)),
     ('appointments', pg_get_viewdef('live_appointment_days'::regclass)),
+    ('appointments', pg_get_viewdef('live_appointment_months'::regclass)),
     ('deliveries',   pg_get_viewdef('live_deliveries'::regclass)),
+    ('deliveries',   pg_get_viewdef('live_delivery_months'::regclass)),
     ('appointments', pg_get_viewdef('reporting.appointments'::regclass)),
     ('appointments', pg_get_functiondef('reporting.appointment_state'::regproc)),
     ('appointments', pg_get_functiondef('reporting.change_time'::regproc)),

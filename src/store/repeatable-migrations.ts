@@ -66,7 +66,7 @@ async function dropViews(
 ): Promise<void> {
   const created = files.flatMap(({ text }) => [
     ...spelledOut(text).matchAll(
-      /create or replace (view|function) (reporting\.\w+|deliveries|counted_deliveries|live_\w+|summed_\w+)/g,
+      /create or replace (view|function) (reporting\.\w+|deliveries|counted_\w+|dues_by_phone|live_\w+|summed_\w+)/g,
     ),
   ]);
   const named = created.filter(([, kind]) => kind === 'view').map(([, , name]) => name!);
@@ -103,7 +103,7 @@ async function dropViews(
 const spelledOut = (text: string) =>
   text
     .replace(/select write_summed_view\('\w+', '(\w+)'/g, 'create or replace view summed_$1')
-    .replace(/select write_sums_of_days\('(\w+)'/g, 'create or replace view live_$1');
+    .replace(/select write_live_sums\('(\w+)'/g, 'create or replace view live_$1');
 
 /**
  * Gives the views that were dropped the grants that they had, and no others; except for reporting_masked, whose file has

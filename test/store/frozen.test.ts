@@ -29,6 +29,8 @@ const frozen: Record<string, string> = {
   '0021_sums_of_lists.sql': '83eb67ab7bb48100',
   '0022_narrower_indexes.sql': '77fc0e18f31a2db4',
   '0023_indexes_of_lists.sql': '547ec64861230fe0',
+  '0024_sums_of_months.sql': '5abe18733d9718d7',
+  '0025_indexes_of_dues.sql': '61d8431ce71948a3',
 };
 
 it('no migration is edited once it is released', () => {

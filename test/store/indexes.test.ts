@@ -86,10 +86,13 @@ const onThePath: Record<string, [reason: string, query: string]> = {
     'reporting.deleted_receipts: one in thousands is',
     `select net_amount from reporting.deleted_receipts where business_id = 'b1' and day >= reporting.today() - 365`,
   ],
-  receipts_outstanding: [
-    'the reports of amounts due, of all businesses and of one; those of a phone without reading the table. Paid receipts are not in it',
-    `select amount_due, mobile, patient_oid, receipt_id, created_at, event_time from receipts where amount_due > 0 and deleted_at is null
-       and reporting.day(coalesce(created_at, event_time)) = reporting.today()`,
+  receipts_outstanding_day: [
+    'the reports of amounts due, of all businesses and of one. Paid receipts are not in it',
+    'select due_amount from reporting.outstanding_receipts order by day, business_id limit 201',
+  ],
+  receipts_outstanding_phone: [
+    'amounts due by phone number, of all businesses and of one. Paid receipts are not in it',
+    `select due_amount from dues_by_phone order by business_id, phone, patient limit 201`,
   ],
   receipt_versions_pkey: [
     'the versions of a receipt',
@@ -106,6 +109,8 @@ const ofBusinessAndDay = 'the view of a business and days';
 const ofAdmission = 'reporting.open_admissions: the parts of an admission';
 const upsert = 'the upsert; a record of a business';
 const oneRow = 'the table has one row';
+const replacedMonth = 'the worker replaces the sums of a month';
+const shownMonth = 'the sums of a month with an outdated day';
 
 /** All others: the query that asks for each. */
 const others: Record<string, string> = {
@@ -147,6 +152,15 @@ const others: Record<string, string> = {
   other_events_day: ofDay,
   erased_receipts_day: 'the sums of an outdated day',
 
+  kept_activities_month: replacedMonth,
+  kept_activity_days_month: shownMonth,
+  kept_appointments_month: replacedMonth,
+  kept_appointment_days_month: shownMonth,
+  kept_deliveries_month: replacedMonth,
+  kept_doctor_months_day: replacedMonth,
+  kept_activity_months_day: replacedMonth,
+  kept_appointment_months_day: replacedMonth,
+  kept_delivery_months_day: replacedMonth,
   kept_activities_day: 'the daily views of a business and days; the worker replaces the sums of a day',
   kept_activity_days_day: 'the totals of a business and days; the worker replaces the sums of a day',
   kept_appointments_day: 'the daily views of a business and days; the worker replaces the sums of a day',

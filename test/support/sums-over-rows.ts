@@ -26,6 +26,31 @@ const receiptsDaily = `
     ) receipts
     group by business_id, clinic_id, doctor_id, day`;
 
+const activitiesBy = (keys: string, doctors: boolean) => {
+  return `
+    select
+      ${keys}, sum(receipts) as receipts, sum(gross_amount) as gross_amount, sum(discount_amount) as discount_amount,
+      sum(net_amount) as net_amount, sum(paid_amount) as paid_amount, sum(due_amount) as due_amount,
+      sum(deleted_receipts) as deleted_receipts, sum(deleted_net_amount) as deleted_net_amount,
+      sum(payment_requests) as payment_requests, sum(requested_amount) as requested_amount,
+      sum(consent_forms) as consent_forms, sum(review_requests) as review_requests
+    from (
+      select business_id, ${doctors ? 'clinic_id, doctor_id, ' : ''}day, date_trunc('month', day)::date as month, receipts,
+             gross_amount, discount_amount, net_amount, paid_amount, due_amount, deleted_receipts,
+             deleted_net_amount, 0 as payment_requests, 0 as requested_amount, 0 as consent_forms, 0 as review_requests
+      from (${receiptsDaily}) receipts
+      union all
+      select business_id, ${doctors ? 'null, doctor_id, ' : ''}day, date_trunc('month', day)::date, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+             coalesce(net_amount, 0), 0, 0
+      from reporting.payment_requests
+      union all
+      select business_id, ${doctors ? 'clinic_id, doctor_id, ' : ''}day, date_trunc('month', day)::date, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+             0, consent_forms, review_requests
+      from reporting.activities
+      where receipts = 0
+    ) activities group by ${keys}`;
+};
+
 /** The daily views, as sums over the rows of other views and tables, without what is kept. */
 const sumsOverRows: Record<string, string> = {
   receipts_daily: receiptsDaily,
@@ -38,23 +63,8 @@ const sumsOverRows: Record<string, string> = {
        from reporting.activities group by business_id, ${who}_id, day`,
     ]),
   ),
-  businesses_daily: `
-    select
-      business_id, day, sum(receipts) as receipts, sum(gross_amount) as gross_amount, sum(discount_amount) as discount_amount,
-      sum(net_amount) as net_amount, sum(paid_amount) as paid_amount, sum(due_amount) as due_amount,
-      sum(deleted_receipts) as deleted_receipts, sum(deleted_net_amount) as deleted_net_amount,
-      sum(payment_requests) as payment_requests, sum(requested_amount) as requested_amount,
-      sum(consent_forms) as consent_forms, sum(review_requests) as review_requests
-    from (
-      select business_id, day, receipts, gross_amount, discount_amount, net_amount, paid_amount, due_amount, deleted_receipts,
-             deleted_net_amount, 0 as payment_requests, 0 as requested_amount, 0 as consent_forms, 0 as review_requests
-      from (${receiptsDaily}) receipts
-      union all
-      select business_id, day, 0, 0, 0, 0, 0, 0, 0, 0, 1, coalesce(net_amount, 0), 0, 0 from reporting.payment_requests
-      union all
-      select business_id, day, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, consent_forms, review_requests from reporting.activities
-      where receipts = 0
-    ) activities group by business_id, day`,
+  businesses_daily: activitiesBy('business_id, day', false),
+  activities_monthly: activitiesBy('business_id, clinic_id, doctor_id, month', true),
   appointments_daily: `
     select
       business_id, clinic_id, doctor_id, day,
@@ -99,10 +109,19 @@ export async function readDifferences(db: Db): Promise<Record<string, string>> {
     const { view, summed } = report;
     if (!summed || report.rowsOf) continue;
     const names = (await readColumns(db, report)).map(({ name }) => name);
-    for (const byDoctor of summed.byDoctor ? [false, true] : [false]) {
-      const kept = ['business_id', 'day', ...(byDoctor ? ['clinic_id', 'doctor_id'] : [])].filter((key) =>
-        names.includes(key),
-      );
+    for (const [by, byDoctor, ofMonths] of [
+      ['day', false, false],
+      ['month', false, true],
+      ['doctor and day', true, false],
+      ['doctor and month', true, true],
+    ] as const) {
+      if (byDoctor && !summed.byDoctor) continue;
+      const kept = [
+        'business_id',
+        ...(ofMonths ? [] : ['day']),
+        ...(byDoctor ? ['clinic_id', 'doctor_id'] : []),
+      ].filter((key) => names.includes(key));
+      const months = ofMonths ? { first: undefined, end: undefined } : undefined;
       const keys = [...kept, ...summed.columns.filter((name) => name === 'state')];
       const values = summed.columns.filter((name) => name !== 'state');
       const select = (from: string, value: (name: string) => string) => `
@@ -111,8 +130,8 @@ export async function readDifferences(db: Db): Promise<Record<string, string>> {
           group by ${keys.join(', ')}
         ) summed where ${values.map((name) => `${name} <> 0`).join(' or ')}`;
       const sum = (name: string) => `coalesce(sum(${name}), 0)`;
-      const sums = `(${summed.from(byDoctor, kept, sql`true`).compile(db).sql}) sums`;
-      found[`totals of ${view}${byDoctor ? ' by doctor' : ''}`] = difference(
+      const sums = `(${summed.from(byDoctor, kept, sql`true`, months).compile(db).sql}) sums`;
+      found[`totals of ${view} by ${by}`] = difference(
         select(sums, sum),
         select(`reporting.${view}`, (name) => (name === 'rows' ? 'count(*)' : sum(name))),
       );

@@ -67,10 +67,13 @@ function describeRows(props: ReportProps): string | undefined {
   if (!totals) return 'Counting the rows timed out, so there are no totals.';
   const { rows, isCut } = totals;
   const limit = formatCount(countedRows);
+  const { many } = props.report;
   return [
     rows !== undefined && `${isCut ? `More than ${limit}` : formatCount(rows)} rows.`,
     !isSortable(props) &&
-      `Columns can be sorted where there are at most ${limit}: choose a business or fewer days.`,
+      (many
+        ? `By phone number. The largest come first where there are at most ${formatCount(many.over)} receipts: choose a business.`
+        : `Columns can be sorted where there are at most ${limit}: choose a business or fewer days.`),
   ]
     .filter(Boolean)
     .join(' ');
@@ -79,7 +82,8 @@ function describeRows(props: ReportProps): string | undefined {
 const monthMs = 31 * 86_400_000;
 
 /** Sorting reads every row. */
-function isSortable({ totals, filter: { business, from, to } }: ReportProps): boolean {
+function isSortable({ totals, report, isOfMany, filter: { business, from, to } }: ReportProps): boolean {
+  if (report.many) return !isOfMany;
   if (totals?.rows !== undefined) return totals.rows <= countedRows;
   return Boolean(business || (from && to && Date.parse(to) - Date.parse(from) < monthMs));
 }

@@ -4,7 +4,7 @@ import { BadInput } from '../errors.ts';
 import { allOf, businesses, read } from '../store.ts';
 import { filtersOf, readColumns } from './columns.ts';
 import { pageRows, type ReportFilter, readReportForm } from './form.ts';
-import { type Age, ages } from './ranges.ts';
+import { type Age, ages, wholeMonths } from './ranges.ts';
 import type { Report } from './reports.ts';
 
 /** A row of a report, every value as text. */
@@ -33,14 +33,38 @@ export async function askReport(
   const sort = asked.filter.sort?.replace('-', '');
   if (sort && !shown.some(({ name }) => name === sort)) throw new BadInput('Unknown column.');
   const filters = filtersOf(report, columns);
-  return { ...asked, report, columns, shown, filters, matching: fromView(report, filters, asked.filter) };
+  const { from, to, ...others } = asked.filter;
+  const filter = filters.from ? asked.filter : { ...others, from: undefined, to: undefined };
+  const isOfMany = await hasMany(db, { report, filters, filter });
+  const matching = fromView(report, filters, filter, isOfMany);
+  return { ...asked, filter, report, columns, shown, filters, isOfMany, matching };
+}
+
+/** Whether the rows are of so many receipts that they are read in the order of an index. */
+async function hasMany(db: Db, question: Question): Promise<boolean> {
+  const { many } = question.report;
+  if (!many) return false;
+  const [found] = await read(
+    db,
+    sql<{
+      isOfMany: boolean;
+    }>`select coalesce(sum(receipts), 0) > ${many.over} as "isOfMany" ${fromSums(question)}`,
+  );
+  return found!.isOfMany;
 }
 
 /** The part of a query that begins with `from`. */
-function fromView(report: Report, filters: Filters, filter: ReportFilter, further?: RawBuilder<unknown>) {
-  const { view, rowsOf } = report;
-  const source =
-    rowsOf === undefined || isNow(filter)
+function fromView(
+  report: Report,
+  filters: Filters,
+  filter: ReportFilter,
+  isOfMany: boolean,
+  further?: RawBuilder<unknown>,
+) {
+  const { view, rowsOf, many } = report;
+  const source = isOfMany
+    ? sql.table(many!.view)
+    : rowsOf === undefined || isNow(filter)
       ? sql.table(`reporting.${rowsOf ?? view}`)
       : sql`${sql.table(`reporting.${view}`)}(${filter.at}::timestamptz)`;
   const conditions = allOf([
@@ -69,13 +93,23 @@ function conditionsOf(filters: Filters, filter: ReportFilter) {
   ]);
 }
 
+interface Grouping {
+  byDoctor?: boolean;
+  /** Otherwise a row may be of a whole month, by its first day. */
+  byDay?: boolean;
+}
+
 /** As `fromView`, of the sums of the rows; undefined: they are not kept, or not by what is filtered or grouped by. */
-export function fromSums({ report: { summed, rowsOf }, filters, filter }: Question, byDoctor = false) {
+export function fromSums(
+  { report: { summed, rowsOf }, filters, filter }: Question,
+  { byDoctor = false, byDay = false }: Grouping = {},
+) {
   const isOfDoctor = byDoctor || Boolean(filter.clinic || filter.doctor);
   if (!summed || filter.receipt || (rowsOf && !isNow(filter)) || (isOfDoctor && !summed.byDoctor))
     return undefined;
   const keys = byDoctor ? ['day', 'clinic_id', 'doctor_id'] : ['day'];
-  return sql`from (${summed.from(isOfDoctor, keys, conditionsOf(filters, filter))}) summed`;
+  const months = byDay || filter.age ? undefined : wholeMonths(filter.from, filter.to);
+  return sql`from (${summed.from(isOfDoctor, keys, conditionsOf(filters, filter), months)}) summed`;
 }
 
 /** By the day, because that has an index. */
@@ -91,14 +125,16 @@ export function isOfAge(age: Age): RawBuilder<boolean> {
  *
  * @param page from 1, with the first row of the next one; without it, all rows
  */
-export function queryRows({ report, shown, matching, filter: { sort } }: Asked, page?: number) {
+export function queryRows({ report, shown, matching, filter, isOfMany }: Asked, page?: number) {
+  const { sort } = filter;
+  const order = isOfMany ? report.many!.order : report.order;
   const names = shown.map(({ name }) => sql.ref(name));
   const texts = names.map((name) => sql`${name}::text as ${name}`);
   const sorted =
     sort && sql`${sql.ref(sort.replace('-', ''))} ${sort.startsWith('-') ? sql`desc` : sql`asc`} nulls last,`;
   return sql<ReportRow>`select ${sql.join(texts)} from (
     select ${sql.join(names)} ${matching}
-    order by ${sorted || sql``} ${sql.raw(report.order)}
+    order by ${sorted || sql``} ${sql.raw(order)}
     ${page ? sql`limit ${pageRows + 1} offset ${(page - 1) * pageRows}` : sql``}) as rows`;
 }
 
@@ -114,13 +150,13 @@ export async function askNewestDays<T>(
   ask: (part: Asked) => Promise<T>,
   suffices: (result: T) => boolean,
 ): Promise<T> {
-  const { report, filters, filter } = asked;
+  const { report, filters, filter, isOfMany } = asked;
   const { from, to } = filter;
   const asMany = from && to ? (Date.parse(to) - Date.parse(from)) / dayMs + 1 : Number.POSITIVE_INFINITY;
   for (const days of report.newestDayFirst && !filter.receipt ? windows : []) {
     if (days >= asMany) break;
     const newest = sql`day > least(${to}::date, reporting.today()) - ${days}::integer`;
-    const result = await ask({ ...asked, matching: fromView(report, filters, filter, newest) });
+    const result = await ask({ ...asked, matching: fromView(report, filters, filter, isOfMany, newest) });
     if (suffices(result)) return result;
   }
   return ask(asked);

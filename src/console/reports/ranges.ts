@@ -23,3 +23,21 @@ export const ages = {
   over_90: [91, null],
 } as const;
 export type Age = keyof typeof ages;
+
+/** The first day of the first month, and of the one after the last, such as 2026-03-01; undefined: any. */
+export interface Months {
+  first: string | undefined;
+  end: string | undefined;
+}
+
+const fewMonths = 3;
+
+/** The whole months of days, both ends included; undefined: there are few. */
+export function wholeMonths(from?: string, to?: string): Months | undefined {
+  const first = from && monthOf(from, from.endsWith('-01') ? 0 : 1);
+  const end = to && monthOf(new Date(Date.parse(to) + 86_400_000).toISOString(), 0);
+  return !first || !end || monthOf(first, fewMonths) < end ? { first, end } : undefined;
+}
+
+const monthOf = (at: string, later: number) =>
+  day(Number(at.slice(0, 4)), Number(at.slice(5, 7)) - 1 + later, 1);

@@ -36,6 +36,8 @@ export interface Report {
   newestDayFirst?: boolean;
   /** The sums of its rows by day, where they are kept. */
   summed?: summed.SummedRows;
+  /** Where there are more receipts than `over`: a view with the same columns, and its order, which is that of an index. */
+  many?: { over: number; view: string; order: string };
   /** Whether the indexes below the view begin with the business, so that a query has to name one. */
   leadsWithBusiness?: boolean;
   /** The days that are shown if none are asked for, instead of the last 30. */
@@ -46,7 +48,10 @@ export interface Report {
 }
 
 /** The view's name in words: Receipts per day. */
-export const titleOf = ({ view, title = view.replace(/_daily$/, '_per_day') }: Report) => titled(title);
+export const titleOf = ({
+  view,
+  title = view.replace(/_daily$/, '_per_day').replace(/_monthly$/, '_per_month'),
+}: Report) => titled(title);
 
 export const chartTitleOf = (report: Report, { title, by }: ReportChart) =>
   title ?? `${titleOf(report)} ${by ? `by ${by}` : 'per day'}`;
@@ -96,6 +101,8 @@ export const reports: readonly Report[] = [
   {
     view: 'outstanding_by_phone',
     order: 'due_amount desc, business_id, first_receipt_id',
+    // Each receipt is read from the table.
+    many: { over: 20_000, view: 'dues_by_phone', order: 'business_id, phone, patient' },
     summed: summed.outstandingByPhone,
   },
   {
@@ -129,6 +136,13 @@ export const reports: readonly Report[] = [
     view: 'businesses_daily',
     order: 'day desc, business_id',
     newestDayFirst: true,
+    summed: summed.businessesDaily,
+    chart: amounts('net', 'paid', 'due'),
+  },
+  {
+    view: 'activities_monthly',
+    order: 'month desc, business_id, clinic_id, doctor_id',
+    range: 'all',
     summed: summed.businessesDaily,
     chart: amounts('net', 'paid', 'due'),
   },

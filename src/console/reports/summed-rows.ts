@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { Months } from './ranges.ts';
 
 /** The sums of a report's rows by business and day: kept, or made from the rows of days that have changed. */
 export interface SummedRows {
@@ -10,8 +11,14 @@ export interface SummedRows {
    * @param byDoctor whether they are by clinic and doctor too: five times as many rows
    * @param keys which of business_id, clinic_id, doctor_id and day it has
    * @param where a condition on any of these
+   * @param months whole months among the days; the rows of these are of months, by their first day
    */
-  from: (byDoctor: boolean, keys: readonly string[], where: RawBuilder<unknown>) => RawBuilder<unknown>;
+  from: (
+    byDoctor: boolean,
+    keys: readonly string[],
+    where: RawBuilder<unknown>,
+    months?: Months,
+  ) => RawBuilder<unknown>;
 }
 
 /** SQL expressions by the names of columns. */
@@ -31,14 +38,29 @@ interface Options {
   erased?: { columns: Columns; condition?: string };
 }
 
+/** Sums of whole months, and of the other days. */
+const sumsOf = (days: string, ofMonths: string, months: Months | undefined) => {
+  if (!months) return sql.table(days);
+  const { first, end } = months;
+  const isBefore = first ? sql`day < ${first}::date` : sql`false`;
+  const isAfter = end ? sql`day >= ${end}::date` : sql`false`;
+  return sql`(
+    select * from ${sql.table(ofMonths)} where not (${isBefore} or ${isAfter})
+    union all
+    select * from ${sql.table(days)} where ${isBefore} or ${isAfter}
+  ) sums`;
+};
+
 const activities = (
   columns: Columns,
   { condition = 'true', byDoctor = true, erased }: Options = {},
 ): SummedRows => ({
   columns: Object.keys(columns),
   byDoctor,
-  from: (byDoctor, keys, where) => {
-    const table = sql.table(byDoctor ? 'summed_activities' : 'summed_activity_days');
+  from: (byDoctor, keys, where, months) => {
+    const table = byDoctor
+      ? sumsOf('summed_activities', 'summed_doctor_months', months)
+      : sumsOf('summed_activity_days', 'summed_activity_months', months);
     const sums = sql`${select(keys, columns)} from ${table} where ${where} and (${sql.raw(condition)})`;
     if (!erased) return sums;
     return sql`${sums} union all ${select(keys, erased.columns)}
@@ -141,8 +163,10 @@ export const reviewRequests: SummedRows = activities({ rows: 'review_requests' }
 const byState = (columns: Columns): SummedRows => ({
   columns: Object.keys(columns),
   byDoctor: true,
-  from: (byDoctor, keys, where) => {
-    const table = sql.table(byDoctor ? 'summed_appointments' : 'summed_appointment_days');
+  from: (byDoctor, keys, where, months) => {
+    const table = byDoctor
+      ? sql`summed_appointments`
+      : sumsOf('summed_appointment_days', 'summed_appointment_months', months);
     const grouped = sql.raw([...keys, 'status'].join(', '));
     // Summed first, so that the states of a few rows are looked up.
     return sql`${select(keys, columns)} from (
@@ -172,7 +196,9 @@ export const appointmentsDaily: SummedRows = byState({
 const countedDeliveries = (columns: Columns): SummedRows => ({
   columns: Object.keys(columns),
   byDoctor: false,
-  from: (_byDoctor, keys, where) => sql`${select(keys, columns)} from counted_deliveries where ${where}`,
+  from: (_byDoctor, keys, where, months) =>
+    sql`${select(keys, columns)}
+      from ${sumsOf('counted_deliveries', 'counted_delivery_months', months)} where ${where}`,
 });
 
 export const deliveries: SummedRows = countedDeliveries({ rows: 'received', duplicates: 'duplicates' });

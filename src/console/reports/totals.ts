@@ -66,7 +66,7 @@ const sumsOf = (names: readonly string[]) => {
 
 /** The number and amount of dues of each age, whichever is asked for; undefined for a single receipt. */
 export async function readAges(db: Db, asked: Asked) {
-  const summed = fromSums({ ...asked, filter: { ...asked.filter, age: undefined } });
+  const summed = fromSums({ ...asked, filter: { ...asked.filter, age: undefined } }, { byDay: true });
   if (!summed) return undefined;
   const names = Object.keys(ages) as Age[];
   const cases = names.map((age) => sql`when ${isOfAge(age)} then ${age}`);
@@ -131,7 +131,7 @@ async function readTotalsAndChart(
 
 /** The figures of a report's chart. */
 async function readChart(db: Db, chart: ReportChart, asked: Asked): Promise<Figures> {
-  const summed = fromSums(asked, /(clinic|doctor)_id/.test(chart.by ?? ''));
+  const summed = fromSums(asked, { byDoctor: /(clinic|doctor)_id/.test(chart.by ?? '') });
   const { unit, group, shown } = shapeOf(chart, asked, summed !== undefined);
   const names = Object.keys(shown);
   const figures = names.map((name) => sql`(${sql.raw(shown[name]!)})::text as ${sql.ref(name)}`);

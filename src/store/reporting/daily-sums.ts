@@ -29,13 +29,22 @@ interface KeptTable {
   table: string;
   keys: readonly string[];
   values: readonly string[];
+  /** Whether its `day` is the first of a month, and the sums are of the month. */
+  ofMonths?: true;
 }
 
-/** The tables of each kind of sums; a second one has the sums of the first over fewer keys. */
+/** The tables of each kind of sums; the further ones have the sums of the first over fewer keys. */
 const keptTables = {
   activities: [
     { table: 'activities', keys: ['business_id', 'clinic_id', 'doctor_id', 'day'], values: ofActivities },
     { table: 'activity_days', keys: ['business_id', 'day'], values: ofActivities },
+    {
+      table: 'doctor_months',
+      keys: ['business_id', 'clinic_id', 'doctor_id', 'day'],
+      values: ofActivities,
+      ofMonths: true,
+    },
+    { table: 'activity_months', keys: ['business_id', 'day'], values: ofActivities, ofMonths: true },
   ],
   appointments: [
     {
@@ -44,11 +53,34 @@ const keptTables = {
       values: ['appointments', 'completion_times'],
     },
     { table: 'appointment_days', keys: ['business_id', 'day', 'status'], values: ['appointments'] },
+    {
+      table: 'appointment_months',
+      keys: ['business_id', 'day', 'status'],
+      values: ['appointments'],
+      ofMonths: true,
+    },
   ],
   deliveries: [
-    { table: 'deliveries', keys: ['business_id', 'family', 'day'], values: ['deliveries', 'duplicates'] },
+    {
+      table: 'deliveries',
+      keys: ['business_id', 'family', 'day'],
+      values: [
+        'deliveries',
+        'duplicates',
+        'first_received_at',
+        'last_received_at',
+        'median_gap',
+        'longest_gap',
+      ],
+    },
+    {
+      table: 'delivery_months',
+      keys: ['business_id', 'family', 'day'],
+      values: ['deliveries', 'duplicates'],
+      ofMonths: true,
+    },
   ],
-} satisfies Record<string, [KeptTable, KeptTable?]>;
+} satisfies Record<string, [KeptTable, ...KeptTable[]]>;
 export type Sums = keyof typeof keptTables;
 export const kindsOfSums = Object.keys(keptTables) as Sums[];
 
@@ -139,23 +171,29 @@ async function updateDays(tx: Db, sums: Sums): Promise<number> {
     select distinct business_id, day::text as day from outdated_days
     where sums = ${sums} and day > '-infinity' limit ${daysPerStep}`.execute(tx);
   if (rows.length === 0) return 0;
-  const days = sql`${listed(rows)} where d.business_id = t.business_id and d.day = t.day`;
-  await sql`delete from outdated_days t using ${days} and sums = ${sums}`.execute(tx);
-  const deleteFrom = (table: RawBuilder<unknown>) => sql`delete from ${table} t using ${days}`;
-  await replaceSums(tx, sums, deleteFrom, (table) => sumsOfDays(table, listed(rows)));
+  await sql`
+    delete from outdated_days t using ${listed(rows)}
+    where d.business_id = t.business_id and d.day = t.day and sums = ${sums}`.execute(tx);
+  const daysOf = (ofMonths?: true) =>
+    ofMonths ? sql`(select distinct business_id, month_of(day) as day from ${listed(rows)}) d` : listed(rows);
+  await replaceSums(
+    tx,
+    sums,
+    (table, ofMonths) =>
+      sql`delete from ${table} t using ${daysOf(ofMonths)} where d.business_id = t.business_id and d.day = t.day`,
+    (table, ofMonths) => sumsOfDays(table, daysOf(ofMonths), ofMonths),
+  );
   return rows.length;
 }
 
-/** Deletes the kept sums of some days, and makes them from the rows; then the second ones from the first. */
-async function replaceSums(
-  tx: Db,
-  sums: Sums,
-  deleteFrom: (table: RawBuilder<unknown>) => RawBuilder<unknown>,
-  from: (table: RawBuilder<unknown>) => RawBuilder<unknown>,
-): Promise<void> {
-  const [first, second]: readonly KeptTable[] = keptTables[sums];
-  const insert = async ({ table, keys, values }: KeptTable, selected: RawBuilder<unknown>) => {
-    await deleteFrom(kept(table)).execute(tx);
+/** Rows of a table, or of the months that these are in. */
+type RowsOf = (table: RawBuilder<unknown>, ofMonths?: true) => RawBuilder<unknown>;
+
+/** Deletes the kept sums of some days, and makes them from the rows; then the further ones from the first. */
+async function replaceSums(tx: Db, sums: Sums, deleteFrom: RowsOf, from: RowsOf): Promise<void> {
+  const [first, ...further]: readonly KeptTable[] = keptTables[sums];
+  const insert = async ({ table, keys, values, ofMonths }: KeptTable, selected: RawBuilder<unknown>) => {
+    await deleteFrom(kept(table), ofMonths).execute(tx);
     // By name: somebody may have added columns.
     const names = sql.join([...keys, ...values].map((name) => sql.ref(name)));
     await sql`insert into ${kept(table)} (${names}) ${selected}`.execute(tx);
@@ -164,22 +202,30 @@ async function replaceSums(
     first!,
     sql`select ${listOf([...first!.keys, ...first!.values], 't')} from ${from(sql.table(`live_${first!.table}`))}`,
   );
-  if (!second) return;
-  const keys = listOf(second.keys, 't');
-  const summed = second.values.map((name) => sql`sum(${sql.ref(`t.${name}`)})`);
-  await insert(
-    second,
-    sql`select ${keys}, ${sql.join(summed)} from ${from(kept(first!.table))} group by ${keys}`,
-  );
+  for (const summed of further) {
+    const { keys, values, ofMonths } = summed;
+    const ofKeys = sql.join(
+      keys.map((key) => (key === 'day' ? dayOf(ofMonths) : sql`${sql.ref(`t.${key}`)}`)),
+    );
+    const sumsOf = sql.join(values.map((name) => sql`sum(${sql.ref(`t.${name}`)})`));
+    await insert(
+      summed,
+      sql`select ${ofKeys}, ${sumsOf} from ${from(kept(first!.table), ofMonths)} group by ${ofKeys}`,
+    );
+  }
 }
+
+const dayOf = (ofMonths?: true) => (ofMonths ? sql`month_of(t.day)` : sql`t.day`);
 
 /** A list of days as rows `d`. */
 export const listed = (days: readonly DayOfBusiness[]) => sql`
   unnest(${days.map((day) => day.business_id)}::text[], ${days.map(({ day }) => day)}::date[]) as d (business_id, day)`;
 
-/** The rows `t` of these days, each day looked up by itself, see db/reporting/1_activity_sums.sql. */
-export const sumsOfDays = (table: RawBuilder<unknown>, days: RawBuilder<unknown>) => sql`
-  ${days} cross join lateral (select * from ${table} t where t.business_id = d.business_id and t.day = d.day offset 0) t`;
+/** The rows `t` of these days, or months, each looked up by itself, see db/reporting/1_activity_sums.sql. */
+export const sumsOfDays = (table: RawBuilder<unknown>, days: RawBuilder<unknown>, ofMonths?: true) => sql`
+  ${days} cross join lateral (
+    select * from ${table} t where t.business_id = d.business_id and ${dayOf(ofMonths)} = d.day offset 0
+  ) t`;
 
 /**
  * Deletes the kept sums of outdated days, which nobody reads: they contain what was erased. The days are looked up in the
@@ -187,10 +233,14 @@ export const sumsOfDays = (table: RawBuilder<unknown>, days: RawBuilder<unknown>
  */
 export async function deleteOutdatedSums(db: Db): Promise<void> {
   for (const sums of kindsOfSums) {
-    for (const table of tablesOf(sums)) {
+    const tables: readonly KeptTable[] = keptTables[sums];
+    for (const { table, ofMonths } of tables) {
       await sql`
         delete from ${kept(table)} k
-        using (select distinct business_id, day from outdated_days where sums = ${sums} and day > '-infinity') o
+        using (
+          select distinct business_id, ${ofMonths ? sql`month_of(day)` : sql`day`} as day
+          from outdated_days where sums = ${sums} and day > '-infinity'
+        ) o
         where k.business_id = o.business_id and k.day = o.day`.execute(db);
     }
   }

@@ -6,7 +6,7 @@ import { type DayOfBusiness, inSnapshot, listed, type Sums, sumsOfDays, tablesOf
  * Compares the kept sums of a business with its rows, in one snapshot.
  *
  * @param since the first day, such as 2026-03-01
- * @returns the days whose sums are wrong, although they are not outdated
+ * @returns the days whose sums are wrong, although they are not outdated; the first of a month also where the month's are
  */
 export const findWrongSums = (db: Db, sums: Sums, business: string, since = '-infinity') =>
   inSnapshot(db, (tx) => {
