@@ -3,6 +3,7 @@ import { askReport, queryRows, readPage } from '../../../src/console/reports/que
 import { reports } from '../../../src/console/reports/reports.ts';
 import { countedRows, readTotals } from '../../../src/console/reports/totals.ts';
 import { read } from '../../../src/console/store.ts';
+import { updateSums } from '../../../src/store/reporting/daily-sums.ts';
 import { samples } from '../../support/callbacks.ts';
 import { useDatabase } from '../../support/database.ts';
 import { apply, clear } from '../../support/deliveries.ts';
@@ -51,6 +52,38 @@ it('a page has the newest rows of all days, however many days they are spread ov
       );
     }),
     { numRuns: 20 },
+  );
+});
+
+it('the totals of any range of days are those of its rows, from whole months and the days around them', async () => {
+  await apply(database, [samples.review_request({ business_id: 'b1' })]);
+  await database.pool.query(
+    `insert into receipts (business_id, receipt_id, client_id, last_event, event_time, extra, delivery_id, received_at,
+       applied_at, net_amount, doctor_oid)
+     select 'b1', n, 'c', 'receipt.created', timestamptz '2024-01-15 12:00+00' + n * interval '1 day', '{}', gen_random_uuid(),
+       now(), now(), n, 'd' || n % 2
+     from generate_series(1, 400) n`,
+  );
+  await updateSums(database.db, 'activities');
+  // A day in the middle of one of these months.
+  await database.rows(`update receipts set net_amount = 1000 where receipt_id = 200`);
+  const day = fc
+    .integer({ min: 0, max: 430 })
+    .map((days) => new Date(Date.UTC(2024, 0, 1 + days)).toISOString().slice(0, 10));
+  const form = fc.record({ from: day, to: day, doctor: fc.constant('d1') }, { requiredKeys: [] });
+  await fc.assert(
+    fc.asyncProperty(form, async (form) => {
+      fc.pre(!form.from || !form.to || form.from <= form.to);
+      const asked = await ask('receipts', { range: 'all', ...form });
+      const { from = '-infinity', to = 'infinity', doctor = '' } = form;
+      const expected = await database.rows(
+        `select count(*)::int as rows, sum(net_amount)::text as net_amount from reporting.receipts
+         where day between '${from}' and '${to}' and doctor_id like '%${doctor}'`,
+      );
+      const { rows, sums } = await readTotals(database.db, asked);
+      expect([{ rows, net_amount: rows === 0 ? null : sums.net_amount }]).toEqual(expected);
+    }),
+    { numRuns: 60 },
   );
 });
 
