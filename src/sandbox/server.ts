@@ -23,6 +23,8 @@ export interface SandboxOptions {
   readonly credentials?: Credentials;
   /** Lifetime of the tokens of a login, seconds. Default: 3600. */
   readonly expiresIn?: number;
+  /** Lifetime of the refresh tokens, seconds. Default: 86400. */
+  readonly refreshExpiresIn?: number;
   /** The real name of the response field that the interface calls svc. Default: svc. */
   readonly serviceIdentifierField?: string;
   /** Delay of a slow response, milliseconds. Default: 3000. */
@@ -49,10 +51,10 @@ export async function startSandbox(options: SandboxOptions = {}) {
   let tokens = new Set(options.tokens ?? [sandboxToken]);
   const requests: ReceivedRequest[] = [];
   const inject = faultInjector(options.slowMs ?? 3_000);
-  const { logIn, isIssued, revokeAll } = logins(
-    options.credentials ?? sandboxCredentials,
-    options.expiresIn ?? 3_600,
-  );
+  const { logIn, refresh, isIssued, revokeAll } = logins(options.credentials ?? sandboxCredentials, {
+    access: options.expiresIn ?? 3_600,
+    refresh: options.refreshExpiresIn ?? 86_400,
+  });
 
   const app = express().disable('x-powered-by');
   app.use(express.json());
@@ -75,6 +77,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
     sendError(response, 401, 'unauthorized', 'a valid bearer token is required');
   });
   app.use(withFaults);
+  app.post('/connect-auth/v1/account/refresh-token', refresh);
   for (const [path, handler] of Object.entries(registration(options.serviceIdentifierField ?? 'svc'))) {
     app.post(path, handler);
   }
