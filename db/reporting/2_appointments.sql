@@ -195,7 +195,7 @@ comment on view reporting.appointment_history  is 'Every version of each appoint
 comment on view reporting.appointments_daily   is 'Appointments booked on a day, for each business, clinic and doctor: how many, what became of them, and how long that took';
 comment on view reporting.prescriptions        is 'The newest version of each prescription';
 comment on view reporting.payment_requests     is 'Requests to patients to pay';
-comment on view reporting.appointment_payments is 'What was billed, requested and paid for each appointment on a day: the receipts of the appointment and its payment requests. A rescheduled appointment and the one that replaces it have rows of their own; visits adds them up';
+comment on view reporting.appointment_payments is 'What was billed, requested and paid for each appointment on a day: the receipts of the appointment and its payment requests';
 comment on view reporting.practice_changes     is 'Doctors who started or stopped practising, or became available';
 comment on view reporting.notices              is 'Messages to patients (reminders, prescriptions), and doctors who joined a consultation';
 
@@ -276,7 +276,7 @@ comment on column reporting.payment_requests.net_amount     is 'Amount to pay, i
 comment on column reporting.payment_requests.delivery_id    is 'The delivery that contained it';
 
 comment on column reporting.appointment_payments.business_id      is 'The business, by its id in the platform';
-comment on column reporting.appointment_payments.appointment_id   is 'The appointment (aid of a receipt); null: receipts without an appointment, and erased receipts';
+comment on column reporting.appointment_payments.appointment_id   is 'The appointment (aid of a receipt); null: receipts without an appointment, and erased receipts. A rescheduled one and the one that replaces it are two: visits adds them up';
 comment on column reporting.appointment_payments.day              is 'The day on which the receipts were issued and the payments requested';
 comment on column reporting.appointment_payments.clinic_id        is 'The clinic of the appointment; null: none, or the appointment is not known';
 comment on column reporting.appointment_payments.doctor_id        is 'The doctor of the appointment; null: none, or the appointment is not known';
