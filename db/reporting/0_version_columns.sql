@@ -11,7 +11,7 @@ create or replace function version_columns(newest text) returns text
     when 'appointments' then
       'business_id, appointment_id, partner_appointment_id, doctor_id, partner_doctor_id, patient_id, partner_patient_id, '
       'clinic_id, partner_clinic_id, status, action, created_at, modified_at, custom_attributes, partner_meta, sa_ids, '
-      'workflow_data, client_id, last_event, event_time, deleted_at, extra, delivery_id, received_at, applied_at'
+      'workflow_data, prev_aids, next_aid, client_id, last_event, event_time, deleted_at, extra, delivery_id, received_at, applied_at'
   end;
 comment on function version_columns is 'The columns of a table that has a table of versions: those that make a version';
 

@@ -5,12 +5,25 @@ create or replace function reporting.appointment_state(status text) returns text
   language sql immutable parallel safe
   return case status
     when 'BK'   then 'booked'
+    when 'CK'   then 'booked' -- checked in
+    when 'RV'   then 'booked' -- reserved
+    when 'IN'   then 'booked' -- initiated
+    when 'PA'   then 'booked' -- parked
     when 'OG'   then 'ongoing'
     when 'CM'   then 'completed'
     when 'CMNP' then 'completed_without_prescription'
+    when 'AB'   then 'aborted'
+    when 'NS'   then 'no_show'
+    when 'NSD'  then 'no_show' -- by the doctor
+    when 'NSS'  then 'no_show' -- by staff
     when 'CN'   then 'cancelled_by_patient'
+    when 'PC'   then 'cancelled_by_patient' -- provisionally
     when 'CND'  then 'cancelled_by_doctor'
     when 'CNS'  then 'cancelled_by_staff'
+    when 'PNR'  then 'cancelled_unpaid'
+    when 'RE'   then 'rescheduled' -- by the API
+    when 'RED'  then 'rescheduled' -- by the doctor
+    when 'RES'  then 'rescheduled' -- by staff
     else 'other'
   end;
 
@@ -86,9 +99,11 @@ select write_summed_view('appointments', 'appointment_months', 'outdated_months'
 create or replace view reporting.appointments_daily as
 select
   business_id, clinic_id, doctor_id, day, appointments, booked, ongoing, completed, completed_without_prescription, cancelled,
-  cancelled_by_patient, cancelled_by_doctor, cancelled_by_staff, other,
-  round(completed::numeric / appointments, 4) as completed_share,
-  round(cancelled::numeric / appointments, 4) as cancelled_share,
+  cancelled_by_patient, cancelled_by_doctor, cancelled_by_staff, no_show, aborted, rescheduled, other,
+  round(completed::numeric / nullif(appointments - rescheduled, 0), 4) as completed_share,
+  round(cancelled::numeric / nullif(appointments - rescheduled, 0), 4) as cancelled_share,
+  round(no_show::numeric / nullif(appointments - rescheduled, 0), 4) as no_show_share,
+  round(rescheduled::numeric / appointments, 4) as rescheduled_share,
   round(completed_without_prescription::numeric / nullif(completed, 0), 4) as without_prescription_share,
   completion.average_hours as completion_average_hours, completion.median_hours as completion_median_hours
 from (
@@ -104,6 +119,9 @@ from (
     coalesce(sum(appointments) filter (where state = 'cancelled_by_patient'), 0)::bigint as cancelled_by_patient,
     coalesce(sum(appointments) filter (where state = 'cancelled_by_doctor'), 0)::bigint as cancelled_by_doctor,
     coalesce(sum(appointments) filter (where state = 'cancelled_by_staff'), 0)::bigint as cancelled_by_staff,
+    coalesce(sum(appointments) filter (where state = 'no_show'), 0)::bigint as no_show,
+    coalesce(sum(appointments) filter (where state = 'aborted'), 0)::bigint as aborted,
+    coalesce(sum(appointments) filter (where state = 'rescheduled'), 0)::bigint as rescheduled,
     coalesce(sum(appointments) filter (where state = 'other'), 0)::bigint as other,
     concatenate(completion_times) as completion_times
   from (
@@ -172,7 +190,7 @@ select
 from notices
 where deleted_at is null;
 
-comment on function reporting.appointment_state is 'The meaning of a status of an appointment: BK booked, OG ongoing, CM completed, CMNP completed_without_prescription, CN, CND and CNS cancelled_by_patient, cancelled_by_doctor and cancelled_by_staff; other: any other status';
+comment on function reporting.appointment_state is 'The meaning of a status of an appointment: BK, CK, RV, IN and PA booked (it waits, also at the clinic); OG ongoing; CM completed, CMNP completed_without_prescription; AB aborted; NS, NSD and NSS no_show; CN and PC cancelled_by_patient, CND cancelled_by_doctor, CNS cancelled_by_staff, PNR cancelled_unpaid; RE, RED and RES rescheduled; other: any other status';
 
 comment on view reporting.appointments         is 'The newest version of each appointment';
 comment on view reporting.appointment_history  is 'Every version of each appointment, one row each; order by version';
@@ -193,7 +211,7 @@ comment on column reporting.appointments.booked_at              is 'When it was 
 comment on column reporting.appointments.completed_at           is 'When the first version that completed it was made (modified_at; if the platform does not send that, the time of its event); null: it is not completed';
 comment on column reporting.appointments.modified_at            is 'When the platform last changed the appointment, by its own clock';
 comment on column reporting.appointments.status                 is 'The status that the platform sends, such as BK';
-comment on column reporting.appointments.state                  is 'What the status means: booked, ongoing, completed, completed_without_prescription, cancelled_by_patient, cancelled_by_doctor, cancelled_by_staff, or other';
+comment on column reporting.appointments.state                  is 'What the status means: booked, ongoing, completed, completed_without_prescription, aborted, no_show, cancelled_by_patient, cancelled_by_doctor, cancelled_by_staff, cancelled_unpaid, rescheduled (another appointment replaces it), or other';
 comment on column reporting.appointments.clinic_id              is 'The clinic';
 comment on column reporting.appointments.doctor_id              is 'The doctor';
 comment on column reporting.appointments.patient_id             is 'The patient';
@@ -222,18 +240,23 @@ comment on column reporting.appointment_history.received_at is 'When the callbac
 comment on column reporting.appointments_daily.clinic_id                      is 'The clinic; null: appointments without a clinic';
 comment on column reporting.appointments_daily.doctor_id                      is 'The doctor; null: appointments without a doctor';
 comment on column reporting.appointments_daily.day                            is 'The day on which the appointments were booked';
-comment on column reporting.appointments_daily.appointments                   is 'Number of appointments: the sum of booked, ongoing, completed, cancelled and other';
-comment on column reporting.appointments_daily.booked                         is 'Of these, the number booked and not begun';
+comment on column reporting.appointments_daily.appointments                   is 'Number of appointments, rescheduled ones included: the sum of booked, ongoing, completed, cancelled, no_show, aborted, rescheduled and other';
+comment on column reporting.appointments_daily.booked                         is 'Of these, the number booked and not begun, patients in the queue included';
 comment on column reporting.appointments_daily.ongoing                        is 'Of these, the number under way';
 comment on column reporting.appointments_daily.completed                      is 'Of these, the number completed, with or without a prescription';
 comment on column reporting.appointments_daily.completed_without_prescription is 'Of the completed ones, the number without a prescription';
-comment on column reporting.appointments_daily.cancelled                      is 'Of all, the number cancelled: the sum of the next three';
+comment on column reporting.appointments_daily.cancelled                      is 'Of all, the number cancelled: by the next three, or because the payment failed';
 comment on column reporting.appointments_daily.cancelled_by_patient           is 'The number cancelled by the patient';
 comment on column reporting.appointments_daily.cancelled_by_doctor            is 'The number cancelled by the doctor';
 comment on column reporting.appointments_daily.cancelled_by_staff             is 'The number cancelled by staff';
-comment on column reporting.appointments_daily.other                          is 'The number with another status, or none';
-comment on column reporting.appointments_daily.completed_share                is 'completed as a share of all appointments, from 0 to 1';
-comment on column reporting.appointments_daily.cancelled_share                is 'cancelled as a share of all appointments, from 0 to 1';
+comment on column reporting.appointments_daily.no_show                        is 'The number to which the patient did not come';
+comment on column reporting.appointments_daily.aborted                        is 'The number begun and not completed by midnight';
+comment on column reporting.appointments_daily.rescheduled                    is 'The number that another appointment replaces, which is counted on the day on which that was booked. Not lost: the shares of the others leave them out';
+comment on column reporting.appointments_daily.other                          is 'The number with an unknown status, or none';
+comment on column reporting.appointments_daily.completed_share                is 'completed as a share of the appointments that were not rescheduled, from 0 to 1; null: all were';
+comment on column reporting.appointments_daily.cancelled_share                is 'cancelled as a share of the appointments that were not rescheduled, from 0 to 1; null: all were';
+comment on column reporting.appointments_daily.no_show_share                  is 'no_show as a share of the appointments that were not rescheduled, from 0 to 1; null: all were';
+comment on column reporting.appointments_daily.rescheduled_share              is 'rescheduled as a share of all appointments, from 0 to 1';
 comment on column reporting.appointments_daily.without_prescription_share     is 'completed_without_prescription as a share of the completed ones, from 0 to 1; null: none is completed';
 comment on column reporting.appointments_daily.completion_average_hours       is 'Average time from booking to completion, in hours; null: none is completed';
 comment on column reporting.appointments_daily.completion_median_hours        is 'Median time from booking to completion, in hours; null: none is completed';
@@ -255,7 +278,7 @@ comment on column reporting.payment_requests.net_amount     is 'Amount to pay, i
 comment on column reporting.payment_requests.delivery_id    is 'The delivery that contained it';
 
 comment on column reporting.appointment_payments.business_id      is 'The business, by its id in the platform';
-comment on column reporting.appointment_payments.appointment_id   is 'The appointment (aid of a receipt); null: receipts without an appointment, and erased receipts';
+comment on column reporting.appointment_payments.appointment_id   is 'The appointment (aid of a receipt); null: receipts without an appointment, and erased receipts. A rescheduled one and the one that replaces it are two: visits adds them up';
 comment on column reporting.appointment_payments.day              is 'The day on which the receipts were issued and the payments requested';
 comment on column reporting.appointment_payments.clinic_id        is 'The clinic of the appointment; null: none, or the appointment is not known';
 comment on column reporting.appointment_payments.doctor_id        is 'The doctor of the appointment; null: none, or the appointment is not known';

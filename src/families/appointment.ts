@@ -1,6 +1,12 @@
 import { defineFamily } from './family.ts';
 import { code, nested, notPersonal, optional, text, textId, time } from './field.ts';
 
+// What they mean: reporting.appointment_state.
+const statuses = [
+  ...['BK', 'CK', 'RV', 'IN', 'PA', 'OG', 'CM', 'CMNP', 'AB', 'NS', 'NSD', 'NSS'],
+  ...['CN', 'CND', 'CNS', 'PC', 'PNR', 'RE', 'RES', 'RED'],
+];
+
 /** Appointments: all their events are about one record. */
 export const appointment = defineFamily({
   name: 'appointment',
@@ -32,7 +38,7 @@ export const appointment = defineFamily({
     partner_patient_id: optional(text),
     clinic_id: notPersonal(text),
     partner_clinic_id: optional(notPersonal(text)),
-    status: code('BK', 'OG', 'CM', 'CMNP', 'CN', 'CND', 'CNS', 'CK'),
+    status: code(...statuses),
     action: optional(notPersonal(text)),
     created_at: time,
     modified_at: time,
@@ -40,5 +46,7 @@ export const appointment = defineFamily({
     partner_meta: nested,
     sa_ids: optional(nested),
     workflow_data: optional(nested),
+    prev_aids: optional(nested),
+    next_aid: optional(nested),
   },
 });

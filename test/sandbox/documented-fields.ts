@@ -37,10 +37,10 @@ const documented: Record<string, string> = {
   'mcert.updated': consentForm,
   'google_review.request': reviewRequest,
   'google_review.request_manual': reviewRequest,
-  'appointment.created': appointment,
+  'appointment.created': `${appointment} | list prev_aids?`,
   'appointment.updated': appointment,
   'appointment.statuschange': `${appointmentIds} status partner_appointment_id? partner_doctor_id? partner_patient_id?
-    partner_clinic_id? | time created_at modified_at | object custom_attributes? partner_meta`,
+    partner_clinic_id? next_aid? | time created_at modified_at | object custom_attributes? partner_meta`,
   'appointment.assessments.taken': `${appointment} | object workflow_data?`,
   'appointment.tele.dr_joined': `${appointmentIds} | object video_connect`,
   'appointment.reminder_instant': appointmentIds,

@@ -71,9 +71,9 @@ it.each(documentedFields)('%s occurs, with every documented field in its type', 
 it('shows every documented status of an appointment, and both types of a consent form', () => {
   const values = (event: string, field: string) => new Set(dataOf(event).map((data) => data[field]));
   expect(values('appointment.statuschange', 'status')).toEqual(
-    new Set(['OG', 'CM', 'CMNP', 'CN', 'CND', 'CNS']),
+    new Set('CK IN PA OG CM CMNP AB NS NSD NSS CN CND CNS PC PNR RE RES RED'.split(' ')),
   );
-  expect(values('appointment.created', 'status')).toEqual(new Set(['BK']));
+  expect(values('appointment.created', 'status')).toEqual(new Set(['BK', 'RV']));
   expect(values('mcert.created', 'type')).toEqual(new Set(['mcert', 'consent']));
 });
 
@@ -120,6 +120,22 @@ it('names in everything about a visit an appointment that was created before, wi
       'receipt_payment.requested',
     ].sort(),
   );
+});
+
+it('replaces each rescheduled appointment by one of the same patient and doctor, which names it', () => {
+  const rescheduled = new Map<unknown, Record<string, unknown>>();
+  for (const data of dataOf('appointment.statuschange'))
+    if (/^RE/.test(String(data.status))) rescheduled.set(data.appointment_id, data);
+  const replacing = dataOf('appointment.created').filter(({ prev_aids }) => prev_aids !== undefined);
+  for (const { prev_aids, appointment_id, patient_id, doctor_id, clinic_id } of replacing) {
+    const [id] = prev_aids as string[];
+    const { next_aid = appointment_id, ...earlier } = rescheduled.get(id)!;
+    expect(next_aid).toBe(appointment_id);
+    expect(earlier).toMatchObject({ patient_id, doctor_id, clinic_id });
+  }
+  expect(replacing.length).toBeGreaterThan(50);
+  // Those whose new appointment is not booked yet when the sequence ends.
+  expect(rescheduled.size - replacing.length).toBeLessThan(20);
 });
 
 it('requests payments of what a receipt of the appointment leaves due', () => {

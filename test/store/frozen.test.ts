@@ -31,6 +31,8 @@ const frozen: Record<string, string> = {
   '0023_indexes_of_lists.sql': '547ec64861230fe0',
   '0024_sums_of_months.sql': '5abe18733d9718d7',
   '0025_indexes_of_dues.sql': '61d8431ce71948a3',
+  '0026_appointment_links.sql': '51a957661ef80fec',
+  '0027_links_of_rows.sql': 'ae930e252e2d2336',
 };
 
 it('no migration is edited once it is released', () => {

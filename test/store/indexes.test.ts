@@ -82,6 +82,10 @@ const onThePath: Record<string, [reason: string, query: string]> = {
     `select from receipts where phone_key(mobile) = phone_key('+919999999999')`,
   ],
   receipts_name: ['search for a name', `select from receipts where lower(left(name, 100)) like 'asha%'`],
+  receipts_appointment: [
+    'reporting.visits: the receipts of an appointment. Four bytes of each id',
+    `select from receipts where aid = 'a1' and aid <> ''`,
+  ],
   receipts_deleted: [
     'reporting.deleted_receipts: one in thousands is',
     `select net_amount from reporting.deleted_receipts where business_id = 'b1' and day >= reporting.today() - 365`,
@@ -122,6 +126,8 @@ const others: Record<string, string> = {
   appointments_received: 'reporting.appointment_history of a business and days',
   appointment_versions_pkey: 'the versions of an appointment; the time of completion',
   appointment_versions_day: 'reporting.appointment_history of a business and days',
+  appointment_links_pkey: 'reporting.visits: the appointments that replace one',
+  appointment_links_later: 'reporting.visits: the appointments that one replaces',
   consent_forms_pkey: upsert,
   consent_forms_day: ofDay,
   consent_forms_business_day: 'the sums of an outdated day',

@@ -95,6 +95,8 @@ export const appointmentData = {
   partner_meta: {},
   sa_ids: ['sa-1'],
   workflow_data: { 'sa-1': 'result-1' },
+  prev_aids: ['api-earlier'],
+  next_aid: 'api-later',
 };
 
 const admissionData = {

@@ -112,8 +112,22 @@ export const reports: readonly Report[] = [
     chart: {
       title: 'Appointments per day by what became of them',
       stacked: true,
-      series: counts('completed', 'cancelled', 'booked', 'ongoing', 'other'),
+      series: counts(
+        'completed',
+        'cancelled',
+        'no_show',
+        'rescheduled',
+        'aborted',
+        'booked',
+        'ongoing',
+        'other',
+      ),
     },
+  },
+  {
+    view: 'visits',
+    ...byBusiness('first_booked_at', 'visit_id'),
+    chart: { title: 'Visits per state', by: 'state' },
   },
   {
     view: 'appointment_payments',

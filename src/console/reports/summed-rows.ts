@@ -190,6 +190,9 @@ export const appointmentsDaily: SummedRows = byState({
   cancelled_by_patient: inState(`= 'cancelled_by_patient'`),
   cancelled_by_doctor: inState(`= 'cancelled_by_doctor'`),
   cancelled_by_staff: inState(`= 'cancelled_by_staff'`),
+  no_show: inState(`= 'no_show'`),
+  aborted: inState(`= 'aborted'`),
+  rescheduled: inState(`= 'rescheduled'`),
   other: inState(`= 'other'`),
 });
 

@@ -29,6 +29,8 @@ const recordColumns: Record<string, string> = {
   ),
   form_id: 'consent_form',
   aid: 'appointment',
+  visit_id: 'appointment',
+  first_appointment_id: 'appointment',
 };
 
 /** What can have an alias in a column of this name. */

@@ -1,4 +1,12 @@
-import { aboutVisit, type Clinic, newVisit, partnerId, partnerPartiesOf, type Visit } from '../clinic.ts';
+import {
+  aboutVisit,
+  appointmentId,
+  type Clinic,
+  newVisit,
+  partnerId,
+  partnerPartiesOf,
+  type Visit,
+} from '../clinic.ts';
 import type { Random } from '../random.ts';
 import { consentFormScenario } from './consent-form.ts';
 import { doctorJoined } from './notices.ts';
@@ -7,20 +15,50 @@ import { receiptScenario } from './receipt.ts';
 import { reviewRequestScenario } from './review-request.ts';
 import { inSeconds, interleaved, type Scenario, type ScenarioEvent, sometimes } from './scenario.ts';
 
-/** An appointment with all that it leads to: it is booked, then cancelled, or the patient comes. */
-export function* appointmentScenario(random: Random, clinic: Clinic, bookedAt: number): Scenario {
-  const visit = newVisit(random, clinic);
+/**
+ * An appointment with all that it leads to: it is booked, then cancelled, missed or rescheduled, or the patient comes. A
+ * reschedule makes a new appointment of the same patient and doctor.
+ *
+ * @param earlier the appointment that this one replaces
+ */
+export function* appointmentScenario(
+  random: Random,
+  clinic: Clinic,
+  bookedAt: number,
+  earlier?: Visit,
+  visit: Visit = newVisit(random, clinic),
+): Scenario {
   const version = versionsOf(random, visit, bookedAt);
-  let now = yield version('appointment.created', bookedAt, { status: 'BK', action: 'created' });
+  const status = random.chance(0.1) ? 'RV' : 'BK';
+  const links = earlier && { prev_aids: [earlier.appointmentId] };
+  let now = yield version('appointment.created', bookedAt, { status, action: 'created' }, links);
   while (random.chance(0.4)) now = yield version('appointment.updated', now, { action: 'updated' });
   if (random.chance(0.5)) now = yield { event: 'appointment.reminder_instant', data: aboutVisit(visit) };
-  if (random.chance(0.15)) {
-    yield version('appointment.statuschange', now, { status: random.pick(['CN', 'CND', 'CNS']) });
+  if (random.chance(0.12)) {
+    // Paid in advance.
+    if (random.chance(0.3))
+      now = yield* interleaved(random, now, [receiptScenario(random, clinic, now, visit)]);
+    const next = { ...visit, appointmentId: appointmentId(random) };
+    const status = random.pick(['RE', 'RES', 'RED']);
+    const links = sometimes(random, { next_aid: next.appointmentId });
+    now = yield version('appointment.statuschange', now, { status }, links);
+    yield* appointmentScenario(random, clinic, now, visit, next);
     return;
   }
+  if (random.chance(0.2)) {
+    const status = random.pick(['CN', 'CND', 'CNS', 'PC', 'PNR', 'NS', 'NSD', 'NSS']);
+    yield version('appointment.statuschange', now, { status });
+    return;
+  }
+  if (random.chance(0.4))
+    now = yield version('appointment.statuschange', now, { status: random.pick(['CK', 'IN', 'PA']) });
   if (random.chance(0.4)) now = yield version('appointment.assessments.taken', now, {});
   now = yield version('appointment.statuschange', now, { status: 'OG' });
   if (random.chance(0.3)) now = yield doctorJoined(random, visit);
+  if (random.chance(0.03)) {
+    yield version('appointment.statuschange', now, { status: 'AB' });
+    return;
+  }
   const isPrescribed = random.chance(0.7);
   now = yield* interleaved(random, now, [
     receiptScenario(random, clinic, now, visit),
@@ -42,7 +80,13 @@ function versionsOf(random: Random, visit: Visit, bookedAt: number) {
   };
   let modifiedAt = 0;
 
-  return (event: string, now: number, changes: { status?: string; action?: string }): ScenarioEvent => {
+  // Links are in one version alone.
+  return (
+    event: string,
+    now: number,
+    changes: { status?: string; action?: string },
+    links: Record<string, unknown> = {},
+  ): ScenarioEvent => {
     // Versions within a second would have no order.
     modifiedAt = Math.max(inSeconds(now), modifiedAt + 1);
     Object.assign(appointment, changes, { modified_at: modifiedAt });
@@ -50,7 +94,7 @@ function versionsOf(random: Random, visit: Visit, bookedAt: number) {
     if (event === 'appointment.statuschange') {
       const tags = [random.pick(['walk-in', 'follow-up', 'VIP'])];
       const meta = sometimes(random, { ...partners, custom_attributes: { tags } });
-      return { event, data: { ...data, ...meta } };
+      return { event, data: { ...data, ...meta, ...links } };
     }
     const results = { workflow_data: { [assessment]: `result-${assessment}` } };
     return {
@@ -62,6 +106,7 @@ function versionsOf(random: Random, visit: Visit, bookedAt: number) {
         ...sometimes(random, { custom_attributes: { label: [random.pick(['new', 'returning'])] } }),
         sa_ids: [assessment],
         ...(event === 'appointment.assessments.taken' ? sometimes(random, results) : {}),
+        ...links,
       },
     };
   };

@@ -82,6 +82,7 @@ it('sums amounts and counts, and nothing else', async () => {
   }
   expect([...summed].filter((name) => !name.endsWith('_amount')).sort()).toMatchInlineSnapshot(`
 [
+  "aborted",
   "applied",
   "appointments",
   "booked",
@@ -96,6 +97,7 @@ it('sums amounts and counts, and nothing else', async () => {
   "deleted_receipts",
   "duplicates",
   "failed",
+  "no_show",
   "ongoing",
   "open_clearances",
   "other",
@@ -103,6 +105,8 @@ it('sums amounts and counts, and nothing else', async () => {
   "quarantined",
   "receipts",
   "received",
+  "rescheduled",
+  "reschedules",
   "review_requests",
   "times_received",
   "waiting",

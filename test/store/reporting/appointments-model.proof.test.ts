@@ -34,7 +34,24 @@ const versions: fc.Arbitrary<Version[]> = fc.array(
     event_time: fewTimes(3),
     business_id: fc.constantFrom('b1', 'b2'),
     appointment_id: fc.constantFrom('a1', 'a2', 'a3', 'a4', 'a5'),
-    status: fc.constantFrom('BK', 'OG', 'CM', 'CMNP', 'CM', 'CMNP', 'CN', 'CND', 'CNS', 'CK', null),
+    status: fc.constantFrom(
+      'BK',
+      'OG',
+      'CM',
+      'CMNP',
+      'CM',
+      'CMNP',
+      'CN',
+      'CND',
+      'CNS',
+      'CK',
+      'NS',
+      'PNR',
+      'AB',
+      'RES',
+      'odd',
+      null,
+    ),
     clinic_id: fc.constantFrom('c1', null),
     created_at: fc.option(fewTimes(30).map((at) => at - 28 * hour)),
     modified_at: fc.option(fewTimes(2)),
@@ -122,10 +139,11 @@ function figuresOf(things: { status: string | null; hours: number | null }[]) {
   const hours = things.flatMap((thing) => thing.hours ?? []).sort((a, b) => a - b);
   const at = (index: number) => hours[Math.floor(index)]!;
   const completed = count('CM', 'CMNP');
-  const cancelled = count('CN', 'CND', 'CNS');
+  const cancelled = count('CN', 'CND', 'CNS', 'PNR');
+  const notRescheduled = things.length - count('RES');
   return {
     appointments: things.length,
-    booked: count('BK'),
+    booked: count('BK', 'CK'),
     ongoing: count('OG'),
     completed,
     completed_without_prescription: count('CMNP'),
@@ -133,9 +151,14 @@ function figuresOf(things: { status: string | null; hours: number | null }[]) {
     cancelled_by_patient: count('CN'),
     cancelled_by_doctor: count('CND'),
     cancelled_by_staff: count('CNS'),
-    other: count('CK', null),
-    completed_share: share(completed, things.length),
-    cancelled_share: share(cancelled, things.length),
+    no_show: count('NS'),
+    aborted: count('AB'),
+    rescheduled: count('RES'),
+    other: count('odd', null),
+    completed_share: share(completed, notRescheduled),
+    cancelled_share: share(cancelled, notRescheduled),
+    no_show_share: share(count('NS'), notRescheduled),
+    rescheduled_share: share(count('RES'), things.length),
     without_prescription_share: share(count('CMNP'), completed),
     completion_average_hours: share(
       hours.reduce((sum, n) => sum + n, 0),

@@ -1,3 +1,4 @@
+import { appointment } from '../../../src/families/appointment.ts';
 import { type Family, families } from '../../../src/families/index.ts';
 import { updateSums } from '../../../src/store/reporting/daily-sums.ts';
 import { appointmentCallback } from '../../support/callbacks.ts';
@@ -15,7 +16,7 @@ const hour = 3600;
 const version = (event: string, event_time: number, data: object = {}) =>
   appointmentCallback({ event: `appointment.${event}`, event_time, data: { modified_at: null, ...data } });
 
-it('shares have four digits and times two; of nothing they are null', async () => {
+it('shares have four digits and times two; of nothing they are null; rescheduled appointments are in no other share', async () => {
   const ofDay = (appointment_id: string, status: string, more = {}) =>
     version('created', midnight, { appointment_id, status, created_at: midnight, ...more });
   await apply(database, [
@@ -23,24 +24,43 @@ it('shares have four digits and times two; of nothing they are null', async () =
     ofDay('a2', 'CN'),
     ofDay('a3', 'BK'),
     ofDay('a4', 'CNS', { clinic_id: 'c2' }),
+    ofDay('a5', 'NSD'),
+    ofDay('a6', 'RES'),
+    ofDay('a7', 'RE', { clinic_id: 'c3' }),
   ]);
-  const columns = `appointments::int, completed_share, cancelled_share, without_prescription_share,
-    completion_average_hours, completion_median_hours`;
+  const columns = `appointments::int, completed_share, cancelled_share, no_show_share, rescheduled_share,
+    without_prescription_share, completion_average_hours, completion_median_hours`;
   expect(
-    await database.rows(`select ${columns} from reporting.appointments_daily order by appointments desc`),
+    await database.rows(
+      `select ${columns} from reporting.appointments_daily order by appointments desc, clinic_id desc`,
+    ),
   ).toEqual([
     {
-      appointments: 3,
-      completed_share: '0.3333',
-      cancelled_share: '0.3333',
+      appointments: 5,
+      completed_share: '0.2500',
+      cancelled_share: '0.2500',
+      no_show_share: '0.2500',
+      rescheduled_share: '0.2000',
       without_prescription_share: '0.0000',
       completion_average_hours: '0.03',
       completion_median_hours: '0.03',
     },
     {
       appointments: 1,
+      completed_share: null,
+      cancelled_share: null,
+      no_show_share: null,
+      rescheduled_share: '1.0000',
+      without_prescription_share: null,
+      completion_average_hours: null,
+      completion_median_hours: null,
+    },
+    {
+      appointments: 1,
       completed_share: '0.0000',
       cancelled_share: '1.0000',
+      no_show_share: '0.0000',
+      rescheduled_share: '0.0000',
       without_prescription_share: null,
       completion_average_hours: null,
       completion_median_hours: null,
@@ -76,12 +96,31 @@ it.each([
   ['CN', 'cancelled_by_patient'],
   ['CND', 'cancelled_by_doctor'],
   ['CNS', 'cancelled_by_staff'],
-  ['CK', 'other'],
+  ['CK', 'booked'],
+  ['RV', 'booked'],
+  ['IN', 'booked'],
+  ['PA', 'booked'],
+  ['AB', 'aborted'],
+  ['NS', 'no_show'],
+  ['NSD', 'no_show'],
+  ['NSS', 'no_show'],
+  ['PC', 'cancelled_by_patient'],
+  ['PNR', 'cancelled_unpaid'],
+  ['RE', 'rescheduled'],
+  ['RED', 'rescheduled'],
+  ['RES', 'rescheduled'],
   ['made up', 'other'],
   [null, 'other'],
 ])('the state of the status %s is %s', async (status, state) => {
   await apply(database, [version('created', midnight, { status })]);
   expect(await database.rows('select state from reporting.appointments')).toEqual([{ state }]);
+});
+
+it('every documented status has a state', async () => {
+  const { knownValues } = appointment.fields.status;
+  const unknown = `select status from unnest($1::text[]) as status where reporting.appointment_state(status) = 'other'`;
+  expect(knownValues).toHaveLength(20);
+  expect(await database.rows(unknown, [knownValues])).toEqual([]);
 });
 
 it('events are ranked as in their families, for versions with equal times', async () => {

@@ -97,7 +97,7 @@ const callback = fc.oneof(
       event: fc.constantFrom('appointment.created', 'appointment.updated', 'appointment.statuschange'),
       data: fc.record({
         appointment_id: fc.constantFrom('a1', 'a2', 'a3'),
-        status: fc.constantFrom('BK', 'OG', 'CM', 'CMNP', 'CN', 'CK', null),
+        status: fc.constantFrom('BK', 'OG', 'CM', 'CMNP', 'CN', 'NS', 'RES', 'odd', null),
         created_at: fc.option(times),
         modified_at: fc.option(times),
         clinic_id,

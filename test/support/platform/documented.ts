@@ -78,7 +78,7 @@ export const documented: Documented[] = [
       ...of('text', 'appointment_id partner_appointment_id doctor_id partner_doctor_id patient_id'),
       ...of('text', 'partner_patient_id clinic_id partner_clinic_id status action'),
       ...of('time', 'created_at modified_at'),
-      ...of('json', 'custom_attributes partner_meta sa_ids workflow_data'),
+      ...of('json', 'custom_attributes partner_meta sa_ids workflow_data prev_aids next_aid'),
     },
     events: {
       ...at('add_appointment_events', 'appointment.created'),
