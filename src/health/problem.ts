@@ -16,7 +16,7 @@ export interface Problem {
   title: string;
   /** The figures, and what to do. */
   detail: string;
-  /** The page of the console about it, below /console. */
+  /** The console's page about the oldest of what it is about, below /console. */
   page?: string;
 }
 

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { isIsoTime } from '../families/times.ts';
 import { withDecimals } from './decimals.ts';
 import { identify } from './identity.ts';
+import { findUnstorable } from './unstorable.ts';
 import { unescaped } from './words.ts';
 
 const mark = '[redacted]';
@@ -58,7 +59,7 @@ function redactAny(body: Buffer, keys: Keys): { redacted?: Buffer | undefined; v
 
 /** Null where its time cannot be read, or PostgreSQL would not store it. */
 function idOfOriginal(json: string, value: unknown): string | null {
-  if (json.includes('\\u0000')) return null;
+  if (findUnstorable(json, value).length > 0) return null;
   const envelope = withDecimals(json, value) as Parameters<typeof identify>[0] & { event_type?: string };
   const { event_time: time } = envelope;
   const hasTime = typeof time === 'string' ? isIsoTime(time) : Number.isSafeInteger(time);

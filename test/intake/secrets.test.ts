@@ -114,6 +114,14 @@ it.each([
   expect(reject(JSON.stringify(body))).not.toContain('SECRET');
 });
 
+it('JSON that is nested too deep for an id is redacted nevertheless', () => {
+  const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const body = Buffer.from(`{"event":"${event}","event_time":1,"data":{"a":${nested},"token":"SECRET"}}`);
+  const redacted = redactRejected(body);
+  expect(redacted.body.includes('SECRET')).toBe(false);
+  expect(redacted.deliveryId).toBeNull();
+});
+
 it('nobody sees the content of health records; the rest of the callback is as received', () => {
   const entries = [{ care_context_id: 'cc-1', content: 'SECRET', media: 'm' }];
   const callback = samples.other({ event: 'abha.hiu_data_push', data: { entries } });

@@ -57,7 +57,7 @@ export function ProblemList({ problems }: { problems: readonly Problem[] | undef
             <strong class={status === 'fail' ? 'bad' : 'warn'}>{title}</strong>. {detail}
             {page && (
               <>
-                . <a href={`/console${page}`}>Show them</a>
+                . <a href={`/console${page}`}>Show the oldest</a>
               </>
             )}
           </li>

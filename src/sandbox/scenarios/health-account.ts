@@ -52,6 +52,6 @@ export function* bookingScenario(random: Random, clinic: Clinic, bookedAt: numbe
   });
   yield version('init', 'INITIATED');
   if (random.chance(0.8)) yield version('confirm', 'CONFIRMED');
-  if (random.chance(0.2)) yield version('cancel', 'CANCELLED');
+  if (random.chance(0.3)) yield version('cancel', 'CANCELLED');
   else yield version('status', random.pick(['COMPLETED', 'IN_PROGRESS']));
 }
