@@ -54,7 +54,7 @@ create table care_contexts (
   hip_id             text,
   status             text,
   error              text,
-  retry_count        bigint,
+  retry_count        text,
   client_id          text        not null,
   last_event         text        not null,
   event_time         timestamptz not null,

@@ -40,7 +40,7 @@ returns table (view name, column_name name, for_console boolean, for_masked bool
         'business_id', 'client_id', 'clinic_id', 'doctor_id', 'owner', 'patient_id', 'form_id',
         'aid', 'appointment_id', 'prescription_id', 'partner_clinic_id', 'partner_doctor_id', 'actor_id', 'facility_id',
         'admission_id', 'event_id', 'clearance_id', 'estimate_id', 'service_id',
-        'hip_id', 'hip_code', 'req_id', 'care_context_id', 'booking_id',
+        'hip_id', 'hip_code', 'req_id', 'care_context_id', 'retry_count', 'booking_id',
         'family', 'event', 'last_event', 'status', 'actor', 'additional_discount_type', 'reason', 'kind',
         'type', 'state', 'action', 'stage', 'clearance_type', 'open_clearance_types',
         'error', 'field', 'value'

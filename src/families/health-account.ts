@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { code, integer, notPersonal, optional, text, textId, untyped } from './field.ts';
+import { code, notPersonal, optional, text, textId, untyped } from './field.ts';
 
 /** Health accounts (ABHA), each linked to a patient: its creation, and its profile shared at a counter. */
 export const healthAccount = defineFamily({
@@ -35,6 +35,6 @@ export const careContext = defineFamily({
     hip_id: notPersonal(text),
     status: code('LINKED'),
     error: untyped,
-    retry_count: integer,
+    retry_count: notPersonal(untyped),
   },
 });

@@ -40,7 +40,7 @@ export class UnsupportedMedia extends requestError((advice: string) => advice) {
 
 export class BodyTooLarge extends requestError(
   (limit: number) =>
-    `The body is larger than ${limit} bytes. Callbacks with health records may be: BODY_LIMIT decides.`,
+    `The body is larger than ${limit} bytes. Health records may be: raise the receiver's BODY_LIMIT.`,
 ) {}
 
 export class BodyTooSlow extends requestError(() => 'The body arrives too slowly.') {}

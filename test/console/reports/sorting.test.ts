@@ -103,7 +103,6 @@ it('sums amounts and counts, and nothing else', async () => {
   "quarantined",
   "receipts",
   "received",
-  "retry_count",
   "review_requests",
   "times_received",
   "waiting",

@@ -221,8 +221,7 @@ export const documented: Documented[] = [
     key: 'care_context_id',
     fields: {
       ...of('text', 'care_context_id abha_address oid partner_patient_id hip_id status'),
-      ...of('untyped', 'error'),
-      ...of('whole', 'retry_count'),
+      ...of('untyped', 'error retry_count'),
     },
     events: at('care_context_events', 'abha.link_care_context'),
   },
