@@ -102,6 +102,7 @@ it('they are not in the quarantine, and its replay is the same delivery as a res
   expect(outcome).toMatchObject({ accepted: 1, duplicates: 0 });
   await isDelivered();
   await isDuplicate();
+  expect(await database.rows('select id from inbox')).toEqual([{ id }]);
 });
 
 it('a delivery that PostgreSQL refuses after it was acknowledged keeps its id in the quarantine', async () => {
