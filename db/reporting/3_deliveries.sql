@@ -91,7 +91,8 @@ comment on function reporting.without_health_records is 'The data of a callback 
 create or replace view reporting.other_events as
 select
   business_id, delivery_id, reporting.day(event_time) as day, event_time, last_event as event, client_id,
-  patient_of(jsonb_build_object('data', extra)) as patient_id, case when last_event like 'abha.%' then reporting.without_health_records(extra) else extra end as data
+  patient_of(jsonb_build_object('data', extra)) as patient_id,
+  case when last_event like 'abha.%' then reporting.without_health_records(extra) else extra end as data
 from other_events
 where deleted_at is null;
 

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Observer, Stored } from '../common/observer.ts';
+import { uuid } from '../common/uuid.ts';
 import type { Config } from '../config/config.ts';
 import { type AnyEnvelope, type Family, patientsBeyond, takesEveryEvent } from '../families/index.ts';
 import { milliseconds } from '../families/times.ts';
@@ -149,7 +150,9 @@ export function createIntake(options: IntakeOptions) {
         const error = cause instanceof NotStorable ? new DataRefused(describeRefusal(cause.cause)) : cause;
         const path = config.paths[family]?.[0] ?? family;
         const known = families.find(({ name }) => name === family);
-        await recordRejection(error, { body, deliveryId: id, family: known, path, acknowledged: true });
+        // Somebody else's entry may have any id.
+        const deliveryId = uuid.test(id) ? id : null;
+        await recordRejection(error, { body, deliveryId, family: known, path, acknowledged: true });
         if (!(error instanceof Rejection)) throw error;
         log.limited(
           'error',
