@@ -24,7 +24,7 @@ const allowed = table({
   store: '../db',
   queue: 'store',
   metrics: 'queue store',
-  health: 'store',
+  health: 'families store',
   tracing: '../package.json',
 
   // Middle: what the receiver does.

@@ -74,11 +74,25 @@ create or replace view reporting.schema_drift as
 select event, field, kind, nullif(value, '') as value, count, first_seen, last_seen, example_delivery
 from schema_drift;
 
+create or replace function reporting.without_health_records(data jsonb) returns jsonb
+  language sql immutable parallel safe
+  return case jsonb_typeof(data -> 'entries')
+    when 'array' then jsonb_set(data, '{entries}', (
+      select coalesce(jsonb_agg(case jsonb_typeof(entry)
+        when 'object' then jsonb_set(entry, '{content}', '"[redacted]"', false) else entry
+      end order by place), '[]')
+      from jsonb_array_elements(data -> 'entries') with ordinality as entries (entry, place)
+    ))
+    else data
+  end;
+comment on function reporting.without_health_records is 'The data of a callback without the content of its health records';
+
 -- The day is that of the event, which has an index. The patient is for the access log: no column has it.
 create or replace view reporting.other_events as
 select
   business_id, delivery_id, reporting.day(event_time) as day, event_time, last_event as event, client_id,
-  patient_of(jsonb_build_object('data', extra)) as patient_id, extra as data
+  patient_of(jsonb_build_object('data', extra)) as patient_id,
+  case when last_event like 'abha.%' then reporting.without_health_records(extra) else extra end as data
 from other_events
 where deleted_at is null;
 
@@ -215,7 +229,7 @@ select copy_column_comments('reporting.deliveries', 'reporting.other_events');
 
 comment on column reporting.other_events.day        is 'The day of the event';
 comment on column reporting.other_events.patient_id is 'The patient, if the data names one in a known spelling';
-comment on column reporting.other_events.data       is 'The data of the callback';
+comment on column reporting.other_events.data       is 'The data of the callback, without the content of health records';
 
 comment on column reporting.delivery_health.business_id                 is 'The business id; of a quarantined callback null if it cannot be read';
 comment on column reporting.delivery_health.family                      is 'The family of their events, such as receipt; unknown: quarantined, sent to a path of no family';

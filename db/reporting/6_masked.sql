@@ -27,7 +27,7 @@ returns table (view name, column_name name, for_console boolean, for_masked bool
       'all_receipts', 'receipts', 'deleted_receipts', 'outstanding_receipts', 'outstanding_by_phone', 'receipt_history', 'receipts_daily',
       'consent_forms', 'review_requests', 'activities', 'doctors_daily', 'clinics_daily', 'businesses_daily', 'activities_monthly',
       'appointments', 'appointment_history', 'appointments_daily', 'visits', 'appointment_payments', 'prescriptions',
-      'payment_requests', 'practice_changes', 'notices',
+      'payment_requests', 'practice_changes', 'notices', 'health_accounts', 'care_contexts', 'bookings',
       'admissions', 'open_admissions', 'admission_events', 'admission_clearances', 'admission_estimates',
       'deliveries', 'applied_deliveries', 'delivery_health', 'deliveries_daily', 'quarantine', 'schema_drift', 'other_events', 'silence', 'aliases'
     )
@@ -40,6 +40,7 @@ returns table (view name, column_name name, for_console boolean, for_masked bool
         'business_id', 'client_id', 'clinic_id', 'doctor_id', 'owner', 'patient_id', 'form_id',
         'aid', 'appointment_id', 'visit_id', 'first_appointment_id', 'prescription_id', 'partner_clinic_id', 'partner_doctor_id', 'actor_id', 'facility_id',
         'admission_id', 'event_id', 'clearance_id', 'estimate_id', 'service_id',
+        'hip_id', 'hip_code', 'req_id', 'care_context_id', 'retry_count', 'booking_id',
         'family', 'event', 'last_event', 'status', 'actor', 'additional_discount_type', 'reason', 'kind',
         'type', 'state', 'action', 'stage', 'clearance_type', 'open_clearance_types',
         'error', 'field', 'value'

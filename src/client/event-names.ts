@@ -32,4 +32,11 @@ export const eventNames = [
   'appointment.followup_reminder_instant',
   'vaccination.reminder',
   'prescription.communication',
+  'abha.created',
+  'abha.hip_profile_share',
+  'abha.link_care_context',
+  'booking.init',
+  'booking.confirm',
+  'booking.status',
+  'booking.cancel',
 ] as const;

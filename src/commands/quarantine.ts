@@ -12,6 +12,7 @@ import {
   readQuarantine,
 } from '../intake/quarantine-rows.ts';
 import { replayQuarantine } from '../intake/replay-quarantine.ts';
+import { withoutHealthRecords } from '../intake/secrets.ts';
 import { patientsNamedIn } from '../intake/subject-of-body.ts';
 import { quarantineReasons } from '../store/tables.ts';
 import { parseTime, parseUuid } from './arguments.ts';
@@ -75,7 +76,7 @@ async function show({ db }: Opened, { raw, ...filter }: QuarantineFilter & { raw
     // It came after the entry was written.
     if (!logged.has(row.id)) continue;
     print(printable(`# ${row.id} ${row.path} ${row.reason}`));
-    process.stdout.write(raw ? row.body : printable(row.body.toString()));
+    process.stdout.write(raw ? row.body : printable(withoutHealthRecords(row.body)));
     print('');
   }
 }

@@ -146,7 +146,9 @@ const queue = {
 };
 
 const limits = {
-  BODY_LIMIT: size('1kb', '64mb', '256kb').describe('Largest callback body, `1kb` to `64mb`'),
+  BODY_LIMIT: size('1kb', '64mb', '256kb').describe(
+    'Largest callback body, `1kb` to `64mb`. `abha.hiu_data_push` contains health records and may be larger than the default',
+  ),
   QUARANTINE_LIMIT: size('1mb', '1tb', '1gb').describe(
     'The most bytes of [rejected bodies](security.md#quarantine) that are kept, `1mb` to `1tb`; beyond it the oldest are deleted',
   ),

@@ -80,6 +80,13 @@ export const isIdentifiedByEnvelope = ({ fields, identifiedBy }: Family): boolea
   identifiedBy !== undefined && fields[identifiedBy]!.fromEnvelope !== undefined;
 
 /**
+ * The field that names a family's records in addresses and lists, which everybody sees. Undefined: their deliveries do,
+ * also where the id itself may identify a patient.
+ */
+export const publicKey = ({ identifiedBy, fields }: Family): string | undefined =>
+  identifiedBy && fields[identifiedBy]!.personal === false ? identifiedBy : undefined;
+
+/**
  * A callback with every documented field of a family (service-interface section 2): a database that refuses it refuses
  * what the platform may send.
  *

@@ -1,8 +1,10 @@
 import { admission, admissionClearance, admissionEstimate, admissionEvent } from './admission.ts';
 import { appointment } from './appointment.ts';
+import { booking } from './booking.ts';
 import { consentForm } from './consent-form.ts';
 import type { EnvelopeOf, EnvelopeOfAny } from './envelope.ts';
 import type { Family } from './family.ts';
+import { careContext, healthAccount } from './health-account.ts';
 import { notice } from './notice.ts';
 import { other } from './other.ts';
 import { paymentRequest } from './payment-request.ts';
@@ -25,6 +27,9 @@ export const families = [
   admissionClearance,
   admissionEstimate,
   notice,
+  healthAccount,
+  careContext,
+  booking,
   other,
 ] as const;
 
@@ -37,6 +42,6 @@ export type AnyEnvelope = EnvelopeOf<Family>;
 export { admissionOf } from './admission.ts';
 export { envelopeSchema, otherEnvelope, publicEnvelopeFields } from './envelope.ts';
 export * from './family.ts';
-export { other } from './other.ts';
+export { other, userDelete } from './other.ts';
 export * from './patients.ts';
 export { namesInData, readField, readKey } from './sql.ts';

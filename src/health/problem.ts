@@ -6,6 +6,7 @@ export interface Problem {
     | ('backlog' | 'stalled' | 'no worker' | 'locked')
     | ('wraparound' | 'prepared transaction' | 'replication slot' | 'old session')
     | ('unlogged' | 'row security' | 'undrained' | 'wrong sums')
+    | 'user deletion'
     | 'unreadable';
   /** Where several may be: a family, table or session, for example; otherwise empty. */
   subject: string;
@@ -15,6 +16,8 @@ export interface Problem {
   title: string;
   /** The figures, and what to do. */
   detail: string;
+  /** The console's page about the oldest of what it is about, below /console. */
+  page?: string;
 }
 
 export const unreadable = (what: string, detail: string): Problem => ({

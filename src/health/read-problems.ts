@@ -4,6 +4,7 @@ import { type PendingSince, rememberPendingSince } from '../store/pending-since.
 import { type Problem, unreadable } from './problem.ts';
 import { judgeLocks, waitingDeliveries } from './processing.ts';
 import { ages, prepared, rowSecurity, sessions, slots, unlogged, wrongSums } from './server.ts';
+import { userDeletions } from './user-deletions.ts';
 
 /** A timeout, a missing right or table: PostgreSQL works, and one check does not. */
 const ofOneCheck = /^(57014|55P03|42...)$/;
@@ -18,6 +19,7 @@ const checks: Record<string, (pool: pg.Pool, pendingSince: PendingSince) => Prom
   'unlogged tables': unlogged.read,
   'old sessions': sessions.read,
   'sums of reports': wrongSums.read,
+  'deleted users': userDeletions.read,
 };
 
 /** First what fails; the sort is stable. */

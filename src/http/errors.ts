@@ -39,7 +39,8 @@ export class MethodNotAllowed extends requestError(() => 'This path accepts POST
 export class UnsupportedMedia extends requestError((advice: string) => advice) {}
 
 export class BodyTooLarge extends requestError(
-  (limit: number) => `The body is larger than ${limit} bytes.`,
+  (limit: number) =>
+    `The body is larger than ${limit} bytes. Health records may be: raise the receiver's BODY_LIMIT.`,
 ) {}
 
 export class BodyTooSlow extends requestError(() => 'The body arrives too slowly.') {}

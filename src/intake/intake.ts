@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Observer, Stored } from '../common/observer.ts';
+import { uuid } from '../common/uuid.ts';
 import type { Config } from '../config/config.ts';
 import { type AnyEnvelope, type Family, patientsBeyond, takesEveryEvent } from '../families/index.ts';
 import { milliseconds } from '../families/times.ts';
@@ -11,6 +12,7 @@ import { createInbox, type InboxOptions } from './inbox.ts';
 import { createParser } from './parse-callback.ts';
 import { createQuarantine, type RejectedBody } from './quarantine.ts';
 import { DataRefused, type FieldError, Rejection, TenantNotAllowed } from './rejection.ts';
+import { withoutSecrets } from './secrets.ts';
 
 export interface IntakeOptions extends Pick<InboxOptions, 'circuit' | 'fallback' | 'log'> {
   config: Pick<Config, 'paths' | 'quarantine' | 'retention'> & {
@@ -60,7 +62,8 @@ export function createIntake(options: IntakeOptions) {
     const { envelope, id, family } = parse(body, Date.now(), expected);
     checkTenant(envelope);
     const patients = patientsBeyond(envelope) ?? null;
-    return { delivery: { id, family: family.name, body, patients }, envelope };
+    const safe = withoutSecrets(body, envelope.event);
+    return { delivery: { id, family: family.name, body: safe, patients }, envelope };
   };
 
   const isExpired = ({ id, family }: Delivery) => {
@@ -107,13 +110,18 @@ export function createIntake(options: IntakeOptions) {
      * Validates a body of the quarantine again, with the current schemas. Its event decides about the family, not its path;
      * an event that no family lists is accepted if the path takes every event.
      *
-     * @param options `dryRun`: stores nothing
+     * @param options `dryRun`: stores nothing; `deliveryId`: see redactRejected
      * @throws Unavailable
      */
-    replay: async (body: Buffer, path: string, { dryRun }: { dryRun: boolean }): Promise<Reassessment> => {
+    replay: async (
+      body: Buffer,
+      path: string,
+      { dryRun, deliveryId }: { dryRun: boolean; deliveryId?: string | null },
+    ): Promise<Reassessment> => {
       const catchAll = families.find((one) => takesEveryEvent(one) && config.paths[one.name]?.includes(path));
       try {
         const { delivery, envelope } = read(body, catchAll);
+        delivery.id = deliveryId ?? delivery.id;
         if (dryRun) return { outcome: isExpired(delivery) ? 'expired' : 'accepted', id: delivery.id };
         const outcome = await store(delivery);
         if (isStored(outcome)) drift.observe(delivery.id, envelope);
@@ -142,7 +150,9 @@ export function createIntake(options: IntakeOptions) {
         const error = cause instanceof NotStorable ? new DataRefused(describeRefusal(cause.cause)) : cause;
         const path = config.paths[family]?.[0] ?? family;
         const known = families.find(({ name }) => name === family);
-        await recordRejection(error, { body, family: known, path, acknowledged: true });
+        // Somebody else's entry may have any id.
+        const deliveryId = uuid.test(id) ? id : null;
+        await recordRejection(error, { body, deliveryId, family: known, path, acknowledged: true });
         if (!(error instanceof Rejection)) throw error;
         log.limited(
           'error',

@@ -47,7 +47,7 @@ export async function* readQuarantine(db: Db, filter: QuarantineFilter, page = 1
   let last: QuarantineRow | undefined;
   do {
     let query = matching(db, filter)
-      .select([...listed, 'body', 'corrects'])
+      .select([...listed, 'body', 'corrects', 'delivery_id'])
       .orderBy('id')
       .limit(page);
     if (last) query = query.where('id', '>', last.id);

@@ -10,6 +10,7 @@ import { Unavailable } from './delivery.ts';
 import { createEviction, type EvictionOptions } from './eviction.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
 import type { Rejection } from './rejection.ts';
+import { redactRejected } from './secrets.ts';
 import { envelopeOf, patientsNamedIn, subjectOfBody } from './subject-of-body.ts';
 import { wordsOf } from './words.ts';
 
@@ -23,21 +24,28 @@ export interface RejectedBody extends Pick<Rejection, 'reason' | 'errors'> {
   acknowledged?: boolean;
   /** The id of the rejected body that this one corrects. */
   corrects?: string;
+  /** The id of its delivery, where the body itself does not tell. */
+  deliveryId?: string | null;
 }
 
+/** A rejected body without secrets; its ids are made of the original. */
+export type RedactedBody = RejectedBody & { id: string };
+
 const content = `jsonb_build_object('path', path, 'reason', reason, 'errors', errors::jsonb, 'body', body,
-                            'acknowledged', acknowledged, 'corrects', corrects)`;
+                            'acknowledged', acknowledged, 'corrects', corrects,
+                            'deliveryId', delivery_id)`;
 
 // A body about an erased patient is not stored.
 const statement = `
 with rejected as materialized (
-  select id, path, reason, errors, body, acknowledged, family, envelope, corrects, patients, words
+  select id, path, reason, errors, body, acknowledged, family, envelope, corrects, patients, words, delivery_id
   from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::jsonb[], $9::text[],
-              $10::jsonb[], $11::jsonb[])
-    as rejected(id, path, reason, errors, body, acknowledged, family, envelope, corrects, patients, words)
+              $10::jsonb[], $11::jsonb[], $12::uuid[])
+    as rejected(id, path, reason, errors, body, acknowledged, family, envelope, corrects, patients, words, delivery_id)
 ), ${refusedAmong('rejected')}, ${uncertainAmong('rejected', 'quarantine', { event: 'reason', content })}, stored as (
-  insert into quarantine (id, path, reason, errors, body, acknowledged, corrects, count)
-  select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), min(corrects)::uuid, count(*)
+  insert into quarantine (id, path, reason, errors, body, acknowledged, corrects, delivery_id, count)
+  select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), min(corrects)::uuid,
+         min(delivery_id::text)::uuid, count(*)
   from rejected
   where id not in (select id from refused union all select id from uncertain)
   group by id
@@ -52,13 +60,13 @@ with rejected as materialized (
 select`;
 
 /** The statement that stores rejected bodies, except those that an erasure refuses. */
-export function quarantineQuery(rejected: readonly RejectedBody[], families: readonly Family[]) {
+export function quarantineQuery(rejected: readonly RedactedBody[], families: readonly Family[]) {
   const subjects = rejected.map(({ body, family }) => subjectOfBody(body, families, family));
   return {
     text: statement,
     query_timeout: databaseTimeoutMs,
     values: [
-      rejected.map(quarantineId),
+      rejected.map(({ id }) => id),
       rejected.map(({ path }) => path),
       rejected.map(({ reason }) => reason),
       rejected.map(({ errors }) => JSON.stringify(errors)),
@@ -69,6 +77,7 @@ export function quarantineQuery(rejected: readonly RejectedBody[], families: rea
       rejected.map(({ corrects }) => corrects),
       rejected.map(({ body }) => JSON.stringify(patientsNamedIn(body))),
       rejected.map(({ body }) => JSON.stringify(wordsOf(body.toString()))),
+      rejected.map(({ deliveryId }) => deliveryId),
     ],
   };
 }
@@ -83,7 +92,7 @@ export function createQuarantine(options: EvictionOptions & { families: readonly
     const errors = [{ path: '', message: 'sample' }];
     const sample = { path: '/sample', reason: 'invalid', errors, body: randomBytes(16) } as const;
     await rolledBack(pool, async (client) => {
-      await client.query(quarantineQuery([sample], families));
+      await client.query(quarantineQuery([redact(sample)], families));
     });
   };
 
@@ -96,13 +105,13 @@ export function createQuarantine(options: EvictionOptions & { families: readonly
     onChange: reportOutage('quarantine', { log }),
   });
 
-  const commit = async (rejected: RejectedBody[]) => {
+  const commit = async (rejected: RedactedBody[]) => {
     await pool.query(quarantineQuery(rejected, families));
     eviction.added(rejected.map(({ body }) => body.length));
     return rejected.map(() => undefined);
   };
   const commits = createGroupCommit({
-    commit: (rejected: RejectedBody[]) => circuit.run(() => commit(rejected)),
+    commit: (rejected: RedactedBody[]) => circuit.run(() => commit(rejected)),
     weigh: ({ body }) => body.length,
     maxWeight: 4 * 1024 * 1024,
     maxItems: 200,
@@ -120,7 +129,7 @@ export function createQuarantine(options: EvictionOptions & { families: readonly
     /** Resolves once the body is durable. @throws Unavailable */
     keep: async (rejected: RejectedBody): Promise<void> => {
       try {
-        await commits.append(rejected);
+        await commits.append(redact(rejected));
       } catch (error) {
         if (!(error instanceof Overloaded || error instanceof StoreUnavailable))
           log.limited('error', {}, 'a rejected body could not be stored', { err: error });
@@ -134,6 +143,11 @@ export function createQuarantine(options: EvictionOptions & { families: readonly
       circuit.stop();
     },
   };
+}
+
+function redact(rejected: RejectedBody): RedactedBody {
+  const { body, deliveryId } = redactRejected(rejected.body);
+  return { ...rejected, id: quarantineId(rejected), body, deliveryId: rejected.deliveryId ?? deliveryId };
 }
 
 /** The same body at the same path is the same row: a UUID (version 8) of both. */

@@ -19,8 +19,8 @@ export async function replayQuarantine(
 ) {
   const { dryRun, limit = Number.POSITIVE_INFINITY, onProgress } = options;
   const outcome = { accepted: 0, duplicates: 0, notStored: 0, rejected: 0, reasons: [] as MessageGroup[] };
-  for await (const { id, body, path } of readQuarantine(db, { ...filter, corrected: false })) {
-    const result = await intake.replay(body, path, { dryRun });
+  for await (const { id, body, path, delivery_id } of readQuarantine(db, { ...filter, corrected: false })) {
+    const result = await intake.replay(body, path, { dryRun, deliveryId: delivery_id });
     if (result.outcome === 'rejected') {
       outcome.rejected += 1;
       addMessage(outcome.reasons, result.reason, id);

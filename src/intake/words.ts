@@ -18,7 +18,7 @@ const most = 10_000;
 const escaped = /\\u([\da-f]{4})|\\./gi;
 
 /** The text without the escapes of JSON, which need not be valid: a word never ends in the middle of one. */
-const unescaped = (json: string) =>
+export const unescaped = (json: string) =>
   json.includes('\\')
     ? json.replace(escaped, (_, code?: string) =>
         code ? String.fromCharCode(Number.parseInt(code, 16)) : ' ',

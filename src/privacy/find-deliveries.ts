@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Family, patientFields } from '../families/index.ts';
+import { type Family, patientFields, patientsIn } from '../families/index.ts';
 import { inPages } from '../store/in-pages.ts';
 import type { Db } from '../store/tables.ts';
 
@@ -19,8 +19,12 @@ export interface RecordKey {
 }
 
 /** The patients that a row of a family's table names; its nested columns are text. */
-export const patientsOfRow = (row: Record<string, unknown>): string[] =>
-  patientFields.flatMap((name) => (row[name] ? [String(row[name])] : []));
+export function patientsOfRow(row: Record<string, unknown>): string[] {
+  const main = patientFields.flatMap((name) => (row[name] ? [String(row[name])] : []));
+  if (main.length > 0) return main;
+  const { patient } = row;
+  return patientsIn({ ...row, patient: typeof patient === 'string' ? JSON.parse(patient) : patient });
+}
 
 export const idsOf = ({ id, linked = [] }: Patient): string[] => [id, ...linked];
 

@@ -40,6 +40,7 @@ export interface Tables {
     replayed_at: Date | null;
     acknowledged: Generated<boolean>;
     corrects: string | null;
+    delivery_id: string | null;
     bytes: GeneratedAlways<number>;
     business_id: GeneratedAlways<string | null>;
   };

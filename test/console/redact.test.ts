@@ -23,6 +23,9 @@ it.each([
   ['admission_clearance', ['transaction_id', 'admission_id', 'type', 'status']],
   ['admission_estimate', ['id', 'admission_id', 'service_id']],
   ['notice', [...ids, 'appointment_id', 'prescription_id', 'actor_oid']],
+  ['health_account', ['hip_id', 'hip_code', 'req_id']],
+  ['care_context', ['care_context_id', 'hip_id', 'status', 'retry_count']],
+  ['booking', ['order_id', 'state']],
   ['other', []],
 ])('of a %s the console shows every number and time, and of its texts only %j', (name, texts) => {
   const family = families.find((one) => one.name === name)!;

@@ -5,6 +5,7 @@ import { readSignature, verifySignature } from '../../src/http/access/signature.
 import { createDrift } from '../../src/intake/drift.ts';
 import { createParser } from '../../src/intake/parse-callback.ts';
 import { Rejection } from '../../src/intake/rejection.ts';
+import { redactRejected } from '../../src/intake/secrets.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -28,6 +29,7 @@ function handle(body: Buffer): string {
     return id;
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
+    redactRejected(body);
     return error.message;
   }
 }
@@ -124,6 +126,25 @@ it.each<[string, (size: number) => string]>([
   expectLinear((size) => {
     const body = Buffer.from(make(size));
     return () => handle(body);
+  }, bodyLimit);
+});
+
+const confirmed = '{"event":"abha.x","event_time":1,"data":{';
+it.each<[string, (size: number) => string]>([
+  ['secret keys', (size) => `${confirmed}${repeat('"token":1,', size)}"n":0}}`],
+  [
+    'secret keys with long values',
+    (size) => `${confirmed}${repeat(`"token":[${'0,'.repeat(500)}0],`, size)}"n":0}}`,
+  ],
+  ['secret keys in a text', (size) => `${confirmed}"n":"${repeat('\\"token\\"', size)}"}}`],
+  ['a nested secret', (size) => `${confirmed}"token":${repeat('[', size / 2)}${repeat(']', size / 2)}}}`],
+  ['backslashes', (size) => `${confirmed}"n":"${repeat('\\\\', size)}"}}`],
+  ['broken JSON and secret keys', (size) => `${confirmed}${repeat('token ', size)}`],
+  ['broken JSON and white space', (size) => `${confirmed}token${repeat(' ', size)}`],
+])('a body of 256 kB loses its secrets in at most linear time when it is full of %s', (_, make) => {
+  expectLinear((size) => {
+    const body = Buffer.from(make(size));
+    return () => redactRejected(body);
   }, bodyLimit);
 });
 

@@ -82,7 +82,7 @@ const withDrift = new Set(
 const named = [...Object.entries(waysToName)].map(([way, name]) => {
   const { beside, data } = name(patient);
   return {
-    ...samples.other({ event: 'abha.created' }),
+    ...samples.other({ event: 'abha.consent_update' }),
     ...beside,
     data: { way, ...data, note: 'CANARY-named' },
   } as (typeof callbacks)[number];
@@ -220,7 +220,12 @@ it('an erased patient is in no table but those of withheld, in no view, page, do
       (await rows(`select from schema_drift where value like 'CANARY%'`)).length > 0
     );
   });
-  expect(await everythingShown()).toContain('CANARY-name');
+  const shown = await everythingShown();
+  expect(shown).toContain('CANARY-name');
+  expect(shown).not.toMatch(/CANARY-content|CANARY-token|CANARY-nonce/);
+  expect(await relationsWith('CANARY-content', `= 'public'`, `'r'`)).toContain('public.inbox');
+  for (const secret of ['CANARY-token', 'CANARY-nonce'])
+    expect(await relationsWith(secret, 'is not null', `'r'`)).toEqual([]);
   const naming = families
     .filter(({ name }) => name !== 'practice_change')
     .map(({ table }) => `public.${table}`);

@@ -27,7 +27,10 @@ const count = async (from: string) => Number((await database.rows(`select count(
 let number = 0;
 const other = (data: object, beside: object = {}) => {
   number += 1;
-  return { ...samples.other({ event: 'abha.created', data: { number, ...data } }), ...beside } as Callback;
+  return {
+    ...samples.other({ event: 'abha.consent_update', data: { number, ...data } }),
+    ...beside,
+  } as Callback;
 };
 const insert = (...callbacks: Callback[]) => insertDeliveries(database.pool, callbacks.map(deliveryOf));
 

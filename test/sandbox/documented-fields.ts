@@ -29,6 +29,9 @@ const clearance = 'text status type';
 const estimate = `text id name service_id remarks? | number quantity? rate? | object discount? added_by?
   | time date? created_at? updated_at?`;
 
+const account = 'text abha_address abha_number hip_id oid partner_patient_id';
+const booking = 'text order_id state | object slot doctor billing patient';
+
 const documented: Record<string, string> = {
   'receipt.created': receipt,
   'receipt.updated': receipt,
@@ -62,6 +65,13 @@ const documented: Record<string, string> = {
   'ipd_admissions_clearances.updated': `${clearance} | time completed_at? updated_at? | object completed_by?`,
   'ipd_admissions_estimates.created': estimate,
   'ipd_admissions_estimates.updated': estimate.replace('updated_at?', 'updated_at'),
+  'abha.created': account,
+  'abha.hip_profile_share': `${account} hip_code req_id`,
+  'abha.link_care_context': `text abha_address hip_id care_context_id status error? oid partner_patient_id | number retry_count`,
+  'booking.init': booking,
+  'booking.confirm': booking,
+  'booking.status': booking,
+  'booking.cancel': booking,
 };
 
 /** The events with their fields, as the platform documents them; written apart from the scenarios. */

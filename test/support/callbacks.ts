@@ -128,6 +128,13 @@ const admissionData = {
   updated_at: '2026-06-30 08:25:18.779000+00:00',
 };
 
+const account = {
+  abha_address: 'asha@abdm',
+  hip_id: 'hip-1',
+  oid: people.patient_id,
+  partner_patient_id: people.partner_patient_id,
+};
+
 const staff = { id: 'u-1', name: 'Nurse One' };
 
 type Overrides = { event?: string; data?: object } & { [field in keyof typeof common]?: unknown } & {
@@ -232,6 +239,27 @@ export const samples: Record<FamilyName, (overrides?: Overrides) => Callback> = 
     due_date: '2026-11-30',
     vaccines: 'MMR',
     video_connect: { host_link: 'https://meet.invalid/h', meet_link: 'https://meet.invalid/m', vendor: 'v' },
+  }),
+  health_account: callbackOf('abha.hip_profile_share', {
+    ...account,
+    abha_number: '91-1234-5678-9012',
+    hip_code: 'counter-1',
+    req_id: 'req-1',
+  }),
+  care_context: callbackOf('abha.link_care_context', {
+    ...account,
+    care_context_id: 'cc-1',
+    status: 'LINKED',
+    error: null,
+    retry_count: 0,
+  }),
+  booking: callbackOf('booking.confirm', {
+    order_id: 'order-1',
+    state: 'CONFIRMED',
+    slot: { start: '2026-11-30T09:00:00Z' },
+    doctor: { name: 'Dr Asha Rao' },
+    billing: { name: 'आशा राव', phone: '+919900000001', email: 'a@example.invalid', address: 'Street 1' },
+    patient: { id: '161467756044204', dob: '1990-01-01', gender: 'F' },
   }),
   other: callbackOf('user.data.download', {}),
 };

@@ -15,7 +15,7 @@ export function canaryOf(family: Family, overrides: Parameters<(typeof samples)[
   const personal = Object.entries(family.fields).filter(([, field]) => field.personal !== false);
   const marked = personal.map(([name, { json }]) => {
     const text = `${canary} ${name}`;
-    return [name, json === 'jsonb' ? { name: text, first_name: text } : text];
+    return [name, json === 'jsonb' ? { id: text, name: text, first_name: text } : text];
   });
   // An event that no family lists may name a patient in any spelling.
   const data = {

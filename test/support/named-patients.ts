@@ -52,7 +52,12 @@ export const moreEvents: Record<string, object> = {
     oid: 'o',
   },
   'abha.context_discover_link_confirm': { linkRefNumber: 'l', request_id: 'r', token: '123456', oid: 'o' },
-  'abha.hip_data_fetch': { abha_address: 'a', oid: 'o', care_contexts: ['c'], key_information: { k: 'v' } },
+  'abha.hip_data_fetch': {
+    abha_address: 'a',
+    oid: 'o',
+    care_contexts: ['c'],
+    key_information: { nonce: 'v' },
+  },
   'abha.hiu_data_push': {
     abha_number: 'n',
     entries: [{ care_context_id: 'c', content: 'record', media: 'm' }],

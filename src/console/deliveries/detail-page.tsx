@@ -1,5 +1,6 @@
 import { uuid } from '../../common/uuid.ts';
-import type { Family } from '../../families/index.ts';
+import { type Family, userDelete } from '../../families/index.ts';
+import { withoutHealthRecords } from '../../intake/secrets.ts';
 import { readNotes } from '../../store/notes.ts';
 import { readCauses } from '../../store/refusals.ts';
 import type { Db } from '../../store/tables.ts';
@@ -45,7 +46,7 @@ export function DeliveryDetail(props: DetailProps) {
   const address = `/console/deliveries/${id}`;
   const isReduced = !('event' in delivery.envelope);
   const envelope = revealed
-    ? text
+    ? withoutHealthRecords(text)
     : JSON.stringify(redactEnvelope(delivery.envelope, recordKey?.family), null, 4);
   return (
     <>
@@ -65,7 +66,9 @@ export function DeliveryDetail(props: DetailProps) {
         {recordKey && <ReceiptDeliveries {...recordKey} />}
       </div>
       <PersonalNote {...{ revealed, address }}>Personal data is hidden.</PersonalNote>
-      {(cause || notes.length > 0) && <Notes section="deliveries" subject={id} notes={notes} />}
+      {(cause || notes.length > 0 || delivery.event === userDelete) && (
+        <Notes section="deliveries" subject={id} notes={notes} />
+      )}
       <h2>Callback</h2>
       {isReduced && (
         <p>

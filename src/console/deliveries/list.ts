@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import { idAt } from '../../common/uuid.ts';
-import { type Family, readKey } from '../../families/index.ts';
+import { type Family, publicKey, readKey } from '../../families/index.ts';
 import { type Db, type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
 import { choice, familyFields, fieldsOf, guid, localTime, parseForm, receiptId, text } from '../read-form.ts';
 import { allOf, businesses, read, takePage } from '../store.ts';
@@ -135,7 +135,7 @@ const tables = {
 /** SQL for the id of what a row `i` with a family and an envelope is about. */
 function recordOf(families: readonly Family[]): RawBuilder<unknown> {
   const ids = families.flatMap((family) =>
-    family.identifiedBy ? sql`when ${family.name} then (${sql.raw(readKey(family, 'i')!)})::text` : [],
+    publicKey(family) ? sql`when ${family.name} then (${sql.raw(readKey(family, 'i')!)})::text` : [],
   );
   return sql`case i.family ${sql.join(ids, sql` `)} end`;
 }

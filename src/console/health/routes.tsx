@@ -52,9 +52,14 @@ export function ProblemList({ problems }: { problems: readonly Problem[] | undef
     <section class="warning" aria-labelledby="problems">
       <h2 id="problems">Problems</h2>
       <ul>
-        {problems.map(({ kind, subject, status, title, detail }) => (
+        {problems.map(({ kind, subject, status, title, detail, page }) => (
           <li key={`${kind} ${subject}`}>
             <strong class={status === 'fail' ? 'bad' : 'warn'}>{title}</strong>. {detail}
+            {page && (
+              <>
+                . <a href={`/console${page}`}>Show the oldest</a>
+              </>
+            )}
           </li>
         ))}
       </ul>

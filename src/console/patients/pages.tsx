@@ -1,4 +1,4 @@
-import type { Family } from '../../families/index.ts';
+import { type Family, publicKey } from '../../families/index.ts';
 import {
   type Certificate,
   describeSearched,
@@ -66,10 +66,11 @@ const mostShown = 200;
 /** What the page of a patient shows: the number of rows of each table, and the latest records and deliveries. */
 export async function readShown({ counts, readLatest }: HeldData, families: readonly Family[]) {
   const records: { family: string; id: string; row: ExportedRow['columns'] }[] = [];
-  for (const { name, table, identifiedBy = 'delivery_id' } of families) {
+  for (const family of families) {
+    const { name, table } = family;
     if (!counts[table]) continue;
     for (const { columns: row } of await readLatest(table, mostShown))
-      records.push({ family: name, id: row[identifiedBy]!, row });
+      records.push({ family: name, id: row[publicKey(family) ?? 'delivery_id']!, row });
   }
   return { counts, records, deliveries: await readLatest('deliveries', mostShown) };
 }

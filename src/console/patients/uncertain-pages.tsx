@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { withoutHealthRecords } from '../../intake/secrets.ts';
 import type { UncertainBody } from '../../privacy/erasure/uncertain.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
@@ -60,7 +61,7 @@ export function UncertainPage({ body }: { body: UncertainBody & { body: string }
       <p class="note">
         This page shows personal data; showing it was logged. What is kept is stored as if it came now.
       </p>
-      <Verbatim label="Body as received" text={body.body} />
+      <Verbatim label="Body as received" text={withoutHealthRecords(body.body)} />
     </>
   );
 }

@@ -1,3 +1,4 @@
+import { withoutHealthRecords } from '../../intake/secrets.ts';
 import type { Note } from '../../store/notes.ts';
 import { Notes } from '../notes/routes.tsx';
 import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';
@@ -35,6 +36,10 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
   const address = `/console/quarantine/${body.id}`;
   const isOpen = !body.replayed_at && !body.corrected_by;
   const isShown = revealed || attempt?.text !== undefined;
+  const received = body.body.toString('utf8');
+  const visible = withoutHealthRecords(body.body);
+  // A correction of what is visible would lose the rest.
+  const isEditable = isOpen && visible === received;
   return (
     <>
       <Facts
@@ -78,20 +83,18 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
       <PersonalNote revealed={isShown} address={address}>
         The body ({formatCount(body.bytes)} bytes) may contain personal data.
       </PersonalNote>
-      {isShown && isOpen && (
+      {isShown && isEditable && (
         <PostForm action={`${address}/body`} class="card">
           <label for="field-body">The body, to be corrected</label>
           <textarea id="field-body" name="body" rows={16} spellcheck={false}>
-            {attempt?.text ?? body.body.toString('utf8')}
+            {attempt?.text ?? received}
           </textarea>
           <div class="actions">
             <Submit>Replay the corrected body</Submit>
           </div>
         </PostForm>
       )}
-      {isShown && !isOpen && (
-        <Verbatim label="The body as it was received" text={body.body.toString('utf8')} />
-      )}
+      {isShown && !isEditable && <Verbatim label="The body as it was received" text={visible} />}
       <Notes section="quarantine" subject={body.id} notes={notes} />
     </>
   );

@@ -1,3 +1,4 @@
+import { mayHaveSecrets, withoutHealthRecords } from '../../intake/secrets.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import { redactRow } from '../redact.ts';
 import { FieldValue, type TypedColumn } from '../ui/field-value.tsx';
@@ -79,8 +80,10 @@ export function ReceiptDeliveries({ family, business, id }: RecordKey) {
 type Shown = Pick<RecordProps, 'recordKey' | 'revealed'>;
 
 /** The row of a version, as far as it may be shown. */
-const shown = ({ recordKey: { family }, revealed }: Shown, { row }: Version): Version['row'] =>
-  revealed ? row : redactRow(row, family);
+function shown({ recordKey: { family }, revealed }: Shown, { row }: Version): Version['row'] {
+  if (!revealed) return redactRow(row, family);
+  return mayHaveSecrets(row.last_event!) ? { ...row, extra: withoutHealthRecords(row.extra!) } : row;
+}
 
 export function Fields({ columns, newest, ...props }: Newest & Shown) {
   const { recordKey } = props;

@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import { uuid } from '../../common/uuid.ts';
-import type { Family } from '../../families/index.ts';
+import { type Family, publicKey, readKey } from '../../families/index.ts';
 import { rowsMadeOf, versionOrder } from '../../families/sql.ts';
 import { findApplied, isAbout, patientsOfRow } from '../../privacy/find-deliveries.ts';
 import type { Db } from '../../store/tables.ts';
 import type { TypedColumn } from '../ui/field-value.tsx';
 
-/** A receipt, a consent form, and so on; `id`: of the delivery where the family has no key. */
+/** A receipt, a consent form, and so on; `id`: of a delivery about it where the family has no public key. */
 export interface RecordKey {
   family: Family;
   business: string;
@@ -74,8 +74,14 @@ async function readVersions(
 }
 
 /** The condition on the id of a family's records; undefined: no record has this id. */
-export function hasId({ identifiedBy, fields }: Family, id: string): RawBuilder<unknown> | undefined {
+export function hasId(family: Family, id: string): RawBuilder<unknown> | undefined {
+  const { identifiedBy, fields } = family;
   if (!identifiedBy) return uuid.test(id) ? sql`delivery_id = ${id}::uuid` : undefined;
+  if (!publicKey(family)) {
+    const key = sql.raw(readKey(family, 'i')!);
+    const ofDelivery = sql`(select ${key} from inbox i where i.id = ${id}::uuid)`;
+    return uuid.test(id) ? sql`${sql.ref(identifiedBy)} = ${ofDelivery}` : undefined;
+  }
   const isNumber = fields[identifiedBy]!.json === 'numeric';
   if (isNumber && !/^\d{1,15}$/.test(id)) return undefined;
   return sql`${sql.ref(identifiedBy)} = ${id}::${sql.raw(isNumber ? 'bigint' : 'text')}`;
@@ -89,11 +95,11 @@ function isKey({ family, business, id }: RecordKey) {
 
 /** The query for versions of a record; bodies that retention has reduced say nothing. */
 async function versionsOf(db: Db, families: readonly Family[], key: RecordKey, row: Version['row']) {
-  const { family, business, id } = key;
+  const { family, business } = key;
   if (!family.identifiedBy) return sql`select * from ${sql.table(family.table)} made where false`;
   if (family.versions) return sql`select * from ${sql.table(family.versions)} made where ${isKey(key)}`;
   // Deliveries about a part are found as those about the whole.
-  const record = family.partOf ? row[`${family.partOf}_id`] : id;
+  const record = family.partOf ? row[`${family.partOf}_id`] : row[family.identifiedBy];
   const about = { family: family.partOf ?? family.name, business_id: business, thing: record ?? '' };
   const ids = await findApplied(db, families, [about]);
   const { query } = rowsMadeOf(family, 'found');

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { publicKey } from '../../families/index.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import type { Section } from '../dependencies.ts';
 import { PageNotFound } from '../errors.ts';
@@ -27,7 +28,7 @@ export const section: Section = {
         const filter = { family: family.name, business, id };
         await logAccess(res, { action: 'reveal', patients, filter, rows: versions.length });
       }
-      const title = titled(name) + (family.identifiedBy ? ` ${id}` : '');
+      const title = titled(name) + (publicKey(family) ? ` ${id}` : '');
       sendPage(res, title, <RecordPage {...{ recordKey: key, record, revealed, from, to }} />);
     };
     routes.get('/records/:family', 'viewer', (req, res) => show(req, res, false));

@@ -73,7 +73,10 @@ const reasons: Record<string, Reason> = {
     'The client or the business is not on its list.',
     'If it is yours, add it to ALLOWED_CLIENT_IDS or ALLOWED_BUSINESS_IDS. Such bodies are not in the quarantine.',
   ],
-  BodyTooLarge: ['The body is larger than BODY_LIMIT.', 'If it is legitimate, raise BODY_LIMIT.'],
+  BodyTooLarge: [
+    'The body is larger than BODY_LIMIT.',
+    'If it is legitimate, raise BODY_LIMIT, and that of a proxy: abha.hiu_data_push contains health records.',
+  ],
   BodyTooSlow: ['The body arrived too slowly.', `See whether the network loses packets. ${resent}`],
   NotJson: ['The body is not JSON.', validate, 'not_json'],
   InvalidCallback: ['A field is missing or has another type.', validate, 'invalid'],

@@ -230,6 +230,9 @@ export const reports: readonly Report[] = [
     },
   },
   { view: 'admission_estimates', ...newestFirst('event_time', 'estimate_id') },
+  { view: 'health_accounts', ...newestFirst('event_time', 'delivery_id'), chart: {} },
+  { view: 'care_contexts', ...newestFirst('event_time', 'care_context_id'), chart: { by: 'status' } },
+  { view: 'bookings', ...newestFirst('event_time', 'booking_id'), chart: { by: 'state' } },
   { view: 'deliveries_daily', ...newestFirst('day', 'family'), ...byStatus },
   { view: 'delivery_health', ...newestFirst('hour', 'family'), ...byStatus },
   {

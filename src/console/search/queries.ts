@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { uuid } from '../../common/uuid.ts';
-import type { Family } from '../../families/index.ts';
+import { type Family, publicKey } from '../../families/index.ts';
 import { isNamed } from '../../privacy/find-deliveries.ts';
 import { hasId } from '../records/queries.ts';
 import { businesses } from '../store.ts';
@@ -63,11 +63,12 @@ export function lookupsOf(families: readonly Family[], text: string, mayNamePeop
 }
 
 function byId(family: Family, text: string): RawBuilder<unknown> | false {
-  const { name, table, identifiedBy } = family;
-  const condition = identifiedBy && hasId(family, text);
+  const { name, table } = family;
+  const key = publicKey(family);
+  const condition = key && hasId(family, text);
   if (!condition) return false;
   return sql`
-    select ${name}::text as kind, business_id, ${sql.ref(identifiedBy)}::text as id, last_event as event, event_time as at, null as patient
+    select ${name}::text as kind, business_id, ${sql.ref(key)}::text as id, last_event as event, event_time as at, null as patient
     from ${sql.table(table)}
     where business_id = any(array(select business_id from businesses)) and ${condition}`;
 }

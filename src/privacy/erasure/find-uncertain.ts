@@ -113,7 +113,7 @@ export async function hideUncertain(
   await hide(sql`
     select id, 'quarantine', ${erasureId}::uuid, coalesce(business_id, ''), reason, null, received_at,
            jsonb_build_object('path', path, 'reason', reason, 'errors', errors, 'body', body, 'acknowledged', acknowledged,
-                              'corrects', corrects)
+                              'corrects', corrects, 'deliveryId', delivery_id)
     from quarantine where id = any(${quarantine}::uuid[])`);
   await sql`delete from quarantine where id = any(${quarantine}::uuid[])`.execute(tx);
   return hidden;

@@ -38,7 +38,7 @@ interface Kept extends Pick<UncertainBody, 'source'> {
   envelope: string;
   content: { family: string; body: string } & Pick<
     RejectedBody,
-    'path' | 'reason' | 'errors' | 'acknowledged' | 'corrects'
+    'path' | 'reason' | 'errors' | 'acknowledged' | 'corrects' | 'deliveryId'
   >;
 }
 
@@ -106,6 +106,6 @@ async function storeAgain(
   const { rows } = await sql<{ family: string }>`
     select family from callback_paths where path = ${content.path}`.execute(tx);
   const family = families.find(({ name }) => name === rows[0]?.family);
-  const { text, values } = quarantineQuery([{ ...content, family, body: bytesOf(content) }], families);
+  const { text, values } = quarantineQuery([{ ...content, id, family, body: bytesOf(content) }], families);
   await runText(tx, text, values);
 }

@@ -4,6 +4,7 @@ import type { Random } from '../random.ts';
 import { admissionScenario } from './admission.ts';
 import { appointmentScenario } from './appointment.ts';
 import { consentFormScenario } from './consent-form.ts';
+import { bookingScenario, healthAccountScenario } from './health-account.ts';
 import { vaccinationScenario } from './notices.ts';
 import { practiceScenario } from './practice.ts';
 import { receiptScenario } from './receipt.ts';
@@ -34,6 +35,8 @@ const frequencies: readonly { begin: Begin; times: number; families: readonly Fa
     times: 1,
     families: ['admission', 'admission_event', 'admission_clearance', 'admission_estimate'],
   },
+  { begin: healthAccountScenario, times: 1, families: ['health_account', 'care_context'] },
+  { begin: bookingScenario, times: 1, families: ['booking'] },
 ];
 
 const repeat = (begin: Begin, times: number): Begin[] => Array.from({ length: times }, () => begin);

@@ -28,6 +28,9 @@ const hidden = new Set([
   'doctor',
   'new_value',
   'made_by',
+  'billing_name',
+  'billing_phone',
+  'link_error',
   'data',
   // Text of errors, and fields and values that nobody documented.
   'error',

@@ -208,4 +208,28 @@ export const documented: Documented[] = [
       ...at('prescription_communication_events', 'prescription.communication'),
     },
   },
+  {
+    family: 'health_account',
+    table: 'health_accounts',
+    key: 'abha_address',
+    fields: of('text', 'abha_address abha_number oid partner_patient_id hip_id hip_code req_id'),
+    events: at('health_account_events', 'abha.created', 'abha.hip_profile_share'),
+  },
+  {
+    family: 'care_context',
+    table: 'care_contexts',
+    key: 'care_context_id',
+    fields: {
+      ...of('text', 'care_context_id abha_address oid partner_patient_id hip_id status'),
+      ...of('untyped', 'error retry_count'),
+    },
+    events: at('care_context_events', 'abha.link_care_context'),
+  },
+  {
+    family: 'booking',
+    table: 'bookings',
+    key: 'order_id',
+    fields: { ...of('text', 'order_id state'), ...of('json', 'slot doctor billing patient') },
+    events: at('booking_events', 'booking.init', 'booking.confirm', 'booking.status', 'booking.cancel'),
+  },
 ];

@@ -1,0 +1,20 @@
+import { defineFamily } from './family.ts';
+import { nested, notPersonal, optional, text, textId } from './field.ts';
+
+/** Bookings through a network for health services: an order, and the person who pays. */
+export const booking = defineFamily({
+  name: 'booking',
+  events: ['booking.init', 'booking.confirm', 'booking.status', 'booking.cancel'],
+  // The platform documents no address for these events.
+  path: { variable: 'BOOKINGS_PATH', default: ['/registered_url_for_booking_events'] },
+  table: 'bookings',
+  identifiedBy: 'order_id',
+  fields: {
+    order_id: notPersonal(textId),
+    state: notPersonal(text),
+    slot: optional(nested),
+    doctor: optional(nested),
+    billing: optional(nested),
+    patient: optional(nested),
+  },
+});

@@ -1,0 +1,40 @@
+import { defineFamily } from './family.ts';
+import { code, notPersonal, optional, text, textId, untyped } from './field.ts';
+
+/** Health accounts (ABHA), each linked to a patient: its creation, and its profile shared at a counter. */
+export const healthAccount = defineFamily({
+  name: 'health_account',
+  events: ['abha.created', 'abha.hip_profile_share'],
+  // The platform documents no address for these events.
+  path: { variable: 'HEALTH_ACCOUNTS_PATH', default: ['/registered_url_for_health_account_events'] },
+  table: 'health_accounts',
+  identifiedBy: 'abha_address',
+  fields: {
+    abha_address: textId,
+    abha_number: text,
+    oid: text,
+    partner_patient_id: text,
+    hip_id: notPersonal(text),
+    hip_code: optional(notPersonal(text)),
+    req_id: optional(notPersonal(text)),
+  },
+});
+
+/** Health records of a visit that are linked to a health account. */
+export const careContext = defineFamily({
+  name: 'care_context',
+  events: ['abha.link_care_context'],
+  path: { variable: 'CARE_CONTEXTS_PATH', default: ['/registered_url_for_care_context_events'] },
+  table: 'care_contexts',
+  identifiedBy: 'care_context_id',
+  fields: {
+    care_context_id: notPersonal(textId),
+    abha_address: text,
+    oid: text,
+    partner_patient_id: text,
+    hip_id: notPersonal(text),
+    status: code('LINKED'),
+    error: untyped,
+    retry_count: notPersonal(untyped),
+  },
+});
