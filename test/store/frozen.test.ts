@@ -29,6 +29,7 @@ const frozen: Record<string, string> = {
   '0021_sums_of_lists.sql': '83eb67ab7bb48100',
   '0022_narrower_indexes.sql': '77fc0e18f31a2db4',
   '0023_indexes_of_lists.sql': '547ec64861230fe0',
+  '0028_uptime.sql': '739e6e94e05ed46e',
 };
 
 it('no migration is edited once it is released', () => {
