@@ -13,7 +13,7 @@ const day = 24 * 60 * minute;
 type Act =
   | { do: 'wait'; ms: number }
   | { do: 'start' | 'stop' | 'crash' | 'suspend' | 'resume'; receiver: number }
-  | { do: 'database' | 'redis'; works: boolean }
+  | { do: 'set store'; store: 'database' | 'redis'; works: boolean }
   | { do: 'set clock'; byMs: number }
   | { do: 'crash all' };
 
@@ -76,8 +76,8 @@ function simulate() {
 
   async function act(what: Act): Promise<void> {
     if (what.do === 'wait') return wait(what.ms);
-    if (what.do === 'database' || what.do === 'redis') {
-      works[what.do] = what.works;
+    if (what.do === 'set store') {
+      works[what.store] = what.works;
     } else if (what.do === 'set clock') {
       clock.offsetMs += what.byMs;
       firstSinceSet = undefined;
@@ -123,8 +123,12 @@ const some = (receiver: number) =>
     do: fc.constantFrom('start', 'start', 'start', 'start', 'stop', 'crash', 'suspend', 'resume'),
     receiver: fc.constant(receiver),
   });
-const store = (name: string) =>
-  fc.record({ do: fc.constant(name), works: fc.constantFrom(true, true, false) });
+const store = (name: 'database' | 'redis') =>
+  fc.record({
+    do: fc.constant('set store'),
+    store: fc.constant(name),
+    works: fc.constantFrom(true, true, false),
+  });
 const setClock = fc.record({
   do: fc.constant('set clock' as const),
   byMs: fc.integer({ min: -90 * minute, max: 90 * minute }),
@@ -166,11 +170,11 @@ it('while one receiver always accepts callbacks in some store, there is no outag
         await world.act(one);
         // It has to notice: two changes within a minute, with a stop of another receiver in between, look like an outage.
         if (one.do === 'set clock') {
-          await world.act({ do: 'database', works: true });
+          await world.act({ do: 'set store', store: 'database', works: true });
           await world.act({ do: 'wait', ms: minute });
         }
       }
-      await world.act({ do: 'database', works: true });
+      await world.act({ do: 'set store', store: 'database', works: true });
       await world.act({ do: 'wait', ms: minute });
       expect(await database.rows('select from_at, until_at from reporting.outages')).toEqual([]);
     }),
