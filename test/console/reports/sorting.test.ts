@@ -96,6 +96,7 @@ it('sums amounts and counts, and nothing else', async () => {
   "deleted_receipts",
   "duplicates",
   "failed",
+  "minutes",
   "ongoing",
   "open_clearances",
   "other",
