@@ -31,6 +31,7 @@ const allowed = table({
   intake: 'families store',
   apply: 'families intake store',
   privacy: 'apply families intake store',
+  platform: 'families privacy store',
   alerts: 'health store',
 
   // Edges.
@@ -40,11 +41,11 @@ const allowed = table({
   http: 'intake store',
   worker: 'apply families intake privacy queue store',
   console: 'apply families health intake privacy queue store ../assets',
-  commands: 'alerts apply families intake privacy store',
+  commands: 'alerts apply families intake platform privacy store',
 
   // Composition.
   service: 'alerts console families health http intake metrics privacy queue store tracing worker',
-  diagnostics: 'families health http intake queue service store ../package.json',
+  diagnostics: 'client families health http intake platform queue service store ../package.json',
   'cli.ts': 'client commands diagnostics families openapi sandbox service ../package.json',
 });
 

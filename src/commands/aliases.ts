@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
 import { csvWriter, parseCsv } from '../common/csv.ts';
+import type { Environment } from '../config/config.ts';
+import { type DirectoryClient, refreshAliases } from '../platform/directory.ts';
 import {
   type AliasChange,
   aliasKinds,
@@ -9,12 +12,15 @@ import {
   readAliases,
 } from '../store/aliases.ts';
 import { print } from './output.ts';
-import { type AddCommand, commandActor, logCommand, type Opened, onDatabase } from './with-database.ts';
+import { commandActor, logCommand, type Opened, onDatabase } from './with-database.ts';
 
 const columns = ['kind', 'id', 'alias'] as const;
 const maxFaults = 20;
 
-export const addAliasesCommand: AddCommand = (program, env) => {
+/** Opens the client of the platform that the environment configures. @throws Error with what to set */
+export type Connect = () => Promise<DirectoryClient & { close: () => Promise<void> }>;
+
+export function addAliasesCommand(program: Command, env: Environment, connect: Connect): void {
   const aliases = program
     .command('aliases')
     .description('names for the ids of businesses, clinics and doctors');
@@ -24,7 +30,11 @@ export const addAliasesCommand: AddCommand = (program, env) => {
     .argument('<csv>', 'the file')
     .action(async (file: string) => onDatabase(env, setAliases)(await readChanges(file)));
   aliases.command('export').description('print them as such a file').action(onDatabase(env, exportAliases));
-};
+  aliases
+    .command('refresh')
+    .description("take names from the platform's directory; those that somebody wrote stay")
+    .action(onDatabase(env, (opened) => refresh(opened, connect)));
+}
 
 /** @throws Error with what is wrong with the file: nothing is imported then */
 async function readChanges(file: string): Promise<AliasChange[]> {
@@ -41,6 +51,16 @@ async function setAliases({ db }: Opened, changes: AliasChange[]): Promise<void>
     return changeAliases(tx, changes, commandActor().id);
   });
   print(`${set} set, ${deleted} deleted, ${changes.length - set - deleted} unchanged`);
+}
+
+async function refresh({ db }: Opened, connect: Connect): Promise<void> {
+  const client = await connect();
+  try {
+    const { names, set } = await refreshAliases(db, client, commandActor());
+    print(`${set} set, ${names - set} unchanged`);
+  } finally {
+    await client.close();
+  }
 }
 
 async function readText(file: string): Promise<string> {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Environment } from '../config/config.ts';
 import { addAlertsCommand } from './alerts.ts';
-import { addAliasesCommand } from './aliases.ts';
+import { addAliasesCommand, type Connect } from './aliases.ts';
 import { addAuditCommand } from './audit.ts';
 import { addBackupCommand } from './backup.ts';
 import { addMoveCommand } from './move.ts';
@@ -18,6 +18,7 @@ export function addServiceCommands(
   program: Command,
   env: Environment,
   load: () => Promise<ServiceModule>,
+  connect: Connect,
 ): void {
   addStartCommands(program, env, load);
   addReplayCommand(program, env);
@@ -29,7 +30,7 @@ export function addServiceCommands(
   addAuditCommand(program, env);
   addSessionsCommand(program, env);
   addAlertsCommand(program, env);
-  addAliasesCommand(program, env);
+  addAliasesCommand(program, env, connect);
   addBackupCommand(program, env);
   addMoveCommand(program, env);
 }

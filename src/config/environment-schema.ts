@@ -342,7 +342,8 @@ export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[
   },
   {
     title: 'Call the platform',
-    intro: 'These are for the [commands of the client](client.md).',
+    intro:
+      'These are for the [commands of the client](client.md), `receiver doctor` and `receiver aliases refresh`.',
     variables: client,
   },
 ];

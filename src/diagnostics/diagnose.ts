@@ -8,6 +8,7 @@ import { checkPorts } from './ports.ts';
 import { redactor } from './redact.ts';
 import { checkRedis } from './redis.ts';
 import { checkSenders } from './senders.ts';
+import { checkSubscriptions } from './subscriptions.ts';
 
 const checks: Record<string, Check> = {
   configuration: checkConfiguration,
@@ -18,6 +19,7 @@ const checks: Record<string, Check> = {
   'direct database': checkDirectDatabase,
   redis: checkRedis,
   ports: checkPorts,
+  subscriptions: checkSubscriptions,
 };
 
 const timeoutMs = 8_000;

@@ -1,12 +1,13 @@
 import type pg from 'pg';
 
-/** Something that is wrong with processing. Its texts hold no personal data, and no message of PostgreSQL. */
+/** Something that is wrong with processing, or was: what somebody has to repair. Its texts hold no personal data, and no message of PostgreSQL. */
 export interface Problem {
   kind:
     | ('backlog' | 'stalled' | 'no worker' | 'locked')
     | ('wraparound' | 'prepared transaction' | 'replication slot' | 'old session')
     | ('unlogged' | 'row security' | 'undrained' | 'wrong sums')
     | 'user deletion'
+    | ('outage' | 'subscriptions')
     | 'unreadable';
   /** Where several may be: a family, table or session, for example; otherwise empty. */
   subject: string;

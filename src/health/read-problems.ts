@@ -1,10 +1,12 @@
 import pg from 'pg';
 import { findLockHolders } from '../store/lock-holders.ts';
 import { type PendingSince, rememberPendingSince } from '../store/pending-since.ts';
+import { outages } from './outages.ts';
 import { type Problem, unreadable } from './problem.ts';
 import { judgeLocks, waitingDeliveries } from './processing.ts';
 import { ages, prepared, rowSecurity, sessions, slots, unlogged, wrongSums } from './server.ts';
 import { userDeletions } from './user-deletions.ts';
+import { subscriptions } from './subscriptions.ts';
 
 /** A timeout, a missing right or table: PostgreSQL works, and one check does not. */
 const ofOneCheck = /^(57014|55P03|42...)$/;
@@ -20,6 +22,8 @@ const checks: Record<string, (pool: pg.Pool, pendingSince: PendingSince) => Prom
   'old sessions': sessions.read,
   'sums of reports': wrongSums.read,
   'deleted users': userDeletions.read,
+  outages: outages.read,
+  subscriptions: subscriptions.read,
 };
 
 /** First what fails; the sort is stable. */

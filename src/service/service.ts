@@ -3,7 +3,9 @@ import type { Server } from 'node:net';
 import { startAlerts } from '../alerts/start-alerts.ts';
 import type { Log } from '../common/log.ts';
 import { joinObservers } from '../common/observer.ts';
+import { withTimeout } from '../common/with-timeout.ts';
 import type { Config } from '../config/config.ts';
+import { createHeartbeat, startHeartbeat } from '../health/heartbeat.ts';
 import { createFindUndrained } from '../health/undrained.ts';
 import { watchProblems } from '../health/watch-problems.ts';
 import { createAccessChecks } from '../http/access/access-checks.ts';
@@ -14,6 +16,8 @@ import { defineMetrics } from '../metrics/definitions.ts';
 import { metricsObserver } from '../metrics/metrics-observer.ts';
 import { createScrape } from '../metrics/scrape.ts';
 import { watchLogHead } from '../privacy/log/watch-head.ts';
+import { databaseTimeoutMs } from '../store/circuits.ts';
+import { recordUptime } from '../store/uptime.ts';
 import { startWorker } from '../worker/worker.ts';
 import { healthChecks } from './health-checks.ts';
 import { openLimits, openTokens } from './open-access.ts';
@@ -140,8 +144,18 @@ async function start(
   if (config.role === 'worker') return undefined;
 
   const parts = { stores, intake, problems: problems.read, limits, access, health, requests, observe, log };
-  return startReceiver(config, families, { ...parts, admin, metrics: scraped, reserved }, onStop);
+  const url = await startReceiver(config, families, { ...parts, admin, metrics: scraped, reserved }, onStop);
+  onStop(startHeartbeat(heartbeatOf(stores), log).stop);
+  return url;
 }
+
+const heartbeatOf = ({ database: { db }, circuit, backend }: Stores) =>
+  createHeartbeat({
+    circuit,
+    fallbackAccepts: async () =>
+      backend.fallback !== undefined && !backend.fallback.rival && backend.circuit.check(),
+    record: (time) => withTimeout(databaseTimeoutMs, recordUptime(db, time)),
+  });
 
 /** Loads nothing of OpenTelemetry unless it is on. */
 async function startTracing({ tracing, redisUrl }: Config, families: Families, log: Log) {

@@ -34,6 +34,7 @@ const frozen: Record<string, string> = {
   '0026_appointment_links.sql': '51a957661ef80fec',
   '0027_links_of_rows.sql': 'ae930e252e2d2336',
   '0028_other_families.sql': '98ae35616490c8f2',
+  '0029_uptime.sql': '739e6e94e05ed46e',
 };
 
 it('no migration is edited once it is released', () => {

@@ -221,6 +221,8 @@ const others: Record<string, string> = {
   saved_views_pkey: 'the saved views of a user',
   alerts_pkey: 'the upsert of an alert',
   workers_pkey: 'the upsert of a heartbeat',
+  uptime_pkey: 'the update and deletion of a time',
+  platform_checks_pkey: 'the upsert of a result',
   session_key_pkey: oneRow,
   ended_sessions_pkey: 'the upsert of an ended session',
   database_identity_one_row: oneRow,

@@ -149,7 +149,7 @@ const mostOptions = 50;
 async function findAliases(db: Db, { kind, text = '' }: IdFilter) {
   const pattern = patternOf(text);
   const found = sql<{ id: string; alias: string }>`
-    select id, alias from aliases where kind = ${kind} and (id ilike ${pattern} or alias ilike ${pattern})
+    select id, alias from aliases where kind = ${kind} and alias is not null and (id ilike ${pattern} or alias ilike ${pattern})
     order by alias, id limit ${mostOptions}`;
   return read(db, found);
 }

@@ -243,6 +243,7 @@ export const reports: readonly Report[] = [
     chart: { title: 'Callbacks per day' },
   },
   { view: 'silence', order: 'out_of_the_ordinary desc nulls last, present_gap desc, business_id, family' },
+  { view: 'outages', title: 'Outages of the receiver', order: 'from_at desc', range: 'last_365_days' },
   {
     view: 'quarantine',
     order: 'received_at desc, quarantine_id',

@@ -7,7 +7,7 @@ import { type Claims, isEmail, readValues, roleOf, verifiedEmail } from './roles
 export type Identity = Awaited<ReturnType<typeof identify>>;
 
 /** The actors of the access log that are no users of a provider. */
-const reserved = /^(admin-token|unknown|worker|command:.*|\s*)$/is;
+const reserved = /^(admin-token|unknown|worker|platform|command:.*|\s*)$/is;
 
 type Tokens = Awaited<ReturnType<typeof client.authorizationCodeGrant>>;
 

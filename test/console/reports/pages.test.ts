@@ -49,7 +49,7 @@ it.each(reports.map(({ view }) => view))(
       await page.text();
       return parseCsv(await csv.text());
     };
-    await database.pool.query('truncate schema_drift');
+    await database.pool.query('truncate schema_drift, uptime');
     expect(await check('')).toHaveLength(1);
     await apply(database, [
       ...families.map(({ name }) => samples[name](today())),
@@ -61,7 +61,8 @@ it.each(reports.map(({ view }) => view))(
     ]);
     await post(service.url + paths.receipt, { ...receiptCallback(), event_time: 'x' });
     await database.pool.query(
-      `insert into schema_drift values ('receipt.created', '/data/x', 'unknown', '', 1, now(), now(), gen_random_uuid())`,
+      `insert into schema_drift values ('receipt.created', '/data/x', 'unknown', '', 1, now(), now(), gen_random_uuid());
+       insert into uptime values (now() - interval '3 h', now() - interval '2 h'), (now() - interval '1 h', now())`,
     );
     expect((await check('')).length).toBeGreaterThan(1);
     const { business_id } = receiptCallback();

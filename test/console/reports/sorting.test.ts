@@ -98,6 +98,7 @@ it('sums amounts and counts, and nothing else', async () => {
   "duplicates",
   "failed",
   "no_show",
+  "minutes",
   "ongoing",
   "open_clearances",
   "other",

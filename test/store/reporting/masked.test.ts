@@ -81,6 +81,7 @@ it('the role reporting_masked reads every view, and finds nothing personal in th
     values (gen_random_uuid(), '/${canary}', 'invalid', '[{"path": "/${canary}", "message": "${canary}"}]', '${canary}');
     insert into schema_drift (event, field, kind, value, count, first_seen, last_seen, example_delivery)
     values ('receipt.created', '/data/${canary}', 'value', '${canary}', 1, now(), now(), gen_random_uuid());
+    insert into uptime values ('2026-01-01', '2026-01-02'), ('2026-01-03', '2026-01-04');
     insert into aliases (kind, id, alias, updated_by) values ('doctor', '${canary}', '${canary}', '${canary}')`);
 
   const all = await columns();
