@@ -18,20 +18,34 @@ cross join lateral (
     select days.family,
            (select max(d.received_at) from applied_deliveries d
             where d.business_id = b.business_id and d.family = days.family
-              and reporting.day(d.received_at) = days.last_day) as last,
+              and reporting.day(d.received_at) = days.last_day
+              and not exists (select from reconciled_deliveries m where m.id = d.id)) as last,
            (select min(d.received_at) from applied_deliveries d
             where d.business_id = b.business_id and d.family = days.family
-              and reporting.day(d.received_at) = days.first_day) as first
+              and reporting.day(d.received_at) = days.first_day
+              and not exists (select from reconciled_deliveries m where m.id = d.id)) as first
     from (
-      select s.family, min(s.day) as first_day, max(s.day) as last_day
-      from summed_deliveries s
-      where s.business_id = b.business_id and s.day >= reporting.today() - 90 - 28
-      group by s.family
+      select sent.family, min(sent.day) as first_day, max(sent.day) as last_day
+      from (
+        select s.family, s.day
+        from (
+          select family, day, deliveries from summed_deliveries
+          where business_id = b.business_id and day >= reporting.today() - 90 - 28
+          union all
+          -- Nobody has sent these.
+          select a.family, reporting.day(a.received_at), -1
+          from reconciled_deliveries m join applied_deliveries a using (id)
+          where a.business_id = b.business_id and reporting.day(a.received_at) >= reporting.today() - 90 - 28
+        ) s
+        group by s.family, s.day
+        having sum(s.deliveries) > 0
+      ) sent
+      group by sent.family
     ) days
     union all
     select d.family, d.received_at, d.received_at
     from deliveries d
-    where d.business_id = b.business_id and d.status <> 'applied'
+    where d.business_id = b.business_id and d.status <> 'applied' and d.source = 'callback'
       and reporting.day(d.received_at) >= reporting.today() - 90 - 28
   ) of_family
   group by family
@@ -50,7 +64,7 @@ cross join lateral (
            -- The position in a week that begins when the silence began.
            d.received_at - date_bin('7 days', d.received_at, sent.last) as into_week
     from reporting.deliveries d
-    where d.business_id = b.business_id and d.family = sent.family
+    where d.business_id = b.business_id and d.family = sent.family and d.source = 'callback'
       and d.day >= reporting.day(sent.last - interval '28 days')
       and d.received_at > sent.last - interval '28 days'
   ) gaps

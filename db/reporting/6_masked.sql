@@ -29,7 +29,7 @@ returns table (view name, column_name name, for_console boolean, for_masked bool
       'appointments', 'appointment_history', 'appointments_daily', 'appointment_payments', 'prescriptions',
       'payment_requests', 'practice_changes', 'notices',
       'admissions', 'open_admissions', 'admission_events', 'admission_clearances', 'admission_estimates',
-      'deliveries', 'applied_deliveries', 'delivery_health', 'deliveries_daily', 'quarantine', 'schema_drift', 'other_events', 'silence', 'aliases'
+      'deliveries', 'applied_deliveries', 'delivery_health', 'deliveries_daily', 'quarantine', 'schema_drift', 'other_events', 'silence', 'completeness', 'aliases'
     )
     and (
       atttypid in (
@@ -40,7 +40,7 @@ returns table (view name, column_name name, for_console boolean, for_masked bool
         'business_id', 'client_id', 'clinic_id', 'doctor_id', 'owner', 'patient_id', 'form_id',
         'aid', 'appointment_id', 'prescription_id', 'partner_clinic_id', 'partner_doctor_id', 'actor_id', 'facility_id',
         'admission_id', 'event_id', 'clearance_id', 'estimate_id', 'service_id',
-        'family', 'event', 'last_event', 'status', 'actor', 'additional_discount_type', 'reason', 'kind',
+        'family', 'event', 'source', 'method', 'last_event', 'status', 'actor', 'additional_discount_type', 'reason', 'kind',
         'type', 'state', 'action', 'stage', 'clearance_type', 'open_clearance_types',
         'error', 'field', 'value'
       )

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Family } from '../families/index.ts';
+import { eventsOf, type Family } from '../families/index.ts';
 import { BadInput } from './errors.ts';
 import type { FormField } from './ui/forms.tsx';
 import { parseLocal } from './ui/time.ts';
@@ -24,7 +24,7 @@ export const familyFields = (families: readonly Family[]) => ({
   ),
   event: choice(
     'Event',
-    families.flatMap(({ events }) => events),
+    families.flatMap(eventsOf),
   ),
 });
 

@@ -211,6 +211,7 @@ export const reports: readonly Report[] = [
     summed: summed.deliveries,
     chart: { title: 'Callbacks per day' },
   },
+  { view: 'completeness', ...newestFirst('day', 'family') },
   { view: 'silence', order: 'out_of_the_ordinary desc nulls last, present_gap desc, business_id, family' },
   {
     view: 'quarantine',
