@@ -18,6 +18,8 @@ export interface Connection {
   readonly serviceIdentifierField: string;
   readonly timeoutMs: number;
   readonly totalTimeoutMs: number;
+  readonly rateLimitTimeoutMs: number;
+  readonly clientId: string | undefined;
   readonly retry: RetryPolicy;
   readonly onRetry: ((error: ServiceError, pauseMs: number) => void) | undefined;
 }
@@ -46,7 +48,7 @@ export async function call<O extends Operation>(
   options: RegistrationOptions,
 ): Promise<ResponseOf<O>> {
   const context = { operation: operation.name, transactionId: transactionOf(input) };
-  const request = parse(operation.request, input, context);
+  const request = parse(operation.request, input, context) as object;
   const headers = operation.group === 'registration' ? parseHeaders(options, context) : {};
   let sent = false;
 
@@ -58,7 +60,7 @@ export async function call<O extends Operation>(
     try {
       const response = await withTimeout(timeoutMs, outer, (signal) => {
         sent = true;
-        const authorised = { ...headers, authorization: `Bearer ${token}` };
+        const authorised = { ...headers, ...tokenHeaders(operation, token, connection.clientId) };
         return sendRequest(dispatcher, baseUrl, operation, request, authorised, signal);
       });
       const secrets = [token, ...secretsOf(request), ...Object.values(headers)];
@@ -101,6 +103,13 @@ export async function call<O extends Operation>(
   }
 }
 
+/** The older read operations take the token in `auth`, the newer ones as a bearer token. */
+function tokenHeaders({ group }: Operation, token: string, clientId: string | undefined) {
+  const authorization = `Bearer ${token}`;
+  if (group !== 'reading') return { authorization };
+  return { authorization, auth: token, ...(clientId !== undefined && { 'client-id': clientId }) };
+}
+
 type RejectedToken = { readonly token: string; readonly error: Unauthorized };
 
 /** The error of an attempt; an error that is none of ours is raised as it is. */
@@ -111,9 +120,10 @@ export function toServiceError(error: unknown, context: ErrorContext, mayHaveRea
   return new Unavailable(error.message, context, { reason, mayHaveReached });
 }
 
-function parse(schema: z.ZodType, input: unknown, context: ErrorContext): object {
+/** The parsed input; raises RefusedInput. */
+export function parse<T>(schema: z.ZodType<T>, input: unknown, context: ErrorContext): T {
   const parsed = schema.safeParse(input);
-  if (parsed.success) return parsed.data as object;
+  if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map((i) => ({ path: i.path.join('.') || 'input', message: i.message }));
   throw new RefusedInput(issues, context);
 }
@@ -124,7 +134,7 @@ function parseHeaders(options: RegistrationOptions, context: ErrorContext): Reco
     'X-Partner-Pt-Id': options.partnerPtId,
     'X-Hip-Id': options.hipId,
   }).filter(([, value]) => value !== undefined);
-  return { ...parse(registrationHeaders, Object.fromEntries(given), context) };
+  return { ...parse(registrationHeaders, Object.fromEntries(given), context) } as Record<string, string>;
 }
 
 function transactionOf(input: unknown): string | undefined {

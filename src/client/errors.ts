@@ -1,6 +1,13 @@
 /** The members of every error of the client. */
 export type ErrorContext = Pick<ServiceError, 'operation'> &
-  Partial<Pick<ServiceError, 'transactionId' | 'status' | 'body' | 'retryAfterMs'>>;
+  Partial<Pick<ServiceError, 'transactionId' | 'status' | 'code' | 'body' | 'retryAfterMs'>>;
+
+/** The code of an error of the platform; the documented ones, and any other. */
+export type ErrorCode =
+  | 'rate_limit_exceeded'
+  | 'TRANSACTION_ID_NOT_FOUND'
+  | 'INVALID_REQUEST'
+  | (string & {});
 
 /** Base of the client's errors. None has a `cause`: a library's error may quote the response or the token. */
 export abstract class ServiceError extends Error {
@@ -9,6 +16,8 @@ export abstract class ServiceError extends Error {
   /** The txn_id of the request, if it has one. */
   readonly transactionId: string | undefined;
   readonly status: number | undefined;
+  /** The code in the response's body, if it has one: letters and underscores. */
+  readonly code: ErrorCode | undefined;
   /** The response body, redacted: at most 500 characters, without strings of the request and long numbers. */
   readonly body: string | undefined;
   /** From the Retry-After of the response, milliseconds. */
@@ -19,6 +28,7 @@ export abstract class ServiceError extends Error {
     this.operation = context.operation;
     this.transactionId = context.transactionId;
     this.status = context.status;
+    this.code = context.code;
     this.body = context.body;
     this.retryAfterMs = context.retryAfterMs;
   }

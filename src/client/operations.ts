@@ -1,16 +1,20 @@
 import type { z } from 'zod';
+import * as reading from './reading-schemas.ts';
 import * as registration from './registration-schemas.ts';
 import * as search from './search-schemas.ts';
 import * as subscriptions from './subscription-schemas.ts';
-import type { WithRaw } from './with-raw.ts';
+import type { Answered, WithRaw } from './with-raw.ts';
 
 /** One operation: of section 4, or of the platform's public documentation. */
 export interface Operation {
   readonly name: string;
   /** Its title in section 4. */
   readonly summary: string;
-  /** A registration takes the headers of section 4.1 and returns a service identifier. */
-  readonly group: 'registration' | 'search' | 'subscriptions' | 'login';
+  /**
+   * A registration takes the headers of section 4.1 and returns a service identifier. A reading takes the token in two
+   * headers, waits for a rate limit, and says when it was answered.
+   */
+  readonly group: 'registration' | 'search' | 'subscriptions' | 'reading' | 'login';
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Path below the base address, without a leading slash; `{field}` stands for a field of the request. */
   readonly path: string;
@@ -24,17 +28,20 @@ export interface Operation {
 }
 
 export type ResponseOf<O extends Operation> = O['response'] extends z.ZodType
-  ? WithRaw<z.output<O['response']>>
+  ? O['group'] extends 'reading'
+    ? Answered<z.output<O['response']>>
+    : WithRaw<z.output<O['response']>>
   : undefined;
 
 const registers = { group: 'registration', method: 'POST', status: 200, repeatable: false } as const;
 const reads = { method: 'GET', status: 200, repeatable: true } as const;
+const readsRecords = { ...reads, group: 'reading' } as const;
 const ofSubscriptions = {
   group: 'subscriptions',
   path: 'notification/v1/connect/webhook/subscriptions',
 } as const;
 
-/** The four operations of sections 4.1 to 4.4, and the three of subscriptions. */
+/** The four operations of sections 4.1 to 4.4, the three of subscriptions, and those that read records. */
 export const operations = {
   verifyAadhaarOtp: {
     ...registers,
@@ -97,6 +104,62 @@ export const operations = {
     response: undefined,
     status: 200,
     repeatable: true,
+  },
+  listAppointments: {
+    ...readsRecords,
+    name: 'listAppointments',
+    summary: 'List appointments',
+    path: 'dr/v1/appointment',
+    request: reading.listAppointmentsRequest,
+    response: reading.listAppointmentsResponse,
+  },
+  appointment: {
+    ...readsRecords,
+    name: 'appointment',
+    summary: 'Appointment',
+    path: 'dr/v1/appointment/{id}',
+    request: reading.appointmentRequest,
+    response: reading.appointment,
+  },
+  prescription: {
+    ...readsRecords,
+    name: 'prescription',
+    summary: 'Prescription',
+    path: 'dr/v1/prescription/{id}',
+    request: reading.prescriptionRequest,
+    response: reading.prescriptionResponse,
+  },
+  transactionStatus: {
+    ...readsRecords,
+    name: 'transactionStatus',
+    summary: 'Status of a payment',
+    path: 'dr/v1/payment/transaction_status/{transaction_id}',
+    request: reading.transactionStatusRequest,
+    response: reading.transactionStatusResponse,
+  },
+  admission: {
+    ...readsRecords,
+    name: 'admission',
+    summary: 'Admission',
+    path: 'appointments/v1/ipd/admission/{id}',
+    request: reading.admissionRequest,
+    response: reading.admissionResponse,
+  },
+  directory: {
+    ...readsRecords,
+    name: 'directory',
+    summary: 'Directory',
+    path: 'dr/v1/business/entities',
+    request: reading.directoryRequest,
+    response: reading.directoryResponse,
+  },
+  listPatients: {
+    ...readsRecords,
+    name: 'listPatients',
+    summary: 'List patients',
+    path: 'profiles/v1/patient/minified/',
+    request: reading.listPatientsRequest,
+    response: reading.listPatientsResponse,
   },
 } as const satisfies Record<string, Operation>;
 

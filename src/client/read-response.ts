@@ -21,6 +21,7 @@ export function readResponse(
   const context = {
     ...request,
     status,
+    code: text === undefined || status < 400 ? undefined : readErrorCode(text, secrets),
     body: text === undefined || isSecret ? undefined : redact(text, secrets),
     retryAfterMs: retryAfterMs(response.headers['retry-after']),
   };
@@ -36,7 +37,10 @@ export function readResponse(
   if (received === undefined) throw new UnreadableResponse('the body is not JSON', context);
   const named = operation.group === 'registration' ? renameIdentifier(received, identifierField) : received;
   const parsed = operation.response.safeParse(named);
-  if (parsed.success) return { ...(parsed.data as object), raw: received };
+  if (parsed.success) {
+    const answeredAt = operation.group === 'reading' && { answeredAt: response.answeredAt };
+    return { ...(parsed.data as object), raw: received, ...answeredAt };
+  }
   const issues = parsed.error.issues.map((i) => `${i.path.join('.') || 'body'}: ${i.message}`).join('; ');
   const hint = /(^|; )svc: /.test(issues) ? ` (serviceIdentifierField is "${identifierField}")` : '';
   throw new UnreadableResponse(`the body does not match the interface${hint}: ${issues}`, context, received);
@@ -46,6 +50,16 @@ function renameIdentifier(body: unknown, field: string): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   const { [field]: svc, ...rest } = body as Record<string, unknown>;
   return svc === undefined ? rest : { ...rest, svc };
+}
+
+/** The code of `{error: {code}}` or `{code}`, the documented shapes that have one. */
+function readErrorCode(text: string, secrets: readonly string[]): string | undefined {
+  const body = parseJson(text) as { code?: unknown; error?: { code?: unknown } } | null | undefined;
+  const code = body?.error?.code ?? body?.code;
+  // A word of another kind may be a value of the request.
+  return typeof code === 'string' && /^[a-z_]{1,64}$/i.test(code) && !secrets.includes(code)
+    ? code
+    : undefined;
 }
 
 function parseJson(text: string): unknown {

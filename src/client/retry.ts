@@ -29,7 +29,14 @@ export function pauseBeforeRetry(
 
 function isRetryable(error: ServiceError, operation: Operation): boolean {
   if (error instanceof Unavailable && !error.mayHaveReached) return true;
-  return operation.repeatable && (error instanceof Unavailable || error.status === 429);
+  // waitForLimit waits longer than the time-out of a call.
+  if (operation.group === 'reading' && isRateLimited(error)) return false;
+  return operation.repeatable && (error instanceof Unavailable || isRateLimited(error));
+}
+
+/** Whether the platform refused the call because there were too many: 429, or the documented code. */
+export function isRateLimited({ status, code }: ServiceError): boolean {
+  return status === 429 || code === 'rate_limit_exceeded';
 }
 
 /** A Retry-After header (seconds or a date, RFC 9110) in milliseconds; undefined if invalid. */

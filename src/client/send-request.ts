@@ -6,6 +6,8 @@ import type { Operation } from './operations.ts';
 export interface HttpResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
+  /** From its Date; without one, when the request was sent: what it says cannot be older. */
+  readonly answeredAt: Date;
   readonly text?: string;
   /** Why there is no text: the library's error code. */
   readonly failure?: string;
@@ -44,7 +46,7 @@ export async function sendRequest(
   headers: Record<string, string>,
   signal: AbortSignal,
 ): Promise<HttpResponse> {
-  const fields = new Map(Object.entries(request));
+  const fields = new Map(Object.entries(request).filter(([, value]) => value !== undefined));
   const path = operation.path.replace(/\{(\w+)\}/g, (_, field) => {
     const value = fields.get(field);
     fields.delete(field);
@@ -54,7 +56,8 @@ export async function sendRequest(
   const hasBody = operation.method === 'POST';
   if (!hasBody) url.search = new URLSearchParams([...fields]).toString();
   const type = 'application/json';
-  let start: Pick<HttpResponse, 'status' | 'headers'> | undefined;
+  const sentAt = Date.now();
+  let start: Pick<HttpResponse, 'status' | 'headers' | 'answeredAt'> | undefined;
   try {
     const response = await dispatcher.request({
       origin: url.origin,
@@ -64,7 +67,9 @@ export async function sendRequest(
       body: hasBody ? JSON.stringify(Object.fromEntries(fields)) : null,
       signal,
     });
-    start = { status: response.statusCode, headers: response.headers };
+    const { statusCode: status, headers: received } = response;
+    const answeredAt = new Date(Date.parse(String(received.date)) || sentAt);
+    start = { status, headers: received, answeredAt };
     return { ...start, text: await response.body.text() };
   } catch (error) {
     signal.throwIfAborted();

@@ -3,19 +3,33 @@ import type { z } from 'zod';
 import { type CallOptions, type Connection, call, type RegistrationOptions } from './call.ts';
 import type { ServiceError } from './errors.ts';
 import { type OperationName, operations, type ResponseOf } from './operations.ts';
+import {
+  type AppointmentsPage,
+  type AppointmentsPageQuery,
+  type AppointmentsQuery,
+  readAppointments,
+  readAppointmentsPage,
+} from './read-appointments.ts';
+import { type PatientsQuery, readPatients } from './read-patients.ts';
+import type { Appointment, PatientProfile } from './reading-schemas.ts';
 import { defaultRetryPolicy, type RetryPolicy } from './retry.ts';
 import type { TokenSource } from './token-source.ts';
+import { waitForLimit } from './wait-for-limit.ts';
 
 export interface ServiceClientOptions {
   /** Base address of the platform, http or https, a path prefix included; no credentials in it. */
   readonly baseUrl: string | URL;
   readonly token: TokenSource;
+  /** The client id, which List patients takes in a header. Default: not sent. */
+  readonly clientId?: string | undefined;
   /** The real name of the response field that the interface calls svc (section 2.5). Default: svc. */
   readonly serviceIdentifierField?: string;
   /** Time-out of one attempt, milliseconds. Default: 10000. */
   readonly timeoutMs?: number;
   /** Time-out of a call with its retries, milliseconds. Default: 3 × timeoutMs. */
   readonly totalTimeoutMs?: number;
+  /** How long a read waits in total while the platform limits the rate of calls, milliseconds. Default: 300000. */
+  readonly rateLimitTimeoutMs?: number;
   /** Largest response body, bytes. Default: 2 MiB. */
   readonly maxResponseBytes?: number;
   /** Size of the connection pool. Default: 16. */
@@ -31,7 +45,7 @@ type Call<Name extends OperationName, Options = RegistrationOptions> = (
   options?: Options,
 ) => Response<Name>;
 
-/** The operations of section 4, and those of subscriptions. Each raises a ServiceError, or the reason of an aborted signal. */
+/** The operations of section 4, those of subscriptions, and those that read records. Each raises a ServiceError, or the reason of an aborted signal. */
 export interface ServiceClient {
   /** Section 4.1. Not retried once it may have reached the platform: an OTP works once. */
   verifyAadhaarOtp: Call<'verifyAadhaarOtp'>;
@@ -47,6 +61,23 @@ export interface ServiceClient {
   createSubscription: Call<'createSubscription', CallOptions>;
   /** Retried like the search. Rejected (404) if there is none, unless an attempt without a response may have deleted it. */
   deleteSubscription: Call<'deleteSubscription', CallOptions>;
+  /**
+   * The appointments of any range of days, or of a patient: read in windows of 7 days, page by page, as they are taken. One
+   * that shifts to the next page meanwhile comes twice; the later one is newer.
+   */
+  appointments(query: AppointmentsQuery, options?: CallOptions): AsyncGenerator<Appointment, void>;
+  /** One page, with the time of its response. Like every read, it is retried like the search, and waits for a rate limit. */
+  appointmentsPage(query: AppointmentsPageQuery, options?: CallOptions): Promise<AppointmentsPage>;
+  /** Rejected (404) if there is none. With `partner_id: 1`, `id` is the partner's. */
+  appointment: Call<'appointment', CallOptions>;
+  prescription: Call<'prescription', CallOptions>;
+  admission: Call<'admission', CallOptions>;
+  /** Rejected (404) with the code TRANSACTION_ID_NOT_FOUND if there is none. */
+  transactionStatus: Call<'transactionStatus', CallOptions>;
+  /** The names of the business, its clinics and doctors. */
+  directory(options?: CallOptions): Response<'directory'>;
+  /** The patients, page by page. Personal data: do not log it. */
+  patients(query?: PatientsQuery, options?: CallOptions): AsyncGenerator<PatientProfile, void>;
   /** Closes the connections once the pending calls have ended. */
   close(): Promise<void>;
 }
@@ -69,6 +100,8 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     serviceIdentifierField: options.serviceIdentifierField ?? 'svc',
     timeoutMs,
     totalTimeoutMs: positive('totalTimeoutMs', options.totalTimeoutMs ?? 3 * timeoutMs),
+    rateLimitTimeoutMs: positive('rateLimitTimeoutMs', options.rateLimitTimeoutMs ?? 300_000),
+    clientId: options.clientId,
     retry: { ...defaultRetryPolicy, ...options.retry },
     onRetry: options.onRetry,
   };
@@ -76,6 +109,11 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     <Name extends OperationName>(name: Name): Call<Name> =>
     (request, o = {}) =>
       call(connection, operations[name], request, o);
+  const readTo =
+    <Name extends OperationName>(name: Name): Call<Name> =>
+    (request, o = {}) =>
+      waitForLimit(() => callTo(name)(request, o), connection, o.signal);
+  const listAppointments = readTo('listAppointments');
   return {
     verifyAadhaarOtp: callTo('verifyAadhaarOtp'),
     createAddressByMobile: callTo('createAddressByMobile'),
@@ -84,6 +122,14 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     listSubscriptions: (o) => callTo('listSubscriptions')({}, o),
     createSubscription: callTo('createSubscription'),
     deleteSubscription: callTo('deleteSubscription'),
+    appointments: (query, o) => readAppointments(listAppointments, query, o),
+    appointmentsPage: (query, o) => readAppointmentsPage(listAppointments, query, o),
+    appointment: readTo('appointment'),
+    prescription: readTo('prescription'),
+    admission: readTo('admission'),
+    transactionStatus: readTo('transactionStatus'),
+    directory: (o) => readTo('directory')({}, o),
+    patients: (query = {}, o) => readPatients(readTo('listPatients'), query, o),
     close: () => connection.dispatcher.close(),
   };
 }

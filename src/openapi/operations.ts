@@ -6,7 +6,7 @@ export interface Operation {
   readonly name: string;
   readonly summary: string;
   /** A registration takes the registration headers. */
-  readonly group: 'registration' | 'search' | 'subscriptions';
+  readonly group: 'registration' | 'search' | 'subscriptions' | 'reading';
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Without a leading slash; `{field}` stands for a field of the request. */
   readonly path: string;
@@ -36,6 +36,11 @@ const descriptions: Record<Operation['group'], { success: string; error: string 
     error:
       'An error. Documented are 400, with the code INVALID_REQUEST where the endpoint is registered already, 401, ' +
       '404 and 500',
+  },
+  reading: {
+    success: 'The records',
+    error:
+      'An error: 400, 403, 404 or 500, with a code or only a message; rate_limit_exceeded after too many calls',
   },
 };
 

@@ -1,9 +1,13 @@
 import type {
   AbhaProfile,
+  Appointment,
+  AppointmentsPageQuery,
+  AppointmentsQuery,
   CreateAddressByMobileResponse,
   CreateSubscriptionRequest,
   Drug,
   LabTest,
+  OperationName,
   Profile,
   SearchRequest,
   SearchResponse,
@@ -34,7 +38,9 @@ it('has the service identifier in the type at abha_end, and as optional elsewher
 
 it('has the known fields alone, at every depth, and the rest as unknown under raw', () => {
   type Responses = Awaited<
-    ReturnType<ServiceClient[Exclude<keyof ServiceClient, 'close' | 'deleteSubscription'>]>
+    ReturnType<
+      ServiceClient[Exclude<OperationName, 'deleteSubscription' | 'listAppointments' | 'listPatients'>]
+    >
   >;
   holds<string extends keyof Responses ? false : true>();
   holds<
@@ -85,7 +91,41 @@ it('marks as repeatable only what changes nothing, and deletion', () => {
     'searchDrugsAndLabs',
     'listSubscriptions',
     'deleteSubscription',
+    'listAppointments',
+    'appointment',
+    'prescription',
+    'transactionStatus',
+    'admission',
+    'directory',
+    'listPatients',
   ]);
+});
+
+it('has the query of appointments by days or by patient, never by both', () => {
+  const days = { from: '2026-08-01', to: '2026-08-01' };
+  const queries: AppointmentsQuery[] = [{ ...days, clinicId: 'c', doctorId: 'd' }, { patientId: 'p' }];
+  // @ts-expect-error a patient's appointments have no days
+  queries.push({ ...days, patientId: 'p' });
+  // @ts-expect-error the last day is required
+  queries.push({ from: '2026-08-01' });
+  // @ts-expect-error a page of days has its number
+  const page: AppointmentsPageQuery = { startDate: '2026-08-01', endDate: '2026-08-01' };
+  expect([...queries, page]).toHaveLength(5);
+});
+
+it('has the time of the response in every reading, and in no other operation', () => {
+  type Readings = 'appointment' | 'prescription' | 'transactionStatus' | 'admission' | 'directory';
+  type AnswerOf<Name extends Readings | 'searchDrugsAndLabs'> = Awaited<ReturnType<ServiceClient[Name]>>;
+  holds<Same<AnswerOf<Readings>['answeredAt'], Date>>();
+  holds<'answeredAt' extends keyof AnswerOf<'searchDrugsAndLabs'> ? false : true>();
+  holds<Same<Appointment['appointment_id'], string>>();
+  holds<Same<Appointment['status'], string | null | undefined>>();
+  holds<Same<unknown, Appointment['raw'][string]>>();
+  // @ts-expect-error start_time
+  const time = (appointment: Appointment) => appointment.starttime;
+  // @ts-expect-error the id is required
+  const id: Parameters<ServiceClient['appointment']>[0] = { partner_id: 1 };
+  expect([time, id]).toHaveLength(2);
 });
 
 it('has the fields of a subscription in the types, and nothing about those whose type is not shown', () => {

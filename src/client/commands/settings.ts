@@ -30,6 +30,7 @@ export function parseSettings(env: Record<string, string | undefined>): ServiceC
   return {
     baseUrl,
     token: token || fromFile || loginTokenSource({ baseUrl, clientId, clientSecret, timeoutMs }),
+    clientId: clientId || undefined,
     timeoutMs,
     serviceIdentifierField: env.SERVICE_IDENTIFIER_FIELD || 'svc',
   };
