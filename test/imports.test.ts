@@ -32,6 +32,7 @@ const allowed = table({
   apply: 'families intake store',
   privacy: 'apply families intake store',
   alerts: 'health store',
+  reconcile: 'families intake store',
 
   // Edges.
   client: '',

@@ -15,18 +15,21 @@ comment on column reconciliations.ended_at     is 'When all of its days were com
 
 create table reconciliation_pages (
   reconciliation_id uuid        not null references reconciliations on delete cascade,
-  day               date        not null,
+  from_day          date        not null,
   round             integer     not null,
   page              integer     not null,
   is_last           boolean     not null,
+  has_late          boolean     not null,
   appointment_ids   text[]      not null,
-  answered_at       timestamptz not null,
-  primary key (reconciliation_id, day, round, page)
+  asked_at          timestamptz not null,
+  primary key (reconciliation_id, from_day, round, page)
 );
 comment on table  reconciliation_pages                 is 'The pages that a running pass has read and compared: a stop continues behind them. Deleted at the end of the pass';
-comment on column reconciliation_pages.round           is 'From 1: how often the day was read, because pages shift while they are read; 0: appointments that were asked for one by one';
+comment on column reconciliation_pages.from_day        is 'The first day of the window';
+comment on column reconciliation_pages.round           is 'From 1: a window is read again, because pages shift while they are read; 0: appointments that were asked for one by one';
+comment on column reconciliation_pages.has_late        is 'Whether it has an appointment that the rounds before should have had';
 comment on column reconciliation_pages.appointment_ids is 'The appointments of the page';
-comment on column reconciliation_pages.answered_at     is 'When the platform was asked, by its own clock';
+comment on column reconciliation_pages.asked_at        is 'When the platform was asked, by its own clock';
 
 create table reconciled_days (
   business_id    text        not null,

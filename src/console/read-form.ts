@@ -22,10 +22,7 @@ export const familyFields = (families: readonly Family[]) => ({
     'Family',
     families.map(({ name }) => name),
   ),
-  event: choice(
-    'Event',
-    families.flatMap(eventsOf),
-  ),
+  event: choice('Event', families.flatMap(eventsOf)),
 });
 
 /** A field for date and time, read in a time zone; without a label, it is shown in no form. */

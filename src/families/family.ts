@@ -75,7 +75,10 @@ function nameFields(value: unknown, aliases: readonly (readonly [name: string, a
 }
 
 /** Every event that deliveries of a family have, also that of the reconciliation, in the order of the lifecycle. */
-export const eventsOf = ({ events, reconciledBy }: Pick<Family, 'events' | 'reconciledBy'>): readonly string[] =>
+export const eventsOf = ({
+  events,
+  reconciledBy,
+}: Pick<Family, 'events' | 'reconciledBy'>): readonly string[] =>
   reconciledBy ? [reconciledBy, ...events] : events;
 
 /** Whether a family's path accepts every event, also one that no family lists. */

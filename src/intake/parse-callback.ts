@@ -12,7 +12,14 @@ import { withDecimals } from './decimals.ts';
 import { explain } from './explain.ts';
 import { identify, identifyingMembers, idOf } from './identity.ts';
 import { plainDigest } from './plain-digest.ts';
-import { type FieldError, InvalidCallback, NotJson, OwnEvent, UnknownEvent, WrongFamily } from './rejection.ts';
+import {
+  type FieldError,
+  InvalidCallback,
+  NotJson,
+  OwnEvent,
+  UnknownEvent,
+  WrongFamily,
+} from './rejection.ts';
 import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;

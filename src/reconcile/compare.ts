@@ -15,6 +15,8 @@ export interface Compared {
   outcome: Outcome;
   /** The delivery of the row. */
   comparedWith: string | null;
+  /** The day on which it takes place; where the platform does not tell, the first one that was asked for. */
+  day: string;
   /** Milliseconds since 1970: when the row's event happened, or the missing appointment was booked. */
   at: number;
   /** The delivery without its event time, as JSON of PostgreSQL, which writes equal values in one way. */
@@ -31,7 +33,7 @@ const differsIn = (name: string) =>
 
 const isBookedAlike = `date_trunc('second', callback_time(read->'created_at')) = date_trunc('second', a.created_at)`;
 
-// $1 the appointments, $2 the business, $3 and $4 when they were asked for: askedAt, askedSince.
+// $1 the appointments, $2 the business, $3 and $4 when they were asked for: askedAt, askedSince, $5 the first day.
 const statement = `
 with listed as (
   select distinct on (item->>'appointment_id') item->>'appointment_id' as id, read
@@ -52,6 +54,7 @@ with listed as (
     coalesce(read->>'status' <> coalesce(a.status, ''), false) or coalesce(not ${isBookedAlike}, false)
       or ${differsIn('start_time')} or ${differsIn('end_time')} as differs,
     l.id in (select id from waiting) or coalesce(a.received_at >= $4 or a.event_time >= $3, false) as is_busy,
+    coalesce(reporting.day(callback_time(read->'start_time')), $5::date) as day,
     coalesce(a.event_time, callback_time(coalesce(read->'created_at', read->'start_time'))) as at,
     jsonb_build_object(
       'event', '${appointment.reconciledBy}', 'client_id', coalesce(a.client_id, ''), 'business_id', $2::text,
@@ -68,7 +71,7 @@ with listed as (
   where (is_missing or differs) and exists (select from erased)
 )
 select
-  id, compared_with as "comparedWith", coalesce(trunc(extract(epoch from at) * 1000), 0)::float8 as at, content::text,
+  id, day::text, compared_with as "comparedWith", coalesce(trunc(extract(epoch from at) * 1000), 0)::float8 as at, content::text,
   case
     when not is_missing and not differs then 'agrees'
     when is_busy then 'busy'
@@ -80,10 +83,11 @@ from matched
 order by id`;
 
 /** Compares what was read with the rows of the business. */
-export const compare = (db: Db, business: string, reading: Reading): Promise<Compared[]> =>
+export const compare = (db: Db, business: string, day: string, reading: Reading): Promise<Compared[]> =>
   runText<Compared>(db, statement, [
     JSON.stringify(reading.appointments),
     business,
     reading.askedAt,
     reading.askedSince,
+    day,
   ]);

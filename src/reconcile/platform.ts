@@ -13,10 +13,16 @@ export interface Page {
 export interface Platform {
   /** The business of the credentials; undefined: the platform does not tell it. */
   business: (signal?: AbortSignal) => Promise<string | undefined>;
-  /** The appointments of a day such as 2026-11-22, by the time at which they take place; pages are numbered from 0. */
-  appointmentsPage: (day: string, pageNo: number, signal?: AbortSignal) => Promise<Page>;
+  /**
+   * The appointments of days such as 2026-11-22, by the time at which they take place; pages are numbered from 0. Whether the
+   * last day is one of them is not documented.
+   */
+  appointmentsPage: (from: string, to: string, pageNo: number, signal?: AbortSignal) => Promise<Page>;
   /** undefined: the platform does not know it. */
-  appointment: (id: string, signal?: AbortSignal) => Promise<ReadAppointment | undefined>;
+  appointment: (
+    id: string,
+    signal?: AbortSignal,
+  ) => Promise<{ appointment: ReadAppointment; answeredAt: Date } | undefined>;
   close: () => Promise<void>;
 }
 

@@ -3,6 +3,7 @@ import { appointment } from '../families/appointment.ts';
 import { timeSchema } from '../families/field.ts';
 import { findUnstorable } from '../intake/unstorable.ts';
 import type { Db } from '../store/tables.ts';
+import { addDays } from './days.ts';
 import type { Platform, ReadAppointment } from './platform.ts';
 
 /** Appointments, and when the platform was asked for them. */
@@ -25,7 +26,8 @@ function fitting(read: ReadAppointment): ReadAppointment | undefined {
   const faults = new Set(appointment.data.safeParse(read).error?.issues.map(({ path }) => path[0]));
   for (const name of times) if (!timeSchema.safeParse(read[name]).success) faults.add(name);
   const fields = Object.entries(read).filter(
-    ([name, value]) => !faults.has(name) && findUnstorable(JSON.stringify({ [name]: value }), { [name]: value }).length === 0,
+    ([name, value]) =>
+      !faults.has(name) && findUnstorable(JSON.stringify({ [name]: value }), { [name]: value }).length === 0,
   );
   const result = Object.fromEntries(fields) as ReadAppointment;
   return result.appointment_id ? result : undefined;
@@ -52,8 +54,9 @@ export function createReader(db: Db, platform: Platform, signal?: AbortSignal) {
   };
 
   return {
-    page: async (day: string, pageNo: number): Promise<Reading & { isLast: boolean }> => {
-      const ask = () => platform.appointmentsPage(day, pageNo, signal);
+    /** @param to the last day, which is read whether or not the platform's ranges include it */
+    page: async (from: string, to: string, pageNo: number): Promise<Reading & { isLast: boolean }> => {
+      const ask = () => platform.appointmentsPage(from, addDays(to, 1), pageNo, signal);
       const { answer, ...asked } = await read(ask, ({ answeredAt }) => answeredAt);
       const appointments = answer.appointments.flatMap((one) => fitting(one) ?? []);
       return { appointments, isLast: answer.isLast, ...asked };
@@ -62,9 +65,10 @@ export function createReader(db: Db, platform: Platform, signal?: AbortSignal) {
     one: async (id: string): Promise<Reading> => {
       const { answer, ...asked } = await read(
         () => platform.appointment(id, signal),
-        () => undefined,
+        (found) => found?.answeredAt,
       );
-      return { appointments: (answer && [fitting(answer) ?? []].flat()) ?? [], ...asked };
+      const found = answer && fitting(answer.appointment);
+      return { appointments: found ? [found] : [], ...asked };
     },
   };
 }

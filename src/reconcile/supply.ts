@@ -26,17 +26,17 @@ export function deliveryOf({ at, content }: Compared, askedAt: Date) {
 export async function supply(
   db: Db,
   intake: Pick<Intake, 'store'>,
-  { business, day }: { business: string; day: string },
+  business: string,
   found: readonly Compared[],
   askedAt: Date,
 ): Promise<number> {
   if (found.length === 0) return 0;
-  const deliveries = found.map((one) => ({ ...deliveryOf(one, askedAt), comparedWith: one.comparedWith }));
-  const records = JSON.stringify(deliveries.map(({ id, comparedWith }) => ({ id, compared_with: comparedWith })));
+  const deliveries = found.map((one) => ({ ...one, ...deliveryOf(one, askedAt) }));
+  const records = JSON.stringify(deliveries.map(({ id, day, comparedWith }) => ({ id, day, comparedWith })));
   await sql`
     insert into reconciled_deliveries (id, business_id, family, day, compared_with)
-    select id, ${business}, ${appointment.name}, ${day}::date, compared_with
-    from jsonb_to_recordset(${records}::jsonb) as made (id uuid, compared_with uuid) order by id
+    select id, ${business}, ${appointment.name}, day, "comparedWith"
+    from jsonb_to_recordset(${records}::jsonb) as made (id uuid, day date, "comparedWith" uuid) order by id
     on conflict do nothing`.execute(db);
   const results = await Promise.all(
     deliveries.map(({ id, family, body }) =>
@@ -48,6 +48,7 @@ export async function supply(
   );
   const isStored = (index: number) => results[index] === 'accepted' || results[index] === 'duplicate';
   const others = deliveries.flatMap(({ id }, index) => (isStored(index) ? [] : [id]));
-  if (others.length > 0) await sql`delete from reconciled_deliveries where id = any(${others}::uuid[])`.execute(db);
+  if (others.length > 0)
+    await sql`delete from reconciled_deliveries where id = any(${others}::uuid[])`.execute(db);
   return deliveries.length - others.length;
 }
