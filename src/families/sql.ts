@@ -88,14 +88,14 @@ export function rowsMadeOf(family: Family, deliveries: string): { columns: strin
 
 /** SQL for the `data` of a callback that makes this row of a family's table; null for no row. Its times are in UTC. */
 export function dataOf({ fields }: Family, row: string): string {
-  const valueOf = ([name, { schema }]: [string, Field]) => {
+  const textOf = ([name, { schema }]: [string, Field]) => {
     const column = `${row}.${quoted(name)}`;
     // With every digit, and the same in every session.
     return schema === time.schema
       ? `to_char(${column} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
       : column;
   };
-  const pairs = fieldsInData(fields).map((field) => `${literal(field[0])}, ${valueOf(field)}`);
+  const pairs = fieldsInData(fields).map((field) => `${literal(field[0])}, ${textOf(field)}`);
   return `${row}.extra || (
     select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(jsonb_build_object(${pairs.join(', ')}))
     where value <> 'null'

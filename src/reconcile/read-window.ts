@@ -7,7 +7,7 @@ import type { Reader, Reading } from './reader.ts';
  * Reads a window to its end, in as many rounds as it takes.
  *
  * @param read the pages that were read before a stop
- * @param onPage called with each page, before it counts as read
+ * @param onPage called with each page, and what no page before it had, before it counts as read
  * @returns when the platform was asked, for all that existed then; undefined: the pages shift all the time
  */
 export async function readWindow(
@@ -17,28 +17,29 @@ export async function readWindow(
   onPage: (reading: Reading, page: ReadPage) => Promise<void>,
 ): Promise<Date | undefined> {
   const pages = [...read];
+  const seen = new Set(pages.flatMap(({ ids }) => ids));
   for (let next = nextOf(pages); ; next = nextOf(pages)) {
     if (next.step === 'complete') return next.asOf;
     if (next.step === 'unsettled') return undefined;
     const { round, page } = next;
     const reading = await reader.page(from, to, page);
+    const appointments = reading.appointments.filter((one) => !seen.has(one.appointment_id));
     const ids = reading.appointments.map(({ appointment_id }) => appointment_id);
-    const idsOf = (isOf: (one: ReadPage) => boolean) => new Set(pages.filter(isOf).flatMap((one) => one.ids));
-    const [before, inRound] = [idsOf((one) => one.round < round), idsOf((one) => one.round === round)];
-    const start = pages[0]?.askedAt ?? reading.askedAt;
+    const inRound = new Set(pages.flatMap((one) => (one.round === round ? one.ids : [])));
     const done: ReadPage = {
       from,
       round,
       page,
       // A platform that repeats a page would have no last one.
       isLast: reading.isLast || ids.every((id) => inRound.has(id)),
-      hasLate: reading.appointments.some(
-        ({ appointment_id: id, created_at }) => !before.has(id) && !isSince(created_at, start),
+      hasLate: appointments.some(
+        ({ created_at }) => !isSince(created_at, pages[0]?.askedAt ?? reading.askedAt),
       ),
       ids,
       askedAt: reading.askedAt,
     };
-    await onPage(reading, done);
+    await onPage({ ...reading, appointments }, done);
+    for (const id of ids) seen.add(id);
     pages.push(done);
   }
 }

@@ -65,9 +65,7 @@ export async function reconcile(options: ReconcileOptions): Promise<Outcomes> {
   for (const window of windows) {
     const read = pages.filter((page) => page.from === window.from && page.round > 0);
     const asOf = await readWindow(reader, window, read, async (reading, page) => {
-      const found = await compareAndFill(filling, reading, window.from);
-      // Those of the first round are read again.
-      await note(page, page.round === 1 ? found : { ...found, agrees: 0 });
+      await note(page, await compareAndFill(filling, reading, window.from));
     });
     if (!asOf) unsettled.push(window);
     else if (!dryRun) await noteComplete(db, pass, window, asOf);
