@@ -39,12 +39,13 @@ const allowed = table({
   sandbox: '',
   openapi: 'families',
   http: 'intake store',
-  worker: 'apply families intake privacy queue store',
+  worker: 'apply families intake privacy queue reconcile store',
   console: 'apply families health intake privacy queue store ../assets',
-  commands: 'alerts apply families intake privacy store',
+  commands: 'alerts apply families intake privacy reconcile store',
 
   // Composition.
-  service: 'alerts console families health http intake metrics privacy queue store tracing worker',
+  service:
+    'alerts client console families health http intake metrics privacy queue reconcile store tracing worker',
   diagnostics: 'families health http intake queue service store ../package.json',
   'cli.ts': 'client commands diagnostics families openapi sandbox service ../package.json',
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import * as address from './addresses.ts';
-import { keep, retention } from './durations.ts';
+import { days, keep, retention } from './durations.ts';
 import { defaultConnections, fewestConnections } from './pool-sizes.ts';
 import { flag, integer, list, pairs, rolesMap, scopes, secret, size, timezone } from './values.ts';
 
@@ -312,6 +312,19 @@ const client = {
     .describe('Real name of the response field that the interface calls `svc`'),
 };
 
+const reconciliation = {
+  RECONCILE: days(366)
+    .optional()
+    .describe(
+      'How many days back the daily [reconciliation](reconciliation.md) compares appointments with the platform, such as `7d`; ' +
+        'needs `SERVICE_BASE_URL` and a token or a login. Unset: off',
+    )
+    .meta(first),
+  RECONCILE_WITH: list
+    .pipe(z.array(z.enum(['prescriptions', 'payments'], 'may name prescriptions and payments')))
+    .describe('What is followed up, comma-separated: `prescriptions`, `payments`'),
+};
+
 /** All variables, by what one wants to do. */
 export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[] => [
   {
@@ -340,8 +353,9 @@ export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[
   },
   {
     title: 'Call the platform',
-    intro: 'These are for the [commands of the client](client.md).',
-    variables: client,
+    intro:
+      'These are for the [commands of the client](client.md) and for the [reconciliation](reconciliation.md).',
+    variables: { ...client, ...reconciliation },
   },
 ];
 
@@ -357,5 +371,6 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     ...consoleAndSignIn,
     ...observe,
     ...alerts,
+    ...reconciliation,
     ...pathsOf(families),
   });

@@ -3,6 +3,7 @@ import { findLockHolders } from '../store/lock-holders.ts';
 import { type PendingSince, rememberPendingSince } from '../store/pending-since.ts';
 import { type Problem, unreadable } from './problem.ts';
 import { judgeLocks, waitingDeliveries } from './processing.ts';
+import { reconciliation } from './reconciliation.ts';
 import { ages, prepared, rowSecurity, sessions, slots, unlogged, wrongSums } from './server.ts';
 
 /** A timeout, a missing right or table: PostgreSQL works, and one check does not. */
@@ -18,6 +19,7 @@ const checks: Record<string, (pool: pg.Pool, pendingSince: PendingSince) => Prom
   'unlogged tables': unlogged.read,
   'old sessions': sessions.read,
   'sums of reports': wrongSums.read,
+  reconciliation: reconciliation.read,
 };
 
 /** First what fails; the sort is stable. */
