@@ -318,11 +318,10 @@ const reconciliation = {
     .describe(
       'How many days back the daily [reconciliation](reconciliation.md) compares appointments with the platform, such as `7d`; ' +
         'needs `SERVICE_BASE_URL` and a token or a login. Unset: off',
-    )
-    .meta(first),
+    ),
   RECONCILE_WITH: list
     .pipe(z.array(z.enum(['prescriptions', 'payments'], 'may name prescriptions and payments')))
-    .describe('What is followed up, comma-separated: `prescriptions`, `payments`'),
+    .describe('What it follows up, comma-separated: `prescriptions`, `payments`; has no effect yet'),
 };
 
 /** All variables, by what one wants to do. */
@@ -353,10 +352,10 @@ export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[
   },
   {
     title: 'Call the platform',
-    intro:
-      'These are for the [commands of the client](client.md) and for the [reconciliation](reconciliation.md).',
-    variables: { ...client, ...reconciliation },
+    intro: 'These are for the [commands of the client](client.md) and for the reconciliation.',
+    variables: client,
   },
+  { title: 'Find what is missing', variables: reconciliation },
 ];
 
 /** The environment variables of the receiver, each with its default and its error messages. */

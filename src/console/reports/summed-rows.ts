@@ -178,5 +178,5 @@ const countedDeliveries = (columns: Columns): SummedRows => ({
 export const deliveries: SummedRows = countedDeliveries({ rows: 'received', duplicates: 'duplicates' });
 
 export const deliveryHealth: SummedRows = countedDeliveries(
-  same('received', 'applied', 'failed', 'waiting', 'quarantined', 'duplicates'),
+  same('received', 'applied', 'failed', 'waiting', 'quarantined', 'duplicates', 'reconciled'),
 );
