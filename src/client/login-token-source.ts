@@ -1,62 +1,47 @@
-import { Agent } from 'undici';
-import { z } from 'zod';
-import { toServiceError } from './call.ts';
-import type { Operation } from './operations.ts';
-import { readResponse } from './read-response.ts';
-import { secretsOf } from './redact.ts';
-import { sendRequest } from './send-request.ts';
+import { login, refresh, requestTokens, type Tokens } from './request-tokens.ts';
 import { positive, requireBaseUrl } from './service-client.ts';
-import { bearerToken, type TokenFunction } from './token-source.ts';
-import { withTimeout } from './with-timeout.ts';
+import type { TokenFunction } from './token-source.ts';
 
 export interface LoginOptions {
   /** As for createServiceClient. */
   readonly baseUrl: string | URL;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Time-out of a login, milliseconds. Default: 10000. */
+  /** Time-out of a login or a refresh, milliseconds. Default: 10000. */
   readonly timeoutMs?: number;
 }
 
-const request = z.strictObject({ client_id: z.string(), client_secret: z.string() });
-const response = z.looseObject({
-  access_token: z.string().regex(bearerToken),
-  // Seconds. Without a plausible value the token is used until the platform rejects it.
-  expires_in: z.coerce.number().positive().catch(Number.POSITIVE_INFINITY),
-});
-
-// Not one of `operations`: it takes no token. The refresh call is not documented, so that a renewal is a login.
-const login = {
-  name: 'login',
-  summary: 'Log in',
-  group: 'login',
-  method: 'POST',
-  path: 'connect-auth/v1/account/login',
-  request,
-  response,
-  status: 200,
-  repeatable: true,
-} as const satisfies Operation;
-
 /**
- * A token source that logs in, and logs in again when a fifth of the token's lifetime is left, or after a 401. Calls
- * share one login at a time, and wait for it only without a valid token. Raises TypeError for an invalid base address
- * or number.
+ * A token source that logs in, and refreshes the token when a fifth of its lifetime is left. It logs in again where a
+ * refresh fails, after a 401, and when the token has expired. Calls share one renewal at a time, and wait for it only
+ * without a valid token. Raises TypeError for an invalid base address or number.
  */
 export function loginTokenSource(options: LoginOptions): TokenFunction {
-  const baseUrl = requireBaseUrl(options.baseUrl);
-  const timeoutMs = positive('timeoutMs', options.timeoutMs ?? 10_000);
-  const credentials = { client_id: options.clientId, client_secret: options.clientSecret };
-  let session: Awaited<ReturnType<typeof logIn>> | undefined;
+  const { clientId, clientSecret } = options;
+  const platform = {
+    baseUrl: requireBaseUrl(options.baseUrl),
+    timeoutMs: positive('timeoutMs', options.timeoutMs ?? 10_000),
+  };
+  let session: Tokens | undefined;
   let pending: Promise<string> | undefined;
+
+  const logIn = () => requestTokens(platform, login, { client_id: clientId, client_secret: clientSecret });
+
+  async function requestNext(): Promise<Tokens> {
+    const now = performance.now();
+    // The refresh is authorised by the token that it replaces.
+    if (!session?.refreshToken || now >= session.expiresAt || now >= session.refreshExpiresAt) return logIn();
+    const headers = { authorization: `Bearer ${session.token}`, 'client-id': clientId };
+    return requestTokens(platform, refresh, { refresh_token: session.refreshToken }, headers).catch(logIn);
+  }
 
   async function renew(): Promise<string> {
     try {
-      session = await logIn(baseUrl, credentials, timeoutMs);
+      session = await requestNext();
       return session.token;
     } catch (error) {
       // The next attempts are at 1/2, 3/4, … of the time left: not one for each call.
-      if (session) session.renewAt = (performance.now() + session.expiresAt) / 2;
+      if (session) session = { ...session, renewAt: (performance.now() + session.expiresAt) / 2 };
       throw error;
     } finally {
       pending = undefined;
@@ -73,24 +58,4 @@ export function loginTokenSource(options: LoginOptions): TokenFunction {
     pending.catch(() => {});
     return valid.token;
   };
-}
-
-/** A token, and times of performance.now(). */
-async function logIn(baseUrl: URL, credentials: z.input<typeof request>, timeoutMs: number) {
-  const context = { operation: login.name };
-  const start = performance.now();
-  const dispatcher = new Agent({ connect: { timeout: timeoutMs }, maxResponseSize: 64 * 1024 });
-  try {
-    const received = await withTimeout(timeoutMs, undefined, (signal) =>
-      sendRequest(dispatcher, baseUrl, login, credentials, {}, signal),
-    );
-    const body = readResponse(received, login, 'svc', secretsOf(credentials), context);
-    const { access_token: token, expires_in } = body as z.output<typeof response>;
-    const lifetimeMs = expires_in * 1_000;
-    return { token, expiresAt: start + lifetimeMs, renewAt: start + lifetimeMs * 0.8 };
-  } catch (error) {
-    throw toServiceError(error, context, true);
-  } finally {
-    await dispatcher.destroy();
-  }
 }

@@ -1,13 +1,14 @@
-import { once } from 'node:events';
 import type { Command } from 'commander';
-import { addSendOptions, httpAddress, receiverAddress, type SendFlags, wholeNumber } from './send-options.ts';
-import type { SandboxOptions } from './server.ts';
+import {
+  addSendOptions,
+  httpAddress,
+  receiverAddress,
+  type SendFlags,
+  share,
+  wholeNumber,
+} from './send-options.ts';
+import type { SandboxFlags } from './serve.ts';
 import type { Env } from './urls.ts';
-
-interface SandboxFlags extends SendFlags, Pick<SandboxOptions, 'host' | 'port' | 'slowMs' | 'expiresIn'> {
-  readonly token?: string;
-  readonly sendTo?: string;
-}
 
 /**
  * Adds `send` and `sandbox` to the command line; the receiver's address and signing keys come from `env`. Both end when
@@ -24,8 +25,8 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
       const { send } = await import('./send.ts');
       // Without an address, the receiver of this machine, which may listen on a socket file.
       const isOwn = command.getOptionValueSource('url') === 'default';
-      const socket = (isOwn && env.SOCKET) || undefined;
-      const summary = await send(command, flags, flags.url, env, signal, socket);
+      const socketPath = (isOwn && env.SOCKET) || undefined;
+      const summary = await send(command, flags, flags.url, env, signal, { socketPath });
       if (summary.unacknowledged > 0) process.exitCode = 1;
     }),
   );
@@ -39,29 +40,21 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
     .option('--expires-in <number>', 'lifetime of the tokens of a login, seconds', wholeNumber, 3_600)
     .option('--slow-ms <number>', 'delay of a slow response, milliseconds', wholeNumber, 3_000)
     .option('--send-to <address>', 'the base address of a receiver to send callbacks to', httpAddress);
+  serving
+    .option(
+      '--appointments <number>',
+      'begin with so many appointments of one practice, which can be read',
+      wholeNumber,
+    )
+    .option('--unsent <number>', 'of these, appointments whose callbacks are never sent', wholeNumber)
+    .option('--differing <number>', 'appointments whose last status is never sent', wholeNumber)
+    .option('--rescheduled <number>', 'appointments that are moved to another one', wholeNumber)
+    .option('--read-faults <share>', 'share of faults in the reads of records, such as 5%', share, 0);
   // A few clinics on a busy day.
   addSendOptions(serving, { rate: 1 }).action((flags: SandboxFlags, command: Command) =>
     untilEnd(async (signal) => {
-      const { sandboxToken, startSandbox } = await import('./server.ts');
-      const { host, port, sendTo } = flags;
-      const token = flags.token || sandboxToken;
-      const serviceIdentifierField = env.SERVICE_IDENTIFIER_FIELD || 'svc';
-      const sandbox = await startSandbox({ ...flags, tokens: [token], serviceIdentifierField }).catch(
-        (error: NodeJS.ErrnoException) => {
-          // 69: EX_UNAVAILABLE
-          command.error(`sandbox: cannot listen on ${host}:${port} (${error.code})`, { exitCode: 69 });
-        },
-      );
-      command.configureOutput().writeOut?.(`export SERVICE_BASE_URL=${sandbox.url} SERVICE_TOKEN=${token}\n`);
-      try {
-        if (sendTo) {
-          const { send } = await import('./send.ts');
-          await send(command, flags, sendTo, env, signal);
-        }
-        if (!signal.aborted) await once(signal, 'abort');
-      } finally {
-        await sandbox.close();
-      }
+      const { serve } = await import('./serve.ts');
+      await serve(command, flags, env, signal);
     }),
   );
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
+import { seededRandom } from './random.ts';
 
 const huge = 10 * 1024 * 1024;
 
@@ -13,6 +14,9 @@ const faults: Record<string, (request: Request, response: Response) => void> = {
   huge: (_, response) => void response.json({ drugs: [], lab_tests: [], filler: 'x'.repeat(huge) }),
   'huge-500': (_, response) => void response.status(500).json({ filler: 'x'.repeat(huge) }),
   reset: (request) => void request.socket.destroy(),
+  // Without Retry-After.
+  limited: (_, response) =>
+    void response.status(403).json({ code: 'rate_limit_exceeded', message: 'too many requests' }),
   stall: (_, response) => void response.type('json').write('{"drugs": ['),
   echo: (request, response) =>
     void response
@@ -26,19 +30,27 @@ for (const status of [400, 401, 403, 404, 409, 422, 429, 500, 502, 503, 504]) {
   };
 }
 
+const readFaults = ['429', 'limited', '500', 'reset', 'slow'];
+
 /** The faults of the mobiles 9000000001, 9000000002, and so on. */
 const byMobile = ['slow', 'hang', 'garbage', 'redirect', 'huge', 'reset', 'stall', 'echo', 'html'];
 
 /**
  * Injects the fault that a magic value of the request names: a mobile 9000000NNN, an abha_address or search query that
- * begins with fault-NAME, or a path below /fault-NAME; with fault-once-NAME, into every other request. The result says
- * whether it did.
+ * begins with fault-NAME, or a path below /fault-NAME; with fault-once-NAME, into every other request. A share of the reads
+ * of records gets one at random. The result says whether it did.
  */
-export function faultInjector(slowMs: number) {
+export function faultInjector(slowMs: number, shareOfReads = 0) {
   const failedOnce = new Set<string>();
+  const random = seededRandom(1, 4);
+
+  const randomFault = ({ path }: Request) =>
+    /^\/(dr|appointments|profiles)\//.test(path) && random.chance(shareOfReads)
+      ? random.pick(readFaults)
+      : undefined;
 
   return async function inject(request: Request, response: Response): Promise<boolean> {
-    let name = faultNamed(request);
+    let name = faultNamed(request) ?? randomFault(request);
     if (name?.startsWith('once-')) {
       if (failedOnce.delete(name)) return false;
       failedOnce.add(name);

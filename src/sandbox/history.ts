@@ -111,7 +111,11 @@ export function callbackOf(number: number, envelope: Envelope, sent: object = en
   return { number, family, event, businessId, body: JSON.stringify(sent), envelope };
 }
 
-function spellerOf({ seed, spelling = 'contract' }: HistoryOptions): (envelope: Envelope) => object {
+/** Spells envelopes as the options say. */
+export function spellerOf({
+  seed,
+  spelling = 'contract',
+}: Pick<HistoryOptions, 'seed' | 'spelling'>): (envelope: Envelope) => object {
   // Values of its own: the spelling changes nothing else.
   const random = seededRandom(seed, 2);
   return (envelope) => {
@@ -120,7 +124,8 @@ function spellerOf({ seed, spelling = 'contract' }: HistoryOptions): (envelope: 
   };
 }
 
-function timesOf(family: Family, now: number, random: Random) {
+/** The times of an envelope. */
+export function timesOf(family: Family, now: number, random: Random) {
   // One family of the platform sends milliseconds and a timestamp of 0, the others whole seconds.
   if (family === 'review_request') return { event_time: now, timestamp: 0 };
   const seconds = Math.floor(now / 1000);

@@ -86,7 +86,7 @@ const someFamilies = option(`all, or any of ${families.join(', ')}`, (text) => {
   return names.every((name) => families.includes(name as Family)) ? (names as Family[]) : undefined;
 });
 
-const share = option('a share such as 5%, at most 90%', (text) => {
+export const share = option('a share such as 5%, at most 90%', (text) => {
   const value = text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : Number(text);
   // With 100% of duplicates there would be no originals.
   return text !== '' && value >= 0 && value <= 0.9 ? value : undefined;

