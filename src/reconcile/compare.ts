@@ -5,7 +5,8 @@ import { runText } from '../store/transactions.ts';
 import type { Reading } from './reader.ts';
 
 /**
- * `differs`: in the status or a time. `busy`: a callback about it came since the platform was asked, or waits to be applied.
+ * `differs`: in the status or a time. `busy`: a callback about it came since the platform was asked, waits to be applied, or may
+ * be on its way.
  * `erased`: it was, and does not come back.
  */
 export type Outcome = 'agrees' | 'missing' | 'differs' | 'busy' | 'erased';
@@ -33,6 +34,9 @@ const differsIn = (name: string) =>
 
 const isBookedAlike = `date_trunc('second', callback_time(read->'created_at')) = date_trunc('second', a.created_at)`;
 
+/** How long the callback about a booking may take, with resends. */
+const onItsWay = `interval '2 minutes'`;
+
 // $1 the appointments, $2 the business, $3 and $4 when they were asked for: askedAt, askedSince, $5 the first day.
 const statement = `
 with listed as (
@@ -53,7 +57,8 @@ with listed as (
     a.delivery_id is null as is_missing,
     coalesce(read->>'status' <> coalesce(a.status, ''), false) or coalesce(not ${isBookedAlike}, false)
       or ${differsIn('start_time')} or ${differsIn('end_time')} as differs,
-    l.id in (select id from waiting) or coalesce(a.received_at >= $4 or a.event_time >= $3, false) as is_busy,
+    l.id in (select id from waiting) or coalesce(a.received_at >= $4 or a.event_time >= $3, false)
+      or a.delivery_id is null and coalesce(callback_time(read->'created_at') > $3::timestamptz - ${onItsWay}, false) as is_busy,
     coalesce(reporting.day(callback_time(read->'start_time')), $5::date) as day,
     coalesce(a.event_time, callback_time(coalesce(read->'created_at', read->'start_time'))) as at,
     jsonb_build_object(

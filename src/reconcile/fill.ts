@@ -30,7 +30,10 @@ export interface FillOptions {
   /** Nothing is stored. */
   dryRun: boolean;
   signal: AbortSignal | undefined;
-  /** Before an appointment that a callback is changing is asked for again, in milliseconds: once for each of these. */
+  /**
+   * Milliseconds: before what was found is compared again, because its callback may be on its way; then before each time that
+   * an appointment which a callback is changing is asked for again.
+   */
   pausesMs: readonly number[];
 }
 
@@ -42,9 +45,10 @@ export interface FillOptions {
  */
 export async function compareAndFill(options: FillOptions, reading: Reading, day: string): Promise<Counts> {
   const { reader, signal, pausesMs } = options;
+  const [arrivalMs = 0, ...otherMs] = pausesMs;
   const counts = { ...noCounts };
-  let busy = await fill(options, reading, day, counts);
-  for (const pauseMs of pausesMs) {
+  let busy = await fill(options, reading, day, counts, arrivalMs);
+  for (const pauseMs of otherMs) {
     if (busy.length === 0) break;
     await sleep(pauseMs, undefined, { signal });
     const again = busy;
@@ -55,24 +59,18 @@ export async function compareAndFill(options: FillOptions, reading: Reading, day
   return counts;
 }
 
+const isFound = ({ outcome }: Compared) => outcome === 'missing' || outcome === 'differs';
+
 /** @returns those that are busy */
-async function fill(
-  { db, intake, business, dryRun }: FillOptions,
-  reading: Reading,
-  day: string,
-  counts: Counts,
-) {
-  const compared = reading.appointments.length > 0 ? await compare(db, business, day, reading) : [];
-  const found: Compared[] = [];
-  const busy: Compared[] = [];
-  for (const one of compared) {
-    if (one.outcome === 'busy') {
-      busy.push(one);
-      continue;
-    }
-    counts[one.outcome] += 1;
-    if (one.outcome === 'missing' || one.outcome === 'differs') found.push(one);
+async function fill(options: FillOptions, reading: Reading, day: string, counts: Counts, arrivalMs = 0) {
+  const { db, intake, business, dryRun, signal } = options;
+  if (reading.appointments.length === 0) return [];
+  let compared = await compare(db, business, day, reading);
+  if (arrivalMs > 0 && compared.some(isFound)) {
+    await sleep(arrivalMs, undefined, { signal });
+    compared = await compare(db, business, day, reading);
   }
-  if (!dryRun) counts.filled += await supply(db, intake, business, found, reading.askedAt);
-  return busy;
+  for (const { outcome } of compared) if (outcome !== 'busy') counts[outcome] += 1;
+  if (!dryRun) counts.filled += await supply(db, intake, business, compared.filter(isFound), reading.askedAt);
+  return compared.filter(({ outcome }) => outcome === 'busy');
 }

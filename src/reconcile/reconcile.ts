@@ -34,7 +34,7 @@ export interface Outcomes {
   unsettled: Window[];
 }
 
-const defaultPausesMs = [1_000, 2_000, 5_000];
+const defaultPausesMs = [300, 1_000, 5_000];
 
 /**
  * Compares the appointments of some days with those of the platform, window by window and page by page. What is missing or

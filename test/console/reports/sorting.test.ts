@@ -94,8 +94,12 @@ it('sums amounts and counts, and nothing else', async () => {
   "consent_forms",
   "count",
   "deleted_receipts",
+  "differing_filled",
+  "differing_found",
   "duplicates",
   "failed",
+  "missing_filled",
+  "missing_found",
   "ongoing",
   "open_clearances",
   "other",
@@ -103,8 +107,10 @@ it('sums amounts and counts, and nothing else', async () => {
   "quarantined",
   "receipts",
   "received",
+  "reconciled",
   "review_requests",
   "times_received",
+  "unknown_to_platform",
   "waiting",
 ]
 `);
