@@ -1,67 +1,9 @@
 import fc from 'fast-check';
-import { applyDeliveries } from '../../src/apply/apply.ts';
-import { createLog } from '../../src/common/log.ts';
-import { families } from '../../src/families/index.ts';
-import { createIntake } from '../../src/intake/intake.ts';
-import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
-import { reconcile } from '../../src/reconcile/reconcile.ts';
-import { useDatabase } from '../support/database.ts';
 import { clear, insertCallbacks } from '../support/deliveries.ts';
-import { business, listedAppointments } from '../support/listed-appointments.ts';
-import { testConfig } from '../support/service.ts';
+import { listedAppointments } from '../support/listed-appointments.ts';
+import { tables, useReconciliation } from './use-reconciliation.ts';
 
-const database = useDatabase();
-const tables = ['reconciliations', 'reconciled_days', 'reconciled_deliveries', 'unknown_records'];
-beforeEach(() => clear(database, ...tables));
-
-const log = createLog('silent');
-const newIntake = () => {
-  const { pool } = database;
-  return createIntake({
-    config: testConfig({}),
-    families,
-    pool,
-    circuit: databaseCircuit(pool, { log }),
-    log,
-  });
-};
-
-async function applyAll(): Promise<void> {
-  const rows = await database.rows('select id from pending_deliveries');
-  await applyDeliveries(
-    database.db,
-    families,
-    rows.map(({ id }) => String(id)),
-  );
-}
-
-const days = { from: '2026-06-01', to: '2026-06-20' };
-
-type Simulated = ReturnType<typeof listedAppointments>;
-
-const pass = ({ platform }: Simulated, more = {}) =>
-  reconcile({
-    ...{ db: database.db, intake: newIntake(), platform, business, ...days, pausesMs: [0, 0] },
-    ...more,
-  });
-
-const rowsNow = () =>
-  database.rows(`
-    select appointment_id, patient_id, status, extract(epoch from created_at)::int as created_at
-    from appointments order by appointment_id`);
-
-const platformNow = ({ listed }: Simulated) =>
-  listed
-    .map(({ appointment_id, patient_id, status, created_at }) => ({
-      appointment_id,
-      patient_id,
-      status,
-      created_at,
-    }))
-    .sort((a, b) => (a.appointment_id < b.appointment_id ? -1 : 1));
-
-const numberOf = async (table: string) =>
-  (await database.rows(`select count(*)::int as n from ${table}`))[0]!.n;
+const { database, pass, applyAll, rowsNow, platformNow, numberOf } = useReconciliation();
 
 const completeness = () =>
   database.rows(`

@@ -16,10 +16,12 @@ export interface Listed extends ReadAppointment {
 /**
  * A platform with appointments, whose list shifts when one is booked. Its clock, in seconds, advances with each change and
  * each answer.
+ *
+ * @param start its first time
  */
-export function listedAppointments() {
+export function listedAppointments(start = noon + 30 * daySeconds) {
   const listed: Listed[] = [];
-  let now = noon + 30 * daySeconds;
+  let now = start;
   let asked = 0;
 
   const callbackAbout = ({ appointment_id, patient_id, status, created_at }: Listed) =>
