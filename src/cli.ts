@@ -24,6 +24,7 @@ addServiceCommands(
   process.env,
   async () => ({
     ...(await import('./service/service.ts')),
+    openPlatform: async () => (await import('./service/open-platform.ts')).openPlatform(process.env),
     openapi: async (options) => {
       const { openApiDocument } = await import('./openapi/document.ts');
       return openApiDocument({ ...options, version, service: await import('./client/index.ts') });

@@ -33,18 +33,20 @@ const allowed = table({
   privacy: 'apply families intake store',
   platform: 'families privacy store',
   alerts: 'health store',
+  reconcile: 'families intake store',
 
   // Edges.
   client: '',
   sandbox: '',
   openapi: 'families',
   http: 'intake store',
-  worker: 'apply families intake privacy queue store',
+  worker: 'apply families intake privacy queue reconcile store',
   console: 'apply families health intake privacy queue store ../assets',
-  commands: 'alerts apply families intake platform privacy store',
+  commands: 'alerts apply families intake platform privacy reconcile store',
 
   // Composition.
-  service: 'alerts console families health http intake metrics privacy queue store tracing worker',
+  service:
+    'alerts client console families health http intake metrics privacy queue reconcile store tracing worker',
   diagnostics: 'client families health http intake platform queue service store ../package.json',
   'cli.ts': 'client commands diagnostics families openapi sandbox service ../package.json',
 });

@@ -6,6 +6,7 @@ create or replace function reporting.change_time(event text, updated_at timestam
   language sql immutable parallel safe
   return case
     when event = 'receipt.deleted' then coalesce(updated_at, 'infinity')
+    when event = 'appointment.reconciled' then '-infinity'
     else coalesce(updated_at, '-infinity')
   end;
 
@@ -14,7 +15,7 @@ create or replace function reporting.rank(event text) returns integer
   language sql immutable parallel safe
   return array_position(array[
     'receipt.created', 'receipt.updated', 'receipt.deleted',
-    'appointment.created', 'appointment.updated', 'appointment.statuschange', 'appointment.assessments.taken'
+    'appointment.reconciled', 'appointment.created', 'appointment.updated', 'appointment.statuschange', 'appointment.assessments.taken'
   ], event);
 
 do $do$

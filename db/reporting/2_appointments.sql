@@ -39,7 +39,7 @@ select
 from appointments a
 left join lateral (
   select (array_agg(
-    coalesce(v.modified_at, v.event_time)
+    case when v.last_event <> 'appointment.reconciled' then coalesce(v.modified_at, v.event_time) end
     order by v.event_time, reporting.change_time(v.last_event, v.modified_at), reporting.rank(v.last_event), v.delivery_id
   ))[1] as completed_at
   from (
@@ -208,7 +208,7 @@ select copy_column_comments('reporting.all_receipts', 'reporting.appointments', 
 comment on column reporting.appointments.appointment_id         is 'The appointment; unique within its business';
 comment on column reporting.appointments.day                    is 'The day on which it was booked';
 comment on column reporting.appointments.booked_at              is 'When it was booked (created_at); if the platform does not send that, the time of its last event';
-comment on column reporting.appointments.completed_at           is 'When the first version that completed it was made (modified_at; if the platform does not send that, the time of its event); null: it is not completed';
+comment on column reporting.appointments.completed_at           is 'When the first version that completed it was made (modified_at; if the platform does not send that, the time of its event); null: it is not completed, or the reconciliation found it completed, so that the time is not known';
 comment on column reporting.appointments.modified_at            is 'When the platform last changed the appointment, by its own clock';
 comment on column reporting.appointments.status                 is 'The status that the platform sends, such as BK';
 comment on column reporting.appointments.state                  is 'What the status means: booked, ongoing, completed, completed_without_prescription, aborted, no_show, cancelled_by_patient, cancelled_by_doctor, cancelled_by_staff, cancelled_unpaid, rescheduled (another appointment replaces it), or other';

@@ -8,7 +8,8 @@ select
   1 + coalesce(r.count, 0) as delivery_count, s.received_at,
   coalesce(r.last_received_at, s.received_at) as last_received_at, s.applied_at,
   i.envelope->>'service' as service, i.envelope->>'transaction_id' as transaction_id,
-  i.envelope->>'partition_id' as partition_id
+  i.envelope->>'partition_id' as partition_id,
+  case when i.event = 'appointment.reconciled' and s.family = 'appointment' then 'reconcile' else 'callback' end as source
 from (
   select id, family, 'applied' as status, null::text as error, received_at, applied_at from applied_deliveries
   union all
@@ -29,10 +30,13 @@ select
   case when a.family = 'receipt' then reporting.receipt_id(i.envelope) end as receipt_id,
   a.event_time, 'applied' as status, null::text as error, a.received_at, reporting.day(a.received_at) as day,
   reporting.hour(a.received_at) as hour, a.applied_at, coalesce(r.count, 0) as duplicates,
-  coalesce(r.last_received_at, a.received_at) as last_received_at
+  coalesce(r.last_received_at, a.received_at) as last_received_at,
+  -- Not by the event: that would take a look into inbox for each.
+  case when m.id is null then 'callback' else 'reconcile' end as source
 from applied_deliveries a
 left join inbox i using (id)
-left join resends r using (id);
+left join resends r using (id)
+left join reconciled_deliveries m using (id);
 
 -- Jumps from one business to the next in the index (a loose index scan) instead of reading every delivery.
 create or replace view senders as
@@ -53,7 +57,7 @@ select
   id, family, event, business_id, client_id,
   case when family = 'receipt' then reporting.receipt_id(envelope) end,
   event_time, status, error, received_at, reporting.day(received_at),
-  reporting.hour(received_at), applied_at, delivery_count - 1, last_received_at
+  reporting.hour(received_at), applied_at, delivery_count - 1, last_received_at, source
 from deliveries
 where status <> 'applied';
 
@@ -99,79 +103,92 @@ where deleted_at is null;
 create or replace view reporting.delivery_health as
 select
   business_id, family, day, hour,
-  count(*) filter (where status <> 'quarantined') as received,
-  count(*) filter (where status = 'applied') as applied,
-  count(*) filter (where status = 'failed') as failed,
-  count(*) filter (where status = 'received') as waiting,
+  count(*) filter (where source = 'callback') as received,
+  count(*) filter (where source = 'callback' and status = 'applied') as applied,
+  count(*) filter (where source = 'callback' and status = 'failed') as failed,
+  count(*) filter (where source = 'callback' and status = 'received') as waiting,
   count(*) filter (where status = 'quarantined') as quarantined,
   coalesce(sum(duplicates), 0) as duplicates,
-  min(received_at) filter (where status = 'received') as oldest_waiting,
+  min(received_at) filter (where source = 'callback' and status = 'received') as oldest_waiting,
   round(extract(epoch from avg(arrival_lag)), 3) as arrival_lag_average_seconds,
   round(extract(epoch from max(arrival_lag)), 3) as arrival_lag_longest_seconds,
   round(extract(epoch from avg(row_lag)), 3) as row_lag_average_seconds,
-  round(extract(epoch from max(row_lag)), 3) as row_lag_longest_seconds
+  round(extract(epoch from max(row_lag)), 3) as row_lag_longest_seconds,
+  count(*) filter (where source = 'reconcile') as reconciled
 from (
   select business_id, family, day, hour, status, duplicates, received_at,
-         received_at - event_time as arrival_lag, applied_at - received_at as row_lag
+         case when source = 'callback' then received_at - event_time end as arrival_lag, applied_at - received_at as row_lag,
+         source
   from reporting.deliveries
   union all
-  select business_id, coalesce(family, 'unknown'), day, hour, 'quarantined', null, received_at, null, null
+  select business_id, coalesce(family, 'unknown'), day, hour, 'quarantined', null, received_at, null, null, null
   from reporting.quarantine
   where replayed_at is null
 ) arrivals
 group by business_id, family, day, hour;
 
--- Applied deliveries: kept for the days that did not change since they were counted, see write_summed_view.
+-- Applied deliveries: kept for the days that did not change since they were counted, see write_summed_view. Those that the
+-- reconciliation has made are counted apart, and nobody has sent them.
 create or replace view live_deliveries as
 select
-  business_id, family, day, count(*) as deliveries, coalesce(sum(duplicates), 0)::bigint as duplicates,
-  min(received_at) as first_received_at, max(received_at) as last_received_at,
-  percentile_disc(0.5) within group (order by gap) as median_gap, max(gap) as longest_gap
+  business_id, family, day, count(*) filter (where not is_reconciled) as deliveries,
+  coalesce(sum(duplicates), 0)::bigint as duplicates,
+  min(received_at) filter (where not is_reconciled) as first_received_at,
+  max(received_at) filter (where not is_reconciled) as last_received_at,
+  percentile_disc(0.5) within group (order by gap) filter (where not is_reconciled) as median_gap,
+  max(gap) filter (where not is_reconciled) as longest_gap, count(*) filter (where is_reconciled) as reconciled
 from (
   select
-    a.business_id, a.family, reporting.day(a.received_at) as day, r.count as duplicates, a.received_at,
-    a.received_at - lag(a.received_at)
-      over (partition by a.business_id, a.family, reporting.day(a.received_at) order by a.received_at) as gap
-  from applied_deliveries a
-  left join resends r using (id)
+    business_id, family, day, duplicates, received_at, is_reconciled,
+    received_at - lag(received_at) over (partition by business_id, family, day, is_reconciled order by received_at) as gap
+  from (
+    select a.business_id, a.family, reporting.day(a.received_at) as day, r.count as duplicates, a.received_at,
+           m.id is not null as is_reconciled
+    from applied_deliveries a
+    left join resends r using (id)
+    left join reconciled_deliveries m using (id)
+  ) of_days
 ) arrivals
 group by business_id, family, day;
 
 select write_summed_view('deliveries', 'deliveries', 'outdated');
-
 select write_live_sums('delivery_months', 'summed_deliveries', 'month_of(day)', 'business_id', 'family', 'day');
 select write_summed_view('deliveries', 'delivery_months', 'outdated_months');
 
 -- Several rows for a business, family and day.
 create or replace view counted_others as
-select business_id, family, reporting.day(received_at) as day, 1 as received, 0 as applied, (status = 'failed')::integer as failed,
-       (status = 'received')::integer as waiting, 0 as quarantined, delivery_count - 1 as duplicates
-from deliveries where status <> 'applied'
+select business_id, family, reporting.day(received_at) as day, is_callback as received, 0 as applied,
+       is_callback * (status = 'failed')::integer as failed, is_callback * (status = 'received')::integer as waiting,
+       0 as quarantined, delivery_count - 1 as duplicates, 1 - is_callback as reconciled
+from deliveries cross join lateral (select (source = 'callback')::integer as is_callback) sources
+where status <> 'applied'
 union all
-select business_id, coalesce(family, 'unknown'), day, 0, 0, 0, 0, 1, 0 from reporting.quarantine where replayed_at is null;
+select business_id, coalesce(family, 'unknown'), day, 0, 0, 0, 0, 1, 0, 0 from reporting.quarantine where replayed_at is null;
 
 create or replace view counted_deliveries as
 select business_id, family, day, deliveries as received, deliveries as applied, 0 as failed, 0 as waiting, 0 as quarantined,
-       duplicates
+       duplicates, reconciled
 from summed_deliveries
 union all
-select business_id, family, day, received, applied, failed, waiting, quarantined, duplicates from counted_others;
+select business_id, family, day, received, applied, failed, waiting, quarantined, duplicates, reconciled from counted_others;
 
 create or replace view counted_delivery_months as
 select business_id, family, day, deliveries as received, deliveries as applied, 0 as failed, 0 as waiting, 0 as quarantined,
-       duplicates
+       duplicates, reconciled
 from summed_delivery_months
 union all
-select business_id, family, month_of(day), received, applied, failed, waiting, quarantined, duplicates from counted_others;
+select business_id, family, month_of(day), received, applied, failed, waiting, quarantined, duplicates, reconciled
+from counted_others;
 
 create or replace view reporting.deliveries_daily as
 select
   business_id, family, day, sum(received)::bigint as received, sum(applied)::bigint as applied, sum(failed)::bigint as failed,
-  sum(waiting)::bigint as waiting, sum(quarantined)::bigint as quarantined, sum(duplicates)::bigint as duplicates
+  sum(waiting)::bigint as waiting, sum(quarantined)::bigint as quarantined, sum(duplicates)::bigint as duplicates,
+  sum(reconciled)::bigint as reconciled
 from counted_deliveries
 group by business_id, family, day;
 
-comment on view deliveries                   is 'Every acknowledged callback, once. The tables behind it: inbox, pending_deliveries, applied_deliveries, failed_deliveries, resends';
+comment on view deliveries                   is 'Every acknowledged callback, once, and what the reconciliation has made. The tables behind it: inbox, pending_deliveries, applied_deliveries, failed_deliveries, resends';
 comment on view senders                      is 'Every business that has sent something which was applied';
 comment on column senders.business_id        is 'The business, by its id in the platform';
 comment on view reporting.deliveries         is 'Every accepted callback, without its content';
@@ -190,6 +207,7 @@ comment on column deliveries.delivery_count is 'How often it was received';
 comment on column deliveries.service        is 'The part of the platform that sent it; null: not named';
 comment on column deliveries.transaction_id is 'What the platform calls the transaction; several callbacks may have the same';
 comment on column deliveries.partition_id   is 'What the platform calls the partition';
+comment on column deliveries.source         is 'callback: the platform sent it; reconcile: the receiver read it from the platform, because it was missing or differed';
 
 comment on column reporting.deliveries.delivery_id      is 'The delivery; a resend has the same id';
 comment on column reporting.deliveries.family           is 'The family of its event, such as receipt; other: an event that no family lists';
@@ -206,6 +224,7 @@ comment on column reporting.deliveries.hour             is 'The hour in which it
 comment on column reporting.deliveries.applied_at       is 'When it was applied to its table';
 comment on column reporting.deliveries.duplicates       is 'Number of resends received';
 comment on column reporting.deliveries.last_received_at is 'When it was last received';
+comment on column reporting.deliveries.source           is 'callback: the platform sent it; reconcile: the receiver read it from the platform, because it was missing or differed';
 
 select copy_column_comments('reporting.deliveries', 'reporting.applied_deliveries', 'reporting.quarantine');
 
@@ -246,6 +265,7 @@ comment on column reporting.delivery_health.arrival_lag_average_seconds is 'Aver
 comment on column reporting.delivery_health.arrival_lag_longest_seconds is 'Longest time from event to arrival';
 comment on column reporting.delivery_health.row_lag_average_seconds     is 'Average time from arrival to row';
 comment on column reporting.delivery_health.row_lag_longest_seconds     is 'Longest time from arrival to row';
+comment on column reporting.delivery_health.reconciled                  is 'Deliveries that the reconciliation has made; not included in received';
 
 select copy_column_comments('reporting.delivery_health', 'reporting.deliveries_daily');
 comment on column reporting.deliveries_daily.day is 'The day on which they were received';

@@ -5,11 +5,11 @@ create or replace view reporting.silence as
 with days as (
   select business_id, family, first_received_at, last_received_at, deliveries, median_gap, longest_gap
   from summed_deliveries
-  where day >= reporting.today() - 90 - 28
+  where day >= reporting.today() - 90 - 28 and deliveries > 0
   union all
   select business_id, family, min(received_at), max(received_at), count(*), null, null
   from deliveries
-  where status <> 'applied' and received_at >= now() - interval '118 days'
+  where status <> 'applied' and source = 'callback' and received_at >= now() - interval '118 days'
   group by business_id, family, reporting.day(received_at)
 ), sent as (
   -- A business that has sent nothing for 90 days is considered inactive.
@@ -63,6 +63,7 @@ cross join lateral (
         on a.business_id = sent.business_id and a.family = sent.family
         and reporting.day(a.received_at) between reporting.day(began) and reporting.day(began + present.gap)
         and a.received_at > began and a.received_at < began + present.gap
+      where not exists (select from reconciled_deliveries m where m.id = a.id)
     )
     else stretch.callbacks * extract(epoch from present.gap) / nullif(stretch.seconds, 0)
   end as callbacks

@@ -29,7 +29,7 @@ returns table (view name, column_name name, for_console boolean, for_masked bool
       'appointments', 'appointment_history', 'appointments_daily', 'visits', 'appointment_payments', 'prescriptions',
       'payment_requests', 'practice_changes', 'notices', 'health_accounts', 'care_contexts', 'bookings',
       'admissions', 'open_admissions', 'admission_events', 'admission_clearances', 'admission_estimates',
-      'deliveries', 'applied_deliveries', 'delivery_health', 'deliveries_daily', 'quarantine', 'schema_drift', 'other_events', 'silence', 'outages', 'aliases'
+      'deliveries', 'applied_deliveries', 'delivery_health', 'deliveries_daily', 'quarantine', 'schema_drift', 'other_events', 'silence', 'outages', 'completeness', 'aliases'
     )
     and (
       atttypid in (
@@ -41,7 +41,7 @@ returns table (view name, column_name name, for_console boolean, for_masked bool
         'aid', 'appointment_id', 'visit_id', 'first_appointment_id', 'prescription_id', 'partner_clinic_id', 'partner_doctor_id', 'actor_id', 'facility_id',
         'admission_id', 'event_id', 'clearance_id', 'estimate_id', 'service_id',
         'hip_id', 'hip_code', 'req_id', 'care_context_id', 'retry_count', 'booking_id',
-        'family', 'event', 'last_event', 'status', 'actor', 'additional_discount_type', 'reason', 'kind',
+        'family', 'event', 'method', 'last_event', 'status', 'actor', 'additional_discount_type', 'reason', 'kind',
         'type', 'state', 'action', 'stage', 'clearance_type', 'open_clearance_types',
         'source', 'error', 'field', 'value'
       )

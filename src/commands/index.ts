@@ -7,6 +7,7 @@ import { addBackupCommand } from './backup.ts';
 import { addMoveCommand } from './move.ts';
 import { addPatientCommand } from './patient.ts';
 import { addQuarantineCommand } from './quarantine.ts';
+import { addReconcileCommand } from './reconcile.ts';
 import { addReplayCommand } from './replay.ts';
 import { addReportsCommand } from './reports.ts';
 import { addRetentionCommand } from './retention.ts';
@@ -22,6 +23,7 @@ export function addServiceCommands(
 ): void {
   addStartCommands(program, env, load);
   addReplayCommand(program, env);
+  addReconcileCommand(program, env, async () => (await load()).openPlatform());
   addQuarantineCommand(program, env);
   addPatientCommand(program, env);
   addRetentionCommand(program, env);

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { createLog, endLog, type Log } from '../common/log.ts';
 import { type Config, type Environment, parseConfig } from '../config/config.ts';
 import { type Family, families } from '../families/index.ts';
+import type { Platform } from '../reconcile/platform.ts';
 import { provideAdminToken } from './admin-token.ts';
 import { consoleToLog } from './console-to-log.ts';
 import { greeting } from './greeting.ts';
@@ -17,8 +18,15 @@ export interface ServiceModule {
     config: Config,
     list: typeof families,
     log: Log,
-    options: { openapi: () => Promise<object>; reserved: Server | undefined; signal: AbortSignal },
+    options: {
+      openapi: () => Promise<object>;
+      openPlatform: () => Promise<Platform>;
+      reserved: Server | undefined;
+      signal: AbortSignal;
+    },
   ) => Promise<{ url: string | undefined; stop: () => Promise<void> }>;
+  /** The platform of SERVICE_BASE_URL. */
+  openPlatform: () => Promise<Platform>;
   /** Prepares the tables as a start does. */
   prepareTables: (url: string, config: Config, log: Log) => Promise<{ migrations: string[] }>;
   openapi: (options: { families: readonly Family[]; signatureHeader: string }) => Promise<object>;
@@ -85,7 +93,7 @@ async function run(given: Config, log: Log, service: ServiceModule, signal: Abor
   const { signatureHeader } = config.authentication;
   const openapi = () => service.openapi({ families, signatureHeader });
   const running = await service
-    .startService(config, families, log, { openapi, reserved, signal })
+    .startService(config, families, log, { openapi, openPlatform: service.openPlatform, reserved, signal })
     .catch((error) => {
       if (error !== signal.reason) throw error;
     });

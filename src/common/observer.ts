@@ -66,6 +66,10 @@ export interface Observer {
   deleted?: (policy: string, rows: number) => void;
   /** Called when a pass of retention is complete. */
   retained?: () => void;
+  /** Called with the numbers of appointments that were compared with the platform, by outcome. */
+  compared?: (counts: Readonly<Record<string, number>>) => void;
+  /** Called when a pass of the reconciliation is complete. */
+  reconciled?: () => void;
   /** Called when sums of reports differed from their rows, with the number of days. */
   wrongSums?: (days: number) => void;
 }

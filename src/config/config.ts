@@ -64,6 +64,7 @@ export function parseConfig(env: Environment, families: readonly FamilyPaths[]):
   if (given.DIRECT_DATABASE_URL && !given.DATABASE_URL) {
     problems.push('DATABASE_URL must be set too: DIRECT_DATABASE_URL is another address of that database');
   }
+  if (given.RECONCILE) problems.push(...findPlatformProblems(given));
   if (given.METRICS_TOKEN && given.METRICS_TOKEN.trim() === given.ADMIN_TOKEN?.trim()) {
     problems.push('METRICS_TOKEN must differ from ADMIN_TOKEN: it opens nothing but /metrics');
   }
@@ -73,6 +74,19 @@ export function parseConfig(env: Environment, families: readonly FamilyPaths[]):
   if (config) problems.push(...findPathProblems(config, given, families));
   if (!config || problems.length > 0) throw new InvalidConfiguration(problems);
   return { ...config, paths: servedPaths(config, given, families) };
+}
+
+/** The client reads these variables, see src/client/commands/settings.ts. */
+function findPlatformProblems(env: Environment): string[] {
+  const hasToken =
+    env.SERVICE_TOKEN || env.SERVICE_TOKEN_FILE || (env.SERVICE_CLIENT_ID && env.SERVICE_CLIENT_SECRET);
+  const missing = [
+    ...(env.SERVICE_BASE_URL ? [] : ['SERVICE_BASE_URL']),
+    ...(hasToken
+      ? []
+      : ['SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET (or SERVICE_TOKEN, or SERVICE_TOKEN_FILE)']),
+  ];
+  return missing.map((name) => `${name} must be set too: RECONCILE reads appointments from the platform`);
 }
 
 function findMailProblems({ email }: Config['alerts'], { ALERT_EMAIL_TO, SMTP_URL }: Environment): string[] {

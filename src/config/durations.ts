@@ -19,6 +19,15 @@ export const keep = z
     return ms ?? fail(context, 'must be a duration such as 365d or 3y, or 0');
   });
 
+/** A number of days. */
+export const days = (max: number) =>
+  z.string().transform((text, context) => {
+    const count = Number(/^(\d{1,5})d$/.exec(text)?.[1]);
+    return count >= 1 && count <= max
+      ? count
+      : fail(context, `must be a number of days from 1d to ${max}d, such as 7d`);
+  });
+
 /** How long things are kept, in milliseconds by name: a family's, `bodies`, `quarantine` or `access_log`. */
 export const retention = (families: readonly string[]) =>
   z.string().transform((text, context) => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import * as address from './addresses.ts';
-import { keep, retention } from './durations.ts';
+import { days, keep, retention } from './durations.ts';
 import { defaultConnections, fewestConnections } from './pool-sizes.ts';
 import { flag, integer, list, pairs, rolesMap, scopes, secret, size, timezone } from './values.ts';
 
@@ -314,6 +314,18 @@ const client = {
     .describe('Real name of the response field that the interface calls `svc`'),
 };
 
+const reconciliation = {
+  RECONCILE: days(366)
+    .optional()
+    .describe(
+      'How many days back the daily [reconciliation](reconciliation.md) compares appointments with the platform, such as `7d`; ' +
+        'needs `SERVICE_BASE_URL` and a token or a login. Unset: off',
+    ),
+  RECONCILE_WITH: list
+    .pipe(z.array(z.enum(['prescriptions', 'payments'], 'may name prescriptions and payments')))
+    .describe('What it follows up, comma-separated: `prescriptions`, `payments`; has no effect yet'),
+};
+
 /** All variables, by what one wants to do. */
 export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[] => [
   {
@@ -343,9 +355,10 @@ export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[
   {
     title: 'Call the platform',
     intro:
-      'These are for the [commands of the client](client.md), `receiver doctor` and `receiver aliases refresh`.',
+      'These are for the [commands of the client](client.md), `receiver doctor`, `receiver aliases refresh` and the reconciliation.',
     variables: client,
   },
+  { title: 'Find what is missing', variables: reconciliation },
 ];
 
 /** The environment variables of the receiver, each with its default and its error messages. */
@@ -360,5 +373,6 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     ...consoleAndSignIn,
     ...observe,
     ...alerts,
+    ...reconciliation,
     ...pathsOf(families),
   });

@@ -129,6 +129,13 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
       /** How long an alert must be over before its end is sent. */
       settledMs: 5 * 60_000,
     },
+    reconcile: e.RECONCILE
+      ? {
+          /** How many days back. */
+          days: e.RECONCILE,
+          with: e.RECONCILE_WITH,
+        }
+      : undefined,
     requestLog: e.REQUEST_LOG !== undefined,
     reportTimezone: e.REPORT_TIMEZONE,
     /** When a page of the console gives up a database that does not respond; an entry of the access log may take a minute. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Family } from '../families/index.ts';
+import { eventsOf, type Family } from '../families/index.ts';
 import { BadInput } from './errors.ts';
 import type { FormField } from './ui/forms.tsx';
 import { parseLocal } from './ui/time.ts';
@@ -22,10 +22,7 @@ export const familyFields = (families: readonly Family[]) => ({
     'Family',
     families.map(({ name }) => name),
   ),
-  event: choice(
-    'Event',
-    families.flatMap(({ events }) => events),
-  ),
+  event: choice('Event', families.flatMap(eventsOf)),
 });
 
 /** A field for date and time, read in a time zone; without a label, it is shown in no form. */

@@ -16,6 +16,7 @@ export const appointment = defineFamily({
     'appointment.statuschange',
     'appointment.assessments.taken',
   ],
+  reconciledBy: 'appointment.reconciled',
   path: {
     variable: 'APPOINTMENTS_PATH',
     default: [

@@ -22,6 +22,8 @@ export interface FamilyDefinition<Name extends string, E extends Events, F exten
   /** The values of `event` in the order of the lifecycle: a later one wins a tie. Empty: those that no family lists. */
   events: E;
   deletedBy?: E[number];
+  /** The event of what the receiver itself has read from the platform: the oldest of its second. No callback may have it. */
+  reconciledBy?: string;
   /** The environment variable of the registered paths, and its default. Each path accepts every event of the family. */
   path: {
     variable: string;
@@ -71,6 +73,13 @@ function nameFields(value: unknown, aliases: readonly (readonly [name: string, a
   for (const [name, alias] of aliases) data[name] ??= data[alias];
   return data;
 }
+
+/** Every event that deliveries of a family have, also that of the reconciliation, in the order of the lifecycle. */
+export const eventsOf = ({
+  events,
+  reconciledBy,
+}: Pick<Family, 'events' | 'reconciledBy'>): readonly string[] =>
+  reconciledBy ? [reconciledBy, ...events] : events;
 
 /** Whether a family's path accepts every event, also one that no family lists. */
 export const takesEveryEvent = ({ events }: Pick<Family, 'events'>): boolean => events.length === 0;

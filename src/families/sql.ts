@@ -1,4 +1,5 @@
-import { type Family, fieldsInData } from './family.ts';
+import { eventsOf, type Family, fieldsInData } from './family.ts';
+import { type Field, time } from './field.ts';
 
 // The SQL that follows from what a family declares.
 
@@ -21,12 +22,18 @@ export const keyOf = ({ identifiedBy }: Family) =>
   identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
 
 /** The order of the versions of a record: expressions over a row of its table. */
-export function versionOrder({ events, orderedBy, deletedBy }: Family, row: string): string[] {
+export function versionOrder(family: Family, row: string): string[] {
+  const { orderedBy, deletedBy, reconciledBy } = family;
+  const events = eventsOf(family);
   const changeTime = (field: string) => {
     const orElse = (time: string) => `coalesce(${row}.${quoted(field)}, '${time}')`;
-    if (!deletedBy) return orElse('-infinity');
-    const isDeletion = `${row}.last_event = ${literal(deletedBy)}`;
-    return `case when ${isDeletion} then ${orElse('infinity')} else ${orElse('-infinity')} end`;
+    const when = (event: string, time: string) => `when ${row}.last_event = ${literal(event)} then ${time}`;
+    const cases = [
+      ...(deletedBy ? [when(deletedBy, orElse('infinity'))] : []),
+      // The field is that of the row that it was compared with.
+      ...(reconciledBy ? [when(reconciledBy, `'-infinity'`)] : []),
+    ];
+    return cases.length > 0 ? `case ${cases.join(' ')} else ${orElse('-infinity')} end` : orElse('-infinity');
   };
   return [
     `${row}.event_time`,
@@ -77,6 +84,22 @@ export function rowsMadeOf(family: Family, deliveries: string): { columns: strin
   from ${deliveries} d${unpacked.length > 0 ? data : ''}
   where d.family = ${literal(name)}`,
   };
+}
+
+/** SQL for the `data` of a callback that makes this row of a family's table; null for no row. Its times are in UTC. */
+export function dataOf({ fields }: Family, row: string): string {
+  const textOf = ([name, { schema }]: [string, Field]) => {
+    const column = `${row}.${quoted(name)}`;
+    // With every digit, and the same in every session.
+    return schema === time.schema
+      ? `to_char(${column} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+      : column;
+  };
+  const pairs = fieldsInData(fields).map((field) => `${literal(field[0])}, ${textOf(field)}`);
+  return `${row}.extra || (
+    select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(jsonb_build_object(${pairs.join(', ')}))
+    where value <> 'null'
+  )`;
 }
 
 /**

@@ -5,6 +5,7 @@ export interface Problem {
   kind:
     | ('backlog' | 'stalled' | 'no worker' | 'locked')
     | ('wraparound' | 'prepared transaction' | 'replication slot' | 'old session')
+    | ('gaps' | 'not reconciled')
     | ('unlogged' | 'row security' | 'undrained' | 'wrong sums')
     | 'user deletion'
     | ('outage' | 'subscriptions')

@@ -4,9 +4,10 @@ import { type PendingSince, rememberPendingSince } from '../store/pending-since.
 import { outages } from './outages.ts';
 import { type Problem, unreadable } from './problem.ts';
 import { judgeLocks, waitingDeliveries } from './processing.ts';
+import { reconciliation } from './reconciliation.ts';
 import { ages, prepared, rowSecurity, sessions, slots, unlogged, wrongSums } from './server.ts';
-import { userDeletions } from './user-deletions.ts';
 import { subscriptions } from './subscriptions.ts';
+import { userDeletions } from './user-deletions.ts';
 
 /** A timeout, a missing right or table: PostgreSQL works, and one check does not. */
 const ofOneCheck = /^(57014|55P03|42...)$/;
@@ -24,6 +25,7 @@ const checks: Record<string, (pool: pg.Pool, pendingSince: PendingSince) => Prom
   'deleted users': userDeletions.read,
   outages: outages.read,
   subscriptions: subscriptions.read,
+  reconciliation: reconciliation.read,
 };
 
 /** First what fails; the sort is stable. */

@@ -134,6 +134,9 @@ export function createIntake(options: IntakeOptions) {
       }
     },
 
+    /** Stores a delivery that the receiver itself has made, in the database alone. @throws Unavailable; DataRefused */
+    store: (delivery: Delivery) => store(delivery, databaseInbox),
+
     /** Stores a body in the quarantine, for a correction of one that is there. @throws Unavailable */
     quarantineBody: quarantine.keep,
 

@@ -12,14 +12,21 @@ import { withDecimals } from './decimals.ts';
 import { explain } from './explain.ts';
 import { identify, identifyingMembers, idOf } from './identity.ts';
 import { plainDigest } from './plain-digest.ts';
-import { type FieldError, InvalidCallback, NotJson, UnknownEvent, WrongFamily } from './rejection.ts';
+import {
+  type FieldError,
+  InvalidCallback,
+  NotJson,
+  OwnEvent,
+  UnknownEvent,
+  WrongFamily,
+} from './rejection.ts';
 import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
 /**
  * Creates the function that parses and identifies callbacks, in linear time. It raises NotJson; InvalidCallback, whose
- * UnknownEvent and WrongFamily name the right path.
+ * UnknownEvent and WrongFamily name the right path, and OwnEvent is none of a callback.
  *
  * @param whereOf tells the sender where to send a family's events
  */
@@ -30,8 +37,11 @@ export function createParser(
   const schema = envelopeSchema(families as readonly [Family, ...Family[]]);
   const familyOf = new Map(families.flatMap((family) => family.events.map((event) => [event, family])));
 
-  /** @throws UnknownEvent, WrongFamily */
+  const own = new Set<unknown>(families.flatMap(({ reconciledBy }) => reconciledBy ?? []));
+
+  /** @throws UnknownEvent, WrongFamily, OwnEvent */
   const route = (event: unknown, expected: Family | undefined): Family | undefined => {
+    if (own.has(event)) throw new OwnEvent();
     const family = typeof event === 'string' ? familyOf.get(event) : undefined;
     if (!expected || typeof event !== 'string') return family;
     if (takesEveryEvent(expected)) return family ?? expected;

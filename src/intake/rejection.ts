@@ -65,6 +65,13 @@ export class UnknownEvent extends InvalidCallback {
   }
 }
 
+/** The event of deliveries that the receiver itself makes: from outside it would pass for one of them. */
+export class OwnEvent extends InvalidCallback {
+  constructor() {
+    super([{ path: '/event', message: 'is an event of the receiver itself, which no callback may have' }]);
+  }
+}
+
 /** A callback of another path's family. */
 export class WrongFamily extends InvalidCallback {
   constructor(events: readonly string[], event: string, where: string) {

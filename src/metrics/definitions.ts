@@ -9,6 +9,17 @@ import { callbackStatuses } from '../common/http-statuses.ts';
 import { maxCounted } from '../store/read-tables.ts';
 import { quarantineReasons } from '../store/tables.ts';
 
+/** What a comparison of an appointment with the platform may find; `filled`: of those missing or differing. */
+export const comparisonOutcomes = [
+  'agrees',
+  'missing',
+  'differs',
+  'busy',
+  'erased',
+  'unknown',
+  'filled',
+] as const;
+
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const longSeconds = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400];
 
@@ -162,6 +173,15 @@ export function defineMetrics(familyNames: readonly string[], { enableExemplars 
       name: 'receiver_retention_last_pass_timestamp_seconds',
       help: 'When this worker last completed a pass of the retention; 0: not since it started. If no worker completed one for two days, see their logs',
     }),
+    compared: counter({
+      name: 'receiver_reconciliation_appointments_total',
+      help: 'Appointments that this worker compared with the platform, by outcome (filled: of those missing or differing, stored). If missing rises, callbacks do not arrive: see /console/reports/completeness',
+      labelNames: ['outcome'],
+    }),
+    reconciliationPassed: gauge({
+      name: 'receiver_reconciliation_last_pass_timestamp_seconds',
+      help: 'When this worker last completed a pass of the reconciliation; 0: not since it started',
+    }),
     wrongSums: counter({
       name: 'receiver_wrong_sums_total',
       help: 'Days whose kept sums differed from their rows when this worker checked some. They were made again; more than 0 is an error of the receiver, or somebody wrote past its triggers: see receiver reports check',
@@ -177,6 +197,7 @@ export function defineMetrics(familyNames: readonly string[], { enableExemplars 
   for (const policy of [...familyNames, 'bodies', 'quarantine', 'access_log', 'erased']) {
     metrics.retentionDeleted.inc({ policy }, 0);
   }
+  for (const outcome of comparisonOutcomes) metrics.compared.inc({ outcome }, 0);
   /** `openMetrics`: the same metrics with exemplars; undefined: there are none. */
   return { ...metrics, registry: openMetrics ? inPlainText(openMetrics) : registry, openMetrics };
 }

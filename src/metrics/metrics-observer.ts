@@ -1,6 +1,6 @@
 import type { Histogram } from 'prom-client';
 import type { Observer } from '../common/observer.ts';
-import type { Metrics } from './definitions.ts';
+import { comparisonOutcomes, type Metrics } from './definitions.ts';
 
 /** The labels of an exemplar of these deliveries; undefined: none of them has a trace. */
 export type ExemplarOf = (deliveries: readonly string[]) => Record<string, string> | undefined;
@@ -44,6 +44,10 @@ export function metricsObserver(metrics: Metrics, exemplarOf?: ExemplarOf): Obse
     retried: () => metrics.retries.inc(),
     deleted: (policy, rows) => metrics.retentionDeleted.inc({ policy }, rows),
     retained: () => metrics.retentionPassed.setToCurrentTime(),
+    compared: (counts) => {
+      for (const outcome of comparisonOutcomes) metrics.compared.inc({ outcome }, counts[outcome] ?? 0);
+    },
+    reconciled: () => metrics.reconciliationPassed.setToCurrentTime(),
     wrongSums: (days) => metrics.wrongSums.inc(days),
   };
 }

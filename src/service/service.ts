@@ -16,6 +16,7 @@ import { defineMetrics } from '../metrics/definitions.ts';
 import { metricsObserver } from '../metrics/metrics-observer.ts';
 import { createScrape } from '../metrics/scrape.ts';
 import { watchLogHead } from '../privacy/log/watch-head.ts';
+import type { Platform } from '../reconcile/platform.ts';
 import { databaseTimeoutMs } from '../store/circuits.ts';
 import { recordUptime } from '../store/uptime.ts';
 import { startWorker } from '../worker/worker.ts';
@@ -34,6 +35,8 @@ export interface StartOptions {
   openapi?: () => Promise<object>;
   /** A server that listens on the port already, see `preparePort`; undefined: the port is opened at the end. */
   reserved?: Server | undefined;
+  /** Opens what the reconciliation reads; used where RECONCILE is set. */
+  openPlatform?: () => Promise<Platform>;
   /** Aborts the start. */
   signal?: AbortSignal;
 }
@@ -81,7 +84,7 @@ async function start(
   config: Config,
   families: Families,
   processLog: Log,
-  { openapi, reserved }: StartOptions,
+  { openapi, openPlatform, reserved }: StartOptions,
   onStop: OnStop,
 ): Promise<string | undefined> {
   const tracing = await startTracing(config, families, processLog);
@@ -127,6 +130,7 @@ async function start(
           db,
           concurrency: connections.applying,
           intake,
+          openPlatform,
           observe: joinObservers(observe, alerts?.observer),
           log,
         });

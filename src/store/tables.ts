@@ -27,6 +27,7 @@ export interface Tables {
     received_at: Date;
     last_received_at: Date;
     applied_at: Date | null;
+    source: 'callback' | 'reconcile';
   };
   quarantine: {
     id: string;

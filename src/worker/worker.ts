@@ -14,19 +14,25 @@ import { createErasures, createRetention, type DeletionDependencies } from './de
 import { drain } from './drain.ts';
 import { createFamilyPauses } from './family-pauses.ts';
 import { keepHeartbeat } from './heartbeat.ts';
+import { createReconciliation, type ReconciliationDependencies } from './reconciliation.ts';
 import { createSumsUpdate } from './sums.ts';
 import { createSweep } from './sweep.ts';
 import { createApplyWithoutJobs } from './without-jobs.ts';
 
-export interface WorkerDependencies extends ApplyJobDependencies, DeletionDependencies {
-  config: Pick<Config, 'sweep' | 'bodyLimitBytes' | 'retention' | 'erasure'>;
+export interface WorkerDependencies
+  extends ApplyJobDependencies,
+    DeletionDependencies,
+    Pick<ReconciliationDependencies, 'openPlatform'> {
+  config: Pick<Config, 'sweep' | 'bodyLimitBytes' | 'retention' | 'erasure' | 'reconcile'>;
   backend: QueueBackend;
   queue: DeliveryQueue;
   pendingSince: PendingSince;
-  intake: Pick<Intake, 'drain'>;
+  intake: Pick<Intake, 'drain' | 'store'>;
   /** How many jobs run at the same time: each needs a connection that applies deliveries. */
   concurrency: number;
-  observe?: Pick<Observer, 'applied' | 'retried' | 'deleted' | 'retained' | 'wrongSums'> | undefined;
+  observe?:
+    | Pick<Observer, 'applied' | 'retried' | 'deleted' | 'retained' | 'wrongSums' | 'compared' | 'reconciled'>
+    | undefined;
 }
 
 export type RunningWorker = ReturnType<typeof startWorker>;
@@ -35,11 +41,12 @@ const drainEveryMs = 500;
 const checkEveryMs = 100;
 const pauseMs = 1_000;
 const retentionCheckMs = 60_000;
+const reconciliationCheckMs = 60_000;
 const sumsCheckMs = 1_000;
 const withoutJobsEveryMs = 200;
 
 /**
- * Applies the deliveries of the queue's jobs, sweeps, drains the fallback, and applies retention. It takes jobs once the
+ * Applies the deliveries of the queue's jobs, sweeps, drains the fallback, applies retention, and reconciles. It takes jobs once the
  * queue's store is available, however late that is, and only while both stores are. A job that meets an outage waits in this
  * worker until the outage ends; the sweep finds the deliveries that a stop leaves unapplied.
  */
@@ -163,11 +170,13 @@ export function startWorker(dependencies: WorkerDependencies) {
   };
 
   const { fallback } = backend;
+  const reconciliation = createReconciliation(dependencies, signal);
   const repeated = [
     repeat('the heartbeat', heartbeat.everyMs, heartbeat.beat),
     repeat('the sweep', config.sweep.everyMs, sweepUnderLock),
     repeat('the retention', retentionCheckMs, createRetention(dependencies, signal)),
     repeat('an erasure', retentionCheckMs, createErasures(dependencies, signal)),
+    reconciliation && repeat('the reconciliation', reconciliationCheckMs, reconciliation),
     repeat('the update of sums', sumsCheckMs, createSumsUpdate(db, signal)),
     backend.isBloated && repeat('applying without jobs', withoutJobsEveryMs, applyWithoutJobs),
     fallback && repeat('the drain', drainEveryMs, () => drainAll(fallback)),

@@ -215,7 +215,7 @@ it("nothing of a request's content appears in a scrape", async () => {
   const own = [...metrics].filter(([name]) => name.startsWith('receiver_'));
   const labels = own.flatMap(([, { samples }]) => samples.flatMap((sample) => Object.keys(sample.labels)));
   expect(new Set(labels)).toEqual(
-    new Set(['family', 'status', 'store', 'state', 'reason', 'hash', 'policy', 'le']),
+    new Set(['family', 'status', 'store', 'state', 'reason', 'hash', 'policy', 'outcome', 'le']),
   );
 });
 

@@ -35,6 +35,7 @@ const frozen: Record<string, string> = {
   '0027_links_of_rows.sql': 'ae930e252e2d2336',
   '0028_other_families.sql': '98ae35616490c8f2',
   '0029_uptime.sql': '739e6e94e05ed46e',
+  '0030_reconciliation.sql': 'd80cce11fe57d529',
 };
 
 it('no migration is edited once it is released', () => {

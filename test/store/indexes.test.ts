@@ -182,6 +182,15 @@ const others: Record<string, string> = {
   sums_definitions_pkey: 'the definition of one kind of sums',
   wrong_sums_pkey: 'the upsert of a wrong day',
 
+  reconciliations_pkey: 'the pages of a pass',
+  reconciliation_pages_pkey: 'the pages of a pass that is continued',
+  reconciled_days_pkey: 'the upsert of a day; reporting.completeness of a business and days',
+  reconciled_deliveries_pkey: 'whether the reconciliation has made a delivery; the lists of deliveries',
+  reconciled_deliveries_day: 'reporting.completeness of a business and days',
+  reconciled_deliveries_found: 'the check for gaps found in the last day',
+  unknown_records_pkey: 'the upsert of a record; deletion with its delivery',
+  unknown_records_day: 'reporting.completeness of a business and days',
+
   quarantine_pkey: 'the upsert of a body that is sent again; the page of a rejected callback',
   quarantine_by_worth: 'the eviction beyond the limit',
   quarantine_open: 'the list of rejected callbacks, and the alert and metrics about them',

@@ -72,6 +72,8 @@ const derived = [
   'receipt_versions',
   'appointment_versions',
   'body_words',
+  'reconciled_deliveries',
+  'unknown_records',
 ];
 
 /** What `clear` empties after erasures. */

@@ -94,7 +94,7 @@ const sumsOverRows: Record<string, string> = {
     group by business_id, clinic_id, doctor_id, day`,
   deliveries_daily: `
     select business_id, family, day, sum(received) as received, sum(applied) as applied, sum(failed) as failed,
-           sum(waiting) as waiting, sum(quarantined) as quarantined, sum(duplicates) as duplicates
+           sum(waiting) as waiting, sum(quarantined) as quarantined, sum(duplicates) as duplicates, sum(reconciled) as reconciled
     from reporting.delivery_health group by business_id, family, day`,
 };
 

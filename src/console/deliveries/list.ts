@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import { idAt } from '../../common/uuid.ts';
-import { type Family, publicKey, readKey } from '../../families/index.ts';
+import { eventsOf, type Family, publicKey, readKey } from '../../families/index.ts';
 import { type Db, type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
 import { choice, familyFields, fieldsOf, guid, localTime, parseForm, receiptId, text } from '../read-form.ts';
 import { allOf, businesses, read, takePage } from '../store.ts';
@@ -145,7 +145,7 @@ function conditions(families: readonly Family[], filter: DeliveryFilter, status:
   const { receivedSince: first, receivedUntil: end } = filter;
   const applied = status === 'applied';
   // Without its family, every row of inbox would be read for a rare event.
-  const family = filter.family ?? families.find(({ events }) => event && events.includes(event))?.name;
+  const family = filter.family ?? families.find((one) => event && eventsOf(one).includes(event))?.name;
   return allOf([
     sql`true`,
     id && ids(sql`= ${id}::uuid`),

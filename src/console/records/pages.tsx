@@ -39,7 +39,7 @@ export function RecordPage(props: RecordProps) {
       <Facts
         facts={{
           Business: <Named kind="business" id={business} />,
-          'Last event': last_event,
+          'Last event': eventOf(family, last_event!),
           'Event time': <At version={newest} />,
           'First received': <Moment at={newest.received} />,
           Delivery: <IdLink to="deliveries" id={delivery_id!} />,
@@ -69,6 +69,9 @@ export function RecordPage(props: RecordProps) {
     </>
   );
 }
+
+const eventOf = ({ reconciledBy }: RecordKey['family'], event: string) =>
+  event === reconciledBy ? 'found by reconciliation' : event;
 
 const At = ({ version: { row } }: { version: Version }) => <Moment at={parseMoment(row.event_time!)} />;
 
@@ -158,7 +161,7 @@ function Versions(props: RecordProps) {
           cell: ({ version: { row, received } }) =>
             received ? <IdLink to="deliveries" id={row.delivery_id!} at={received} /> : 'deleted delivery',
         },
-        { head: 'Event', cell: ({ version }) => version.row.last_event },
+        { head: 'Event', cell: ({ version }) => eventOf(family, version.row.last_event!) },
         { head: 'Event time', cell: ({ version }) => <At version={version} /> },
         { head: 'Changed', cell: ({ changed }) => changed || <Nothing />, wide: true },
         ...(versions.length > 1 ? [radio('from'), radio('to')] : []),

@@ -242,6 +242,7 @@ export const reports: readonly Report[] = [
     summed: summed.deliveries,
     chart: { title: 'Callbacks per day' },
   },
+  { view: 'completeness', ...newestFirst('day', 'family') },
   { view: 'silence', order: 'out_of_the_ordinary desc nulls last, present_gap desc, business_id, family' },
   { view: 'outages', title: 'Outages of the receiver', order: 'from_at desc', range: 'last_365_days' },
   {

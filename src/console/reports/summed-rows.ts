@@ -204,8 +204,11 @@ const countedDeliveries = (columns: Columns): SummedRows => ({
       from ${sumsOf('counted_deliveries', 'counted_delivery_months', months)} where ${where}`,
 });
 
-export const deliveries: SummedRows = countedDeliveries({ rows: 'received', duplicates: 'duplicates' });
+export const deliveries: SummedRows = countedDeliveries({
+  rows: 'received + reconciled',
+  duplicates: 'duplicates',
+});
 
 export const deliveryHealth: SummedRows = countedDeliveries(
-  same('received', 'applied', 'failed', 'waiting', 'quarantined', 'duplicates'),
+  same('received', 'applied', 'failed', 'waiting', 'quarantined', 'duplicates', 'reconciled'),
 );

@@ -25,6 +25,7 @@ export const accessActions = [
   'replay',
   'quarantine replay',
   'quarantine drop',
+  'reconcile',
   'aliases',
   'quarantine correct',
   /** A note was written on a failed delivery or a rejected body, or it was marked as seen. */

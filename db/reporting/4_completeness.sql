@@ -1,0 +1,37 @@
+-- What the reports rest on: which days were compared with the platform, and what was found. Appointments can be compared;
+-- what the platform does not let anybody read is unverifiable.
+create or replace view reporting.completeness as
+select
+  d.business_id, d.family, d.day, 'reconciled' as method, d.complete_as_of, coalesce(made.missing, 0) as missing_found,
+  coalesce(made.missing_filled, 0) as missing_filled, coalesce(made.differing, 0) as differing_found,
+  coalesce(made.differing_filled, 0) as differing_filled, coalesce(unknown.records, 0) as unknown_to_platform
+from reconciled_days d
+left join (
+  select
+    m.business_id, m.family, m.day,
+    count(*) filter (where m.compared_with is null) as missing,
+    count(a.id) filter (where m.compared_with is null) as missing_filled,
+    count(*) filter (where m.compared_with is not null) as differing,
+    count(a.id) filter (where m.compared_with is not null) as differing_filled
+  from reconciled_deliveries m left join applied_deliveries a using (id)
+  group by m.business_id, m.family, m.day
+) made using (business_id, family, day)
+left join (
+  select business_id, family, day, count(*) as records from unknown_records group by business_id, family, day
+) unknown using (business_id, family, day)
+union all
+select business_id, family, day, 'unverifiable', null, 0, 0, 0, 0, 0
+from reporting.deliveries_daily
+where received > 0 and family <> 'appointment';
+
+comment on view reporting.completeness is 'Whether records of a day are complete: compared with the platform, with what was found; or unverifiable, because the platform does not let anybody read them';
+comment on column reporting.completeness.business_id         is 'The business, by its id in the platform';
+comment on column reporting.completeness.family              is 'The family of the records, such as appointment';
+comment on column reporting.completeness.day                 is 'The day: of appointments the one on which they take place; of others the one on which callbacks came';
+comment on column reporting.completeness.method              is 'reconciled: compared with the platform; inferred: concluded from other records; unverifiable: the platform does not let anybody read them';
+comment on column reporting.completeness.complete_as_of      is 'When the platform was asked; null: it was not';
+comment on column reporting.completeness.missing_found       is 'Records that the platform has and that no callback had told of';
+comment on column reporting.completeness.missing_filled      is 'How many of them are in their table since';
+comment on column reporting.completeness.differing_found     is 'Differences between a record and the platform, in its status or times';
+comment on column reporting.completeness.differing_filled    is 'How many of them were changed to what the platform says';
+comment on column reporting.completeness.unknown_to_platform is 'Records booked on this day that the platform does not know; they stay as they are';

@@ -1,0 +1,84 @@
+import { families } from '../families/index.ts';
+import { createIntake } from '../intake/intake.ts';
+import { databaseCircuit } from '../intake/probe-inbox.ts';
+import { findBusiness } from '../reconcile/business.ts';
+import { findDays } from '../reconcile/due.ts';
+import type { Platform } from '../reconcile/platform.ts';
+import { reconcile } from '../reconcile/reconcile.ts';
+import { withAdvisoryLock } from '../store/advisory-lock.ts';
+import { parseDay } from './arguments.ts';
+import { print, printTable, withProgress } from './output.ts';
+import { type AddCommand, logCommand, type Opened, onDatabase } from './with-database.ts';
+
+/** The days without RECONCILE. */
+const defaultDays = 7;
+
+interface Options {
+  from?: string;
+  to?: string;
+  business?: string;
+  dryRun?: boolean;
+}
+
+/** @param openPlatform loads the client, which no other command needs */
+export const addReconcileCommand = (
+  ...[program, env, openPlatform]: [...Parameters<AddCommand>, () => Promise<Platform>]
+): void => {
+  program
+    .command('reconcile')
+    .description(
+      'compare appointments with the platform, and fill what is missing, as the worker does once a day',
+    )
+    .option('--from <day>', 'the first day (default: as many days ago as RECONCILE says)', parseDay)
+    .option('--to <day>', 'the last day (default: today)', parseDay)
+    .option('--business <id>', 'the business of the credentials, where the platform does not tell it')
+    .option('--dry-run', 'show the result without changing anything')
+    .action(onDatabase(env, (opened: Opened, options: Options) => run(opened, options, openPlatform)));
+};
+
+async function run(
+  { config, db, pool, log }: Opened,
+  { dryRun = false, business: given, ...days }: Options,
+  openPlatform: () => Promise<Platform>,
+): Promise<void> {
+  // An interrupted pass ends after its page, and is continued by the same command.
+  const interrupted = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'])
+    process.once(name, () => interrupted.abort(new Error('Interrupted: the same command continues')));
+  const { signal } = interrupted;
+  const { isDone: _, ...range } = { ...(await findDays(db, config.reconcile?.days ?? defaultDays)), ...days };
+  if (range.from > range.to) throw new Error('--from must not be after --to');
+  const platform = await openPlatform();
+  const intake = createIntake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
+  try {
+    const business = await findBusiness(db, platform, given, signal);
+    if (!dryRun) await logCommand(db, { action: 'reconcile', filter: { business, ...range } });
+    const outcomes = await withProgress('appointments compared', undefined, ({ advance }) =>
+      withAdvisoryLock(db, 'reconciliation', () => {
+        const onProgress = ({ agrees, missing, differs, erased, unknown }: Record<string, number>) =>
+          advance(agrees! + missing! + differs! + erased! + unknown!);
+        return reconcile({ db, intake, platform, business, ...range, dryRun, signal, onProgress });
+      }),
+    );
+    if (!outcomes) throw new Error('Another process is comparing at the moment. Try again later.');
+    const { counts, unsettled } = outcomes;
+    print(`Business ${business}, ${range.from} to ${range.to}`);
+    printTable(
+      ['appointments', 'number'],
+      [
+        ['agree', counts.agrees],
+        ['missing', counts.missing],
+        ['differ', counts.differs],
+        [dryRun ? 'would be filled' : 'filled', dryRun ? counts.missing + counts.differs : counts.filled],
+        ['not filled: erased', counts.erased],
+        ['changing at the moment', counts.busy],
+        ['unknown to the platform', counts.unknown],
+      ],
+    );
+    for (const { from, to } of unsettled)
+      print(`${from} to ${to}: the list changed all the time it was read; try again later`);
+  } finally {
+    await intake.close();
+    await platform.close();
+  }
+}

@@ -1,0 +1,53 @@
+import { parseSettings } from '../client/commands/settings.ts';
+import { type Appointment, createServiceClient, Rejected, ServiceError } from '../client/index.ts';
+import { type Platform, PlatformUnreadable } from '../reconcile/platform.ts';
+
+/**
+ * The platform as the reconciliation reads it, by the client. It connects with the first call.
+ *
+ * @param env the variables SERVICE_*
+ * @throws MissingSettings with what to set
+ */
+export function openPlatform(env: Record<string, string | undefined>): Platform {
+  const client = createServiceClient(parseSettings(env));
+  const read = async <T>(answer: Promise<T>, signal?: AbortSignal): Promise<T> => {
+    try {
+      return await answer;
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!(error instanceof ServiceError) || (error instanceof Rejected && error.status === 404))
+        throw error;
+      // Without the body of the answer, which a log would show.
+      throw new PlatformUnreadable(`The platform could not be read: ${error.message}`);
+    }
+  };
+  return {
+    business: async (signal) => {
+      const { data } = await read(client.directory(options(signal)), signal);
+      return data.business?.business_id;
+    },
+    appointmentsPage: async (startDate, endDate, pageNo, signal) => {
+      const page = client.appointmentsPage({ startDate, endDate, pageNo }, options(signal));
+      const { appointments, ...rest } = await read(page, signal);
+      return { appointments: appointments.map(asRead), ...rest };
+    },
+    appointment: async (id, signal) => {
+      try {
+        const found = await read(client.appointment({ id }, options(signal)), signal);
+        return { appointment: asRead(found), answeredAt: found.answeredAt };
+      } catch (error) {
+        if (error instanceof Rejected) return undefined;
+        throw error;
+      }
+    },
+    close: client.close,
+  };
+}
+
+const options = (signal: AbortSignal | undefined) => (signal ? { signal } : {});
+
+/** Every field, also those that the interface does not name; ids as text. */
+function asRead({ raw, ...known }: Appointment & { answeredAt?: Date }) {
+  const { answeredAt: _, ...fields } = known;
+  return { ...raw, ...fields };
+}

@@ -1,0 +1,113 @@
+import { readProblems } from '../../src/health/read-problems.ts';
+import type { Platform } from '../../src/reconcile/platform.ts';
+import { withAdvisoryLock } from '../../src/store/advisory-lock.ts';
+import { createReconciliation } from '../../src/worker/reconciliation.ts';
+import { insertCallbacks } from '../support/deliveries.ts';
+import { listedAppointments } from '../support/listed-appointments.ts';
+import { useReconciliation } from './use-reconciliation.ts';
+
+const { database, newIntake, log, numberOf, applyAll } = useReconciliation();
+
+const today = Math.floor(Date.now() / 1000);
+
+/** The task of a worker that has just started, with how often it opened the platform. */
+function newWorker(platform: Platform, days: number | undefined = 2) {
+  const stopping = new AbortController();
+  const opened: number[] = [];
+  const openPlatform = async () => {
+    opened.push(1);
+    return platform;
+  };
+  const config = { reconcile: days ? { days, with: [] } : undefined };
+  const dependencies = { db: database.db, config, intake: newIntake(), openPlatform, log };
+  return { run: createReconciliation(dependencies, stopping.signal), opened, stop: () => stopping.abort() };
+}
+
+/** A platform with an appointment of today that no callback told of. */
+function withGap() {
+  const simulated = listedAppointments(today);
+  simulated.book(0, { start_time: today, created_at: today - 86_400 });
+  return simulated;
+}
+
+it('without RECONCILE there is nothing to run', () => {
+  expect(newWorker(withGap().platform, 0).run).toBeUndefined();
+});
+
+it('a pass runs once a day, whichever worker it is', async () => {
+  const { platform } = withGap();
+  for (const { run, opened } of [newWorker(platform), newWorker(platform)]) {
+    await run!();
+    await run!();
+    expect([opened.length, await numberOf('reconciled_deliveries')]).toEqual([expect.any(Number), 1]);
+  }
+  const next = newWorker(platform);
+  await database.rows(
+    `update reconciliations set started_at = started_at - interval '1 day', to_day = to_day - 1`,
+  );
+  await next.run!();
+  expect(next.opened).toHaveLength(1);
+  expect(await numberOf('reconciliations where ended_at is not null')).toBe(2);
+});
+
+it('one worker at a time runs a pass', async () => {
+  const { platform } = withGap();
+  const worker = newWorker(platform);
+  await withAdvisoryLock(database.db, 'reconciliation', () => worker.run!());
+  expect(worker.opened).toHaveLength(0);
+  await worker.run!();
+  expect(worker.opened).toHaveLength(1);
+});
+
+it('a stop ends a pass between two pages, and the next worker continues it', async () => {
+  const simulated = withGap();
+  await insertCallbacks(
+    database,
+    Array.from({ length: 8 }, () => simulated.book(0, { start_time: today, created_at: today - 86_400 })),
+  );
+  await applyAll();
+  const first = newWorker(simulated.platform);
+  simulated.platform.beforeAnswer = async (count) => {
+    if (count === 2) first.stop();
+  };
+  await expect(first.run!()).rejects.toThrow('aborted');
+  const noted = Number(await numberOf('reconciliation_pages'));
+  expect(noted).toBeGreaterThan(0);
+  let answers = 0;
+  simulated.platform.beforeAnswer = async () => {
+    answers += 1;
+  };
+  await newWorker(simulated.platform).run!();
+  expect(await numberOf('reconciliations')).toBe(1);
+  // Two rounds of four pages.
+  expect(answers).toBe(8 - noted);
+  expect(await numberOf('reconciled_deliveries')).toBe(1);
+});
+
+const kinds = async () => (await readProblems(database.pool)).map(({ kind, detail }) => [kind, detail]);
+
+it('gaps that were found are a problem for a day', async () => {
+  expect(await kinds()).toEqual([]);
+  await newWorker(withGap().platform).run!();
+  expect(await kinds()).toMatchObject([
+    ['gaps', expect.stringMatching(/1 appointments were missing and 0 differed, of which 0/)],
+  ]);
+  await applyAll();
+  expect(await kinds()).toMatchObject([['gaps', expect.stringMatching(/of which 1 are filled/)]]);
+  await database.rows(`update reconciled_deliveries set found_at = now() - interval '25 hours'`);
+  expect(await kinds()).toEqual([]);
+});
+
+it('a reconciliation that fails for two days is a problem, also where it is not known for which business', async () => {
+  const { platform } = withGap();
+  const business = async () => {
+    throw new Error('no answer');
+  };
+  await expect(newWorker({ ...platform, business }).run!()).rejects.toThrow('no answer');
+  expect(await kinds()).toEqual([]);
+  await database.rows(`update reconciliations set started_at = now() - interval '49 hours'`);
+  expect(await kinds()).toMatchObject([['not reconciled', expect.stringMatching(/for 2 days/)]]);
+  // It is off: nobody tries.
+  await database.rows(`update reconciliations set attempted_at = now() - interval '25 hours'`);
+  expect(await kinds()).toEqual([]);
+});
