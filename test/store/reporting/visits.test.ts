@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { families } from '../../../src/families/index.ts';
 import { deleteDeliveries } from '../../../src/privacy/delete-deliveries.ts';
 import { erasePatient } from '../../../src/privacy/erasure/erase.ts';
@@ -182,6 +183,34 @@ it('an erasure leaves no link that an erased appointment stated', async () => {
   await erasePatient(database.db, families, { id: 'p1' }, options);
   expect(await links()).toEqual([{ earlier_id: 'a0', later_id: 'a3' }]);
   expect(await chains()).toEqual([{ visit_id: 'a3', first: 'a3', reschedules: 1 }]);
+});
+
+describe('appointments that a former version has stored', () => {
+  const store = () =>
+    database.rows(`
+      insert into appointments (business_id, appointment_id, client_id, last_event, event_time, extra, custom_attributes,
+                                delivery_id, received_at, applied_at)
+      select 'b1', id, 'c', 'appointment.created', at, extra, attributes, gen_random_uuid(), now(), now()
+      from (values ('a1', now(), '{}'::jsonb, null::jsonb),
+                   ('a2', now() + interval '1 day', '{"prev_aids": ["a1"]}', '{"label": ["new"]}'),
+                   ('a3', now() + interval '2 days', '{}', '{"prev_aids": "a2"}')) as made (id, at, extra, attributes)`);
+  const visit = [{ visit_id: 'a3', first: 'a1', reschedules: 2 }];
+
+  it('are linked by the migration', async () => {
+    await database.rows('alter table appointments disable trigger link_appointment');
+    await store();
+    await database.rows('alter table appointments enable trigger link_appointment');
+    expect(await chains()).toHaveLength(3);
+    const [insert] = readFileSync('db/migrations/0025_links_of_rows.sql', 'utf8').split(/;$/m);
+    // An interrupted migration runs again.
+    for (const _ of ['once', 'again']) await database.rows(insert!);
+    expect(await chains()).toEqual(visit);
+  });
+
+  it('are linked while it still runs beside this one', async () => {
+    await store();
+    expect(await chains()).toEqual(visit);
+  });
 });
 
 it('a condition on business and day reads the appointments of that day and what they are linked to', async () => {
