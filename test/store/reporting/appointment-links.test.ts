@@ -51,18 +51,19 @@ it('a later version without the fields does not take the link back', async () =>
 });
 
 it('a link goes with the last delivery that states it', async () => {
-  const sparse = appointment('a2', 1, {}, midnight + 3 * day);
-  const [, stating, newest] = await apply(database, [
+  const stating = (daysLater: number) =>
+    appointment('a2', 1, { prev_aids: ['a1'] }, midnight + daysLater * day);
+  const [, first, , last] = await apply(database, [
     appointment('a1', 0),
-    appointment('a2', 1, { prev_aids: ['a1'] }),
-    sparse,
+    stating(1),
+    appointment('a2', 1, {}, midnight + 2 * day),
+    stating(3),
   ]);
-  const remove = (...ids: string[]) =>
-    database.db.transaction().execute((tx) => deleteDeliveries(tx, families, ids));
-  await remove(newest!);
+  const remove = (id: string) =>
+    database.db.transaction().execute((tx) => deleteDeliveries(tx, families, [id]));
+  await remove(last!);
   expect(await links()).toEqual([{ earlier_id: 'a1', later_id: 'a2' }]);
-  await apply(database, [sparse]);
-  await remove(stating!);
+  await remove(first!);
   expect(await links()).toEqual([]);
   expect(await chains()).toHaveLength(2);
 });
