@@ -33,7 +33,12 @@ describe('the login', () => {
     const { status, body } = await send('POST', login, credentials);
     expect([status, body]).toEqual([
       200,
-      { access_token: expect.any(String), expires_in: 100, refresh_token: expect.any(String) },
+      {
+        access_token: expect.any(String),
+        expires_in: 100,
+        refresh_token: expect.any(String),
+        refresh_expires_in: 86_400,
+      },
     ]);
     const withToken = (path: string) => send('GET', path, undefined, body.access_token);
     expect((await withToken(path)).status).toBe(200);
@@ -51,6 +56,31 @@ describe('the login', () => {
     for (const token of [first, second]) {
       expect((await send('GET', path, undefined, token)).status).toBe(200);
     }
+  });
+
+  const refresh = '/connect-auth/v1/account/refresh-token';
+  const post = (path: string, headers: Record<string, string>, body: unknown) =>
+    fetch(sandbox.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+
+  it('refreshes a pair once, for its client and with a valid token', async () => {
+    const { access_token, refresh_token } = (await send('POST', login, credentials)).body;
+    const headers = { authorization: `Bearer ${access_token}`, 'client-id': credentials.client_id };
+    for (const [others, body, status] of [
+      [{ authorization: 'Bearer other' }, { refresh_token }, 401],
+      [{ 'client-id': 'other' }, { refresh_token }, 401],
+      [{}, { refresh_token: access_token }, 401],
+      [{}, {}, 400],
+    ] as const) {
+      expect((await post(refresh, { ...headers, ...others }, body)).status).toBe(status);
+    }
+    const refreshed = await post(refresh, headers, { refresh_token });
+    const next = (await refreshed.json()) as { access_token: string };
+    expect((await send('GET', path, undefined, next.access_token)).status).toBe(200);
+    expect((await post(refresh, headers, { refresh_token })).status).toBe(401);
   });
 
   it.each([

@@ -21,7 +21,7 @@ const appointmentsQuery = z.union([
 const patientsQuery = z.object({
   pageNo: pageNumber,
   pageSize: z.coerce.number().int().min(1).max(2_000).default(500),
-  from: z.coerce.number().default(0),
+  from: z.coerce.number().optional(),
 });
 
 /** The operations that read records. Their errors have all three of the documented shapes. */
@@ -84,7 +84,9 @@ export function reading(records: Records): Router {
     if (!request.get('client-id'))
       return void response.status(400).json({ message: 'client-id is required' });
     const { pageNo, pageSize, from } = data;
-    const found = [...records.patients.values()].filter((patient) => Number(patient.created_at) > from);
+    const found = [...records.patients.values()].filter(
+      ({ created_at }) => from === undefined || Number(created_at) > from,
+    );
     const profiles = found.slice(pageNo * pageSize, (pageNo + 1) * pageSize);
     response.json({ profiles, nextPage: (pageNo + 1) * pageSize < found.length ? pageNo + 1 : -1 });
   });

@@ -60,7 +60,10 @@ export function newRecords(businessId?: string) {
   }
 
   function takeReceipt(data: Fields): void {
-    takePatient(data.patient_oid, { ...only(data, ['name', 'mobile']), created_at: data.created_at });
+    takePatient(data.patient_oid, {
+      ...only(data, ['name', 'mobile']),
+      created_at: Number(data.created_at) / 1000,
+    });
     meet(data.clinic_id, data.doctor_oid);
     if (typeof data.payment_id !== 'string') return;
     const payment = {
