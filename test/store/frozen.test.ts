@@ -36,6 +36,7 @@ const frozen: Record<string, string> = {
   '0028_other_families.sql': '98ae35616490c8f2',
   '0029_uptime.sql': '739e6e94e05ed46e',
   '0030_reconciliation.sql': 'd80cce11fe57d529',
+  '0031_follow_ups.sql': '7eae7048b574a1c4',
 };
 
 it('no migration is edited once it is released', () => {
