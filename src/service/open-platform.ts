@@ -22,6 +22,14 @@ export function openPlatform(env: Record<string, string | undefined>): Platform 
       throw new PlatformUnreadable(`The platform could not be read: ${error.message}`);
     }
   };
+  const ifKnown = async <T>(answer: Promise<T>, signal?: AbortSignal): Promise<T | undefined> => {
+    try {
+      return await read(answer, signal);
+    } catch (error) {
+      if (error instanceof Rejected) return undefined;
+      throw error;
+    }
+  };
   return {
     business: async (signal) => {
       const { data } = await read(client.directory(options(signal)), signal);
@@ -33,13 +41,16 @@ export function openPlatform(env: Record<string, string | undefined>): Platform 
       return { appointments: appointments.map(asRead), ...rest };
     },
     appointment: async (id, signal) => {
-      try {
-        const found = await read(client.appointment({ id }, options(signal)), signal);
-        return { appointment: asRead(found), answeredAt: found.answeredAt };
-      } catch (error) {
-        if (error instanceof Rejected) return undefined;
-        throw error;
-      }
+      const found = await ifKnown(client.appointment({ id }, options(signal)), signal);
+      return found && { appointment: asRead(found), answeredAt: found.answeredAt };
+    },
+    prescription: async (id, signal) => {
+      const found = await ifKnown(client.prescription({ id }, options(signal)), signal);
+      return found && { prescription: found.raw, answeredAt: found.answeredAt };
+    },
+    payment: async (id, signal) => {
+      const found = await ifKnown(client.transactionStatus({ transaction_id: id }, options(signal)), signal);
+      return found?.raw;
     },
     listSubscriptions: client.listSubscriptions,
     directory: client.directory,

@@ -153,12 +153,15 @@ async function start(
   return url;
 }
 
+// Nobody waits for it; a busy server is no outage.
+const heartbeatTimeoutMs = 5_000;
+
 const heartbeatOf = ({ database: { db }, circuit, backend }: Stores) =>
   createHeartbeat({
     circuit,
     fallbackAccepts: async () =>
       backend.fallback !== undefined && !backend.fallback.rival && backend.circuit.check(),
-    record: (time) => withTimeout(databaseTimeoutMs, recordUptime(db, time)),
+    record: (time) => withTimeout(heartbeatTimeoutMs, recordUptime(db, time)),
   });
 
 /** Loads nothing of OpenTelemetry unless it is on. */

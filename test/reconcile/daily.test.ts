@@ -36,7 +36,7 @@ function newWorker(platform: Platform, days: number | undefined = 2) {
     };
     return { ...platform, listSubscriptions, directory };
   };
-  const own = { ...config, reconcile: days ? { days, with: [] } : undefined };
+  const own = { ...config, reconcile: days ? { days } : undefined };
   const dependencies = { db: database.db, config: own, families, intake: newIntake(), openPlatform, log };
   const run = createReconciliation(dependencies, stopping.signal);
   return { run, opened, asked, stop: () => stopping.abort() };

@@ -17,7 +17,7 @@ async function runWorker(platformUrl: string, days: number | undefined, conditio
   const config = testConfig({
     databaseUrl: database.url,
     role: 'worker',
-    reconcile: days ? { days, with: [] } : undefined,
+    reconcile: days ? { days } : undefined,
   });
   const env = { SERVICE_BASE_URL: platformUrl, SERVICE_TOKEN: sandboxToken };
   const service = await startService(config, families, createLog('silent'), {

@@ -264,6 +264,17 @@ export const reports: readonly Report[] = [
     summed: summed.paymentRequests,
     chart: { ...amounts('net'), title: 'Amount requested per day, in rupees' },
   },
+  { view: 'payments', families: [], ...byBusiness('happened_at', 'payment_id'), chart: { by: 'state' } },
+  {
+    view: 'payments_daily',
+    families: [],
+    ...newestFirst('day', 'gateway, mode'),
+    chart: {
+      title: 'Successful payments per day, in rupees',
+      series: { amount: 'sum(successful_amount)' },
+      amounts: true,
+    },
+  },
   { view: 'practice_changes', families: ['practice_change'], ...newestFirst('event_time', 'delivery_id') },
   {
     view: 'notices',
@@ -322,6 +333,7 @@ export const reports: readonly Report[] = [
     chart: { title: 'Callbacks per day' },
   },
   { view: 'completeness', families: [], ...newestFirst('day', 'family') },
+  { view: 'suspected_receipts', families: [], ...newestFirst('named_at', 'delivery_id') },
   {
     view: 'silence',
     families: [],
