@@ -1,14 +1,15 @@
 import { parseSettings } from '../client/commands/settings.ts';
 import { type Appointment, createServiceClient, Rejected, ServiceError } from '../client/index.ts';
+import type { DailyClient } from '../platform/daily.ts';
 import { type Platform, PlatformUnreadable } from '../reconcile/platform.ts';
 
 /**
- * The platform as the reconciliation reads it, by the client. It connects with the first call.
+ * The platform as the reconciliation and the daily comparison read it, by the client. It connects with the first call.
  *
  * @param env the variables SERVICE_*
  * @throws MissingSettings with what to set
  */
-export function openPlatform(env: Record<string, string | undefined>): Platform {
+export function openPlatform(env: Record<string, string | undefined>): Platform & DailyClient {
   const client = createServiceClient(parseSettings(env));
   const read = async <T>(answer: Promise<T>, signal?: AbortSignal): Promise<T> => {
     try {
@@ -51,6 +52,8 @@ export function openPlatform(env: Record<string, string | undefined>): Platform 
       const found = await ifKnown(client.transactionStatus({ transaction_id: id }, options(signal)), signal);
       return found?.raw;
     },
+    listSubscriptions: client.listSubscriptions,
+    directory: client.directory,
     close: client.close,
   };
 }

@@ -59,7 +59,7 @@ it('a column that is listed nowhere is personal, and so is every column of such 
   const create = (view: string, columns: string) =>
     database.pool.query(`create or replace view reporting.${view} as select ${columns}`);
   const personal = async (view: string) =>
-    (await readColumns(database.db, { view, order: '' }))
+    (await readColumns(database.db, { view, families: [], order: '' }))
       .filter((column) => column.personal)
       .map(({ name }) => name);
   expect(await personal('admission_clearances')).toEqual(['patient_id', 'completed_by']);
