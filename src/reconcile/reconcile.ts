@@ -11,7 +11,7 @@ import {
   readPages,
 } from './notes.ts';
 import type { ReadPage } from './pages.ts';
-import type { Platform } from './platform.ts';
+import { type Platform, PlatformUnreadable } from './platform.ts';
 import { addTo, readUnlisted } from './read-unlisted.ts';
 import { readWindow } from './read-window.ts';
 import { createReader } from './reader.ts';
@@ -61,15 +61,22 @@ export async function reconcile(options: ReconcileOptions): Promise<Outcomes> {
   };
 
   const unsettled: Window[] = [];
-  const windows = windowsOf(days);
-  for (const window of windows) {
+  const failures: PlatformUnreadable[] = [];
+  for (const window of windowsOf(days)) {
     const read = pages.filter((page) => page.from === window.from && page.round > 0);
-    const asOf = await readWindow(reader, window, read, async (reading, page) => {
-      await note(page, await compareAndFill(filling, reading, window.from));
-    });
-    if (!asOf) unsettled.push(window);
-    else if (!dryRun) await noteComplete(db, pass, window, asOf);
+    try {
+      const asOf = await readWindow(reader, window, read, async (reading, page) => {
+        await note(page, await compareAndFill(filling, reading, window.from));
+      });
+      if (!asOf) unsettled.push(window);
+      else if (!dryRun) await noteComplete(db, pass, window, asOf);
+    } catch (error) {
+      // A page that cannot be read must not leave the days after it uncompared.
+      if (!(error instanceof PlatformUnreadable)) throw error;
+      failures.push(error);
+    }
   }
+  if (failures[0]) throw failures[0];
 
   const listed = pages.flatMap(({ ids }) => ids);
   await readUnlisted(

@@ -1,5 +1,11 @@
 import { parseSettings } from '../client/commands/settings.ts';
-import { type Appointment, createServiceClient, Rejected, ServiceError } from '../client/index.ts';
+import {
+  type Appointment,
+  createServiceClient,
+  RefusedInput,
+  Rejected,
+  ServiceError,
+} from '../client/index.ts';
 import { type Platform, PlatformUnreadable } from '../reconcile/platform.ts';
 
 /**
@@ -15,8 +21,7 @@ export function openPlatform(env: Record<string, string | undefined>): Platform 
       return await answer;
     } catch (error) {
       signal?.throwIfAborted();
-      if (!(error instanceof ServiceError) || (error instanceof Rejected && error.status === 404))
-        throw error;
+      if (!(error instanceof ServiceError)) throw error;
       // Without the body of the answer, which a log would show.
       throw new PlatformUnreadable(`The platform could not be read: ${error.message}`);
     }
@@ -32,17 +37,20 @@ export function openPlatform(env: Record<string, string | undefined>): Platform 
       return { appointments: appointments.map(asRead), ...rest };
     },
     appointment: async (id, signal) => {
-      try {
-        const found = await read(client.appointment({ id }, options(signal)), signal);
-        return { appointment: asRead(found), answeredAt: found.answeredAt };
-      } catch (error) {
-        if (error instanceof Rejected) return undefined;
+      const answer = client.appointment({ id }, options(signal)).catch((error) => {
+        if (isUnknown(error)) return undefined;
         throw error;
-      }
+      });
+      const found = await read(answer, signal);
+      return found && { appointment: asRead(found), answeredAt: found.answeredAt };
     },
     close: client.close,
   };
 }
+
+/** Nothing has an id that the platform refuses, or that cannot be part of an address. */
+const isUnknown = (error: unknown) =>
+  error instanceof RefusedInput || (error instanceof Rejected && [400, 404].includes(error.status ?? 0));
 
 const options = (signal: AbortSignal | undefined) => (signal ? { signal } : {});
 

@@ -20,11 +20,11 @@ export interface ReconciliationDependencies {
   log: Log;
 }
 
-const retryMs = 15 * 60_000;
+const [firstRetryMs, longestRetryMs] = [60_000, 15 * 60_000];
 
 /**
  * Returns a function that compares the last days with the platform, once a day after midnight; a pass that fails is continued a
- * quarter of an hour later. One process at a time runs one. Undefined: RECONCILE is not set.
+ * minute later, then after growing pauses up to a quarter of an hour. One process at a time runs one. Undefined: RECONCILE is not set.
  *
  * @param signal ends a pass between two pages, which is continued later
  */
@@ -68,12 +68,15 @@ export function createReconciliation(
     return true;
   };
   let next = 0;
+  let retryMs = firstRetryMs;
   return async (): Promise<void> => {
     if (performance.now() < next) return;
-    next = performance.now() + retryMs;
-    const passed = await withAdvisoryLock(db, 'reconciliation', run);
-    // Midnight is soon.
-    next = 0;
+    const passed = await withAdvisoryLock(db, 'reconciliation', run).catch((error) => {
+      next = performance.now() + retryMs;
+      retryMs = Math.min(2 * retryMs, longestRetryMs);
+      throw error;
+    });
+    retryMs = firstRetryMs;
     if (passed) observe?.reconciled?.();
   };
 }
