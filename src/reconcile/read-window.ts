@@ -11,6 +11,7 @@ const maxPages = 10_000;
  * Reads a window to its end, in as many rounds as it takes.
  *
  * @param read the pages that were read before a stop
+ * @param compared appointments of other windows: the last day of a window may be the first one of the next
  * @param onPage called with each page, and what no page before it had, before it counts as read
  * @returns when the platform was asked, for all that existed then; undefined: the pages shift all the time
  * @throws PlatformUnreadable, also where the pages do not end
@@ -19,10 +20,11 @@ export async function readWindow(
   reader: Reader,
   { from, to }: Window,
   read: readonly ReadPage[],
+  compared: readonly string[],
   onPage: (reading: Reading, page: ReadPage) => Promise<void>,
 ): Promise<Date | undefined> {
   const pages = [...read];
-  const seen = new Set(pages.flatMap(({ ids }) => ids));
+  const seen = new Set([...compared, ...pages.flatMap(({ ids }) => ids)]);
   const inRound = new Set(
     pages.filter(({ round }) => round === pages.at(-1)?.round).flatMap(({ ids }) => ids),
   );

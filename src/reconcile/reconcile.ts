@@ -34,6 +34,10 @@ export interface Outcomes {
   unsettled: Window[];
 }
 
+/** When the platform was asked for the first of the pages: no appointment of their days was compared earlier. */
+const oldest = (pages: readonly ReadPage[]) =>
+  new Date(Math.min(...pages.map(({ askedAt }) => askedAt.getTime())));
+
 const defaultPausesMs = [300, 1_000, 5_000];
 
 /**
@@ -64,12 +68,13 @@ export async function reconcile(options: ReconcileOptions): Promise<Outcomes> {
   const failures: PlatformUnreadable[] = [];
   for (const window of windowsOf(days)) {
     const read = pages.filter((page) => page.from === window.from && page.round > 0);
+    const compared = pages.filter(({ from }) => from < window.from).flatMap(({ ids }) => ids);
     try {
-      const asOf = await readWindow(reader, window, read, async (reading, page) => {
+      const asOf = await readWindow(reader, window, read, compared, async (reading, page) => {
         await note(page, await compareAndFill(filling, reading, window.from));
       });
       if (!asOf) unsettled.push(window);
-      else if (!dryRun) await noteComplete(db, pass, window, asOf);
+      else if (!dryRun) await noteComplete(db, pass, window, oldest(pages));
     } catch (error) {
       // A page that cannot be read must not leave the days after it uncompared.
       if (!(error instanceof PlatformUnreadable)) throw error;

@@ -62,7 +62,7 @@ it('a list that repeats a page ends; one that has no last page is an error', asy
     return { appointments, isLast: false, askedAt: new Date(), askedSince: new Date() };
   };
   const window = { from: '2026-06-01', to: '2026-06-07' };
-  const reading = readWindow({ page } as Reader, window, [], async () => {});
+  const reading = readWindow({ page } as Reader, window, [], [], async () => {});
   await expect(reading).rejects.toThrow('no last page');
 });
 
