@@ -1,5 +1,5 @@
 -- no transaction
--- Of appointments that arrived before, whose callbacks had these fields too.
+-- The links of appointments that arrived before: their callbacks had these fields, too.
 insert into appointment_links (business_id, earlier_id, later_id, stated_by)
 select business_id, earlier_id, later_id, appointment_id
 from (

@@ -9,7 +9,7 @@ select
   coalesce(r.last_received_at, s.received_at) as last_received_at, s.applied_at,
   i.envelope->>'service' as service, i.envelope->>'transaction_id' as transaction_id,
   i.envelope->>'partition_id' as partition_id,
-  case when i.event = 'appointment.reconciled' and s.family = 'appointment' then 'reconcile' else 'callback' end as source
+  case when i.event = s.family || '.reconciled' then 'reconcile' else 'callback' end as source
 from (
   select id, family, 'applied' as status, null::text as error, received_at, applied_at from applied_deliveries
   union all

@@ -19,8 +19,9 @@ with days as (
   having max(last_received_at) > now() - interval '90 days'
 ), recent as (
   select
-    d.*, greatest(first_received_at - lag(last_received_at) over (partition by business_id, family order by first_received_at),
-                  interval '0') as gap_before
+    business_id, family, first_received_at, last_received_at, deliveries, median_gap, longest_gap,
+    greatest(first_received_at - lag(last_received_at) over (partition by business_id, family order by first_received_at), interval '0')
+      as gap_before
   from days d
   join sent s using (business_id, family)
   where d.last_received_at > s.last - interval '28 days'

@@ -323,7 +323,13 @@ const reconciliation = {
     ),
   RECONCILE_WITH: list
     .pipe(z.array(z.enum(['prescriptions', 'payments'], 'may name prescriptions and payments')))
-    .describe('What it follows up, comma-separated: `prescriptions`, `payments`; has no effect yet'),
+    .describe(
+      'What the reconciliation [follows up](reconciliation.md#follow-ups), comma-separated: `prescriptions` that appointments ' +
+        'name, `payments` of receipts. Unset: nothing',
+    ),
+  RECONCILE_WITH_PER_MINUTE: integer(1, 6_000)
+    .default(30)
+    .describe('At most so many requests a minute for `RECONCILE_WITH`'),
 };
 
 /** All variables, by what one wants to do. */

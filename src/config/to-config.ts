@@ -133,9 +133,9 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
       ? {
           /** How many days back. */
           days: e.RECONCILE,
-          with: e.RECONCILE_WITH,
         }
       : undefined,
+    followUps: { with: e.RECONCILE_WITH, perMinute: e.RECONCILE_WITH_PER_MINUTE },
     requestLog: e.REQUEST_LOG !== undefined,
     reportTimezone: e.REPORT_TIMEZONE,
     /** When a page of the console gives up a database that does not respond; an entry of the access log may take a minute. */

@@ -4,6 +4,7 @@ import { checkConfiguration, readConfiguration } from './configuration.ts';
 import { checkDatabase, checkDirectDatabase } from './database.ts';
 import type { Check, Finding, ReportFinding, Subject } from './finding.ts';
 import { checkDisk, checkProcess } from './machine.ts';
+import { checkPlatform } from './platform.ts';
 import { checkPorts } from './ports.ts';
 import { redactor } from './redact.ts';
 import { checkRedis } from './redis.ts';
@@ -20,6 +21,7 @@ const checks: Record<string, Check> = {
   redis: checkRedis,
   ports: checkPorts,
   subscriptions: checkSubscriptions,
+  platform: checkPlatform,
 };
 
 const timeoutMs = 8_000;

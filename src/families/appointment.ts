@@ -2,10 +2,7 @@ import { defineFamily } from './family.ts';
 import { code, nested, notPersonal, optional, text, textId, time } from './field.ts';
 
 // What they mean: reporting.appointment_state.
-const statuses = [
-  ...['BK', 'CK', 'RV', 'IN', 'PA', 'OG', 'CM', 'CMNP', 'AB', 'NS', 'NSD', 'NSS'],
-  ...['CN', 'CND', 'CNS', 'PC', 'PNR', 'RE', 'RES', 'RED'],
-];
+const statuses = 'BK CK RV IN PA OG CM CMNP AB NS NSD NSS CN CND CNS PC PNR RE RES RED'.split(' ');
 
 /** Appointments: all their events are about one record. */
 export const appointment = defineFamily({

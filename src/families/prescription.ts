@@ -4,6 +4,7 @@ import { code, nested, notPersonal, optional, text, textId, time, untyped } from
 export const prescription = defineFamily({
   name: 'prescription',
   events: ['prescription.created', 'prescription.updated'],
+  reconciledBy: 'prescription.reconciled',
   path: { variable: 'PRESCRIPTIONS_PATH', default: ['/registered_url_for_prescription_events'] },
   table: 'prescriptions',
   identifiedBy: 'prescription_id',

@@ -11,7 +11,7 @@ interface HeartbeatDependencies {
   circuit: Pick<Circuit, 'isOpen' | 'probeAfter'>;
   /** Whether the fallback store accepts callbacks. */
   fallbackAccepts: () => Promise<boolean>;
-  /** Ends within a second or so; see recordUptime. */
+  /** Ends within some seconds; see recordUptime. */
   record: (time: Uptime) => Promise<number>;
   /** Milliseconds. Nobody sets it, and it goes on while the machine is suspended. */
   clock?: () => number;

@@ -15,7 +15,7 @@ export const reconciliation = defineCheck<Row>(
 select 'gaps' as kind, count(*) filter (where compared_with is null)::int as missing,
   count(compared_with)::int as differing, count(a.id)::int as filled, 0 as days
 from reconciled_deliveries m left join applied_deliveries a using (id)
-where m.found_at > now() - interval '1 day'
+where m.found_at > now() - interval '1 day' and m.family = 'appointment'
 having count(*) > 0
 union all
 select 'not reconciled', 0, 0, 0, floor(extract(epoch from now() - coalesce(max(ended_at), min(started_at))) / 86400)::int

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { appointment } from '../families/appointment.ts';
 import { timeSchema } from '../families/field.ts';
-import { findUnstorable } from '../intake/unstorable.ts';
 import type { Db } from '../store/tables.ts';
 import { addDays } from './days.ts';
+import { fittingFields } from './fitting.ts';
 import type { Platform, ReadAppointment } from './platform.ts';
 
 /** Appointments, and when the platform was asked for them. */
@@ -19,20 +19,12 @@ export interface Reading {
 
 const times = ['start_time', 'end_time'];
 
-/**
- * The fields that fit their documentation. The others are left out: PostgreSQL would refuse all of the page.
- *
- * @returns undefined: the appointment is not one
- */
+/** @returns undefined: the appointment is not one */
 function fitting(read: ReadAppointment): ReadAppointment | undefined {
-  const faults = new Set(appointment.data.safeParse(read).error?.issues.map(({ path }) => path[0]));
-  for (const name of times) if (!timeSchema.safeParse(read[name]).success) faults.add(name);
-  const fields = Object.entries(read).filter(
-    ([name, value]) =>
-      !faults.has(name) && findUnstorable(JSON.stringify({ [name]: value }), { [name]: value }).length === 0,
-  );
-  const result = Object.fromEntries(fields) as ReadAppointment;
-  return result.appointment_id ? result : undefined;
+  const fits = ([name, value]: [string, unknown]) =>
+    !times.includes(name) || timeSchema.safeParse(value).success;
+  const fields = Object.fromEntries(Object.entries(fittingFields(appointment, read)).filter(fits));
+  return fields.appointment_id ? (fields as ReadAppointment) : undefined;
 }
 
 /**

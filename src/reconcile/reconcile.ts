@@ -2,6 +2,7 @@ import { type Window, windowsOf } from './days.ts';
 import { type Counts, compareAndFill, type FillOptions, noCounts } from './fill.ts';
 import {
   beginPass,
+  countSuspected,
   endPass,
   findUnlisted,
   noteComplete,
@@ -16,7 +17,9 @@ import { addTo, readUnlisted } from './read-unlisted.ts';
 import { readWindow } from './read-window.ts';
 import { createReader } from './reader.ts';
 
-export interface ReconcileOptions extends Window, Pick<FillOptions, 'db' | 'intake' | 'business'> {
+export interface ReconcileOptions
+  extends Window,
+    Pick<FillOptions, 'db' | 'intake' | 'business' | 'notesPrescriptions'> {
   platform: Platform;
   /** Compares only: nothing is stored or noted. */
   dryRun?: boolean;
@@ -93,6 +96,9 @@ export async function reconcile(options: ReconcileOptions): Promise<Outcomes> {
       await note({ from, round: 0, page, isLast: false, hasLate: false, ids, askedAt }, found);
     },
   );
-  if (!dryRun) await endPass(db, pass);
+  if (!dryRun) {
+    await countSuspected(db, pass);
+    await endPass(db, pass);
+  }
   return { counts, unsettled };
 }

@@ -7,13 +7,15 @@ import { DataRefused } from '../intake/rejection.ts';
 import type { Db } from '../store/tables.ts';
 import type { Compared } from './compare.ts';
 
+type Supplied = Pick<Compared, 'at' | 'content' | 'day' | 'comparedWith'>;
+
 /**
  * The delivery of what was missing or differs. It has one id however often it is read: that of its content, together with the
  * delivery that it was compared with. The id's time is that of the booking, so that the retention and an erasure judge by it.
  */
-export function deliveryOf({ at, content }: Compared, askedAt: Date) {
+export function deliveryOf({ at, content }: Supplied, askedAt: Date, family: string = appointment.name) {
   const body = Buffer.from(`${content.slice(0, -1)}, "event_time": ${askedAt.getTime() / 1000}}`);
-  return { id: idOf(at, hash('sha256', content)), family: appointment.name, body };
+  return { id: idOf(at, hash('sha256', content)), family, body };
 }
 
 /**
@@ -27,15 +29,16 @@ export async function supply(
   db: Db,
   intake: Pick<Intake, 'store'>,
   business: string,
-  found: readonly Compared[],
+  found: readonly Supplied[],
   askedAt: Date,
+  family: string = appointment.name,
 ): Promise<number> {
   if (found.length === 0) return 0;
-  const deliveries = found.map((one) => ({ ...one, ...deliveryOf(one, askedAt) }));
+  const deliveries = found.map((one) => ({ ...one, ...deliveryOf(one, askedAt, family) }));
   const records = JSON.stringify(deliveries.map(({ id, day, comparedWith }) => ({ id, day, comparedWith })));
   await sql`
     insert into reconciled_deliveries (id, business_id, family, day, compared_with)
-    select id, ${business}, ${appointment.name}, day, "comparedWith"
+    select id, ${business}, ${family}, day, "comparedWith"
     from jsonb_to_recordset(${records}::jsonb) as made (id uuid, day date, "comparedWith" uuid) order by id
     on conflict do nothing`.execute(db);
   const results = await Promise.all(

@@ -26,6 +26,13 @@ export function openPlatform(env: Record<string, string | undefined>): Platform 
       throw new PlatformUnreadable(`The platform could not be read: ${error.message}`);
     }
   };
+  const ifKnown = <T>(answer: Promise<T>, signal?: AbortSignal): Promise<T | undefined> => {
+    const found = answer.catch((error: unknown) => {
+      if (isUnknown(error)) return undefined;
+      throw error;
+    });
+    return read(found, signal);
+  };
   return {
     business: async (signal) => {
       const { data } = await read(client.directory(options(signal)), signal);
@@ -37,12 +44,16 @@ export function openPlatform(env: Record<string, string | undefined>): Platform 
       return { appointments: appointments.map(asRead), ...rest };
     },
     appointment: async (id, signal) => {
-      const answer = client.appointment({ id }, options(signal)).catch((error) => {
-        if (isUnknown(error)) return undefined;
-        throw error;
-      });
-      const found = await read(answer, signal);
+      const found = await ifKnown(client.appointment({ id }, options(signal)), signal);
       return found && { appointment: asRead(found), answeredAt: found.answeredAt };
+    },
+    prescription: async (id, signal) => {
+      const found = await ifKnown(client.prescription({ id }, options(signal)), signal);
+      return found && { prescription: found.raw, answeredAt: found.answeredAt };
+    },
+    payment: async (id, signal) => {
+      const found = await ifKnown(client.transactionStatus({ transaction_id: id }, options(signal)), signal);
+      return found?.raw;
     },
     close: client.close,
   };

@@ -17,7 +17,6 @@ import { metricsObserver } from '../metrics/metrics-observer.ts';
 import { createScrape } from '../metrics/scrape.ts';
 import { watchLogHead } from '../privacy/log/watch-head.ts';
 import type { Platform } from '../reconcile/platform.ts';
-import { databaseTimeoutMs } from '../store/circuits.ts';
 import { recordUptime } from '../store/uptime.ts';
 import { startWorker } from '../worker/worker.ts';
 import { healthChecks } from './health-checks.ts';
@@ -153,12 +152,15 @@ async function start(
   return url;
 }
 
+// Nobody waits for it; a busy server is no outage.
+const heartbeatTimeoutMs = 5_000;
+
 const heartbeatOf = ({ database: { db }, circuit, backend }: Stores) =>
   createHeartbeat({
     circuit,
     fallbackAccepts: async () =>
       backend.fallback !== undefined && !backend.fallback.rival && backend.circuit.check(),
-    record: (time) => withTimeout(databaseTimeoutMs, recordUptime(db, time)),
+    record: (time) => withTimeout(heartbeatTimeoutMs, recordUptime(db, time)),
   });
 
 /** Loads nothing of OpenTelemetry unless it is on. */

@@ -12,7 +12,7 @@ const filledByMigrations = [
   'sums_definitions',
 ];
 
-/** Triggers add rows to it while other tables are copied. */
+/** Triggers add rows to it while other tables are copied. Those of appointment_links are there before, in the order of names. */
 const lastCopied = 'outdated_days';
 
 // The queue's jobs are made again by the sweep; what was migrated is known of each database. A table that refers to

@@ -12,7 +12,7 @@ import type { Db } from '../store/tables.ts';
 
 export interface ReconciliationDependencies {
   db: Db;
-  config: Pick<Config, 'reconcile'>;
+  config: Pick<Config, 'reconcile' | 'followUps'>;
   intake: Pick<Intake, 'store'>;
   /** undefined: RECONCILE is not set. */
   openPlatform?: (() => Promise<Platform>) | undefined;
@@ -56,6 +56,7 @@ export function createReconciliation(
         platform,
         business,
         ...range,
+        notesPrescriptions: config.followUps.with.includes('prescriptions'),
         signal,
         onProgress,
       });

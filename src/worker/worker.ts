@@ -13,6 +13,7 @@ import { type ApplyJobDependencies, createApplyJob } from './apply-job.ts';
 import { createErasures, createRetention, type DeletionDependencies } from './deletions.ts';
 import { drain } from './drain.ts';
 import { createFamilyPauses } from './family-pauses.ts';
+import { createFollowUps } from './follow-ups.ts';
 import { keepHeartbeat } from './heartbeat.ts';
 import { createReconciliation, type ReconciliationDependencies } from './reconciliation.ts';
 import { createSumsUpdate } from './sums.ts';
@@ -23,7 +24,7 @@ export interface WorkerDependencies
   extends ApplyJobDependencies,
     DeletionDependencies,
     Pick<ReconciliationDependencies, 'openPlatform'> {
-  config: Pick<Config, 'sweep' | 'bodyLimitBytes' | 'retention' | 'erasure' | 'reconcile'>;
+  config: Pick<Config, 'sweep' | 'bodyLimitBytes' | 'retention' | 'erasure' | 'reconcile' | 'followUps'>;
   backend: QueueBackend;
   queue: DeliveryQueue;
   pendingSince: PendingSince;
@@ -171,12 +172,14 @@ export function startWorker(dependencies: WorkerDependencies) {
 
   const { fallback } = backend;
   const reconciliation = createReconciliation(dependencies, signal);
+  const followUps = createFollowUps(dependencies, signal);
   const repeated = [
     repeat('the heartbeat', heartbeat.everyMs, heartbeat.beat),
     repeat('the sweep', config.sweep.everyMs, sweepUnderLock),
     repeat('the retention', retentionCheckMs, createRetention(dependencies, signal)),
     repeat('an erasure', retentionCheckMs, createErasures(dependencies, signal)),
     reconciliation && repeat('the reconciliation', reconciliationCheckMs, reconciliation),
+    followUps && repeat('following up', reconciliationCheckMs, followUps),
     repeat('the update of sums', sumsCheckMs, createSumsUpdate(db, signal)),
     backend.isBloated && repeat('applying without jobs', withoutJobsEveryMs, applyWithoutJobs),
     fallback && repeat('the drain', drainEveryMs, () => drainAll(fallback)),

@@ -308,3 +308,24 @@ it('traces are off without an endpoint; headers and attributes are decoded, and 
   ]);
   expect(wrong.join()).not.toContain('SECRET');
 });
+
+it('the reconciliation needs the platform’s address, and a token or a login', () => {
+  const address = { SERVICE_BASE_URL: 'http://platform.invalid' };
+  expect(parseConfig({}, families).reconcile).toBeUndefined();
+  expect(parseConfig({ RECONCILE: '7d', ...address, SERVICE_TOKEN: 't' }, families).reconcile).toEqual({
+    days: 7,
+    with: [],
+  });
+  expect(
+    problems({ RECONCILE: '7d', ...address, SERVICE_CLIENT_ID: 'c', SERVICE_CLIENT_SECRET: 's' }),
+  ).toEqual([]);
+  expect(problems({ RECONCILE: '7d' })).toEqual([
+    expect.stringContaining('SERVICE_BASE_URL must be set too'),
+    expect.stringContaining('SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET'),
+  ]);
+  expect(problems({ RECONCILE: '7d', ...address, SERVICE_CLIENT_ID: 'c' })).toHaveLength(1);
+  for (const RECONCILE of ['7', '0d', '367d', '1y'])
+    expect(problems({ RECONCILE, ...address, SERVICE_TOKEN: 't' })).toEqual([
+      'RECONCILE must be a number of days from 1d to 366d, such as 7d',
+    ]);
+});

@@ -1,6 +1,8 @@
+import { applyDeliveries } from '../../src/apply/apply.ts';
 import type { Role } from '../../src/console/rights.ts';
 import type { Field } from '../../src/families/field.ts';
 import { families, publicKey } from '../../src/families/index.ts';
+import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import {
   appointmentCallback,
   consentFormCallback,
@@ -36,6 +38,21 @@ function rowsOf(page: string, label: string): string[][] {
 }
 const entry = async () =>
   (await database.rows('select action, filter, rows::int from access_log order by entry desc limit 1'))[0];
+
+it('a version that the reconciliation has found says so', async () => {
+  await apply(database, [appointmentCallback()]);
+  const callback = appointmentCallback({
+    event: 'appointment.reconciled',
+    event_time: 1_700_000_100,
+    data: { status: 'CM' },
+  });
+  const found = { ...deliveryOf(callback), family: 'appointment' };
+  await insertDeliveries(database.pool, [found]);
+  await applyDeliveries(database.db, families, [found.id]);
+  const lines = rowsOf(await read('appointment', callback.data.appointment_id), 'Versions, newest first');
+  expect(lines.map(([, , event]) => event)).toEqual(['found by reconciliation', 'appointment.created']);
+  expect(await users.viewer.read(`/deliveries/${found.id}`)).toContain('found by reconciliation');
+});
 
 const created = receiptCallback();
 const updated = receiptCallback({

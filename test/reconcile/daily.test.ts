@@ -4,6 +4,7 @@ import { withAdvisoryLock } from '../../src/store/advisory-lock.ts';
 import { createReconciliation } from '../../src/worker/reconciliation.ts';
 import { insertCallbacks } from '../support/deliveries.ts';
 import { listedAppointments } from '../support/listed-appointments.ts';
+import { testConfig } from '../support/service.ts';
 import { useReconciliation } from './use-reconciliation.ts';
 
 const { database, newIntake, log, numberOf, applyAll } = useReconciliation();
@@ -18,7 +19,7 @@ function newWorker(platform: Platform, days: number | undefined = 2) {
     opened.push(1);
     return platform;
   };
-  const config = { reconcile: days ? { days, with: [] } : undefined };
+  const config = { ...testConfig({}), reconcile: days ? { days } : undefined };
   const dependencies = { db: database.db, config, intake: newIntake(), openPlatform, log };
   return { run: createReconciliation(dependencies, stopping.signal), opened, stop: () => stopping.abort() };
 }

@@ -13,7 +13,7 @@ it('a delivery of the reconciliation says so, and is counted apart', async () =>
   const simulated = listedAppointments();
   await insertCallbacks(database, [simulated.book(0)]);
   simulated.book(1);
-  simulated.change(0, 'CM');
+  simulated.change(1, 'CM');
   await applyAll();
   await pass(simulated);
   const counted = (view: string) =>

@@ -191,6 +191,15 @@ const others: Record<string, string> = {
   unknown_records_pkey: 'the upsert of a record; deletion with its delivery',
   unknown_records_day: 'reporting.completeness of a business and days',
 
+  inferred_days_pkey: 'the upsert of a day; reporting.completeness of a business and days',
+  payments_pkey: 'the upsert; whether a payment was asked for',
+  payments_of_receipt: 'deletion with the receipt',
+  payments_due: 'the payments that are asked for again',
+  payments_day: ofDay,
+  named_prescriptions_pkey: 'whether a prescription is noted',
+  named_prescriptions_due: 'the prescriptions that are asked for',
+  named_prescriptions_delivery: 'deletion with the delivery of the appointment',
+
   quarantine_pkey: 'the upsert of a body that is sent again; the page of a rejected callback',
   quarantine_by_worth: 'the eviction beyond the limit',
   quarantine_open: 'the list of rejected callbacks, and the alert and metrics about them',

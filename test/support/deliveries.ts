@@ -74,6 +74,9 @@ const derived = [
   'body_words',
   'reconciled_deliveries',
   'unknown_records',
+  'payments',
+  'named_prescriptions',
+  'inferred_days',
 ];
 
 /** What `clear` empties after erasures. */

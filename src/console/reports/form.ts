@@ -46,7 +46,7 @@ export function readReportForm(form: Record<string, unknown>, report: Report, ti
   const today = formatLocal(Date.now(), timezone).slice(0, 10);
   const [year, month, date] = today.split('-').map(Number) as [number, number, number];
   const [first, last]: readonly [string?, string?] = ranges[range ?? usual](year, month - 1, date);
-  const { from = first, to = last } = data;
+  const { from = data.to ? undefined : first, to = last } = data;
   // The end of this minute; in the address, so that it says the same tomorrow.
   if (report.rowsOf) entered.at ??= formatLocal(Date.now() + 60_000, timezone).slice(0, 16);
   const at = entered.at === undefined ? undefined : parseLocal(entered.at, timezone);

@@ -33,11 +33,16 @@ export async function askReport(
   const sort = asked.filter.sort?.replace('-', '');
   if (sort && !shown.some(({ name }) => name === sort)) throw new BadInput('Unknown column.');
   const filters = filtersOf(report, columns);
-  const { from, to, ...others } = asked.filter;
-  const filter = filters.from ? asked.filter : { ...others, from: undefined, to: undefined };
+  const filter = knownOf(asked.filter, filters);
   const isOfMany = await hasMany(db, { report, filters, filter });
   const matching = fromView(report, filters, filter, isOfMany);
   return { ...asked, filter, report, columns, shown, filters, isOfMany, matching };
+}
+
+/** What a report has no column for does not filter it. */
+function knownOf(filter: ReportFilter, filters: Filters): ReportFilter {
+  const missing = Object.entries(filters).filter(([, column]) => !column);
+  return { ...filter, ...Object.fromEntries(missing.map(([name]) => [name, undefined])) };
 }
 
 /** Whether the rows are of so many receipts that they are read in the order of an index. */

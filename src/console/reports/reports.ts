@@ -215,6 +215,16 @@ export const reports: readonly Report[] = [
     summed: summed.paymentRequests,
     chart: { ...amounts('net'), title: 'Amount requested per day, in rupees' },
   },
+  { view: 'payments', ...byBusiness('happened_at', 'payment_id'), chart: { by: 'state' } },
+  {
+    view: 'payments_daily',
+    ...newestFirst('day', 'gateway, mode'),
+    chart: {
+      title: 'Successful payments per day, in rupees',
+      series: { amount: 'sum(successful_amount)' },
+      amounts: true,
+    },
+  },
   { view: 'practice_changes', ...newestFirst('event_time', 'delivery_id') },
   { view: 'notices', ...newestFirst('event_time', 'delivery_id'), chart: { by: 'event' } },
   { view: 'admissions', ...byBusiness('admitted_at', 'admission_id'), chart: {} },
@@ -243,6 +253,7 @@ export const reports: readonly Report[] = [
     chart: { title: 'Callbacks per day' },
   },
   { view: 'completeness', ...newestFirst('day', 'family') },
+  { view: 'suspected_receipts', ...newestFirst('named_at', 'delivery_id') },
   { view: 'silence', order: 'out_of_the_ordinary desc nulls last, present_gap desc, business_id, family' },
   { view: 'outages', title: 'Outages of the receiver', order: 'from_at desc', range: 'last_365_days' },
   {

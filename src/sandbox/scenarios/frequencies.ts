@@ -36,7 +36,7 @@ const frequencies: readonly { begin: Begin; times: number; families: readonly Fa
     families: ['admission', 'admission_event', 'admission_clearance', 'admission_estimate'],
   },
   { begin: healthAccountScenario, times: 1, families: ['health_account', 'care_context'] },
-  { begin: bookingScenario, times: 1, families: ['booking'] },
+  { begin: bookingScenario, times: 2, families: ['booking'] },
 ];
 
 const repeat = (begin: Begin, times: number): Begin[] => Array.from({ length: times }, () => begin);

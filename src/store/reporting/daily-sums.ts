@@ -86,7 +86,10 @@ export type Sums = keyof typeof keptTables;
 export const kindsOfSums = Object.keys(keptTables) as Sums[];
 
 /** The tables that have these sums, without `kept_`. */
-export const tablesOf = (sums: Sums): readonly string[] => keptTables[sums].map(({ table }) => table);
+export function tablesOf(sums: Sums, of: 'days' | 'months' = 'days'): readonly string[] {
+  const tables: readonly KeptTable[] = keptTables[sums];
+  return tables.filter(({ ofMonths = false }) => ofMonths === (of === 'months')).map(({ table }) => table);
+}
 
 /** A day of a business, such as 2026-03-01. */
 export interface DayOfBusiness {

@@ -6,7 +6,7 @@ import { type DayOfBusiness, inSnapshot, listed, type Sums, sumsOfDays, tablesOf
  * Compares the kept sums of a business with its rows, in one snapshot.
  *
  * @param since the first day, such as 2026-03-01
- * @returns the days whose sums are wrong, although they are not outdated; the first of a month also where the month's are
+ * @returns the days whose sums are wrong, although they are not outdated; where only the month's are, its first
  */
 export const findWrongSums = (db: Db, sums: Sums, business: string, since = '-infinity') =>
   inSnapshot(db, (tx) => {
@@ -42,25 +42,32 @@ export const forgetWrongSums = async (db: Db): Promise<void> => {
   await sql`delete from wrong_sums`.execute(db);
 };
 
-/** The days in which what the views show differs from the rows. */
+/** The days in which what the views show differs from the rows; of a month whose days are right, the first. */
 async function findDifferences(
   tx: Db,
   sums: Sums,
   select: (view: RawBuilder<unknown>) => RawBuilder<unknown>,
 ): Promise<DayOfBusiness[]> {
-  const tables = tablesOf(sums).map((table) => ({
-    shown: select(sql.table(`summed_${table}`)),
-    live: select(sql.table(`live_${table}`)),
-  }));
-  const differences = tables.map(
-    ({ shown, live }) => sql`
-      select business_id, day from (
-        with shown as materialized (${shown}), live as materialized (${live})
-        (table shown except all table live) union all (table live except all table shown)
-      ) of_table`,
-  );
-  const { rows } = await sql<DayOfBusiness>`
-    select distinct business_id, day::text as day from (${sql.join(differences, sql` union all `)}) wrong
-    order by 1, 2`.execute(tx);
-  return rows;
+  const find = async (tables: readonly string[]) => {
+    const differences = tables.map(
+      (table) => sql`
+        select business_id, day from (
+          with shown as materialized (${select(sql.table(`summed_${table}`))}),
+            live as materialized (${select(sql.table(`live_${table}`))})
+          (table shown except all table live) union all (table live except all table shown)
+        ) of_table`,
+    );
+    const { rows } = await sql<DayOfBusiness>`
+      select distinct business_id, day::text as day from (${sql.join(differences, sql` union all `)}) wrong
+      order by 1, 2`.execute(tx);
+    return rows;
+  };
+  const days = await find(tablesOf(sums));
+  const months = await find(tablesOf(sums, 'months'));
+  const isOfWrongDay = (month: DayOfBusiness) =>
+    days.some(
+      ({ business_id, day }) =>
+        business_id === month.business_id && day.slice(0, 7) === month.day.slice(0, 7),
+    );
+  return [...days, ...months.filter((month) => !isOfWrongDay(month))];
 }

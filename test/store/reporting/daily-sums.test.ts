@@ -258,12 +258,20 @@ it('sums that are up to date are read, and not the rows', async () => {
     { net_amount: '7' },
   ]);
   expect(await findWrongSums(database.db, 'activities', 'b1')).toEqual([
-    { business_id: 'b1', day: '2023-11-01' }, // of the month
     { business_id: 'b1', day: '2023-11-15' },
   ]);
   await outdateSums(database.db, 'activities', 'b1');
   expect(await database.rows('select net_amount from reporting.receipts_daily')).toEqual([
     { net_amount: '5' },
+  ]);
+});
+
+it('a wrong sum of a month whose days are right is found', async () => {
+  await apply(database, [receiptCallback({ business_id: 'b1', data: { net_amount: 5 } })]);
+  await update();
+  await database.rows('update kept_doctor_months set net_amount = 7');
+  expect(await findWrongSums(database.db, 'activities', 'b1')).toEqual([
+    { business_id: 'b1', day: '2023-11-01' },
   ]);
 });
 

@@ -1,36 +1,14 @@
-import { families } from '../../../src/families/index.ts';
-import { deleteDeliveries } from '../../../src/privacy/delete-deliveries.ts';
-import { erasePatient } from '../../../src/privacy/erasure/erase.ts';
-import { appointmentCallback, receiptCallback } from '../../support/callbacks.ts';
+import { receiptCallback } from '../../support/callbacks.ts';
 import { useDatabase } from '../../support/database.ts';
-import { apply, clear, erasureTables, seconds } from '../../support/deliveries.ts';
+import { apply, clear } from '../../support/deliveries.ts';
 import { type PlanNode, rowsRead } from '../../support/plans.ts';
+import { appointment, day, midnight, readChains, readVisits } from './rescheduled.ts';
 
 const database = useDatabase();
-beforeEach(() => clear(database, ...erasureTables));
+beforeEach(() => clear(database));
 
-// Midnight in India is 18:30 UTC.
-const midnight = seconds('2024-03-01T18:30:00Z');
-const day = 86_400;
-
-const appointment = (appointment_id: string, daysLater: number, data: object = {}, event_time?: number) =>
-  appointmentCallback({
-    event: 'appointment.updated',
-    business_id: 'b1',
-    event_time: event_time ?? midnight + daysLater * day,
-    data: {
-      appointment_id,
-      created_at: midnight + daysLater * day,
-      prev_aids: undefined,
-      next_aid: undefined,
-      ...data,
-    },
-  });
-
-const visits = (columns: string) =>
-  database.rows(`select ${columns} from reporting.visits where business_id = 'b1' order by visit_id`);
-const chains = () => visits('visit_id, first_appointment_id as first, reschedules');
-const links = () => database.rows('select earlier_id, later_id from appointment_links order by 1, 2');
+const visits = (columns: string) => readVisits(database, columns);
+const chains = () => readChains(database);
 
 it('a visit has the day of its first appointment, all else of its last, and the receipts of any', async () => {
   const receipt = (receipt_id: number, aid: string, net: number, due: number, event = 'receipt.created') =>
@@ -87,43 +65,6 @@ it('a visit has the day of its first appointment, all else of its last, and the 
   });
 });
 
-it.each([
-  ['a list', { prev_aids: ['a1'] }],
-  ['a text', { prev_aids: 'a1' }],
-  ['a text with spaces around', { prev_aids: ' a1 ' }],
-  ['a list among what is no id', { prev_aids: [null, '', {}, ['a9'], true, 'a1', 'a1', 'a2'] }],
-  ['custom_attributes', { custom_attributes: { label: ['x'], prev_aids: ['a1'] } }],
-])('the appointments before are read from %s', async (_, data) => {
-  await apply(database, [appointment('a1', 0), appointment('a2', 1, data)]);
-  expect(await chains()).toEqual([{ visit_id: 'a2', first: 'a1', reschedules: 1 }]);
-});
-
-it.each([
-  ['a text', { next_aid: 'a2' }],
-  ['a list', { next_aid: ['a2'] }],
-  ['custom_attributes', { custom_attributes: { next_aid: 'a2' } }],
-])('the appointment after is read from %s', async (_, data) => {
-  await apply(database, [appointment('a1', 0, data), appointment('a2', 1)]);
-  expect(await chains()).toEqual([{ visit_id: 'a2', first: 'a1', reschedules: 1 }]);
-});
-
-it.each([null, '', [], {}, true, 'x'.repeat(201), 'a1'])(
-  '%j links an appointment to no other',
-  async (id) => {
-    await apply(database, [appointment('a1', 0, { prev_aids: id, next_aid: id })]);
-    expect(await links()).toEqual([]);
-    expect(await chains()).toEqual([{ visit_id: 'a1', first: 'a1', reschedules: 0 }]);
-  },
-);
-
-it('a later version without the fields does not take the link back', async () => {
-  await apply(database, [appointment('a1', 0), appointment('a2', 1, { prev_aids: ['a1'] })]);
-  await apply(database, [appointment('a2', 1, { status: 'CM' }, midnight + 3 * day)]);
-  expect(await visits('visit_id, first_appointment_id as first, state')).toEqual([
-    { visit_id: 'a2', first: 'a1', state: 'completed' },
-  ]);
-});
-
 it('appointments that did not arrive connect others, and are counted', async () => {
   await apply(database, [
     appointment('a1', 0, { next_aid: 'a2' }),
@@ -153,35 +94,6 @@ it('each appointment of a chain of more than a hundred is a visit of its own', a
   await apply(database, many);
   const [found] = await visits('count(*) over ()::int as visits, reschedules');
   expect(found).toEqual({ visits: 101, reschedules: 0 });
-});
-
-it('a link goes with the last delivery that states it', async () => {
-  const sparse = appointment('a2', 1, {}, midnight + 3 * day);
-  const [, stating, newest] = await apply(database, [
-    appointment('a1', 0),
-    appointment('a2', 1, { prev_aids: ['a1'] }),
-    sparse,
-  ]);
-  const remove = (...ids: string[]) =>
-    database.db.transaction().execute((tx) => deleteDeliveries(tx, families, ids));
-  await remove(newest!);
-  expect(await links()).toEqual([{ earlier_id: 'a1', later_id: 'a2' }]);
-  await apply(database, [sparse]);
-  await remove(stating!);
-  expect(await links()).toEqual([]);
-  expect(await chains()).toHaveLength(2);
-});
-
-it('an erasure leaves no link that an erased appointment stated', async () => {
-  await apply(database, [
-    appointment('a1', 0, { next_aid: 'a2', patient_id: 'p1' }),
-    appointment('a2', 1, { prev_aids: ['a1'], patient_id: 'p1' }),
-    appointment('a3', 1, { prev_aids: ['a0'], patient_id: 'p2' }),
-  ]);
-  const options = { actor: { id: 'tester' }, keepMs: 0, keepsTotals: true };
-  await erasePatient(database.db, families, { id: 'p1' }, options);
-  expect(await links()).toEqual([{ earlier_id: 'a0', later_id: 'a3' }]);
-  expect(await chains()).toEqual([{ visit_id: 'a3', first: 'a3', reschedules: 1 }]);
 });
 
 it('a condition on business and day reads the appointments of that day and what they are linked to', async () => {

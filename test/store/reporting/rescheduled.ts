@@ -1,0 +1,34 @@
+import { appointmentCallback } from '../../support/callbacks.ts';
+import type { TestDatabase } from '../../support/database.ts';
+import { seconds } from '../../support/deliveries.ts';
+
+// Midnight in India is 18:30 UTC.
+export const midnight = seconds('2024-03-01T18:30:00Z');
+export const day = 86_400;
+
+/** A version of an appointment of b1, without links unless given. */
+export const appointment = (
+  appointment_id: string,
+  daysLater: number,
+  data: object = {},
+  event_time?: number,
+) =>
+  appointmentCallback({
+    event: 'appointment.updated',
+    business_id: 'b1',
+    event_time: event_time ?? midnight + daysLater * day,
+    data: {
+      appointment_id,
+      created_at: midnight + daysLater * day,
+      prev_aids: undefined,
+      next_aid: undefined,
+      ...data,
+    },
+  });
+
+/** The visits of b1. */
+export const readVisits = (database: TestDatabase, columns: string) =>
+  database.rows(`select ${columns} from reporting.visits where business_id = 'b1' order by visit_id`);
+
+export const readChains = (database: TestDatabase) =>
+  readVisits(database, 'visit_id, first_appointment_id as first, reschedules');
