@@ -13,6 +13,8 @@ export interface Reading {
   askedAt: Date;
   /** By the database's clock. */
   askedSince: Date;
+  /** A list tells less than the answer about one: not the links of a reschedule. */
+  isList?: boolean;
 }
 
 const times = ['start_time', 'end_time'];
@@ -41,6 +43,8 @@ export function createReader(db: Db, platform: Platform, signal?: AbortSignal) {
     const date = dateOf(answer)?.getTime();
     // `Date` has whole seconds: the clock is ahead of it by less than one.
     if (date !== undefined && !Number.isNaN(date)) ahead = date - performance.now();
+    // A `Date` in the future would make what was read newer than callbacks to come.
+    ahead = Math.min(ahead, Date.now() - performance.now());
     const askedAt = new Date(Math.floor((began + ahead) / 1000) * 1000);
     return { answer, askedAt, askedSince: rows[0]!.now };
   };
@@ -51,7 +55,7 @@ export function createReader(db: Db, platform: Platform, signal?: AbortSignal) {
       const ask = () => platform.appointmentsPage(from, addDays(to, 1), pageNo, signal);
       const { answer, ...asked } = await read(ask, ({ answeredAt }) => answeredAt);
       const appointments = answer.appointments.flatMap((one) => fitting(one) ?? []);
-      return { appointments, isLast: answer.isLast, ...asked };
+      return { appointments, isList: true, isLast: answer.isLast, ...asked };
     },
     /** Without appointments: the platform does not know it. */
     one: async (id: string): Promise<Reading> => {

@@ -12,7 +12,7 @@ import {
   readPages,
 } from './notes.ts';
 import type { ReadPage } from './pages.ts';
-import type { Platform } from './platform.ts';
+import { type Platform, PlatformUnreadable } from './platform.ts';
 import { addTo, readUnlisted } from './read-unlisted.ts';
 import { readWindow } from './read-window.ts';
 import { createReader } from './reader.ts';
@@ -36,6 +36,10 @@ export interface Outcomes {
   /** Days whose pages shifted all the time: they do not count as compared. */
   unsettled: Window[];
 }
+
+/** When the platform was asked for the first of the pages: no appointment of their days was compared earlier. */
+const oldest = (pages: readonly ReadPage[]) =>
+  new Date(Math.min(...pages.map(({ askedAt }) => askedAt.getTime())));
 
 const defaultPausesMs = [300, 1_000, 5_000];
 
@@ -64,15 +68,23 @@ export async function reconcile(options: ReconcileOptions): Promise<Outcomes> {
   };
 
   const unsettled: Window[] = [];
-  const windows = windowsOf(days);
-  for (const window of windows) {
+  const failures: PlatformUnreadable[] = [];
+  for (const window of windowsOf(days)) {
     const read = pages.filter((page) => page.from === window.from && page.round > 0);
-    const asOf = await readWindow(reader, window, read, async (reading, page) => {
-      await note(page, await compareAndFill(filling, reading, window.from));
-    });
-    if (!asOf) unsettled.push(window);
-    else if (!dryRun) await noteComplete(db, pass, window, asOf);
+    const compared = pages.filter(({ from }) => from < window.from).flatMap(({ ids }) => ids);
+    try {
+      const asOf = await readWindow(reader, window, read, compared, async (reading, page) => {
+        await note(page, await compareAndFill(filling, reading, window.from));
+      });
+      if (!asOf) unsettled.push(window);
+      else if (!dryRun) await noteComplete(db, pass, window, oldest(pages));
+    } catch (error) {
+      // A page that cannot be read must not leave the days after it uncompared.
+      if (!(error instanceof PlatformUnreadable)) throw error;
+      failures.push(error);
+    }
   }
+  if (failures[0]) throw failures[0];
 
   const listed = pages.flatMap(({ ids }) => ids);
   await readUnlisted(

@@ -1,5 +1,11 @@
 import { parseSettings } from '../client/commands/settings.ts';
-import { type Appointment, createServiceClient, Rejected, ServiceError } from '../client/index.ts';
+import {
+  type Appointment,
+  createServiceClient,
+  RefusedInput,
+  Rejected,
+  ServiceError,
+} from '../client/index.ts';
 import type { DailyClient } from '../platform/daily.ts';
 import { type Platform, PlatformUnreadable } from '../reconcile/platform.ts';
 
@@ -16,20 +22,29 @@ export function openPlatform(env: Record<string, string | undefined>): Platform 
       return await answer;
     } catch (error) {
       signal?.throwIfAborted();
-      if (!(error instanceof ServiceError) || (error instanceof Rejected && error.status === 404))
-        throw error;
+      if (!(error instanceof ServiceError)) throw error;
       // Without the body of the answer, which a log would show.
       throw new PlatformUnreadable(`The platform could not be read: ${error.message}`);
     }
   };
-  const ifKnown = async <T>(answer: Promise<T>, signal?: AbortSignal): Promise<T | undefined> => {
-    try {
-      return await read(answer, signal);
-    } catch (error) {
-      if (error instanceof Rejected) return undefined;
+<<<<<<< HEAD
+  const ifKnown = <T>(answer: Promise<T>, signal?: AbortSignal): Promise<T | undefined> =>
+    read(
+      answer.catch((error) => {
+        if (isUnknown(error)) return undefined;
+        throw error;
+      }),
+      signal,
+    );
+=======
+  const ifKnown = <T>(answer: Promise<T>, signal?: AbortSignal): Promise<T | undefined> => {
+    const found = answer.catch((error: unknown) => {
+      if (isUnknown(error)) return undefined;
       throw error;
-    }
+    });
+    return read(found, signal);
   };
+>>>>>>> e2e
   return {
     business: async (signal) => {
       const { data } = await read(client.directory(options(signal)), signal);
@@ -57,6 +72,10 @@ export function openPlatform(env: Record<string, string | undefined>): Platform 
     close: client.close,
   };
 }
+
+/** Nothing has an id that the platform refuses, or that cannot be part of an address. */
+const isUnknown = (error: unknown) =>
+  error instanceof RefusedInput || (error instanceof Rejected && [400, 404].includes(error.status ?? 0));
 
 const options = (signal: AbortSignal | undefined) => (signal ? { signal } : {});
 

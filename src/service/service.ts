@@ -16,7 +16,6 @@ import { defineMetrics } from '../metrics/definitions.ts';
 import { metricsObserver } from '../metrics/metrics-observer.ts';
 import { createScrape } from '../metrics/scrape.ts';
 import { watchLogHead } from '../privacy/log/watch-head.ts';
-import { databaseTimeoutMs } from '../store/circuits.ts';
 import { recordUptime } from '../store/uptime.ts';
 import type { DailyPlatform } from '../worker/reconciliation.ts';
 import { startWorker } from '../worker/worker.ts';

@@ -26,12 +26,12 @@ export interface ReconciliationDependencies extends Omit<Receiver, 'config'> {
   log: Log;
 }
 
-const retryMs = 15 * 60_000;
+const [firstRetryMs, longestRetryMs] = [60_000, 15 * 60_000];
 
 /**
  * Returns a function that compares subscriptions, names and the last days' appointments with the platform, once a day after
- * midnight; what fails is tried again, or continued, a quarter of an hour later. One process at a time does. Undefined: RECONCILE
- * is not set.
+ * midnight; what fails is tried again, or continued, a minute later, then after growing pauses up to a quarter of an hour. One process at a
+ * time does. Undefined: RECONCILE is not set.
  *
  * @param signal ends a pass between two pages, which is continued later
  */
@@ -60,12 +60,19 @@ export function createReconciliation(dependencies: ReconciliationDependencies, s
     return isCompared;
   };
   let next = 0;
+  let retryMs = firstRetryMs;
   return async (): Promise<void> => {
     if (performance.now() < next) return;
-    next = performance.now() + retryMs;
-    const isDone = await withAdvisoryLock(db, 'reconciliation', run);
-    // Midnight is soon.
-    if (isDone !== false) next = 0;
+    const tryLater = () => {
+      next = performance.now() + retryMs;
+      retryMs = Math.min(2 * retryMs, longestRetryMs);
+    };
+    const isDone = await withAdvisoryLock(db, 'reconciliation', run).catch((error) => {
+      tryLater();
+      throw error;
+    });
+    if (isDone === false) tryLater();
+    else retryMs = firstRetryMs;
   };
 }
 

@@ -109,7 +109,7 @@ it('after a pass a report says for which of its days, as of when, and what canno
     [business, dayOf(2)],
   );
   expect(await lineOf('receipts')).toMatch(
-    /^Receipts cannot be verified ?, and 2 are missing by what other records name ?\. Completeness$/,
+    /^Receipts cannot be verified ?, 2 suspected missing ?\. Completeness$/,
   );
   const other = `appointments?from=${dayOf(40)}&to=${dayOf(30)}`;
   expect(await lineOf(other)).toBe(

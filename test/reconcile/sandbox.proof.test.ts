@@ -1,4 +1,5 @@
 import { createServiceClient } from '../../src/client/index.ts';
+import { minutes } from '../chaos/drawn.ts';
 import { useDatabase } from '../support/database.ts';
 import { killProcesses, spawnReceiver, spawnService, type TestProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
@@ -7,8 +8,11 @@ jest.setTimeout(1_500_000);
 afterAll(killProcesses);
 
 const database = useDatabase();
-const appointments = 20_000;
-const [unsent, differing, rescheduled] = [300, 200, 50];
+// All of them with `--minutes`.
+const share = minutes > 0 || process.env.RECONCILE_FULL ? 1 : 10;
+const [appointments, unsent, differing, rescheduled] = [20_000, 300, 200, 50].map(
+  (number) => number / share,
+) as [...[number, number, number, number]];
 const patientMs = 600_000;
 
 const numberOf = async (query: string) => Number((await database.rows(`select (${query})::int as n`))[0]!.n);
@@ -40,14 +44,34 @@ it('whatever stops the worker, every row is the platform’s afterwards, and two
 
   const reconciling = { ...settings, ...platform, RECONCILE: '8d' };
   let worker = await spawnService(reconciling);
+  const began = performance.now();
   const pages = () => numberOf('select count(*) from reconciliation_pages');
   for (let kills = 0; kills < 3; kills++) {
     const before = await pages();
-    await until(async () => (await pages()) > before + 100, patientMs);
+    await until(async () => (await pages()) > before + 200 / share, patientMs);
     expect(await worker.end('SIGKILL')).toBe('SIGKILL');
+    process.stderr.write(
+      worker
+        .output()
+        .split('\n')
+        .filter((l) => /reconcil|retried|err/.test(l))
+        .join('\n'),
+    );
     worker = await spawnService(reconciling);
   }
-  await until(() => numberOf('select count(*) from reconciliations where ended_at is not null'), patientMs);
+  await until(
+    () => numberOf('select count(*) from reconciliations where ended_at is not null'),
+    patientMs,
+  ).finally(() =>
+    process.stderr.write(
+      `${performance.now() - began} ms ` +
+        worker
+          .output()
+          .split('\n')
+          .filter((l) => /reconcil|retried|err|compared/.test(l))
+          .join('\n'),
+    ),
+  );
   expect(await numberOf('select count(*) from reconciliations')).toBe(1);
   await until(async () => (await numberOf('select count(*) from pending_deliveries')) < 50, patientMs);
 

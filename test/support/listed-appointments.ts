@@ -43,7 +43,7 @@ export function listedAppointments(start = noon + 30 * daySeconds) {
         return day >= from && day < to;
       };
       const appointments = listed.filter(isOf).slice(pageNo * pageSize, (pageNo + 1) * pageSize);
-      const copies = appointments.map((one) => ({ ...one }));
+      const copies = appointments.map(({ prev_aids, next_aid, ...listed }) => listed);
       return { appointments: copies, isLast: copies.length < pageSize, answeredAt: new Date(now * 1000) };
     },
     appointment: async (id) => {

@@ -18,7 +18,7 @@ interface Compared {
   open: number;
   businesses: number;
   ofBusinesses: number;
-  /** Records of other families that never came, by what other records name. */
+  /** Records that cannot be verified and that never came, by what others name. */
   suspected: number;
 }
 
@@ -97,8 +97,7 @@ export function BasisLine({ families, compared }: Basis) {
       {names ? unverifiable : titled(unverifiable)}
       {suspected > 0 && (
         <>
-          , and <a href="/console/reports/suspected_receipts">{formatCount(suspected)} are missing</a> by what
-          other records name
+          , <a href="/console/reports/suspected_receipts">{formatCount(suspected)} suspected missing</a>
         </>
       )}
       . {page}

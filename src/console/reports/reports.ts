@@ -264,10 +264,15 @@ export const reports: readonly Report[] = [
     summed: summed.paymentRequests,
     chart: { ...amounts('net'), title: 'Amount requested per day, in rupees' },
   },
-  { view: 'payments', families: [], ...byBusiness('happened_at', 'payment_id'), chart: { by: 'state' } },
+  {
+    view: 'payments',
+    families: ['receipt'],
+    ...byBusiness('happened_at', 'payment_id'),
+    chart: { by: 'state' },
+  },
   {
     view: 'payments_daily',
-    families: [],
+    families: ['receipt'],
     ...newestFirst('day', 'gateway, mode'),
     chart: {
       title: 'Successful payments per day, in rupees',
@@ -333,7 +338,7 @@ export const reports: readonly Report[] = [
     chart: { title: 'Callbacks per day' },
   },
   { view: 'completeness', families: [], ...newestFirst('day', 'family') },
-  { view: 'suspected_receipts', families: [], ...newestFirst('named_at', 'delivery_id') },
+  { view: 'suspected_receipts', families: ['receipt'], ...newestFirst('named_at', 'delivery_id') },
   {
     view: 'silence',
     families: [],

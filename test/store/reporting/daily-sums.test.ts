@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { applyDeliveries } from '../../../src/apply/apply.ts';
 import { createLog } from '../../../src/common/log.ts';
+import { appointment } from '../../../src/families/appointment.ts';
 import { families } from '../../../src/families/index.ts';
+import { identify } from '../../../src/intake/identity.ts';
+import { insertDeliveries } from '../../../src/intake/insert-deliveries.ts';
 import { erasePatient } from '../../../src/privacy/erasure/erase.ts';
 import { holdPatient, releasePatient } from '../../../src/privacy/hold.ts';
 import { runRetention } from '../../../src/privacy/retention/retention.ts';
@@ -60,6 +63,23 @@ const patient = fc.constantFrom('p1', 'p2');
 const amount = fc.constantFrom(0, 0.1, 10.05, 1000, null);
 const common = { event_time: times, business_id };
 
+const appointmentCallbacks = (...events: string[]) =>
+  fc
+    .record({
+      ...common,
+      event: fc.constantFrom(...events),
+      data: fc.record({
+        appointment_id: fc.constantFrom('a1', 'a2', 'a3'),
+        status: fc.constantFrom('BK', 'OG', 'CM', 'CMNP', 'CN', 'NS', 'RES', 'odd', null),
+        created_at: fc.option(times),
+        modified_at: fc.option(times),
+        clinic_id,
+        doctor_id: doctor,
+        patient_id: patient,
+      }),
+    })
+    .map((one) => appointmentCallback(one as never));
+
 const callback = fc.oneof(
   fc
     .record({
@@ -91,22 +111,25 @@ const callback = fc.oneof(
   fc
     .record({ ...common, data: fc.record({ doctor_id: doctor, patient_id: patient, net_amount: amount }) })
     .map((one) => samples.payment_request(one as never)),
-  fc
-    .record({
-      ...common,
-      event: fc.constantFrom('appointment.created', 'appointment.updated', 'appointment.statuschange'),
-      data: fc.record({
-        appointment_id: fc.constantFrom('a1', 'a2', 'a3'),
-        status: fc.constantFrom('BK', 'OG', 'CM', 'CMNP', 'CN', 'NS', 'RES', 'odd', null),
-        created_at: fc.option(times),
-        modified_at: fc.option(times),
-        clinic_id,
-        doctor_id: doctor,
-        patient_id: patient,
-      }),
-    })
-    .map((one) => appointmentCallback(one as never)),
+  appointmentCallbacks('appointment.created', 'appointment.updated', 'appointment.statuschange'),
 );
+
+/** Stores deliveries of the reconciliation as it does: their records come first. */
+async function insertReconciled(callbacks: ReturnType<typeof appointmentCallback>[]) {
+  const deliveries = callbacks.map((one) => ({
+    id: identify(one, appointment),
+    family: appointment.name,
+    body: Buffer.from(JSON.stringify(one)),
+  }));
+  const ids = deliveries.map(({ id }) => id);
+  await database.rows(
+    `insert into reconciled_deliveries (id, business_id, family, day)
+     select id, 'b1', 'appointment', '2024-03-01' from unnest($1::uuid[]) as id on conflict do nothing`,
+    [ids],
+  );
+  await insertDeliveries(database.pool, deliveries);
+  return ids;
+}
 
 type Step = () => Promise<unknown>;
 
@@ -135,6 +158,21 @@ const steps: fc.Arbitrary<[string, Step]> = fc.oneof(
         await insertCallbacks(database, callbacks);
       },
     ]),
+  },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(
+        fc.array(appointmentCallbacks('appointment.reconciled'), { minLength: 1, maxLength: 3 }),
+        fc.boolean(),
+      )
+      .map(([callbacks, isApplied]): [string, Step] => [
+        `reconcile ${isApplied} ${JSON.stringify(callbacks.map(({ event_time, business_id, data }) => ({ event_time, business_id, data })))}`,
+        async () => {
+          const ids = await insertReconciled(callbacks);
+          if (isApplied) await applyDeliveries(database.db, families, ids);
+        },
+      ]),
   },
   {
     weight: 1,
