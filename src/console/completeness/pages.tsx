@@ -70,8 +70,8 @@ function Passes({ passes }: { passes: readonly Pass[] }) {
             cell: ({ business }) => (business ? <Named kind="business" id={business} /> : 'not known'),
           },
           { head: 'Days', cell: ({ from, to }) => `${formatDay(from)} to ${formatDay(to)}` },
-          { head: 'Now', cell: (pass) => <State {...pass} /> },
-          { head: 'Last completed', cell: ({ lastEnded }) => <Moment at={lastEnded} /> },
+          { head: 'State', cell: (pass) => <State {...pass} /> },
+          { head: 'Completed', cell: ({ lastEnded }) => <Moment at={lastEnded} /> },
         ]}
       />
     </>
@@ -139,7 +139,12 @@ function Gaps({ gaps, isCompared }: Pick<CompletenessProps, 'gaps'> & { isCompar
             cell: ({ differing, differingFilled }) => found(differing, differingFilled),
             numeric: true,
           },
-          { head: 'Unknown to the platform', cell: ({ unknown }) => formatCount(unknown), numeric: true },
+          {
+            head: 'Unknown',
+            title: 'Records that the platform does not know',
+            cell: ({ unknown }) => formatCount(unknown),
+            numeric: true,
+          },
           { head: 'As of', cell: ({ asOf }) => <Moment at={asOf} /> },
         ]}
       />
