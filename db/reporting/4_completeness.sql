@@ -2,23 +2,23 @@
 -- what the platform does not let anybody read is unverifiable, unless other records name what never came.
 create or replace view reporting.completeness as
 select
-  d.business_id, d.family, d.day, 'reconciled' as method, d.complete_as_of, coalesce(made.missing, 0) as missing_found,
-  coalesce(made.missing_filled, 0) as missing_filled, coalesce(made.differing, 0) as differing_found,
-  coalesce(made.differing_filled, 0) as differing_filled, coalesce(unknown.records, 0) as unknown_to_platform
+  d.business_id, d.family, d.day, 'reconciled' as method, d.complete_as_of, made.missing as missing_found,
+  made.missing_filled, made.differing as differing_found, made.differing_filled, unknown.records as unknown_to_platform
 from reconciled_days d
-left join (
+-- Day by day: a page asks for few of them.
+cross join lateral (
   select
-    m.business_id, m.family, m.day,
     count(*) filter (where m.compared_with is null) as missing,
     count(a.id) filter (where m.compared_with is null) as missing_filled,
-    count(*) filter (where m.compared_with is not null) as differing,
+    count(m.compared_with) as differing,
     count(a.id) filter (where m.compared_with is not null) as differing_filled
   from reconciled_deliveries m left join applied_deliveries a using (id)
-  group by m.business_id, m.family, m.day
-) made using (business_id, family, day)
-left join (
-  select business_id, family, day, count(*) as records from unknown_records group by business_id, family, day
-) unknown using (business_id, family, day)
+  where m.business_id = d.business_id and m.family = d.family and m.day = d.day
+) made
+cross join lateral (
+  select count(*) as records from unknown_records u
+  where u.business_id = d.business_id and u.family = d.family and u.day = d.day
+) unknown
 union all
 select
   business_id, family, day, case when sum(missing) > 0 then 'inferred' else 'unverifiable' end, null, sum(missing)::bigint,

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { createLog, endLog, type Log } from '../common/log.ts';
 import { type Config, type Environment, parseConfig } from '../config/config.ts';
 import { type Family, families } from '../families/index.ts';
+import type { DailyClient } from '../platform/daily.ts';
 import type { Platform } from '../reconcile/platform.ts';
 import { provideAdminToken } from './admin-token.ts';
 import { consoleToLog } from './console-to-log.ts';
@@ -20,13 +21,13 @@ export interface ServiceModule {
     log: Log,
     options: {
       openapi: () => Promise<object>;
-      openPlatform: () => Promise<Platform>;
+      openPlatform: () => Promise<Platform & DailyClient>;
       reserved: Server | undefined;
       signal: AbortSignal;
     },
   ) => Promise<{ url: string | undefined; stop: () => Promise<void> }>;
   /** The platform of SERVICE_BASE_URL. */
-  openPlatform: () => Promise<Platform>;
+  openPlatform: () => Promise<Platform & DailyClient>;
   /** Prepares the tables as a start does. */
   prepareTables: (url: string, config: Config, log: Log) => Promise<{ migrations: string[] }>;
   openapi: (options: { families: readonly Family[]; signatureHeader: string }) => Promise<object>;

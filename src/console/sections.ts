@@ -1,5 +1,6 @@
 import { section as accessLog } from './access-log/routes.tsx';
 import { section as aliases } from './aliases/routes.tsx';
+import { section as completeness } from './completeness/routes.tsx';
 import { section as deliveries } from './deliveries/routes.tsx';
 import type { Section } from './dependencies.ts';
 import { section as failed } from './failed/routes.tsx';
@@ -21,6 +22,7 @@ export const sections: readonly Section[] = [
   failed,
   quarantine,
   reports,
+  completeness,
   patients,
   aliases,
   accessLog,

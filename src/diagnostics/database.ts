@@ -19,6 +19,7 @@ import { judgeServer, readServer } from './database-server.ts';
 import { checkFallback, checkLease } from './fallback.ts';
 import { type Check, type ReportFinding, runEach, type Subject } from './finding.ts';
 import { checkClock } from './machine.ts';
+import { checkReconciliation } from './platform.ts';
 import { checkEmpty, hasTables, tableChecks } from './tables.ts';
 
 const log = createLog('silent');
@@ -32,7 +33,9 @@ export const checkDatabase: Check = async (subject, report) => {
     const { db } = database;
     judgeServer(await readServer(database), config, report);
     const exists = await hasTables(db, config.databaseSchema);
-    const forTables = exists ? [...tableChecks, checkLease, checkFallback] : [checkEmpty];
+    const forTables = exists
+      ? [...tableChecks, checkReconciliation, checkLease, checkFallback]
+      : [checkEmpty];
     return [
       () => checkClock('PostgreSQL', () => readTime(db), subject, report),
       () => requireUtf8(db),

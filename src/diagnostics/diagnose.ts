@@ -20,8 +20,8 @@ const checks: Record<string, Check> = {
   'direct database': checkDirectDatabase,
   redis: checkRedis,
   ports: checkPorts,
-  subscriptions: checkSubscriptions,
   platform: checkPlatform,
+  subscriptions: checkSubscriptions,
 };
 
 const timeoutMs = 8_000;

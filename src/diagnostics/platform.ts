@@ -1,30 +1,53 @@
-import { openPlatform } from '../service/open-platform.ts';
+import { sql } from 'kysely';
+import { MissingSettings, parseSettings } from '../client/commands/settings.ts';
+import { createServiceClient } from '../client/service-client.ts';
 import type { Check } from './finding.ts';
+import { checkClock } from './machine.ts';
+import type { DatabaseCheck } from './tables.ts';
 
-const mostApartMs = 60_000;
-const dayMs = 24 * 60 * 60 * 1000;
-const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
+/** Shorter than the time limit of a check. */
+const timeoutMs = 6_000;
 
-/** What the reconciliation needs of the platform: credentials that may read appointments, and clocks that agree. */
-export const checkPlatform: Check = async ({ env, config, redact }, report) => {
-  if (!config.reconcile) return;
-  const platform = openPlatform(env);
+/** Whether the credentials of the platform work, and its clock, where its address is set. */
+export const checkPlatform: Check = async (subject, report) => {
+  const { env, redact } = subject;
+  if (!env.SERVICE_BASE_URL) return;
   try {
-    const now = Date.now();
-    const { answeredAt } = await platform.appointmentsPage(dayOf(now), dayOf(now + dayMs), 0);
-    const { days } = config.reconcile;
-    report('ok', 'platform', `appointments can be read; the reconciliation compares ${days} days back`);
-    // A `Date` has whole seconds.
-    const apartMs = answeredAt.getTime() - Date.now();
-    if (Math.abs(apartMs) > mostApartMs) {
-      const seconds = Math.round(Math.abs(apartMs) / 1000);
-      const fix = 'Synchronize the clock of this machine (NTP): signatures and times of reports depend on it';
-      report('warn', 'platform', `its clock is ${seconds} s ${apartMs > 0 ? 'ahead' : 'behind'}. ${fix}`);
-    }
+    const client = createServiceClient(parseSettings(env));
+    const readTime = async () => {
+      const { data, answeredAt } = await client.directory({ signal: AbortSignal.timeout(timeoutMs) });
+      const business = data.business?.business_id;
+      const whose = business ? `, of the business ${business}` : ', and the directory names no business';
+      report('ok', 'platform', redact(`the credentials work${whose}`));
+      return answeredAt.getTime();
+    };
+    await checkClock('the platform', readTime, subject, report);
+    void client.close();
   } catch (error) {
-    const fix = 'Check SERVICE_BASE_URL, the credentials, and their right to read appointments';
-    report('fail', 'platform', `${redact((error as Error).message)}. ${fix}`);
-  } finally {
-    await platform.close();
+    const { message } = error as Error;
+    const cause = error instanceof MissingSettings ? message : redact(message);
+    const fix = 'Check SERVICE_BASE_URL and the credentials';
+    report('warn', 'platform', `its directory could not be read: ${cause}. ${fix}`);
   }
+};
+
+/** Which days are compared with the platform, and when that was done, where its address is set. */
+export const checkReconciliation: DatabaseCheck = async ({ db }, report, { env, config }) => {
+  if (!env.SERVICE_BASE_URL) return;
+  const { rows: tables } = await sql`select where to_regclass('reconciliations') is not null`.execute(db);
+  if (tables.length === 0) return; // a migration is missing, which is reported
+  const { rows } = await sql<{ first: string; last: string; from: string; to: string; ended: Date | null }>`
+    select (reporting.today() - ${config.reconcile?.days ?? 0}::int)::text as first, reporting.today()::text as last,
+      from_day::text as from, to_day::text as to, ended_at as ended
+    from (values (1)) as one
+    left join (select from_day, to_day, ended_at from reconciliations where ended_at is not null order by ended_at desc limit 1)
+      newest on true`.execute(db);
+  const { first, last, from, to, ended } = rows[0]!;
+  const done = ended
+    ? `The last comparison was completed at ${ended.toISOString()}, of ${from} to ${to}`
+    : 'None was completed yet';
+  const plan = config.reconcile
+    ? `today ${first} to ${last} are compared`
+    : 'RECONCILE is not set: nothing is compared by itself';
+  report('ok', 'reconciliation', `${plan}. ${done}`);
 };

@@ -5,7 +5,7 @@ import type { Window } from './days.ts';
 import { storableFields } from './fitting.ts';
 import { againAfter, type FollowUp, mostDue } from './follow-up-kind.ts';
 
-interface Due {
+export interface DuePayment {
   payment: string;
   receipt: string;
 }
@@ -14,8 +14,8 @@ interface Due {
  * The payments of a business's receipts: of the receipts of these days that nobody has asked for, and those to be asked for
  * again, the longest waiting first.
  */
-async function findDue(db: Db, business: string, { from, to }: Window): Promise<Due[]> {
-  const { rows } = await sql<Due>`
+async function findDue(db: Db, business: string, { from, to }: Window): Promise<DuePayment[]> {
+  const { rows } = await sql<DuePayment>`
     (select payment_id as payment, receipt_id::text as receipt from payments
      where business_id = ${business} and ask_again_at <= now()
      order by ask_again_at limit ${mostDue})
@@ -39,7 +39,7 @@ const settledStatus = 'PAYMENT_SUCCESS';
 async function save(
   db: Db,
   business: string,
-  { payment, receipt }: Due,
+  { payment, receipt }: DuePayment,
   read: Readonly<Record<string, unknown>> | undefined,
 ): Promise<void> {
   const { transaction_id: _, created_at, ...told } = storableFields(read ?? {});
@@ -75,7 +75,7 @@ async function save(
 }
 
 /** Mode, gateway, bank's reference and status of the payments that receipts name, into `payments`. */
-export const payments: FollowUp<Due> = {
+export const payments: FollowUp<DuePayment> = {
   findDue: ({ db, business }, days) => findDue(db, business, days),
   ask: async ({ db, business, platform, signal }, due) => {
     const read = await platform.payment(due.payment, signal);

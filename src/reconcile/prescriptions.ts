@@ -33,10 +33,8 @@ export async function noteNamed(
     on conflict do nothing`.execute(db);
 }
 
-type Due = NamedPrescription;
-
-async function findDue({ db, business }: FollowUpContext): Promise<Due[]> {
-  const { rows } = await sql<Due>`
+async function findDue({ db, business }: FollowUpContext): Promise<NamedPrescription[]> {
+  const { rows } = await sql<NamedPrescription>`
     select prescription_id as id, appointment_id as appointment, day::text, delivery_id as delivery
     from named_prescriptions n
     where business_id = ${business} and ask_again_at <= now()
@@ -51,7 +49,11 @@ async function findDue({ db, business }: FollowUpContext): Promise<Due[]> {
 }
 
 /** @param keepDays undefined: it is not asked for again */
-async function askAgain({ db, business }: FollowUpContext, { id }: Due, keepDays?: number): Promise<void> {
+async function askAgain(
+  { db, business }: FollowUpContext,
+  { id }: NamedPrescription,
+  keepDays?: number,
+): Promise<void> {
   const again = keepDays === undefined ? sql`null` : againAfter(sql`first_asked_at`, keepDays);
   await sql`
     update named_prescriptions set ask_again_at = ${again}
@@ -69,7 +71,7 @@ function fieldsOf(read: Readonly<Record<string, unknown>>, prescription_id: stri
 }
 
 /** A read has few fields: who it is about is told by the appointment, too. Without its row, there is no delivery. */
-async function makeDelivery({ db, business }: FollowUpContext, due: Due, read: object) {
+async function makeDelivery({ db, business }: FollowUpContext, due: NamedPrescription, read: object) {
   const { rows } = await sql<{ at: number; content: string }>`
     select
       trunc(extract(epoch from coalesce(callback_time(read->'created_at'), a.created_at, a.event_time)) * 1000)::float8 as at,
@@ -87,7 +89,7 @@ async function makeDelivery({ db, business }: FollowUpContext, due: Due, read: o
 }
 
 /** Prescriptions that appointments name and that never came: they come in as deliveries. */
-export const prescriptions: FollowUp<Due> = {
+export const prescriptions: FollowUp<NamedPrescription> = {
   findDue,
   ask: async (context, due) => {
     const { db, intake, business, platform, signal } = context;

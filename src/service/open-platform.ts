@@ -6,15 +6,16 @@ import {
   Rejected,
   ServiceError,
 } from '../client/index.ts';
+import type { DailyClient } from '../platform/daily.ts';
 import { type Platform, PlatformUnreadable } from '../reconcile/platform.ts';
 
 /**
- * The platform as the reconciliation reads it, by the client. It connects with the first call.
+ * The platform as the reconciliation and the daily comparison read it, by the client. It connects with the first call.
  *
  * @param env the variables SERVICE_*
  * @throws MissingSettings with what to set
  */
-export function openPlatform(env: Record<string, string | undefined>): Platform {
+export function openPlatform(env: Record<string, string | undefined>): Platform & DailyClient {
   const client = createServiceClient(parseSettings(env));
   const read = async <T>(answer: Promise<T>, signal?: AbortSignal): Promise<T> => {
     try {
@@ -26,6 +27,16 @@ export function openPlatform(env: Record<string, string | undefined>): Platform 
       throw new PlatformUnreadable(`The platform could not be read: ${error.message}`);
     }
   };
+<<<<<<< HEAD
+  const ifKnown = <T>(answer: Promise<T>, signal?: AbortSignal): Promise<T | undefined> =>
+    read(
+      answer.catch((error) => {
+        if (isUnknown(error)) return undefined;
+        throw error;
+      }),
+      signal,
+    );
+=======
   const ifKnown = <T>(answer: Promise<T>, signal?: AbortSignal): Promise<T | undefined> => {
     const found = answer.catch((error: unknown) => {
       if (isUnknown(error)) return undefined;
@@ -33,6 +44,7 @@ export function openPlatform(env: Record<string, string | undefined>): Platform 
     });
     return read(found, signal);
   };
+>>>>>>> e2e
   return {
     business: async (signal) => {
       const { data } = await read(client.directory(options(signal)), signal);
@@ -55,6 +67,8 @@ export function openPlatform(env: Record<string, string | undefined>): Platform 
       const found = await ifKnown(client.transactionStatus({ transaction_id: id }, options(signal)), signal);
       return found?.raw;
     },
+    listSubscriptions: client.listSubscriptions,
+    directory: client.directory,
     close: client.close,
   };
 }

@@ -16,8 +16,8 @@ import { defineMetrics } from '../metrics/definitions.ts';
 import { metricsObserver } from '../metrics/metrics-observer.ts';
 import { createScrape } from '../metrics/scrape.ts';
 import { watchLogHead } from '../privacy/log/watch-head.ts';
-import type { Platform } from '../reconcile/platform.ts';
 import { recordUptime } from '../store/uptime.ts';
+import type { DailyPlatform } from '../worker/reconciliation.ts';
 import { startWorker } from '../worker/worker.ts';
 import { healthChecks } from './health-checks.ts';
 import { openLimits, openTokens } from './open-access.ts';
@@ -34,8 +34,8 @@ export interface StartOptions {
   openapi?: () => Promise<object>;
   /** A server that listens on the port already, see `preparePort`; undefined: the port is opened at the end. */
   reserved?: Server | undefined;
-  /** Opens what the reconciliation reads; used where RECONCILE is set. */
-  openPlatform?: () => Promise<Platform>;
+  /** Opens what is compared with the platform; used where RECONCILE is set. */
+  openPlatform?: () => Promise<DailyPlatform>;
   /** Aborts the start. */
   signal?: AbortSignal;
 }

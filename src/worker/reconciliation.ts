@@ -2,7 +2,10 @@ import { type Log, throttled } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import type { Intake } from '../intake/intake.ts';
+import { compareWithPlatform, type DailyClient, isComparedToday } from '../platform/daily.ts';
+import type { Receiver } from '../platform/subscriptions.ts';
 import { findBusiness } from '../reconcile/business.ts';
+import type { Window } from '../reconcile/days.ts';
 import { findDays } from '../reconcile/due.ts';
 import { beginPass } from '../reconcile/notes.ts';
 import type { Platform } from '../reconcile/platform.ts';
@@ -10,12 +13,15 @@ import { reconcile } from '../reconcile/reconcile.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
 import type { Db } from '../store/tables.ts';
 
-export interface ReconciliationDependencies {
+/** What a day's pass reads of the platform. */
+export type DailyPlatform = Platform & DailyClient;
+
+export interface ReconciliationDependencies extends Omit<Receiver, 'config'> {
   db: Db;
-  config: Pick<Config, 'reconcile' | 'followUps'>;
+  config: Pick<Config, 'reconcile' | 'followUps'> & Receiver['config'];
   intake: Pick<Intake, 'store'>;
   /** undefined: RECONCILE is not set. */
-  openPlatform?: (() => Promise<Platform>) | undefined;
+  openPlatform?: (() => Promise<DailyPlatform>) | undefined;
   observe?: Pick<Observer, 'compared' | 'reconciled'> | undefined;
   log: Log;
 }
@@ -23,61 +29,78 @@ export interface ReconciliationDependencies {
 const [firstRetryMs, longestRetryMs] = [60_000, 15 * 60_000];
 
 /**
- * Returns a function that compares the last days with the platform, once a day after midnight; a pass that fails is continued a
- * minute later, then after growing pauses up to a quarter of an hour. One process at a time runs one. Undefined: RECONCILE is not set.
+ * Returns a function that compares subscriptions, names and the last days' appointments with the platform, once a day after
+ * midnight; what fails is tried again, or continued, a minute later, then after growing pauses up to a quarter of an hour. One process at a
+ * time does. Undefined: RECONCILE is not set.
  *
  * @param signal ends a pass between two pages, which is continued later
  */
-export function createReconciliation(
-  { db, config, intake, openPlatform, observe, log }: ReconciliationDependencies,
-  signal: AbortSignal,
-) {
+export function createReconciliation(dependencies: ReconciliationDependencies, signal: AbortSignal) {
+  const { db, config, openPlatform, observe } = dependencies;
   const { days } = config.reconcile ?? {};
   if (!days || !openPlatform) return undefined;
-  const run = async () => {
+  /** @returns whether nothing is left to do today */
+  const run = async (): Promise<boolean> => {
     const { isDone, ...range } = await findDays(db, days);
-    if (isDone) return false;
+    let isCompared = await isComparedToday(db);
+    if (isDone && isCompared) return true;
     const platform = await openPlatform();
     try {
-      const business = await findBusiness(db, platform, undefined, signal).catch(async (error) => {
-        signal.throwIfAborted();
-        // It has begun, as far as somebody asks why none has ended.
-        await beginPass(db, '', range);
-        throw error;
-      });
-      const report = throttled(() => log.info({ ...range }, 'the reconciliation continues'));
-      const onProgress: Observer['compared'] = (counts) => {
-        observe?.compared?.(counts);
-        report();
-      };
-      const { counts, unsettled } = await reconcile({
-        db,
-        intake,
-        platform,
-        business,
-        ...range,
-        notesPrescriptions: config.followUps.with.includes('prescriptions'),
-        signal,
-        onProgress,
-      });
-      log.info({ ...range, ...counts }, 'the appointments were compared with the platform');
-      if (unsettled.length > 0)
-        log.warn({ unsettled }, 'the lists of these days changed all the time they were read');
+      if (!isCompared) {
+        const actor = { id: 'worker' };
+        isCompared = await compareWithPlatform({ ...dependencies, client: platform, actor }, signal);
+      }
+      if (!isDone) {
+        await runPass(dependencies, platform, range, signal);
+        observe?.reconciled?.();
+      }
     } finally {
       await platform.close();
     }
-    return true;
+    return isCompared;
   };
   let next = 0;
   let retryMs = firstRetryMs;
   return async (): Promise<void> => {
     if (performance.now() < next) return;
-    const passed = await withAdvisoryLock(db, 'reconciliation', run).catch((error) => {
+    const tryLater = () => {
       next = performance.now() + retryMs;
       retryMs = Math.min(2 * retryMs, longestRetryMs);
+    };
+    const isDone = await withAdvisoryLock(db, 'reconciliation', run).catch((error) => {
+      tryLater();
       throw error;
     });
-    retryMs = firstRetryMs;
-    if (passed) observe?.reconciled?.();
+    if (isDone === false) tryLater();
+    else retryMs = firstRetryMs;
   };
+}
+
+/** Compares the appointments of some days, and fills what is missing. */
+async function runPass(
+  { db, config, intake, observe, log }: ReconciliationDependencies,
+  platform: Platform,
+  range: Window,
+  signal: AbortSignal,
+): Promise<void> {
+  const business = await findBusiness(db, platform, undefined, signal).catch(async (error) => {
+    signal.throwIfAborted();
+    // It has begun, as far as somebody asks why none has ended.
+    await beginPass(db, '', range);
+    throw error;
+  });
+  const report = throttled(() => log.info({ ...range }, 'the reconciliation continues'));
+  const onProgress: Observer['compared'] = (counts) => {
+    observe?.compared?.(counts);
+    report();
+  };
+  const { counts, unsettled } = await reconcile({
+    ...{ db, intake, platform, business },
+    ...range,
+    notesPrescriptions: config.followUps.with.includes('prescriptions'),
+    ...{ signal, onProgress },
+  });
+  log.info({ ...range, ...counts }, 'the appointments were compared with the platform');
+  if (unsettled.length > 0)
+    log.warn({ unsettled }, 'the lists of these days changed all the time they were read');
 }

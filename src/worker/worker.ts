@@ -24,7 +24,8 @@ export interface WorkerDependencies
   extends ApplyJobDependencies,
     DeletionDependencies,
     Pick<ReconciliationDependencies, 'openPlatform'> {
-  config: Pick<Config, 'sweep' | 'bodyLimitBytes' | 'retention' | 'erasure' | 'reconcile' | 'followUps'>;
+  config: Pick<Config, 'sweep' | 'bodyLimitBytes' | 'retention' | 'erasure'> &
+    ReconciliationDependencies['config'];
   backend: QueueBackend;
   queue: DeliveryQueue;
   pendingSince: PendingSince;
@@ -47,7 +48,7 @@ const sumsCheckMs = 1_000;
 const withoutJobsEveryMs = 200;
 
 /**
- * Applies the deliveries of the queue's jobs, sweeps, drains the fallback, applies retention, and reconciles. It takes jobs once the
+ * Applies the deliveries of the queue's jobs, sweeps, drains the fallback, applies retention, and compares with the platform. It takes jobs once the
  * queue's store is available, however late that is, and only while both stores are. A job that meets an outage waits in this
  * worker until the outage ends; the sweep finds the deliveries that a stop leaves unapplied.
  */

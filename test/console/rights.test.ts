@@ -89,6 +89,7 @@ const table: Record<string, Expected> = {
   'POST /reports/:view/personal': { path: '/reports/receipts/personal', statuses: onlyPrivacy },
   'POST /reports/:view/csv': { path: '/reports/receipts/csv', statuses: onlyPrivacy },
   'POST /reports/:view/xlsx': { path: '/reports/receipts/xlsx', statuses: onlyPrivacy },
+  'GET /completeness': { statuses: signedIn },
   'GET /patients': { statuses: onlyPrivacy },
   'POST /patients': { fields: patient, statuses: onlyPrivacy },
   'POST /patients/export': { fields: patient, statuses: onlyPrivacy },

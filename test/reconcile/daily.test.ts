@@ -1,3 +1,4 @@
+import { families } from '../../src/families/index.ts';
 import { readProblems } from '../../src/health/read-problems.ts';
 import type { Platform } from '../../src/reconcile/platform.ts';
 import { withAdvisoryLock } from '../../src/store/advisory-lock.ts';
@@ -11,17 +12,34 @@ const { database, newIntake, log, numberOf, applyAll } = useReconciliation();
 
 const today = Math.floor(Date.now() / 1000);
 
-/** The task of a worker that has just started, with how often it opened the platform. */
+const config = testConfig({});
+const subscription = {
+  id: 's1',
+  endpoint: `https://any.invalid${config.paths.other![0]}`,
+  signing_key: 'a-key',
+};
+
+/** The task of a worker that has just started, with what it asked besides appointments. */
 function newWorker(platform: Platform, days: number | undefined = 2) {
   const stopping = new AbortController();
   const opened: number[] = [];
+  const asked: string[] = [];
   const openPlatform = async () => {
     opened.push(1);
-    return platform;
+    const listSubscriptions = async () => {
+      asked.push('subscriptions');
+      return { data: [subscription] };
+    };
+    const directory = async () => {
+      asked.push('names');
+      return { data: {} };
+    };
+    return { ...platform, listSubscriptions, directory };
   };
-  const config = { ...testConfig({}), reconcile: days ? { days } : undefined };
-  const dependencies = { db: database.db, config, intake: newIntake(), openPlatform, log };
-  return { run: createReconciliation(dependencies, stopping.signal), opened, stop: () => stopping.abort() };
+  const own = { ...config, reconcile: days ? { days } : undefined };
+  const dependencies = { db: database.db, config: own, families, intake: newIntake(), openPlatform, log };
+  const run = createReconciliation(dependencies, stopping.signal);
+  return { run, opened, asked, stop: () => stopping.abort() };
 }
 
 /** A platform with an appointment of today that no callback told of. */
@@ -49,6 +67,26 @@ it('a pass runs once a day, whichever worker it is', async () => {
   await next.run!();
   expect(next.opened).toHaveLength(1);
   expect(await numberOf('reconciliations where ended_at is not null')).toBe(2);
+});
+
+it('subscriptions and names are compared once a day, also where a pass was run by hand or fails', async () => {
+  const { platform } = withGap();
+  const business = async () => {
+    throw new Error('no answer');
+  };
+  const failing = newWorker({ ...platform, business });
+  await expect(failing.run!()).rejects.toThrow('no answer');
+  const both = ['subscriptions', 'names'];
+  expect(failing.asked).toEqual(both);
+  const worker = newWorker(platform);
+  for (let times = 0; times < 2; times++) await worker.run!();
+  expect(worker.asked).toEqual([]);
+  expect(await numberOf('reconciliations where ended_at is not null')).toBe(1);
+  await database.rows(`update platform_checks set checked_at = checked_at - interval '1 day'`);
+  const next = newWorker(platform);
+  for (let times = 0; times < 2; times++) await next.run!();
+  expect(next.asked).toEqual(both);
+  expect(await numberOf('reconciliations where ended_at is not null')).toBe(1);
 });
 
 it('one worker at a time runs a pass', async () => {

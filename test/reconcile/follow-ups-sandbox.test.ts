@@ -1,3 +1,4 @@
+import { families } from '../../src/families/index.ts';
 import { findReconciled } from '../../src/reconcile/due.ts';
 import { appointmentBook } from '../../src/sandbox/platform/book.ts';
 import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
@@ -25,7 +26,7 @@ async function startWorker(wanted: ('prescriptions' | 'payments')[]) {
   sandbox = started;
   const settings = { SERVICE_BASE_URL: started.url, SERVICE_TOKEN: sandboxToken };
   const dependencies = {
-    ...{ db: database.db, intake: newIntake(), log },
+    ...{ db: database.db, intake: newIntake(), families, log },
     openPlatform: async () => openPlatform(settings),
     config: { ...testConfig({}), reconcile: { days: 7 }, followUps: { with: wanted, perMinute: 6_000 } },
   };

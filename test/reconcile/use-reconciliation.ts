@@ -10,7 +10,13 @@ import { clear, erasureTables } from '../support/deliveries.ts';
 import { business, type listedAppointments } from '../support/listed-appointments.ts';
 import { testConfig } from '../support/service.ts';
 
-export const tables = ['reconciliations', 'reconciled_days', 'reconciled_deliveries', 'unknown_records'];
+export const tables = [
+  'reconciliations',
+  'reconciled_days',
+  'reconciled_deliveries',
+  'unknown_records',
+  'platform_checks',
+];
 
 type Simulated = ReturnType<typeof listedAppointments>;
 

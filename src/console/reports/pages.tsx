@@ -1,4 +1,5 @@
 import { useContext } from 'preact/hooks';
+import { type Basis, BasisLine } from '../completeness/basis.tsx';
 import { fieldsOf } from '../read-form.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
@@ -19,6 +20,7 @@ import { countedRows, type Figures, type readAges, type Totals } from './totals.
 
 /** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */
 export interface Sums {
+  basis?: Basis;
   totals?: Totals;
   figures?: Figures;
   ages?: NonNullable<Awaited<ReturnType<typeof readAges>>>;
@@ -41,6 +43,7 @@ export function ReportPage(props: ReportProps) {
   return (
     <>
       <p>{comment}</p>
+      {props.basis && <BasisLine {...props.basis} />}
       <ReportFilters {...props} />
       {props.ages && <Ages {...props} ages={props.ages} />}
       {figures && chart && (

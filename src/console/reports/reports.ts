@@ -1,3 +1,4 @@
+import type { families } from '../../families/index.ts';
 import type { AliasKind } from '../../store/aliases.ts';
 import { titled } from '../ui/links.ts';
 import type { RangeName } from './ranges.ts';
@@ -28,6 +29,8 @@ export interface Report {
   view: string;
   /** Where it is not the view's name. */
   title?: string;
+  /** The families of the platform's records that it is made of; none: it is of what the receiver itself records. */
+  families: readonly (typeof families)[number]['name'][];
   /** It is a function of a moment, which returns the rows that this view had then. */
   rowsOf?: string;
   /** No two rows are equal in it, so that pages do not overlap. */
@@ -79,6 +82,8 @@ const newestFirst = (time: string, key: string) => ({
 const byBusiness = (time: string, key: string) => ({ ...newestFirst(time, key), leadsWithBusiness: true });
 const daily = byBusiness('day', 'clinic_id, doctor_id');
 const byReceipt = byBusiness('issued_at', 'receipt_id');
+const activities = ['receipt', 'consent_form', 'review_request', 'payment_request'] as const;
+
 const versions = (key: string) => byBusiness('received_at', `${key}, version desc`);
 
 const byStatus = {
@@ -91,15 +96,23 @@ const byStatus = {
 };
 
 export const reports: readonly Report[] = [
-  { view: 'receipts_daily', ...daily, summed: summed.receiptsDaily, chart: amounts('net', 'paid', 'due') },
+  {
+    view: 'receipts_daily',
+    families: ['receipt'],
+    ...daily,
+    summed: summed.receiptsDaily,
+    chart: amounts('net', 'paid', 'due'),
+  },
   {
     view: 'outstanding_receipts',
+    families: ['receipt'],
     order: 'day, issued_at, business_id, receipt_id',
     range: 'all',
     summed: summed.outstandingReceipts,
   },
   {
     view: 'outstanding_by_phone',
+    families: ['receipt'],
     order: 'due_amount desc, business_id, first_receipt_id',
     // Each receipt is read from the table.
     many: { over: 20_000, view: 'dues_by_phone', order: 'business_id, phone, patient' },
@@ -107,6 +120,7 @@ export const reports: readonly Report[] = [
   },
   {
     view: 'appointments_daily',
+    families: ['appointment'],
     ...daily,
     summed: summed.appointmentsDaily,
     chart: {
@@ -126,17 +140,20 @@ export const reports: readonly Report[] = [
   },
   {
     view: 'visits',
+    families: ['appointment', 'receipt'],
     ...byBusiness('first_booked_at', 'visit_id'),
     chart: { title: 'Visits per state', by: 'state' },
   },
   {
     view: 'appointment_payments',
+    families: ['appointment', 'receipt', 'payment_request'],
     ...byBusiness('day', 'appointment_id'),
     summed: summed.appointmentPayments,
     chart: amounts('billed', 'requested', 'paid', 'due'),
   },
   {
     view: 'open_admissions',
+    families: ['admission', 'admission_event', 'admission_clearance', 'admission_estimate'],
     order: 'admitted_at, business_id, admission_id',
     leadsWithBusiness: true,
     range: 'last_365_days',
@@ -148,6 +165,7 @@ export const reports: readonly Report[] = [
   },
   {
     view: 'businesses_daily',
+    families: activities,
     order: 'day desc, business_id',
     newestDayFirst: true,
     summed: summed.businessesDaily,
@@ -155,6 +173,7 @@ export const reports: readonly Report[] = [
   },
   {
     view: 'activities_monthly',
+    families: activities,
     order: 'month desc, business_id, clinic_id, doctor_id',
     range: 'all',
     summed: summed.businessesDaily,
@@ -162,62 +181,98 @@ export const reports: readonly Report[] = [
   },
   {
     view: 'doctors_daily',
+    families: activities,
     ...newestFirst('day', 'doctor_id'),
     summed: summed.activitiesDaily,
     chart: topTwelve('doctor'),
   },
   {
     view: 'clinics_daily',
+    families: activities,
     ...newestFirst('day', 'clinic_id'),
     summed: summed.activitiesDaily,
     chart: topTwelve('clinic'),
   },
-  { view: 'receipts', ...byReceipt, summed: summed.receipts, chart: amounts('net', 'paid', 'due') },
+  {
+    view: 'receipts',
+    families: ['receipt'],
+    ...byReceipt,
+    summed: summed.receipts,
+    chart: amounts('net', 'paid', 'due'),
+  },
   {
     view: 'deleted_receipts',
+    families: ['receipt'],
     ...byReceipt,
     summed: summed.deletedReceipts,
     chart: { title: 'Deleted receipts by day of the receipt' },
   },
-  { view: 'all_receipts', ...byReceipt, summed: summed.allReceipts, withoutTotals: true },
+  {
+    view: 'all_receipts',
+    families: ['receipt'],
+    ...byReceipt,
+    summed: summed.allReceipts,
+    withoutTotals: true,
+  },
   {
     view: 'receipts_as_of',
+    families: ['receipt'],
     title: 'Receipts as of a date',
     rowsOf: 'all_receipts',
     ...byReceipt,
     summed: summed.allReceipts,
     withoutTotals: true,
   },
-  { view: 'receipt_history', ...versions('receipt_id'), withoutTotals: true },
+  { view: 'receipt_history', families: ['receipt'], ...versions('receipt_id'), withoutTotals: true },
   {
     view: 'consent_forms',
+    families: ['consent_form'],
     ...newestFirst('event_time', 'form_id'),
     summed: summed.consentForms,
     chart: {},
   },
   {
     view: 'review_requests',
+    families: ['review_request'],
     ...newestFirst('requested_at', 'delivery_id'),
     summed: summed.reviewRequests,
     chart: {},
   },
   {
     view: 'appointments',
+    families: ['appointment'],
     ...byBusiness('booked_at', 'appointment_id'),
     summed: summed.appointments,
     chart: { title: 'Appointments per status', by: 'state' },
   },
-  { view: 'appointment_history', ...versions('appointment_id'), withoutTotals: true },
-  { view: 'prescriptions', ...newestFirst('event_time', 'prescription_id'), chart: {} },
+  {
+    view: 'appointment_history',
+    families: ['appointment'],
+    ...versions('appointment_id'),
+    withoutTotals: true,
+  },
+  {
+    view: 'prescriptions',
+    families: ['prescription'],
+    ...newestFirst('event_time', 'prescription_id'),
+    chart: {},
+  },
   {
     view: 'payment_requests',
+    families: ['payment_request'],
     ...newestFirst('requested_at', 'delivery_id'),
     summed: summed.paymentRequests,
     chart: { ...amounts('net'), title: 'Amount requested per day, in rupees' },
   },
-  { view: 'payments', ...byBusiness('happened_at', 'payment_id'), chart: { by: 'state' } },
+  {
+    view: 'payments',
+    families: ['receipt'],
+    ...byBusiness('happened_at', 'payment_id'),
+    chart: { by: 'state' },
+  },
   {
     view: 'payments_daily',
+    families: ['receipt'],
     ...newestFirst('day', 'gateway, mode'),
     chart: {
       title: 'Successful payments per day, in rupees',
@@ -225,12 +280,22 @@ export const reports: readonly Report[] = [
       amounts: true,
     },
   },
-  { view: 'practice_changes', ...newestFirst('event_time', 'delivery_id') },
-  { view: 'notices', ...newestFirst('event_time', 'delivery_id'), chart: { by: 'event' } },
-  { view: 'admissions', ...byBusiness('admitted_at', 'admission_id'), chart: {} },
-  { view: 'admission_events', order: 'happened_at desc, business_id, event_id' },
+  { view: 'practice_changes', families: ['practice_change'], ...newestFirst('event_time', 'delivery_id') },
+  {
+    view: 'notices',
+    families: ['notice'],
+    ...newestFirst('event_time', 'delivery_id'),
+    chart: { by: 'event' },
+  },
+  { view: 'admissions', families: ['admission'], ...byBusiness('admitted_at', 'admission_id'), chart: {} },
+  {
+    view: 'admission_events',
+    families: ['admission_event'],
+    order: 'happened_at desc, business_id, event_id',
+  },
   {
     view: 'admission_clearances',
+    families: ['admission_clearance'],
     ...newestFirst('event_time', 'clearance_id'),
     chart: {
       title: 'Clearances by kind',
@@ -239,32 +304,64 @@ export const reports: readonly Report[] = [
       series: { given: 'count(*) filter (where not is_open)', open: 'count(*) filter (where is_open)' },
     },
   },
-  { view: 'admission_estimates', ...newestFirst('event_time', 'estimate_id') },
-  { view: 'health_accounts', ...newestFirst('event_time', 'delivery_id'), chart: {} },
-  { view: 'care_contexts', ...newestFirst('event_time', 'care_context_id'), chart: { by: 'status' } },
-  { view: 'bookings', ...newestFirst('event_time', 'booking_id'), chart: { by: 'state' } },
-  { view: 'deliveries_daily', ...newestFirst('day', 'family'), ...byStatus },
-  { view: 'delivery_health', ...newestFirst('hour', 'family'), ...byStatus },
+  {
+    view: 'admission_estimates',
+    families: ['admission_estimate'],
+    ...newestFirst('event_time', 'estimate_id'),
+  },
+  {
+    view: 'health_accounts',
+    families: ['health_account'],
+    ...newestFirst('event_time', 'delivery_id'),
+    chart: {},
+  },
+  {
+    view: 'care_contexts',
+    families: ['care_context'],
+    ...newestFirst('event_time', 'care_context_id'),
+    chart: { by: 'status' },
+  },
+  {
+    view: 'bookings',
+    families: ['booking'],
+    ...newestFirst('event_time', 'booking_id'),
+    chart: { by: 'state' },
+  },
+  { view: 'deliveries_daily', families: [], ...newestFirst('day', 'family'), ...byStatus },
+  { view: 'delivery_health', families: [], ...newestFirst('hour', 'family'), ...byStatus },
   {
     view: 'deliveries',
+    families: [],
     order: 'received_at desc, delivery_id',
     newestDayFirst: true,
     summed: summed.deliveries,
     chart: { title: 'Callbacks per day' },
   },
-  { view: 'completeness', ...newestFirst('day', 'family') },
-  { view: 'suspected_receipts', ...newestFirst('named_at', 'delivery_id') },
-  { view: 'silence', order: 'out_of_the_ordinary desc nulls last, present_gap desc, business_id, family' },
-  { view: 'outages', title: 'Outages of the receiver', order: 'from_at desc', range: 'last_365_days' },
+  { view: 'completeness', families: [], ...newestFirst('day', 'family') },
+  { view: 'suspected_receipts', families: ['receipt'], ...newestFirst('named_at', 'delivery_id') },
+  {
+    view: 'silence',
+    families: [],
+    order: 'out_of_the_ordinary desc nulls last, present_gap desc, business_id, family',
+  },
+  {
+    view: 'outages',
+    families: [],
+    title: 'Outages of the receiver',
+    order: 'from_at desc',
+    range: 'last_365_days',
+  },
   {
     view: 'quarantine',
+    families: [],
     order: 'received_at desc, quarantine_id',
     newestDayFirst: true,
     chart: { title: 'Rejected bodies per day' },
   },
-  { view: 'schema_drift', order: 'last_seen desc, event, field, kind, value' },
+  { view: 'schema_drift', families: [], order: 'last_seen desc, event, field, kind, value' },
   {
     view: 'other_events',
+    families: [],
     title: 'Unknown events',
     order: 'event_time desc, delivery_id',
     newestDayFirst: true,

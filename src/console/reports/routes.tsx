@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { readBasis } from '../completeness/basis.tsx';
 import type { Section } from '../dependencies.ts';
 import { PageNotFound } from '../errors.ts';
 import { takePage, unlessTimeout } from '../store.ts';
@@ -42,7 +43,10 @@ export const section: Section = {
       const sums: Sums = {};
       // One after the other: pages have two connections.
       const page = unlessTimeout(queries.readPage(db, asked, filter.page ?? 1));
+      const { families } = report;
+      const { from, to, business } = filter;
       const readAllSums = async () => {
+        if (families.length > 0) sums.basis = await readBasis(db, { families, business, from, to });
         Object.assign(sums, await readSums(db, asked, page));
         const ages = filters.age && (await readAges(db, asked));
         if (ages) sums.ages = ages;

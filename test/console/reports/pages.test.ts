@@ -62,7 +62,11 @@ it.each(reports.map(({ view }) => view))(
     await post(service.url + paths.receipt, { ...receiptCallback(), event_time: 'x' });
     await database.pool.query(
       `insert into schema_drift values ('receipt.created', '/data/x', 'unknown', '', 1, now(), now(), gen_random_uuid());
-       insert into uptime values (now() - interval '3 h', now() - interval '2 h'), (now() - interval '1 h', now())`,
+       insert into uptime values (now() - interval '3 h', now() - interval '2 h'), (now() - interval '1 h', now());
+       insert into payments (business_id, payment_id, receipt_id, extra)
+       select business_id, receipt_id, receipt_id, '{}' from receipts;
+       update receipts set received_at = now() - interval '9 days';
+       update payment_requests set appointment_id = 'unpaid', event_time = now() - interval '2 hours'`,
     );
     expect((await check('')).length).toBeGreaterThan(1);
     const { business_id } = receiptCallback();

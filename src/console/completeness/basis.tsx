@@ -1,0 +1,111 @@
+import { sql } from 'kysely';
+import { type Family, families } from '../../families/index.ts';
+import type { Db } from '../../store/tables.ts';
+import { allOf, businesses, read } from '../store.ts';
+import { titled, words } from '../ui/links.ts';
+import { formatDay } from '../ui/time.ts';
+import { formatCount, formatCountOf, Moment } from '../ui/values.tsx';
+
+interface Compared {
+  /** Days of the newest comparison, with their number. Null: none of the days that were asked for was compared. */
+  first: string | null;
+  last: string | null;
+  days: number;
+  asOf: Date | null;
+  /** Days that only a former comparison had. */
+  earlier: number;
+  /** Found missing or differing, and not applied yet. */
+  open: number;
+  businesses: number;
+  ofBusinesses: number;
+}
+
+/** What a report rests on. */
+export interface Basis {
+  families: readonly string[];
+  /** Undefined: nothing was ever compared. */
+  compared: Compared | undefined;
+}
+
+interface Question {
+  families: readonly string[];
+  business?: string | undefined;
+  /** Days such as 2026-11-22, both included. */
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+/** The families that can be compared with the platform. */
+export const comparable: readonly string[] = families.flatMap(({ name, ...family }: Family) =>
+  family.reconciledBy ? name : [],
+);
+
+/** A pass may last for hours. */
+const onePass = sql`interval '12 hours'`;
+
+const comparedQuery = ({ families, business, from, to }: Question) => sql<Compared & { isUsed: boolean }>`
+  with compared as (
+    select business_id, day, complete_as_of, complete_as_of > max(complete_as_of) over (partition by business_id) - ${onePass} as is_newest,
+      missing_found + differing_found - missing_filled - differing_filled as open
+    from reporting.completeness
+    where ${allOf([
+      sql`method = 'reconciled' and family = any(${families}::text[])`,
+      business && sql`business_id = ${business}`,
+      from && sql`day >= ${from}::date`,
+      to && sql`day <= ${to}::date`,
+    ])}
+  )
+  select exists (select from reconciled_days) as "isUsed",
+    min(day) filter (where is_newest)::text as first, max(day) filter (where is_newest)::text as last,
+    count(distinct day) filter (where is_newest)::int as days, min(complete_as_of) filter (where is_newest) as "asOf",
+    count(distinct day) filter (where not is_newest)::int as earlier, coalesce(sum(open), 0)::int as open,
+    count(distinct business_id)::int as businesses,
+    (select count(*)::int from ${businesses} known where ${business ? sql`business_id = ${business}` : sql`business_id <> ''`}) as "ofBusinesses"
+  from compared`;
+
+/** Reads what the records of these families, days and business rest on: whether they were compared with the platform. */
+export async function readBasis(db: Db, question: Question): Promise<Basis> {
+  const { families } = question;
+  const ofPlatform = families.filter((name) => comparable.includes(name));
+  const [{ isUsed, ...compared } = { isUsed: false }] = await read(
+    db,
+    comparedQuery({ ...question, families: ofPlatform }),
+  );
+  return { families, compared: isUsed ? (compared as Compared) : undefined };
+}
+
+const list = new Intl.ListFormat('en-GB');
+const namesOf = (families: readonly string[]) => list.format(families.map((name) => `${words(name)}s`));
+
+/** What a report rests on, in one line. */
+export function BasisLine({ families, compared }: Basis) {
+  const page = <a href="/console/completeness">Completeness</a>;
+  if (!compared) return <p class="note">Not compared with the platform: {page}.</p>;
+  const names = namesOf(families.filter((name) => comparable.includes(name)));
+  const others = namesOf(families.filter((name) => !comparable.includes(name)));
+  const unverifiable = others && `${others} cannot be verified`;
+  return (
+    <p class="note">
+      {names && <ComparedDays {...compared} names={titled(names)} />}
+      {names && others && '; '}
+      {names ? unverifiable : titled(unverifiable)}. {page}
+    </p>
+  );
+}
+
+function ComparedDays(props: Compared & { names: string }) {
+  const { names, first, last, days, asOf, earlier, open, businesses, ofBusinesses } = props;
+  if (!first || !last) return <>{names} of these days were not compared with the platform</>;
+  const span = first === last ? formatDay(first) : `${formatDay(first)} to ${formatDay(last)}`;
+  const hasGaps = Date.parse(last) - Date.parse(first) >= days * 86_400_000;
+  return (
+    <>
+      {names} {businesses < ofBusinesses && `of ${businesses} of ${ofBusinesses} businesses `}
+      {open > 0 ? 'compared' : 'complete'} as of <Moment at={asOf} /> for{' '}
+      {hasGaps && `${formatCount(days)} days from `}
+      {span}, by the day on which they take place
+      {earlier > 0 && `, and for ${formatCountOf(earlier, ['day', 'days'])} as of earlier`}
+      {open > 0 && `; ${formatCountOf(open, ['difference', 'differences'])} not applied yet`}
+    </>
+  );
+}

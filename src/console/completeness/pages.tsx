@@ -1,0 +1,198 @@
+import type { ComponentChildren } from 'preact';
+import { hrefTo, words } from '../ui/links.ts';
+import { Table } from '../ui/table.tsx';
+import { formatDay } from '../ui/time.ts';
+import { Ago, formatCount, formatCountOf, Moment, Named } from '../ui/values.tsx';
+import { type Gap, mostGaps, type Pass, type Summary, shownDays } from './queries.ts';
+
+interface CompletenessProps {
+  passes: readonly Pass[];
+  gaps: readonly Gap[];
+  /** Undefined: the query timed out. */
+  summary: readonly Summary[] | undefined;
+}
+
+export function CompletenessPage({ passes, gaps, summary }: CompletenessProps) {
+  return (
+    <>
+      <p>
+        Whether everything that should have come did come: appointments are compared with those that the
+        platform lists. What is missing or differs comes in as deliveries.
+      </p>
+      {passes.length > 0 ? <Passes passes={passes} /> : <Off />}
+      {gaps.length > 0 && <Actions gaps={gaps} />}
+      <h2>Gaps, last {shownDays} days</h2>
+      <Gaps gaps={gaps} isCompared={passes.some(({ lastEnded }) => lastEnded)} />
+      <h2>What reports rest on, last {shownDays} days</h2>
+      {summary ? <Families rows={summary} /> : <p class="empty">The query timed out.</p>}
+      <p>
+        <a href="/console/reports/completeness">All days</a>, as a report;{' '}
+        <a href="/console/reports/outages">outages of the receiver</a>.
+      </p>
+    </>
+  );
+}
+
+function Off() {
+  return (
+    <section class="warning">
+      <h2>Nothing was compared with the platform yet</h2>
+      <p>
+        With <code>RECONCILE=7d</code>, <code>SERVICE_BASE_URL</code> and the credentials, a worker compares
+        the last seven days once a day, after midnight. <code>npx receiver reconcile --dry-run</code> compares
+        now and changes nothing; <code>npx receiver doctor</code> checks the credentials.
+      </p>
+    </section>
+  );
+}
+
+const overdueMs = 2 * 86_400_000;
+
+function Passes({ passes }: { passes: readonly Pass[] }) {
+  const isOverdue = ({ ended, lastEnded, begun, isRunning }: Pass) =>
+    !isRunning && Date.now() - (ended ?? lastEnded ?? begun).getTime() > overdueMs;
+  return (
+    <>
+      {passes.some(isOverdue) && (
+        <p class="warning">
+          No comparison was completed for two days: <code>RECONCILE</code> is not set, no worker runs, or the
+          platform could not be read. The log of the workers says why; <code>npx receiver reconcile</code>{' '}
+          compares now.
+        </p>
+      )}
+      <Table
+        label="Last comparison of each business"
+        rows={passes}
+        columns={[
+          {
+            head: 'Business',
+            cell: ({ business }) => (business ? <Named kind="business" id={business} /> : 'not known'),
+          },
+          { head: 'Days', cell: ({ from, to }) => `${formatDay(from)} to ${formatDay(to)}` },
+          { head: 'Now', cell: (pass) => <State {...pass} /> },
+          { head: 'Last completed', cell: ({ lastEnded }) => <Moment at={lastEnded} /> },
+        ]}
+      />
+    </>
+  );
+}
+
+function State({ isRunning, ended, attempted, pages }: Pass) {
+  if (ended) return <span class="good">completed</span>;
+  const read = formatCountOf(pages, ['page', 'pages']);
+  if (isRunning) {
+    return (
+      <>
+        runs for <Ago at={attempted} />, {read} compared
+      </>
+    );
+  }
+  return (
+    <span class="warn">
+      interrupted after {read}; last tried <Ago at={attempted} /> ago
+    </span>
+  );
+}
+
+/** What was found, and how much of it was applied. */
+const found = (count: number, filled: number) =>
+  count === 0 ? (
+    '0'
+  ) : (
+    <>
+      {formatCount(count)}, <span class={filled < count ? 'warn' : 'good'}>{formatCount(filled)} filled</span>
+    </>
+  );
+
+function Gaps({ gaps, isCompared }: Pick<CompletenessProps, 'gaps'> & { isCompared: boolean }) {
+  return (
+    <>
+      <Table
+        label="Gaps by day, newest first"
+        rows={gaps}
+        empty={isCompared ? 'No gaps were found.' : 'Not known: no comparison was completed.'}
+        columns={[
+          { head: 'Day', cell: ({ day }) => formatDay(day) },
+          { head: 'Business', cell: ({ business }) => <Named kind="business" id={business} /> },
+          {
+            head: 'Family',
+            cell: ({ business, family }) => (
+              <a href={hrefTo('/deliveries', { business, event: `${family}.reconciled` })}>{words(family)}</a>
+            ),
+          },
+          {
+            head: 'Missing',
+            cell: ({ missing, missingFilled }) => found(missing, missingFilled),
+            numeric: true,
+          },
+          {
+            head: 'Differing',
+            cell: ({ differing, differingFilled }) => found(differing, differingFilled),
+            numeric: true,
+          },
+          { head: 'Unknown to the platform', cell: ({ unknown }) => formatCount(unknown), numeric: true },
+          { head: 'As of', cell: ({ asOf }) => <Moment at={asOf} /> },
+        ]}
+      />
+      {gaps.length === mostGaps && <p class="note">The newest {formatCount(mostGaps)} are shown.</p>}
+    </>
+  );
+}
+
+function Actions({ gaps }: Pick<CompletenessProps, 'gaps'>) {
+  const has = (isSo: (gap: Gap) => boolean) => gaps.some(isSo);
+  const items: ComponentChildren[] = [
+    has(({ missing, differing }) => missing + differing > 0) && (
+      <>
+        Callbacks did not arrive. <code>npx receiver doctor</code> compares the subscriptions with this
+        receiver; <a href="/console/reports/outages">outages</a> and{' '}
+        <a href="/console/rejections">rejected requests</a> may be the cause. The platform lets nobody read
+        receipts and others: ask it to resend the callbacks of these days.
+      </>
+    ),
+    has((gap) => gap.missingFilled < gap.missing || gap.differingFilled < gap.differing) && (
+      <>
+        What is not filled waits or has failed: see <a href="/console/deliveries?status=received">waiting</a>{' '}
+        and <a href="/console/failed">failed</a> deliveries.
+      </>
+    ),
+    has(({ unknown }) => unknown > 0) && (
+      <>
+        Appointments that are unknown to the platform stay as they are: somebody deleted them there, or the
+        credentials are those of another business.
+      </>
+    ),
+  ].filter(Boolean);
+  return (
+    <section class="card" aria-labelledby="actions">
+      <h2 id="actions">What to do</h2>
+      <ul>
+        {items.map((item, index) => (
+          <li key={index}>{item}</li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const methods: Readonly<Record<string, string>> = {
+  reconciled: 'compared with the platform',
+  inferred: 'concluded from other records',
+  unverifiable: 'cannot be verified: the platform lets nobody read them',
+};
+
+function Families({ rows }: { rows: readonly Summary[] }) {
+  return (
+    <Table
+      label="What each family rests on"
+      rows={rows}
+      empty="No callbacks in this time."
+      columns={[
+        { head: 'Family', cell: ({ family }) => words(family) },
+        { head: 'Method', cell: ({ method }) => methods[method] ?? method, wide: true },
+        { head: 'Days', cell: ({ first, last }) => `${formatDay(first)} to ${formatDay(last)}` },
+        { head: 'As of', cell: ({ asOf }) => <Moment at={asOf} /> },
+      ]}
+    />
+  );
+}
