@@ -27,16 +27,6 @@ export function openPlatform(env: Record<string, string | undefined>): Platform 
       throw new PlatformUnreadable(`The platform could not be read: ${error.message}`);
     }
   };
-<<<<<<< HEAD
-  const ifKnown = <T>(answer: Promise<T>, signal?: AbortSignal): Promise<T | undefined> =>
-    read(
-      answer.catch((error) => {
-        if (isUnknown(error)) return undefined;
-        throw error;
-      }),
-      signal,
-    );
-=======
   const ifKnown = <T>(answer: Promise<T>, signal?: AbortSignal): Promise<T | undefined> => {
     const found = answer.catch((error: unknown) => {
       if (isUnknown(error)) return undefined;
@@ -44,7 +34,6 @@ export function openPlatform(env: Record<string, string | undefined>): Platform 
     });
     return read(found, signal);
   };
->>>>>>> e2e
   return {
     business: async (signal) => {
       const { data } = await read(client.directory(options(signal)), signal);
