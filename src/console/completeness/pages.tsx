@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { families as allFamilies, type Family } from '../../families/index.ts';
 import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
@@ -104,6 +105,16 @@ const found = (count: number, filled: number) =>
     </>
   );
 
+const families: readonly Family[] = allFamilies;
+
+/** What was filled, or else what is suspected missing. */
+function hrefOf({ business, family }: Gap) {
+  const event = families.find(({ name }): boolean => name === family)?.reconciledBy;
+  return event
+    ? hrefTo('/deliveries', { business, event })
+    : hrefTo('/reports/suspected_receipts', { business });
+}
+
 function Gaps({ gaps, isCompared }: Pick<CompletenessProps, 'gaps'> & { isCompared: boolean }) {
   return (
     <>
@@ -116,9 +127,7 @@ function Gaps({ gaps, isCompared }: Pick<CompletenessProps, 'gaps'> & { isCompar
           { head: 'Business', cell: ({ business }) => <Named kind="business" id={business} /> },
           {
             head: 'Family',
-            cell: ({ business, family }) => (
-              <a href={hrefTo('/deliveries', { business, event: `${family}.reconciled` })}>{words(family)}</a>
-            ),
+            cell: (gap) => <a href={hrefOf(gap)}>{words(gap.family)}</a>,
           },
           {
             head: 'Missing',
@@ -139,6 +148,9 @@ function Gaps({ gaps, isCompared }: Pick<CompletenessProps, 'gaps'> & { isCompar
   );
 }
 
+const isOpen = ({ method, missing, missingFilled, differing, differingFilled }: Gap) =>
+  method === 'reconciled' && missingFilled + differingFilled < missing + differing;
+
 function Actions({ gaps }: Pick<CompletenessProps, 'gaps'>) {
   const has = (isSo: (gap: Gap) => boolean) => gaps.some(isSo);
   const items: ComponentChildren[] = [
@@ -147,10 +159,11 @@ function Actions({ gaps }: Pick<CompletenessProps, 'gaps'>) {
         Callbacks did not arrive. <code>npx receiver doctor</code> compares the subscriptions with this
         receiver; <a href="/console/reports/outages">outages</a> and{' '}
         <a href="/console/rejections">rejected requests</a> may be the cause. The platform lets nobody read
-        receipts and others: ask it to resend the callbacks of these days.
+        receipts and others: ask it to resend the callbacks of these days, first of all{' '}
+        <a href="/console/reports/suspected_receipts">receipts that other records name</a>.
       </>
     ),
-    has((gap) => gap.missingFilled < gap.missing || gap.differingFilled < gap.differing) && (
+    has(isOpen) && (
       <>
         What is not filled waits or has failed: see <a href="/console/deliveries?status=received">waiting</a>{' '}
         and <a href="/console/failed">failed</a> deliveries.
