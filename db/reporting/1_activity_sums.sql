@@ -60,7 +60,7 @@ comment on function outdated is 'The days whose sums are outdated; -infinity: ev
 
 create or replace function outdated_months(kind_of_sums text) returns table (business_id text, day date)
   language sql stable security definer parallel safe rows 1000
-  set search_path from current
+  set search_path = pg_catalog, pg_temp
 begin atomic
   select distinct o.business_id, month_of(o.day) from outdated_days o where o.sums = kind_of_sums;
 end;
