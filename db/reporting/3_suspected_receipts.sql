@@ -1,73 +1,65 @@
 -- Receipts that other records name and that never came. Receipts cannot be read from the platform, and whether their ids are
 -- without gaps is not known: only what names one is evidence.
 
--- From the day after the first receipt that is held: a receiver that had not begun, or a retention, has none of before.
-create or replace view receipts_held_since as
-select s.business_id, (
-  select min(day) from (
-    (select reporting.day(received_at) as day from receipts r where r.business_id = s.business_id
-     order by reporting.day(received_at) limit 1)
-    union all
-    (select reporting.day(received_at) from receipt_versions v where v.business_id = s.business_id
-     order by reporting.day(received_at) limit 1)
-  ) first_days
-) as day
-from senders s;
-
--- Whether a receipt names the appointment, or one that is linked to it by rescheduling.
-create or replace function has_receipt(business text, appointment text) returns boolean
-  language sql stable parallel safe
-begin atomic
-  with recursive linked (id) as (
-    select appointment
-    union
-    select beside.id
-    from linked cross join lateral (
-      select later_id as id from appointment_links l where l.business_id = business and l.earlier_id = linked.id
-      union all
-      select earlier_id from appointment_links l where l.business_id = business and l.later_id = linked.id
-    ) beside
-  )
-  select exists (
-    select from (select id from linked limit 101) chain
-    join receipts r on r.aid = chain.id and r.aid <> '' and r.business_id = business
-  );
-end;
-
 create or replace view reporting.suspected_receipts as
 select named.business_id, named.day, named.named_by, named.appointment_id, named.receipt_id, named.amount as receipt_amount,
        named.named_at, named.delivery_id
 from (
   select
     p.business_id, reporting.day(p.event_time) as day, 'payment_request' as named_by, p.appointment_id, null::bigint as receipt_id,
-    p.net_amount as amount, p.event_time as named_at, p.delivery_id
+    p.net_amount as amount, p.event_time as named_at, p.delivery_id, p.url
   from payment_requests p
-  where p.appointment_id <> '' and not has_receipt(p.business_id, p.appointment_id) and not exists (
-    -- The receipt may name no appointment.
-    select from receipts r
-    where r.business_id = p.business_id and r.payment_link = p.url and p.url <> ''
-      and reporting.day(coalesce(r.created_at, r.event_time)) between reporting.day(p.event_time) - 1 and reporting.day(p.event_time) + 1
-  )
+  where p.appointment_id <> ''
   union all
   select
     a.business_id, reporting.day(coalesce(a.created_at, a.event_time)), 'appointment', a.appointment_id, null,
     case when jsonb_typeof(a.extra #> '{payment,amount}') = 'number' then (a.extra #>> '{payment,amount}')::numeric end,
-    coalesce(a.created_at, a.event_time), a.delivery_id
+    coalesce(a.created_at, a.event_time), a.delivery_id, null
   from appointments a
   where a.extra #>> '{payment,payment_status}' = 'PAYMENT_SUCCESS' and a.deleted_at is null
-    and not has_receipt(a.business_id, a.appointment_id)
   union all
   select
     r.business_id, reporting.day(coalesce(r.created_at, r.event_time)), 'later_version', r.aid, r.receipt_id, r.net_amount,
-    coalesce(r.created_at, r.event_time), r.delivery_id
+    coalesce(r.created_at, r.event_time), r.delivery_id, null
   from receipts r
-  where r.last_event <> 'receipt.created' and r.created_at is not null and not exists (
-    select from receipt_versions v
-    where v.receipt_id = r.receipt_id and v.business_id = r.business_id and v.last_event = 'receipt.created'
-  )
+  where r.last_event <> 'receipt.created' and r.created_at is not null and (
+    -- "limit": looked up, here and below. A join would read all versions, or all receipts.
+    select true from receipt_versions v
+    where v.receipt_id = r.receipt_id and v.business_id = r.business_id and v.last_event = 'receipt.created' limit 1
+  ) is null
 ) named
 where named.named_at < now() - interval '1 hour'
-  and named.day > (select h.day from receipts_held_since h where h.business_id = named.business_id);
+  -- After the first day of which receipts are held: a receiver that had not begun, or a retention, has none of before.
+  and named.day > (
+    select min(day) from (
+      (select reporting.day(received_at) as day from receipts r where r.business_id = named.business_id
+       order by reporting.day(received_at) limit 1)
+      union all
+      (select reporting.day(received_at) from receipt_versions v where v.business_id = named.business_id
+       order by reporting.day(received_at) limit 1)
+    ) first_days
+  )
+  and (named.named_by = 'later_version' or not exists (
+    -- Of the appointment, or of one that is linked to it by rescheduling.
+    with recursive linked (id) as (
+      select named.appointment_id
+      union
+      select beside.id
+      from linked cross join lateral (
+        select later_id as id from appointment_links l where l.business_id = named.business_id and l.earlier_id = linked.id
+        union all
+        select earlier_id from appointment_links l where l.business_id = named.business_id and l.later_id = linked.id
+      ) beside
+    )
+    select from (select id from linked limit 101) chain
+    join receipts r on r.aid = chain.id and r.aid <> '' and r.business_id = named.business_id
+  ))
+  and (named.url is null or named.url = '' or (
+    -- The receipt may name no appointment.
+    select true from receipts r
+    where r.business_id = named.business_id and r.payment_link = named.url
+      and reporting.day(coalesce(r.created_at, r.event_time)) between named.day - 1 and named.day + 1 limit 1
+  ) is null);
 
 comment on view reporting.suspected_receipts is 'Receipts that other records name and that never came, or whose creation never came';
 comment on column reporting.suspected_receipts.business_id    is 'The business, by its id in the platform';

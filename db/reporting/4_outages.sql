@@ -22,7 +22,7 @@ cross join lateral (
         and r.from_day <= reporting.day(from_at) and r.to_day >= reporting.day(until_at)
     ) as is_compared
   from reconciled_deliveries m left join applied_deliveries a using (id)
-  where m.compared_with is null and m.id between bounds.id[1] and bounds.id[2]
+  where m.family = 'appointment' and m.compared_with is null and m.id between bounds.id[1] and bounds.id[2]
 ) found
 where until_at > from_at and until_at < now() - interval '2 minutes';
 

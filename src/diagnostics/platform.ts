@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { MissingSettings, parseSettings } from '../client/commands/settings.ts';
 import { createServiceClient } from '../client/service-client.ts';
+import type { Config } from '../config/config.ts';
 import type { Check } from './finding.ts';
 import { checkClock } from './machine.ts';
 import type { DatabaseCheck } from './tables.ts';
@@ -8,17 +9,21 @@ import type { DatabaseCheck } from './tables.ts';
 /** Shorter than the time limit of a check. */
 const timeoutMs = 6_000;
 
-/** Whether the credentials of the platform work, and its clock, where its address is set. */
+/**
+ * Whether the credentials of the platform work, with RECONCILE for the appointments, and its clock, where its address is set.
+ */
 export const checkPlatform: Check = async (subject, report) => {
-  const { env, redact } = subject;
+  const { env, config, redact } = subject;
   if (!env.SERVICE_BASE_URL) return;
   try {
     const client = createServiceClient(parseSettings(env));
     const readTime = async () => {
-      const { data, answeredAt } = await client.directory({ signal: AbortSignal.timeout(timeoutMs) });
-      const business = data.business?.business_id;
-      const whose = business ? `, of the business ${business}` : ', and the directory names no business';
-      report('ok', 'platform', redact(`the credentials work${whose}`));
+      const signal = AbortSignal.timeout(timeoutMs);
+      const today = new Date().toISOString().slice(0, 10);
+      const { answeredAt } = config.reconcile
+        ? await client.appointmentsPage({ startDate: today, endDate: today, pageNo: 0 }, { signal })
+        : await client.directory({ signal });
+      report('ok', 'platform', `the credentials work for ${subjectOf(config)}`);
       return answeredAt.getTime();
     };
     await checkClock('the platform', readTime, subject, report);
@@ -26,10 +31,14 @@ export const checkPlatform: Check = async (subject, report) => {
   } catch (error) {
     const { message } = error as Error;
     const cause = error instanceof MissingSettings ? message : redact(message);
-    const fix = 'Check SERVICE_BASE_URL and the credentials';
-    report('warn', 'platform', `its directory could not be read: ${cause}. ${fix}`);
+    const fix = 'Check SERVICE_BASE_URL, the credentials and their rights';
+    const status = config.reconcile ? 'fail' : 'warn';
+    report(status, 'platform', `${subjectOf(config)} could not be read: ${cause}. ${fix}`);
   }
 };
+
+const subjectOf = ({ reconcile }: Pick<Config, 'reconcile'>) =>
+  reconcile ? 'appointments' : 'the directory';
 
 /** Which days are compared with the platform, and when that was done, where its address is set. */
 export const checkReconciliation: DatabaseCheck = async ({ db }, report, { env, config }) => {

@@ -104,6 +104,13 @@ it('after a pass a report says for which of its days, as of when, and what canno
     /^Appointments complete as of .*; receipts and payment requests cannot be verified\. Completeness$/,
   );
   expect(await lineOf('receipts')).toBe('Receipts cannot be verified. Completeness');
+  await database.rows(
+    `insert into inferred_days (business_id, family, day, missing) values ($1, 'receipt', $2, 2)`,
+    [business, dayOf(2)],
+  );
+  expect(await lineOf('receipts')).toMatch(
+    /^Receipts cannot be verified ?, 2 suspected missing ?\. Completeness$/,
+  );
   const other = `appointments?from=${dayOf(40)}&to=${dayOf(30)}`;
   expect(await lineOf(other)).toBe(
     'Appointments of these days were not compared with the platform. Completeness',

@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { readConfiguration } from '../../src/diagnostics/configuration.ts';
 import { checkPlatform, checkReconciliation } from '../../src/diagnostics/platform.ts';
 import { redactor } from '../../src/diagnostics/redact.ts';
-import { newRecords } from '../../src/sandbox/platform/records.ts';
 import { sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
 import { useDatabase } from '../support/database.ts';
 
@@ -21,17 +20,22 @@ async function findings(env: Record<string, string>) {
 }
 
 it('the credentials and the clock are checked where the address of the platform is set', async () => {
-  const sandbox = await startSandbox({ records: { ...newRecords(), businessId: 'b-1' } });
+  const sandbox = await startSandbox();
   try {
     const env = { SERVICE_BASE_URL: sandbox.url, SERVICE_TOKEN: sandboxToken };
     expect(await findings({ SERVICE_TOKEN: sandboxToken })).toEqual([]);
     expect(sandbox.requests).toEqual([]);
     expect((await findings(env)).slice(0, 2)).toEqual([
-      'ok platform: the credentials work, of the business b-1',
+      'ok platform: the credentials work for the directory',
       'ok clock: as that of the platform',
     ]);
+    const own = { ...env, RECONCILE: '7d' };
+    expect((await findings(own))[0]).toBe('ok platform: the credentials work for appointments');
+    expect((await findings({ ...own, SERVICE_TOKEN: 'a-wrong-token' }))[0]).toMatch(
+      /^fail platform: appointments/,
+    );
     const [wrong] = await findings({ ...env, SERVICE_TOKEN: 'a-wrong-token' });
-    expect(wrong).toMatch(/^warn platform: its directory could not be read: .*401.* Check SERVICE_BASE_URL/);
+    expect(wrong).toMatch(/^warn platform: the directory could not be read: .*401.* Check SERVICE_BASE_URL/);
     expect(wrong).not.toContain('a-wrong-token');
     const [missing] = await findings({ SERVICE_BASE_URL: sandbox.url });
     expect(missing).toMatch(/^warn platform: .*set SERVICE_TOKEN/);
@@ -50,7 +54,7 @@ it('a clock that is apart from the platform’s is found', async () => {
   const env = { SERVICE_BASE_URL: `http://127.0.0.1:${port}`, SERVICE_TOKEN: 'a-token-of-tests' };
   try {
     const [credentials, clock] = await findings(env);
-    expect(credentials).toMatch(/^ok platform: the credentials work, and the directory names no business/);
+    expect(credentials).toMatch(/^ok platform: the credentials work/);
     expect(clock).toMatch(/^warn clock: 60\d s apart from that of the platform/);
     const [, signed] = await findings({ ...env, SIGNING_KEYS: 'a-signing-key-of-tests' });
     expect(signed).toMatch(/^fail clock: .* all callbacks are rejected/);

@@ -181,7 +181,7 @@ describe.each([
       where prosecdef and (coalesce(proacl, acldefault('f', proowner))::text ~ '[{,]=X'
         or not coalesce(proconfig::text, '') ~ 'pg_temp')`);
     // Views call it with the rights of their reader; it tells days of businesses.
-    expect(open).toEqual([{ name: 'outdated(text)' }]);
+    expect(open).toEqual([{ name: 'outdated(text)' }, { name: 'outdated_months(text)' }]);
   });
 
   it('a start that lacks migrations, or has another time zone, ends with what the owner has to do', async () => {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Family, families } from '../../families/index.ts';
+import { appointment } from '../../families/appointment.ts';
 import type { Db } from '../../store/tables.ts';
 import { allOf, businesses, read } from '../store.ts';
 import { titled, words } from '../ui/links.ts';
@@ -18,6 +18,8 @@ interface Compared {
   open: number;
   businesses: number;
   ofBusinesses: number;
+  /** Records that cannot be verified and that never came, by what others name. */
+  suspected: number;
 }
 
 /** What a report rests on. */
@@ -35,43 +37,47 @@ interface Question {
   to?: string | undefined;
 }
 
-/** The families that can be compared with the platform. */
-export const comparable: readonly string[] = families.flatMap(({ name, ...family }: Family) =>
-  family.reconciledBy ? name : [],
-);
+/** The families whose records the platform lists. */
+const comparable: readonly string[] = [appointment.name];
+
+const splitFamilies = (names: readonly string[]) =>
+  [
+    names.filter((name) => comparable.includes(name)),
+    names.filter((name) => !comparable.includes(name)),
+  ] as const;
 
 /** A pass may last for hours. */
 const onePass = sql`interval '12 hours'`;
 
-const comparedQuery = ({ families, business, from, to }: Question) => sql<Compared & { isUsed: boolean }>`
-  with compared as (
-    select business_id, day, complete_as_of, complete_as_of > max(complete_as_of) over (partition by business_id) - ${onePass} as is_newest,
-      missing_found + differing_found - missing_filled - differing_filled as open
-    from reporting.completeness
-    where ${allOf([
-      sql`method = 'reconciled' and family = any(${families}::text[])`,
+const comparedQuery = ({ families, business, from, to }: Question) => {
+  const [ofPlatform, others] = splitFamilies(families);
+  const matching = (names: readonly string[]) =>
+    allOf([
+      sql`family = any(${names}::text[])`,
       business && sql`business_id = ${business}`,
       from && sql`day >= ${from}::date`,
       to && sql`day <= ${to}::date`,
-    ])}
+    ]);
+  return sql<Compared & { isUsed: boolean }>`
+  with compared as (
+    select business_id, day, complete_as_of, complete_as_of > max(complete_as_of) over (partition by business_id) - ${onePass} as is_newest,
+      missing_found + differing_found - missing_filled - differing_filled as open
+    from reporting.completeness where method = 'reconciled' and ${matching(ofPlatform)}
   )
   select exists (select from reconciled_days) as "isUsed",
     min(day) filter (where is_newest)::text as first, max(day) filter (where is_newest)::text as last,
     count(distinct day) filter (where is_newest)::int as days, min(complete_as_of) filter (where is_newest) as "asOf",
     count(distinct day) filter (where not is_newest)::int as earlier, coalesce(sum(open), 0)::int as open,
     count(distinct business_id)::int as businesses,
-    (select count(*)::int from ${businesses} known where ${business ? sql`business_id = ${business}` : sql`business_id <> ''`}) as "ofBusinesses"
+    (select count(*)::int from ${businesses} known where ${business ? sql`business_id = ${business}` : sql`business_id <> ''`}) as "ofBusinesses",
+    (select coalesce(sum(missing), 0)::int from inferred_days where ${matching(others)}) as suspected
   from compared`;
+};
 
 /** Reads what the records of these families, days and business rest on: whether they were compared with the platform. */
 export async function readBasis(db: Db, question: Question): Promise<Basis> {
-  const { families } = question;
-  const ofPlatform = families.filter((name) => comparable.includes(name));
-  const [{ isUsed, ...compared } = { isUsed: false }] = await read(
-    db,
-    comparedQuery({ ...question, families: ofPlatform }),
-  );
-  return { families, compared: isUsed ? (compared as Compared) : undefined };
+  const [{ isUsed, ...compared } = { isUsed: false }] = await read(db, comparedQuery(question));
+  return { families: question.families, compared: isUsed ? (compared as Compared) : undefined };
 }
 
 const list = new Intl.ListFormat('en-GB');
@@ -81,14 +87,20 @@ const namesOf = (families: readonly string[]) => list.format(families.map((name)
 export function BasisLine({ families, compared }: Basis) {
   const page = <a href="/console/completeness">Completeness</a>;
   if (!compared) return <p class="note">Not compared with the platform: {page}.</p>;
-  const names = namesOf(families.filter((name) => comparable.includes(name)));
-  const others = namesOf(families.filter((name) => !comparable.includes(name)));
+  const [names, others] = splitFamilies(families).map(namesOf) as [string, string];
+  const { suspected } = compared;
   const unverifiable = others && `${others} cannot be verified`;
   return (
     <p class="note">
       {names && <ComparedDays {...compared} names={titled(names)} />}
       {names && others && '; '}
-      {names ? unverifiable : titled(unverifiable)}. {page}
+      {names ? unverifiable : titled(unverifiable)}
+      {suspected > 0 && (
+        <>
+          , <a href="/console/reports/suspected_receipts">{formatCount(suspected)} suspected missing</a>
+        </>
+      )}
+      . {page}
     </p>
   );
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { families as allFamilies, type Family } from '../../families/index.ts';
 import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
@@ -69,8 +70,8 @@ function Passes({ passes }: { passes: readonly Pass[] }) {
             cell: ({ business }) => (business ? <Named kind="business" id={business} /> : 'not known'),
           },
           { head: 'Days', cell: ({ from, to }) => `${formatDay(from)} to ${formatDay(to)}` },
-          { head: 'Now', cell: (pass) => <State {...pass} /> },
-          { head: 'Last completed', cell: ({ lastEnded }) => <Moment at={lastEnded} /> },
+          { head: 'State', cell: (pass) => <State {...pass} /> },
+          { head: 'Completed', cell: ({ lastEnded }) => <Moment at={lastEnded} /> },
         ]}
       />
     </>
@@ -104,6 +105,16 @@ const found = (count: number, filled: number) =>
     </>
   );
 
+const families: readonly Family[] = allFamilies;
+
+/** What was filled, or else what is suspected missing. */
+function hrefOf({ business, family }: Gap) {
+  const event = families.find(({ name }): boolean => name === family)?.reconciledBy;
+  return event
+    ? hrefTo('/deliveries', { business, event })
+    : hrefTo('/reports/suspected_receipts', { business });
+}
+
 function Gaps({ gaps, isCompared }: Pick<CompletenessProps, 'gaps'> & { isCompared: boolean }) {
   return (
     <>
@@ -116,9 +127,7 @@ function Gaps({ gaps, isCompared }: Pick<CompletenessProps, 'gaps'> & { isCompar
           { head: 'Business', cell: ({ business }) => <Named kind="business" id={business} /> },
           {
             head: 'Family',
-            cell: ({ business, family }) => (
-              <a href={hrefTo('/deliveries', { business, event: `${family}.reconciled` })}>{words(family)}</a>
-            ),
+            cell: (gap) => <a href={hrefOf(gap)}>{words(gap.family)}</a>,
           },
           {
             head: 'Missing',
@@ -130,7 +139,12 @@ function Gaps({ gaps, isCompared }: Pick<CompletenessProps, 'gaps'> & { isCompar
             cell: ({ differing, differingFilled }) => found(differing, differingFilled),
             numeric: true,
           },
-          { head: 'Unknown to the platform', cell: ({ unknown }) => formatCount(unknown), numeric: true },
+          {
+            head: 'Unknown',
+            title: 'Records that the platform does not know',
+            cell: ({ unknown }) => formatCount(unknown),
+            numeric: true,
+          },
           { head: 'As of', cell: ({ asOf }) => <Moment at={asOf} /> },
         ]}
       />
@@ -138,6 +152,9 @@ function Gaps({ gaps, isCompared }: Pick<CompletenessProps, 'gaps'> & { isCompar
     </>
   );
 }
+
+const isOpen = ({ method, missing, missingFilled, differing, differingFilled }: Gap) =>
+  method === 'reconciled' && missingFilled + differingFilled < missing + differing;
 
 function Actions({ gaps }: Pick<CompletenessProps, 'gaps'>) {
   const has = (isSo: (gap: Gap) => boolean) => gaps.some(isSo);
@@ -147,10 +164,11 @@ function Actions({ gaps }: Pick<CompletenessProps, 'gaps'>) {
         Callbacks did not arrive. <code>npx receiver doctor</code> compares the subscriptions with this
         receiver; <a href="/console/reports/outages">outages</a> and{' '}
         <a href="/console/rejections">rejected requests</a> may be the cause. The platform lets nobody read
-        receipts and others: ask it to resend the callbacks of these days.
+        receipts and others: ask it to resend the callbacks of these days, first of all{' '}
+        <a href="/console/reports/suspected_receipts">receipts that other records name</a>.
       </>
     ),
-    has((gap) => gap.missingFilled < gap.missing || gap.differingFilled < gap.differing) && (
+    has(isOpen) && (
       <>
         What is not filled waits or has failed: see <a href="/console/deliveries?status=received">waiting</a>{' '}
         and <a href="/console/failed">failed</a> deliveries.

@@ -49,7 +49,8 @@ export interface Gap {
   business: string;
   family: string;
   day: string;
-  asOf: Date;
+  method: string;
+  asOf: Date | null;
   missing: number;
   missingFilled: number;
   differing: number;
@@ -59,10 +60,10 @@ export interface Gap {
 
 /** The days on which something was missing, different or unknown, newest first. */
 export const gapsQuery = sql<Gap>`
-  select business_id as business, family, day::text as day, complete_as_of as "asOf", missing_found::int as missing,
+  select business_id as business, family, day::text as day, method, complete_as_of as "asOf", missing_found::int as missing,
     missing_filled::int as "missingFilled", differing_found::int as differing, differing_filled::int as "differingFilled",
     unknown_to_platform::int as unknown
   from reporting.completeness c
-  where method = 'reconciled' and day > reporting.today() - ${shownDays}::int
+  where day > reporting.today() - ${shownDays}::int
     and missing_found + differing_found + unknown_to_platform > 0
   order by c.day desc, business_id, family limit ${mostGaps}`;

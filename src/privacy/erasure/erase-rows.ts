@@ -24,7 +24,7 @@ export const isListedIn =
   (id) =>
     sql`exists (select from erasing e where e.id = ${id} and e.erasure_id = ${listId}::uuid)`;
 
-/** Withholds deliveries; where retention has reduced a body, the rows that were made of it, too. @returns their number */
+/** Withholds deliveries, and what no body tells: where retention has reduced it, the rows that were made of it. @returns their number */
 export async function withholdDeliveries(
   db: Db,
   families: readonly Family[],
@@ -39,7 +39,7 @@ export async function withholdDeliveries(
       const made = sql`
         select i.received_at, to_jsonb(made) as content
         from inbox i join ${sql.table(table)} made on ${madeOf(family)}
-        where ${isListed} and not i.envelope ? 'event_time'`;
+        where ${isListed} and (${table === family.followedUpIn} or not i.envelope ? 'event_time')`;
       rows += await withhold(db, table, made, withholding);
     }
   }

@@ -66,7 +66,7 @@ it.each(reports.map(({ view }) => view))(
        insert into payments (business_id, payment_id, receipt_id, extra)
        select business_id, receipt_id, receipt_id, '{}' from receipts;
        update receipts set received_at = now() - interval '9 days';
-       update payment_requests set appointment_id = 'unpaid', event_time = now() - interval '2 hours'`,
+       update payment_requests set appointment_id = 'unpaid', url = '', event_time = now() - interval '2 hours'`,
     );
     expect((await check('')).length).toBeGreaterThan(1);
     const { business_id } = receiptCallback();
