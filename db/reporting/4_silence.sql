@@ -11,48 +11,49 @@ with days as (
   from deliveries
   where status <> 'applied' and source = 'callback' and received_at >= now() - interval '118 days'
   group by business_id, family, reporting.day(received_at)
-), sent as (
-  -- A business that has sent nothing for 90 days is considered inactive.
-  select business_id, family, min(first_received_at) as first, max(last_received_at) as last
-  from days
-  group by business_id, family
-  having max(last_received_at) > now() - interval '90 days'
 ), recent as (
   select
-    business_id, family, first_received_at, last_received_at, deliveries, median_gap, longest_gap,
-    greatest(first_received_at - lag(last_received_at) over (partition by business_id, family order by first_received_at), interval '0')
-      as gap_before
-  from days d
-  join sent s using (business_id, family)
-  where d.last_received_at > s.last - interval '28 days'
-), gaps as (
-  -- The median gap of a day counts as often as it has gaps.
-  select business_id, family, gap,
-         sum(times) over (partition by business_id, family order by gap, times) as position,
-         sum(times) over (partition by business_id, family) as number
+    business_id, family, first, last, first_received_at, last_received_at, deliveries, median_gap, longest_gap,
+    greatest(first_received_at - lag(last_received_at) over (partition by business_id, family order by first_received_at),
+             interval '0') as gap_before
   from (
-    select business_id, family, median_gap as gap, deliveries - 1 as times from recent where median_gap is not null
-    union all
-    select business_id, family, gap_before, 1 from recent where gap_before is not null
-  ) of_days
-), usual as (
-  select business_id, family, min(gap) as gap from gaps where position >= number / 2 group by business_id, family
-), stretch as (
-  select business_id, family, sum(deliveries) as callbacks, greatest(max(longest_gap), max(gap_before)) as longest,
-         extract(epoch from max(last_received_at) - min(first_received_at)) as seconds
+    select business_id, family, first_received_at, last_received_at, deliveries, median_gap, longest_gap,
+           min(first_received_at) over (partition by business_id, family) as first,
+           max(last_received_at) over (partition by business_id, family) as last
+    from days
+  ) known
+  -- A business that has sent nothing for 90 days is considered inactive.
+  where last > now() - interval '90 days' and last_received_at > last - interval '28 days'
+), sent as (
+  select business_id, family, max(first) as first, max(last) as last, sum(deliveries) as callbacks,
+         greatest(max(longest_gap), max(gap_before)) as longest_gap,
+         extract(epoch from max(last_received_at) - min(first_received_at)) as seconds, array_agg(median_gap) as medians,
+         array_agg(deliveries - 1) as numbers, array_agg(gap_before) as gaps
   from recent
   group by business_id, family
 )
 select
   sent.business_id, sent.family, sent.last as last_received_at, usual.gap as usual_gap,
-  stretch.longest as longest_gap, present.gap as present_gap, round(expected.callbacks, 1) as expected_callbacks,
+  sent.longest_gap, present.gap as present_gap, round(expected.callbacks, 1) as expected_callbacks,
   expected.callbacks >= 5 as out_of_the_ordinary
 from sent
-join stretch using (business_id, family)
-left join usual using (business_id, family)
 cross join lateral (
   select now() - sent.last as gap, least(4, floor(extract(epoch from sent.last - sent.first) / 604800))::integer as weeks
 ) present
+cross join lateral (
+  -- The median gap of a day counts as often as it has gaps.
+  select min(gap) as gap
+  from (
+    select gap, sum(times) over (order by gap, times) as position, sum(times) over () as number
+    from (
+      select unnest(medians), unnest(numbers)
+      union all
+      select unnest(gaps), 1
+    ) of_days (gap, times)
+    where gap is not null
+  ) gaps
+  where position >= number / 2
+) usual
 cross join lateral (
   select case
     when present.weeks = 0 then null
@@ -66,7 +67,7 @@ cross join lateral (
         and a.received_at > began and a.received_at < began + present.gap
       where not exists (select from reconciled_deliveries m where m.id = a.id)
     )
-    else stretch.callbacks * extract(epoch from present.gap) / nullif(stretch.seconds, 0)
+    else sent.callbacks * extract(epoch from present.gap) / nullif(sent.seconds, 0)
   end as callbacks
   offset 0 -- counted once, for two columns
 ) expected;
