@@ -314,7 +314,6 @@ it('the reconciliation needs the platform’s address, and a token or a login', 
   expect(parseConfig({}, families).reconcile).toBeUndefined();
   expect(parseConfig({ RECONCILE: '7d', ...address, SERVICE_TOKEN: 't' }, families).reconcile).toEqual({
     days: 7,
-    with: [],
   });
   expect(
     problems({ RECONCILE: '7d', ...address, SERVICE_CLIENT_ID: 'c', SERVICE_CLIENT_SECRET: 's' }),

@@ -69,7 +69,7 @@ function describeRows(props: ReportProps): string | undefined {
   const { totals } = props;
   if (!totals) return 'Counting the rows timed out, so there are no totals.';
   const { rows, isCut } = totals;
-  const limit = formatCount(countedRows);
+  const limit = formatCount(countedRows(props.report));
   const { many } = props.report;
   return [
     rows !== undefined && `${isCut ? `More than ${limit}` : formatCount(rows)} rows.`,
@@ -87,7 +87,7 @@ const monthMs = 31 * 86_400_000;
 /** Sorting reads every row. */
 function isSortable({ totals, report, isOfMany, filter: { business, from, to } }: ReportProps): boolean {
   if (report.many) return !isOfMany;
-  if (totals?.rows !== undefined) return totals.rows <= countedRows;
+  if (totals?.rows !== undefined) return totals.rows <= countedRows(report);
   return Boolean(business || (from && to && Date.parse(to) - Date.parse(from) < monthMs));
 }
 

@@ -6,10 +6,10 @@ import { formatDay } from '../ui/time.ts';
 import { pageRows, type ReportFilter } from './form.ts';
 import { type Asked, askNewestDays, dayMs, fromSums, isOfAge, type ReportRow } from './queries.ts';
 import { type Age, ages } from './ranges.ts';
-import type { ReportChart } from './reports.ts';
+import type { Report, ReportChart } from './reports.ts';
 
 /** Where no sums are kept, more rows are neither counted nor summed; and more are not sorted by a column. */
-export const countedRows = 100_000;
+export const countedRows = ({ counted = 100_000 }: Report): number => counted;
 
 export interface Totals {
   /** Undefined: the rows are themselves sums, and are not counted. */
@@ -49,13 +49,13 @@ export async function readTotals(db: Db, asked: Asked): Promise<Totals> {
   const count = ({ matching }: Asked) =>
     sql<{ rows: number; sums: ReportRow }>`
       select count(*)::integer as rows, ${sumsOf(columns)} as sums
-      from (select ${names} ${matching} limit ${countedRows + 1}) counted`;
+      from (select ${names} ${matching} limit ${countedRows(report) + 1}) counted`;
   const { rows, sums } = await askNewestDays(
     asked,
     async (part) => (await read(db, count(part)))[0]!,
-    (found) => found.rows > countedRows,
+    (found) => found.rows > countedRows(report),
   );
-  const isCut = rows > countedRows;
+  const isCut = rows > countedRows(report);
   return { rows, isCut, sums: isCut ? {} : sums };
 }
 
