@@ -18,8 +18,8 @@ cross join lateral (
     count(m.id)::integer as missing, count(a.id)::integer as filled,
     exists (
       select from reconciliations r
-      where r.ended_at is not null and r.started_at > until_at
-        and r.from_day <= reporting.day(from_at) and r.to_day >= reporting.day(until_at)
+      where r.ended_at is not null and r.started_at > gaps.until_at
+        and r.from_day <= reporting.day(gaps.from_at) and r.to_day >= reporting.day(gaps.until_at)
     ) as is_compared
   from reconciled_deliveries m left join applied_deliveries a using (id)
   where m.family = 'appointment' and m.compared_with is null and m.id between bounds.id[1] and bounds.id[2]

@@ -63,8 +63,8 @@ cross join lateral (
       cross join lateral (select sent.last - week * interval '168 hours' as began) same_time
       join applied_deliveries a
         on a.business_id = sent.business_id and a.family = sent.family
-        and reporting.day(a.received_at) between reporting.day(began) and reporting.day(began + present.gap)
-        and a.received_at > began and a.received_at < began + present.gap
+        and reporting.day(a.received_at) between reporting.day(same_time.began) and reporting.day(same_time.began + present.gap)
+        and a.received_at > same_time.began and a.received_at < same_time.began + present.gap
       where not exists (select from reconciled_deliveries m where m.id = a.id)
     )
     else sent.callbacks * extract(epoch from present.gap) / nullif(sent.seconds, 0)
