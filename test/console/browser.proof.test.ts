@@ -197,7 +197,9 @@ it('a chart has a bar for every day, from zero, also without rows', async () => 
   expect(empty.series.every(({ values }) => values.every((value) => value === 0))).toBe(true);
   await page.getByText('No matching rows.').waitFor();
 
-  const [day] = await database.rows(`select (max(day) - 20)::text as before, (max(day) + 2)::text as after from reporting.receipts`);
+  const [day] = await database.rows(
+    `select (max(day) - 20)::text as before, (max(day) + 2)::text as after from reporting.receipts`,
+  );
   await go(`/reports/deliveries?range=last_365_days&to=&business=nobody`);
   expect((await chartOf('Callbacks per month')).labels).toHaveLength(13);
   await go(`/reports/receipts?from=${day!.before}&to=${day!.after}`);
