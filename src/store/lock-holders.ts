@@ -48,6 +48,8 @@ with lock as (
 select distinct on ("table", pid) "table", nullif(pid, 0) as pid, application_name as application, usename as role,
   xact_start as since
 from held left join pg_stat_activity using (pid)
+-- A visible session without a transaction has ended it since.
+where state is null or xact_start is not null
 order by "table", pid`;
 
 /**
