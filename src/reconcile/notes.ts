@@ -36,7 +36,7 @@ export async function beginPass(db: Db, business: string, { from, to }: Window):
     db,
   );
   const pass = { ...rows[0]!, business, from, to };
-  // Of passes that nobody continues.
+  // Pages of passes that nobody continues.
   await sql`
     delete from reconciliation_pages
     where reconciliation_id in (select id from reconciliations where business_id = ${business} and id <> ${pass.id})`.execute(

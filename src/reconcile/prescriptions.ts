@@ -9,7 +9,7 @@ import { supply } from './supply.ts';
 export interface NamedPrescription {
   id: string;
   appointment: string;
-  /** Of the appointment. */
+  /** The appointment's. */
   day: string;
   /** The delivery of the appointment's row. */
   delivery: string;

@@ -11,9 +11,9 @@ export interface BookOptions extends Pick<HistoryOptions, 'seed' | 'clientId' | 
   readonly start: number;
   /** Number of appointments, both links of each rescheduled one included. */
   readonly appointments: number;
-  /** Of so many no callback is sent. Default: 0. */
+  /** How many have no callback that is sent. Default: 0. */
   readonly unsent?: number | undefined;
-  /** Of so many the last change of status is not sent. Default: 0. */
+  /** How many have a last change of status that is not sent. Default: 0. */
   readonly differing?: number | undefined;
   /** So many are moved to another appointment. Default: 0. */
   readonly rescheduled?: number | undefined;

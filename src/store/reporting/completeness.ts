@@ -4,7 +4,7 @@ import type { Db } from '../tables.ts';
 export interface Completeness {
   family: string;
   method: 'reconciled' | 'inferred' | 'unverifiable';
-  /** Of how many days of the range. */
+  /** The number of days of the range. */
   days: number;
   /** All of these days are complete as of this time; null: they were not compared. */
   completeAsOf: Date | null;
