@@ -84,33 +84,6 @@ create trigger forget_reconciled after delete on inbox
 create trigger forget_reconciled_truncated after truncate on inbox
   for each statement execute function forget_reconciled();
 
--- As before; but a delivery of the reconciliation tells what was so long ago. Without the time of booking it counts as erased.
-create or replace function refused_deliveries(ids uuid[], families text[], envelopes jsonb[], patients jsonb[]) returns setof uuid
-  language plpgsql stable strict parallel safe rows 1
-as $$
-begin
-  return query
-  select d.id
-  from unnest(ids, families, envelopes, patients) as d (id, family, envelope, patients)
-  cross join (select salt from erasure_salt limit 1) salts
-  cross join lateral (
-    select erasure_hashes(salt, thing_family(d.family), coalesce(d.envelope->>'business_id', ''),
-                          thing_of(d.family, d.envelope), patient_of(d.envelope))
-           || case when d.patients is not null then array(
-                select unnest(erasure_hashes(salt, thing_family(d.family), coalesce(d.envelope->>'business_id', ''),
-                                             thing_of(d.family, d.envelope), named))
-                from jsonb_array_elements_text(d.patients) as named
-              ) end as hashes offset 0
-  ) about
-  where exists (
-    select from erased e
-    where e.hash = any(about.hashes) and e.until >= coalesce(callback_time(
-      case when d.envelope->>'event' = 'appointment.reconciled' then d.envelope #> '{data,created_at}'
-           else d.envelope->'event_time' end), '-infinity')
-  );
-end
-$$;
-
 alter table kept_deliveries add column reconciled bigint not null default 0;
 alter table kept_delivery_months add column reconciled bigint not null default 0;
 comment on column kept_deliveries.reconciled is 'Those that the reconciliation has made; deliveries does not count them';

@@ -85,7 +85,8 @@ begin
 end
 $$;
 
--- As before; a prescription that the reconciliation has read counts by the time at which it was made, too.
+-- As before; but a delivery of the reconciliation tells what was so long ago: it is judged by the time of booking, or at which a
+-- prescription was made. Without that time it counts as erased.
 create or replace function refused_deliveries(ids uuid[], families text[], envelopes jsonb[], patients jsonb[]) returns setof uuid
   language plpgsql stable strict parallel safe rows 1
 as $$
