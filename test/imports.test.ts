@@ -33,6 +33,7 @@ const allowed = table({
   privacy: 'apply families intake store',
   alerts: 'health store',
   reconcile: 'families intake privacy store',
+  reports: 'families store',
 
   // Edges.
   client: '',
@@ -40,7 +41,7 @@ const allowed = table({
   openapi: 'families',
   http: 'intake store',
   worker: 'apply families intake privacy queue reconcile store',
-  console: 'apply families health intake privacy queue store ../assets',
+  console: 'apply families health intake privacy queue reports store ../assets',
   commands: 'alerts apply families intake privacy reconcile store',
 
   // Composition.
