@@ -8,7 +8,7 @@ import { type Problems, VisitContext } from '../ui/context.ts';
 import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDay, formatDuration } from '../ui/time.ts';
-import { Ago, formatAmount, formatCount, Moment, Named } from '../ui/values.tsx';
+import { Ago, formatCount, Moment, Named } from '../ui/values.tsx';
 import type { Figures } from './queries.ts';
 
 /** One of the figures, where its query did not time out. */
@@ -62,14 +62,14 @@ export function Overview(props: OverviewProps) {
       {!setup && !days && timedOut('Receipts per day')}
       {!setup && days && (
         <Chart
-          title="Net amount and amount due of each day’s receipts, in rupees"
+          title="Net amount and amount due of each day’s receipts"
           kind="line"
           labels={days.map(({ day }) => formatDay(day))}
           series={[
             { name: 'net amount', values: days.map(({ net }) => net) },
             { name: 'amount due', values: days.map(({ due }) => due) },
           ]}
-          format={formatAmount}
+          amounts
         />
       )}
       <h2>Health checks</h2>
@@ -191,7 +191,6 @@ function Hours({ arrivals }: { arrivals: Given<'arrivals'> }) {
         name,
         values: hours.map((at) => sum(rows.filter(({ hour }) => hour.getTime() === at))),
       }))}
-      format={formatCount}
     />
   );
 }

@@ -21,6 +21,8 @@ export interface Visit {
   navigation: readonly Entry[];
   may: May;
   timezone: string;
+  /** Of all amounts, a code of ISO 4217. */
+  currency: string;
   /** The token of the session's forms. */
   csrf: string;
   /** The user, and from where. */
