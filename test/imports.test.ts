@@ -34,6 +34,7 @@ const allowed = table({
   platform: 'families privacy store',
   alerts: 'health store',
   reconcile: 'families intake store',
+  reports: 'families store',
 
   // Edges.
   client: '',
@@ -41,7 +42,7 @@ const allowed = table({
   openapi: 'families',
   http: 'intake store',
   worker: 'apply families intake platform privacy queue reconcile store',
-  console: 'apply families health intake privacy queue store ../assets',
+  console: 'apply families health intake privacy queue reports store ../assets',
   commands: 'alerts apply families intake platform privacy reconcile store',
 
   // Composition.

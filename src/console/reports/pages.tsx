@@ -1,9 +1,14 @@
 import { useContext } from 'preact/hooks';
+import { isNumeric } from '../../reports/column-kinds.ts';
+import { type Asked, pageRows, type ReportRow } from '../../reports/queries.ts';
+import { ranges } from '../../reports/ranges.ts';
+import { chartTitleOf, titleOf } from '../../reports/reports.ts';
+import { countedRows, type Figures, type readAges, type Totals } from '../../reports/totals.ts';
 import { type Basis, BasisLine } from '../completeness/basis.tsx';
 import { fieldsOf } from '../read-form.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
-import { FieldValue, formatAmountText, isNumeric } from '../ui/field-value.tsx';
+import { FieldValue, formatAmountText } from '../ui/field-value.tsx';
 import { Filters, LinkList } from '../ui/filters.tsx';
 import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
@@ -12,11 +17,7 @@ import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
 import { formatAmount, formatCount } from '../ui/values.tsx';
 import { formatNames, formats } from './download.ts';
-import { mostPages, pageRows, reportHref } from './form.ts';
-import type { Asked, ReportRow } from './queries.ts';
-import { ranges } from './ranges.ts';
-import { chartTitleOf, titleOf } from './reports.ts';
-import { countedRows, type Figures, type readAges, type Totals } from './totals.ts';
+import { mostPages, type ReportForm, reportHref } from './form.ts';
 
 /** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */
 export interface Sums {
@@ -26,7 +27,7 @@ export interface Sums {
   ages?: NonNullable<Awaited<ReturnType<typeof readAges>>>;
 }
 
-interface ReportProps extends Asked, Sums {
+interface ReportProps extends Asked, Omit<ReportForm, 'filter'>, Sums {
   comment: string | undefined;
   /** Undefined: the query timed out. */
   rows: readonly ReportRow[] | undefined;
@@ -52,7 +53,7 @@ export function ReportPage(props: ReportProps) {
           title={chartTitleOf(report, chart).replace(/\bday\b/, figures.unit ?? 'day')}
           kind={chart.amounts && !chart.by ? 'line' : 'bar'}
           stacked={chart.stacked}
-          labels={figures.labels.map((label) => known?.get(label) ?? label)}
+          labels={figures.labels.map((label) => known?.get(label) ?? formatDay(label))}
           format={chart.amounts ? formatAmount : formatCount}
         />
       )}

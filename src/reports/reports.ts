@@ -1,6 +1,6 @@
-import type { families } from '../../families/index.ts';
-import type { AliasKind } from '../../store/aliases.ts';
-import { titled } from '../ui/links.ts';
+import { titled } from '../common/words.ts';
+import type { families } from '../families/index.ts';
+import type { AliasKind } from '../store/aliases.ts';
 import type { RangeName } from './ranges.ts';
 import * as summed from './summed-rows.ts';
 
@@ -376,11 +376,3 @@ export const reports: readonly Report[] = [
     chart: { by: 'event' },
   },
 ];
-
-/** Pages for what is asked every day and every month. */
-export const shortcuts = Object.entries({
-  'Takings of yesterday, per clinic and doctor': 'receipts_daily?range=yesterday',
-  'Receipts of last month': 'receipts?range=last_month',
-  'Dues older than 90 days': 'outstanding_receipts?age=over_90',
-  'A receipt as of a date': 'receipts_as_of',
-}).map(([name, path]) => ({ name, href: `/console/reports/${path}` }));
