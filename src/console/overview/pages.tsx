@@ -26,7 +26,7 @@ const timedOut = (what: string) => (
 );
 
 export function Overview(props: OverviewProps) {
-  const { parts, found, arrivals, days, silences, rejected, since, open, setup } = props;
+  const { parts, found, arrivals, days, silences, rejected, open, setup } = props;
   return (
     <>
       <ProblemList problems={found} />
@@ -52,7 +52,7 @@ export function Overview(props: OverviewProps) {
       {(!setup || rejected?.some(({ unrouted }) => !unrouted)) && (
         <>
           <h2>Rejected requests, last hour</h2>
-          {rejected ? <RejectedTable rows={rejected} since={since} /> : timedOut('Rejected requests')}
+          {rejected ? <RejectedTable rows={rejected} /> : timedOut('Rejected requests')}
           <p>
             <a href="/console/rejections">Rejected requests of the last 24 hours, by time</a>
           </p>
@@ -107,8 +107,8 @@ function tilesOf(
       backlog && <Waiting {...backlog} />,
       'deliveries?status=received',
     ],
-    ['Failed', goodIf(failed === 0), formatBounded(failed), 'failed'],
-    ['In quarantine', goodIf(quarantine === 0), formatBounded(quarantine), 'quarantine'],
+    ['Failed', goodIf(failed === 0), formatBounded(failed), 'problems'],
+    ['In quarantine', goodIf(quarantine === 0), formatBounded(quarantine), 'problems'],
     ['Rejected, last hour', goodIf(requests === 0, 'warn'), rejected && formatCount(requests!), 'rejections'],
     ['Arrival to row, last hour', 'good', latency && formatLatency(latency)],
   ];
