@@ -4,7 +4,7 @@ import type { AliasKind } from '../../store/aliases.ts';
 import type { XlsxColumn } from '../reports/xlsx.ts';
 import { recordHref, words } from './links.ts';
 import { formatDay, formatDuration, formatInterval, parseMoment } from './time.ts';
-import { formatCount, IdLink, Moment, Named, Nothing } from './values.tsx';
+import { Amount, formatCount, IdLink, Moment, Named, Nothing } from './values.tsx';
 
 const aliased: Record<string, AliasKind> = {
   business_id: 'business',
@@ -45,13 +45,7 @@ const cellKinds: Record<string, XlsxColumn['kind']> = {
 export const cellKindOf = (column: TypedColumn): XlsxColumn['kind'] =>
   cellKinds[column.type] ?? (isAmount(column) ? 'amount' : isNumeric(column) ? 'number' : 'text');
 
-// Exact: the digits of a numeric are a text.
-const rupees = new Intl.NumberFormat('en-IN', { minimumFractionDigits: 2, maximumFractionDigits: 20 });
-
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
-
-export const formatAmountText = (value: string) =>
-  /^-?\d+(\.\d+)?$/.test(value) ? rupees.format(value as never) : value;
 
 /** A value that PostgreSQL cast to text, for people to read. */
 export function FieldValue({
@@ -79,7 +73,7 @@ export function FieldValue({
       </a>
     );
   }
-  if (isAmount(column)) return formatAmountText(value);
+  if (isAmount(column)) return <Amount value={value} />;
   const unitMs = /_seconds$/.test(name) ? 1_000 : /_hours$/.test(name) ? 3_600_000 : undefined;
   if (unitMs && isNumeric(column)) return formatDuration(Number(value) * unitMs);
   if (/_share$/.test(name) && isNumeric(column)) return percent.format(Number(value));
