@@ -59,7 +59,7 @@ it('every row is on exactly one page, whatever the table is sorted by', async ()
   expect(first).toContain('401 rows');
   expect(first).toContain('href="/console/reports/receipts?page=2"');
   // Of all pages: (1 + 2 + 3) × 100 and one more of 1.
-  expect(first).toMatch(/<tfoot>.*>601\.00<.*>401\.00<.*<\/tfoot>/);
+  expect(first).toMatch(/<tfoot>.*>₹601\.00<.*>₹401\.00<.*<\/tfoot>/);
 });
 
 it.each(['mobile', '-name', 'day; select 1', 'day,1', 'nothing'])(
