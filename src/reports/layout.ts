@@ -1,6 +1,7 @@
 import { aliasKindOf, isAmount, isId, isNumeric } from './column-kinds.ts';
 import type { ReportColumn } from './columns.ts';
-import type { Report } from './reports.ts';
+import type { Report } from './report.ts';
+import { isOfOperations } from './reports.ts';
 
 const amounts = ['net', 'billed', 'requested', 'estimated', 'payment', 'paid', 'due'].map(
   (name) => `${name}_amount`,
@@ -22,7 +23,7 @@ const ranks: readonly ((column: ReportColumn, lead: string) => boolean | number)
 
 /** What is read on a record's page, or by programs. */
 const details =
-  /^(client_id|delivery_id|last_event|archive|flavour|actor|aid|action|remarks|transaction_reference|mode|rrn|asked_at|(updated|modified|created|received|applied)_at|event_time|partner_.*|.*_(link|url|version)|.*discount.*|gross_amount|deleted_.*|cancelled_by_.*|.*_without_prescription|.*_(share|hours))$/;
+  /^(client_id|delivery_id|last_event|archive|flavour|actor|aid|action|remarks|transaction_reference|rrn|asked_at|(updated|modified|created|received|applied)_at|event_time|partner_.*|.*_(link|url|version)|.*_discount_.*|deleted_(receipts|net_amount)|cancelled_by_.*|.*_without_prescription|.*_(share|hours))$/;
 
 const isDetail = ({ name, type }: ReportColumn, lead: string, names: readonly string[]) =>
   details.test(name) ||
@@ -48,8 +49,9 @@ export function layOut(
     const rank = ranks.findIndex((isOf) => isOf(column, lead));
     return rank < 0 ? ranks.length * 100 : rank * 100 + Number(ranks[rank]!(column, lead));
   };
-  const shown = all
-    ? columns
-    : columns.filter((column) => column.name === lead || !isDetail(column, lead, names));
+  const shown =
+    all || isOfOperations(report)
+      ? columns
+      : columns.filter((column) => column.name === lead || !isDetail(column, lead, names));
   return shown.toSorted((one, other) => placeOf(one) - placeOf(other));
 }

@@ -3,7 +3,7 @@ import { aliasKindOf, isAmount, isId, isNumeric, type TypedColumn } from '../../
 import type { XlsxColumn } from '../reports/xlsx.ts';
 import { recordHref, titled, words } from './links.ts';
 import { formatDay, formatDuration, formatInterval, parseMoment } from './time.ts';
-import { formatCount, Id, Moment, Named, Nothing } from './values.tsx';
+import { Amount, formatCount, Id, Moment, Named, Nothing } from './values.tsx';
 
 /** Columns that hold the id of a record, and the family of that. */
 const recordColumns: Record<string, string> = {
@@ -29,13 +29,7 @@ const cellKinds: Record<string, XlsxColumn['kind']> = {
 export const cellKindOf = (column: TypedColumn): XlsxColumn['kind'] =>
   cellKinds[column.type] ?? (isAmount(column) ? 'amount' : isNumeric(column) ? 'number' : 'text');
 
-// Exact: the digits of a numeric are a text.
-const rupees = new Intl.NumberFormat('en-IN', { minimumFractionDigits: 2, maximumFractionDigits: 20 });
-
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
-
-export const formatAmountText = (value: string) =>
-  /^-?\d+(\.\d+)?$/.test(value) ? rupees.format(value as never) : value;
 
 /** What a column is called at its head. */
 export const headOf = (name: string) => {
@@ -72,7 +66,7 @@ export function FieldValue({
       </a>
     );
   }
-  if (isAmount(column)) return formatAmountText(value);
+  if (isAmount(column)) return <Amount value={value} />;
   const unitMs = /_seconds$/.test(name) ? 1_000 : /_hours$/.test(name) ? 3_600_000 : undefined;
   if (unitMs && isNumeric(column)) return formatDuration(Number(value) * unitMs);
   if (/_share$/.test(name) && isNumeric(column)) return percent.format(Number(value));

@@ -98,11 +98,7 @@ function Cell<Row>({ column, row, cards }: { column: Column<Row>; row: Row; card
   if (rowHead) return <th scope="row">{cell(row)}</th>;
   const className = numeric ? 'number' : wide ? 'wide' : undefined;
   return (
-    <td
-      class={className}
-      data-head={headOfCard(cards, head)}
-      data-value={value?.(row)}
-    >
+    <td class={className} data-head={headOfCard(cards, head)} data-value={value?.(row)}>
       {cell(row)}
     </td>
   );
