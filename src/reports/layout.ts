@@ -1,7 +1,6 @@
 import { aliasKindOf, isAmount, isId, isNumeric } from './column-kinds.ts';
 import type { ReportColumn } from './columns.ts';
 import type { Report } from './report.ts';
-import { isOfOperations } from './reports.ts';
 
 const amounts = ['net', 'billed', 'requested', 'estimated', 'payment', 'paid', 'due'].map(
   (name) => `${name}_amount`,
@@ -22,21 +21,27 @@ const ranks: readonly ((column: ReportColumn, lead: string) => boolean | number)
 ];
 
 /** What is read on a record's page, or by programs. */
-const details =
-  /^(client_id|delivery_id|last_event|archive|flavour|actor|aid|action|remarks|transaction_reference|rrn|asked_at|(updated|modified|created|received|applied)_at|event_time|partner_.*|.*_(link|url|version)|.*_discount_.*|deleted_(receipts|net_amount)|cancelled_by_.*|.*_without_prescription|.*_(share|hours))$/;
+const everywhere =
+  /^(client_id|last_event|archive|flavour|actor|aid|action|remarks|transaction_reference|rrn|asked_at|(updated|modified|created|received|applied)_at|event_time|partner_.*|.*_(link|url|version)|.*_discount_.*|deleted_(receipts|net_amount)|cancelled_by_.*|.*_without_prescription|.*_(share|hours))$/;
 
-const isDetail = ({ name, type }: ReportColumn, lead: string, names: readonly string[]) =>
-  details.test(name) ||
+const isDetail = (
+  { families, details }: Report,
+  { name, type }: ReportColumn,
+  lead: string,
+  names: readonly string[],
+) =>
+  everywhere.test(name) ||
+  details?.includes(name) ||
   type === 'jsonb' ||
-  (name === 'day' && /_(at|time)$/.test(lead)) ||
+  (name === 'day' && /_(at|time)$|^hour$/.test(lead)) ||
+  (name === 'delivery_id' && families.length > 0) ||
   (name === 'status' && names.includes('state')) ||
-  (name === 'receipt_id' && names.includes('receipt_number')) ||
-  (name === 'payment_id' && names.includes('receipt_number'));
+  (/^(receipt|payment)_id$/.test(name) && names.includes('receipt_number'));
 
 /**
  * The columns of a report's page, in the order in which a row is read: time, money, people and places, state; ids last.
  *
- * @param all otherwise without those that are read on a record's page, except where a report is for operations
+ * @param all otherwise without those that are read on a record's page
  */
 export function layOut(
   report: Report,
@@ -49,9 +54,7 @@ export function layOut(
     const rank = ranks.findIndex((isOf) => isOf(column, lead));
     return rank < 0 ? ranks.length * 100 : rank * 100 + Number(ranks[rank]!(column, lead));
   };
-  const shown =
-    all || isOfOperations(report)
-      ? columns
-      : columns.filter((column) => column.name === lead || !isDetail(column, lead, names));
-  return shown.toSorted((one, other) => placeOf(one) - placeOf(other));
+  return columns
+    .filter((column) => all || column.name === lead || !isDetail(report, column, lead, names))
+    .toSorted((one, other) => placeOf(one) - placeOf(other));
 }

@@ -49,6 +49,8 @@ export interface Report {
   leadsWithBusiness?: boolean;
   /** The days that are shown if none are asked for, instead of the last 30. */
   range?: RangeName;
+  /** Columns that are shown among all of them only, besides those of every report. */
+  details?: readonly string[];
   /** Whether amounts are of versions or of deleted receipts too, so that their sum says nothing. */
   withoutTotals?: boolean;
   chart?: ReportChart;

@@ -18,5 +18,3 @@ export const reportGroups = {
 export type ReportGroup = keyof typeof reportGroups;
 
 export const reports: readonly Report[] = Object.values(reportGroups).flatMap(({ reports }) => reports);
-
-export const isOfOperations = ({ view }: Report): boolean => operations.some((one) => one.view === view);

@@ -80,5 +80,6 @@ export function FieldValue({
     const at = parseMoment(value);
     return at ? <Moment at={at} /> : value;
   }
-  return type === 'jsonb' ? <code>{value}</code> : value;
+  if (type === 'jsonb') return <code>{value}</code>;
+  return name === 'state' ? words(value) : value;
 }

@@ -6,6 +6,7 @@ export const accountant: readonly Report[] = [
   {
     view: 'activities_monthly',
     line: 'Totals of each month by doctor and clinic: billed, discounts, paid, due, deleted.',
+    details: ['consent_forms', 'review_requests', 'payment_requests'],
     families: activities,
     order: 'month desc, business_id, clinic_id, doctor_id',
     range: 'all',
@@ -15,6 +16,7 @@ export const accountant: readonly Report[] = [
   {
     view: 'businesses_daily',
     line: 'Totals of each day for the whole business.',
+    details: ['consent_forms', 'review_requests'],
     families: activities,
     order: 'day desc, business_id',
     newestDayFirst: true,
@@ -24,6 +26,7 @@ export const accountant: readonly Report[] = [
   {
     view: 'deleted_receipts',
     line: 'Receipts that were deleted, with their amounts.',
+    details: ['gross_amount'],
     families: ['receipt'],
     ...byReceipt,
     summed: summed.deletedReceipts,
@@ -32,6 +35,7 @@ export const accountant: readonly Report[] = [
   {
     view: 'receipts_as_of',
     line: 'All receipts as they were at a date and time, for a closed month.',
+    details: ['gross_amount'],
     families: ['receipt'],
     title: 'Receipts as of a date',
     rowsOf: 'all_receipts',
@@ -42,6 +46,7 @@ export const accountant: readonly Report[] = [
   {
     view: 'receipt_history',
     line: 'Each change of a receipt: amounts before and after.',
+    details: ['issued_at', 'gross_amount'],
     families: ['receipt'],
     ...versions('receipt_id'),
     withoutTotals: true,
@@ -49,6 +54,7 @@ export const accountant: readonly Report[] = [
   {
     view: 'all_receipts',
     line: 'All receipts, the deleted ones too.',
+    details: ['gross_amount'],
     families: ['receipt'],
     ...byReceipt,
     summed: summed.allReceipts,

@@ -5,6 +5,7 @@ export const admissions: readonly Report[] = [
   {
     view: 'open_admissions',
     line: 'Who is admitted now, since when, and what is due.',
+    details: ['open_clearance_types', 'status'],
     families: ['admission', 'admission_event', 'admission_clearance', 'admission_estimate'],
     order: 'admitted_at, business_id, admission_id',
     leadsWithBusiness: true,
@@ -18,6 +19,7 @@ export const admissions: readonly Report[] = [
   {
     view: 'admissions',
     line: 'Every admission, the newest first.',
+    details: ['has_ended'],
     families: ['admission'],
     ...byBusiness('admitted_at', 'admission_id'),
     chart: {},

@@ -35,6 +35,7 @@ export const appointments: readonly Report[] = [
   {
     view: 'appointment_payments',
     line: 'What was billed and paid for each appointment.',
+    details: ['payment_requests'],
     families: ['appointment', 'receipt', 'payment_request'],
     ...byBusiness('day', 'appointment_id'),
     summed: summed.appointmentPayments,
@@ -43,6 +44,7 @@ export const appointments: readonly Report[] = [
   {
     view: 'visits',
     line: 'An appointment with all that it was rescheduled to, and its receipts.',
+    details: ['booked_at', 'first_appointment_id'],
     families: ['appointment', 'receipt'],
     ...byBusiness('first_booked_at', 'visit_id'),
     counted: 2_000,
@@ -58,6 +60,7 @@ export const appointments: readonly Report[] = [
   {
     view: 'appointment_history',
     line: 'Each change of an appointment.',
+    details: ['booked_at'],
     families: ['appointment'],
     ...versions('appointment_id'),
     withoutTotals: true,

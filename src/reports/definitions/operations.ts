@@ -15,6 +15,7 @@ export const operations: readonly Report[] = [
   {
     view: 'deliveries',
     line: 'Every callback that was received.',
+    details: ['hour', 'source'],
     families: [],
     order: 'received_at desc, delivery_id',
     newestDayFirst: true,
@@ -31,6 +32,13 @@ export const operations: readonly Report[] = [
   {
     view: 'delivery_health',
     line: 'Callbacks of each hour by status, with their delays.',
+    details: [
+      'row_lag_longest_seconds',
+      'arrival_lag_longest_seconds',
+      'reconciled',
+      'duplicates',
+      'oldest_waiting',
+    ],
     families: [],
     ...newestFirst('hour', 'family'),
     ...byStatus,
@@ -38,6 +46,7 @@ export const operations: readonly Report[] = [
   {
     view: 'completeness',
     line: 'What the comparison with the platform has found.',
+    details: ['method'],
     families: [],
     ...newestFirst('day', 'family'),
     counted: 2_000,
@@ -74,6 +83,7 @@ export const operations: readonly Report[] = [
   {
     view: 'schema_drift',
     line: 'Fields and events that the documentation does not have.',
+    details: ['first_seen'],
     families: [],
     order: 'last_seen desc, event, field, kind, value',
   },
