@@ -38,8 +38,8 @@ export interface ConsoleDependencies extends StoreOptions {
   families: readonly Family[];
   /** Limits the failed sign-ins of an address. */
   attempts: Readonly<Record<Way, Pick<RateLimit, 'check' | 'consume'>>>;
-  /** Limits the searches of a user by what is known of a person. */
-  searches: Pick<RateLimit, 'consume'>;
+  /** Limit the searches of a user by what is known of a person: of the role privacy, and of others. */
+  searches: Record<'privacy' | 'others', Pick<RateLimit, 'consume'>>;
   sessionStore: SessionStore;
   readiness: () => Promise<Readiness>;
   problems: () => Promise<readonly Problem[]>;

@@ -112,7 +112,7 @@ it('after any history the terms are those of the rows, and an erasure takes the 
       await updateAll();
       expect([await wrong(), await termsOf(`terms @@ 'np0'`)]).toEqual([[], []]);
     }),
-    { numRuns: 25 },
+    { numRuns: 12 },
   );
 });
 
