@@ -20,7 +20,7 @@ const names = new Map(
     .map((line) => [line.split(',')[1], line.split(',')[2]]),
 );
 /** The newest version of each receipt. */
-const receipts = new Map(
+const receipts = new Map<string, Record<string, unknown>>(
   all
     .filter(({ family }) => family === 'receipt')
     .map(({ event, businessId, envelope: { data } }) => [
@@ -108,7 +108,7 @@ it('has a doctor whose patients leave, and one to whom more come', () => {
 
 it('leaves dues, of which some are paid at the end of the month and some grow old', () => {
   const dues = [...receipts.values()].filter(({ amount_due, archive }) => Number(amount_due) > 0 && !archive);
-  const ages = dues.map((receipt) => (until - Number((receipt as { created_at?: number }).created_at)) / day);
+  const ages = dues.map(({ created_at }) => (until - Number(created_at)) / day);
   expect(ages.filter((age) => age > 90).length).toBeGreaterThan(3);
   expect(ages.filter((age) => age <= 30).length).toBeGreaterThan(10);
   const settled = dataOf('receipt.updated').filter(({ payment_id }) => payment_id !== null);
