@@ -3,11 +3,11 @@ import { section as aliases } from './aliases/routes.tsx';
 import { section as completeness } from './completeness/routes.tsx';
 import { section as deliveries } from './deliveries/routes.tsx';
 import type { Section } from './dependencies.ts';
-import { section as failed } from './failed/routes.tsx';
 import { section as health } from './health/routes.tsx';
 import { section as notes } from './notes/routes.tsx';
 import { section as overview } from './overview/routes.tsx';
 import { section as patients } from './patients/routes.tsx';
+import { section as problems } from './problems/routes.tsx';
 import { section as quarantine } from './quarantine/routes.tsx';
 import { section as records } from './records/routes.tsx';
 import { section as rejections } from './rejections/routes.tsx';
@@ -19,8 +19,7 @@ import { section as sessions } from './sessions/routes.tsx';
 export const sections: readonly Section[] = [
   overview,
   deliveries,
-  failed,
-  quarantine,
+  problems,
   reports,
   completeness,
   patients,
@@ -28,6 +27,7 @@ export const sections: readonly Section[] = [
   accessLog,
   sessions,
   records,
+  quarantine,
   rejections,
   search,
   notes,

@@ -8,7 +8,7 @@ import { type Problems, VisitContext } from '../ui/context.ts';
 import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDay, formatDuration } from '../ui/time.ts';
-import { Ago, formatAmount, formatCount, Moment, Named } from '../ui/values.tsx';
+import { Ago, formatCount, Moment, Named } from '../ui/values.tsx';
 import type { Figures } from './queries.ts';
 
 /** One of the figures, where its query did not time out. */
@@ -26,7 +26,7 @@ const timedOut = (what: string) => (
 );
 
 export function Overview(props: OverviewProps) {
-  const { parts, found, arrivals, days, silences, rejected, since, open, setup } = props;
+  const { parts, found, arrivals, days, silences, rejected, open, setup } = props;
   return (
     <>
       <ProblemList problems={found} />
@@ -52,7 +52,7 @@ export function Overview(props: OverviewProps) {
       {(!setup || rejected?.some(({ unrouted }) => !unrouted)) && (
         <>
           <h2>Rejected requests, last hour</h2>
-          {rejected ? <RejectedTable rows={rejected} since={since} /> : timedOut('Rejected requests')}
+          {rejected ? <RejectedTable rows={rejected} /> : timedOut('Rejected requests')}
           <p>
             <a href="/console/rejections">Rejected requests of the last 24 hours, by time</a>
           </p>
@@ -62,14 +62,14 @@ export function Overview(props: OverviewProps) {
       {!setup && !days && timedOut('Receipts per day')}
       {!setup && days && (
         <Chart
-          title="Net amount and amount due of each day’s receipts, in rupees"
+          title="Net amount and amount due of each day’s receipts"
           kind="line"
           labels={days.map(({ day }) => formatDay(day))}
           series={[
             { name: 'net amount', values: days.map(({ net }) => net) },
             { name: 'amount due', values: days.map(({ due }) => due) },
           ]}
-          format={formatAmount}
+          amounts
         />
       )}
       <h2>Health checks</h2>
@@ -107,8 +107,8 @@ function tilesOf(
       backlog && <Waiting {...backlog} />,
       'deliveries?status=received',
     ],
-    ['Failed', goodIf(failed === 0), formatBounded(failed), 'failed'],
-    ['In quarantine', goodIf(quarantine === 0), formatBounded(quarantine), 'quarantine'],
+    ['Failed', goodIf(failed === 0), formatBounded(failed), 'problems'],
+    ['In quarantine', goodIf(quarantine === 0), formatBounded(quarantine), 'problems'],
     ['Rejected, last hour', goodIf(requests === 0, 'warn'), rejected && formatCount(requests!), 'rejections'],
     ['Arrival to row, last hour', 'good', latency && formatLatency(latency)],
   ];
@@ -191,7 +191,6 @@ function Hours({ arrivals }: { arrivals: Given<'arrivals'> }) {
         name,
         values: hours.map((at) => sum(rows.filter(({ hour }) => hour.getTime() === at))),
       }))}
-      format={formatCount}
     />
   );
 }

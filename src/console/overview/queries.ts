@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { RouteDependencies } from '../dependencies.ts';
 import { countUpTo } from '../frame.ts';
-import { rejectedByReason } from '../rejections/pages.tsx';
+import { rejectedByReason } from '../rejections/queries.ts';
 import { businesses, read, unlessTimeout } from '../store.ts';
 import { cached } from './cached.ts';
 
@@ -81,6 +81,6 @@ export function figuresOf({ db, readiness, problems, pendingSince }: RouteDepend
       tryRead(rejectedByReason({ since })),
     ]);
     const first = { backlog: backlog?.[0], latency: latency?.[0] };
-    return { ...checks, found, ...first, arrivals, days, silences, rejected, since };
+    return { ...checks, found, ...first, arrivals, days, silences, rejected };
   };
 }

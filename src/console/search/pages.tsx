@@ -2,7 +2,7 @@ import type { AliasKind } from '../../store/aliases.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, recordHref, titled, words } from '../ui/links.ts';
 import { type Column, Table } from '../ui/table.tsx';
-import { formatAmount, formatCount, Moment, Named, Nothing } from '../ui/values.tsx';
+import { Amount, formatCount, Moment, Named, Nothing } from '../ui/values.tsx';
 import type { Person } from './people.ts';
 import { type Hit, shownHits } from './queries.ts';
 
@@ -88,7 +88,7 @@ function Group<Row>({ title, rows, columns }: GroupProps<Row>) {
   );
 }
 
-const amount = (value: string | null | undefined) => (value ? formatAmount(value) : <Nothing />);
+const amount = (value: string | null | undefined) => (value ? <Amount value={value} /> : <Nothing />);
 
 const ofPerson: Column<Person>[] = [
   { head: 'Name', cell: (person) => person.name ?? <Nothing />, rowHead: true },

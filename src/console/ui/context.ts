@@ -4,7 +4,7 @@ import type { Actor } from '../../privacy/log/access-log.ts';
 import type { Aliases } from '../../store/aliases.ts';
 import type { May, Role } from '../rights.ts';
 
-/** Failed deliveries and rejected bodies, of which the navigation shows the numbers. */
+/** Failed deliveries and rejected bodies, of which the navigation shows the number. */
 export type Problems = Record<'failed' | 'quarantine', number>;
 
 /** A place in the navigation. */
@@ -12,8 +12,8 @@ export interface Entry {
   title: string;
   /** Below /console. */
   path: string;
-  /** The number beside it. */
-  count?: keyof Problems;
+  /** Whether the number of problems stands beside it. */
+  counted?: true;
 }
 
 /** What every component of a page may need. */
@@ -21,6 +21,8 @@ export interface Visit {
   navigation: readonly Entry[];
   may: May;
   timezone: string;
+  /** Of all amounts, a code of ISO 4217. */
+  currency: string;
   /** The token of the session's forms. */
   csrf: string;
   /** The user, and from where. */

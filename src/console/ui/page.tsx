@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { assetUrl } from '../assets.ts';
 import { countLimit } from '../frame.ts';
-import { type Entry, type Visit, VisitContext } from './context.ts';
+import { type Entry, type Problems, type Visit, VisitContext } from './context.ts';
 import { PostForm, Submit } from './forms.tsx';
 import { hrefTo } from './links.ts';
 import { formatCount } from './values.tsx';
@@ -99,7 +99,7 @@ function Page({ visit, place, isFirst, title, charts = false, query, children }:
                   {...(entry === section ? { 'aria-current': 'page' as const } : {})}
                 >
                   {entry.title}
-                  <ProblemCount count={entry.count && visit.problems?.[entry.count]} />
+                  {entry.counted && visit.problems && <ProblemCount {...visit.problems} />}
                 </a>
               ))}
           </nav>
@@ -129,7 +129,8 @@ function Page({ visit, place, isFirst, title, charts = false, query, children }:
 
 const pageOf = ({ path }: Entry) => hrefTo(path === '/' ? '' : path);
 
-function ProblemCount({ count = 0 }: { count: number | undefined }) {
+function ProblemCount({ failed, quarantine }: Problems) {
+  const count = failed + quarantine;
   if (count === 0) return null;
   const text = count > countLimit ? `${formatCount(countLimit)}+` : formatCount(count);
   return <span class="count"> {text}</span>;
