@@ -5,11 +5,11 @@ import type { Family } from '../families/index.ts';
 import type { Problem } from '../health/problem.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { QueueBackend } from '../queue/backend.ts';
+import type { SessionStore } from '../sign-in/session-store.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { PendingSince } from '../store/pending-since.ts';
 import type { Routes } from './guard.ts';
 import type { LogVisit } from './log-access.ts';
-import type { SessionStore } from './session-store.ts';
 import type { ConsoleStore, StoreOptions } from './store.ts';
 import type { Entry } from './ui/context.ts';
 
