@@ -6,7 +6,7 @@ export const accountant: readonly Report[] = [
   {
     view: 'activities_monthly',
     line: 'Totals of each month by doctor and clinic: billed, discounts, paid, due, deleted.',
-    details: ['consent_forms', 'review_requests', 'payment_requests'],
+    details: ['consent_forms', 'review_requests', 'payment_requests', 'requested_amount'],
     families: activities,
     order: 'month desc, business_id, clinic_id, doctor_id',
     range: 'all',
