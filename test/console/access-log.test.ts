@@ -421,7 +421,7 @@ describe('the page of the access log', () => {
              array[patient_hash(${salt}, '', 'p' || n % 500)], '{}', '', ''
       from access_log_head h, generate_series(1, 20000) n;
       update access_log_head set entry = entry + 20000`);
-    await database.pool.query('analyze access_log');
+    await database.pool.query('vacuum analyze access_log, patient_pseudonyms');
     const pseudonym = await pseudonymOf(database.db, 'p7');
     const filters = [
       {},
