@@ -1,10 +1,10 @@
 import type { AliasKind } from '../../store/aliases.ts';
 import { PostButton } from '../ui/forms.tsx';
-import { hrefTo, recordHref, titled, words } from '../ui/links.ts';
-import { type Column, Table } from '../ui/table.tsx';
-import { Amount, formatCount, Moment, Named, Nothing } from '../ui/values.tsx';
+import { hrefTo } from '../ui/links.ts';
+import type { Column } from '../ui/table.tsx';
+import { formatCount, Moment, Nothing } from '../ui/values.tsx';
+import { amount, Group, type Hit, name, ofAppointment, ofOther, ofReceipt } from './hits.tsx';
 import type { Person } from './people.ts';
-import { type Hit, shownHits } from './queries.ts';
 
 /** A clinic, a doctor or a business whose alias contains what was searched. */
 export interface Place {
@@ -14,12 +14,6 @@ export interface Place {
 }
 
 export const placeHref = ({ kind, id }: Place) => hrefTo('/reports/receipts', { [kind]: id });
-
-/** The page of what was found, but for a patient. */
-export function hrefOf({ kind, business_id, id }: Hit): string {
-  if (kind === 'delivery') return `/console/deliveries/${id}`;
-  return kind === 'quarantine' ? `/console/quarantine/${id}` : recordHref(kind, business_id ?? '', id);
-}
 
 interface SearchProps {
   hits: readonly Hit[];
@@ -47,9 +41,9 @@ export function SearchPage({ hits, places, people, searched, mayNamePeople, isIn
       <Group
         title="Receipts"
         rows={ofKind('receipt')}
-        columns={ofReceipt.filter((column) => mayNamePeople || column !== name)}
+        columns={[...ofReceipt, ...(mayNamePeople ? [name] : []), foundBy]}
       />
-      <Group title="Appointments" rows={ofKind('appointment')} columns={ofAppointment} />
+      <Group title="Appointments" rows={ofKind('appointment')} columns={[...ofAppointment, foundBy]} />
       <Group title="Others" rows={others} columns={ofOther} />
     </>
   );
@@ -66,29 +60,6 @@ function Empty({ searched, mayNamePeople }: Pick<SearchProps, 'searched' | 'mayN
     </p>
   );
 }
-
-interface GroupProps<Row> {
-  title: string;
-  rows: readonly Row[];
-  columns: readonly Column<Row>[];
-}
-
-function Group<Row>({ title, rows, columns }: GroupProps<Row>) {
-  if (rows.length === 0) return null;
-  return (
-    <>
-      <h2>{title}</h2>
-      {rows.length > shownHits && (
-        <p class="note">
-          More than {shownHits} were found; only {shownHits} are shown. Another word or digit finds fewer.
-        </p>
-      )}
-      <Table label={`${title} that were found`} rows={rows.slice(0, shownHits)} columns={columns} />
-    </>
-  );
-}
-
-const amount = (value: string | null | undefined) => (value ? <Amount value={value} /> : <Nothing />);
 
 const ofPerson: Column<Person>[] = [
   { head: 'Name', cell: (person) => person.name ?? <Nothing />, rowHead: true },
@@ -112,45 +83,4 @@ const ofPlace: Column<Place>[] = [
   { head: 'Kind', cell: ({ kind }) => kind },
 ];
 
-const linkTo = (hit: Hit, text: string) => <a href={hrefOf(hit)}>{text}</a>;
-const at: Column<Hit> = { head: 'Time', cell: (hit) => <Moment at={hit.at} /> };
-const name: Column<Hit> = { head: 'Name', cell: ({ details }) => details.name || <Nothing /> };
-const places: Column<Hit>[] = [
-  { head: 'Clinic', cell: ({ details }) => <Named kind="clinic" id={details.clinic} /> },
-  { head: 'Doctor', cell: ({ details }) => <Named kind="doctor" id={details.doctor} /> },
-];
-const business: Column<Hit> = {
-  head: 'Business',
-  cell: ({ business_id }) => <Named kind="business" id={business_id} />,
-};
-const foundBy: Column<Hit> = {
-  head: 'Found by',
-  cell: ({ by, details }) => by + (details.deleted ? '; it is deleted' : ''),
-};
-
-const ofReceipt: Column<Hit>[] = [
-  { head: 'Receipt', cell: (hit) => linkTo(hit, hit.details.number || `receipt ${hit.id}`) },
-  { head: 'Amount', cell: ({ details }) => amount(details.net), numeric: true },
-  { head: 'Due', cell: ({ details }) => amount(details.due), numeric: true },
-  { ...at, head: 'Issued' },
-  name,
-  ...places,
-  business,
-  foundBy,
-];
-
-const ofAppointment: Column<Hit>[] = [
-  { head: 'Appointment', cell: (hit) => linkTo(hit, titled(hit.details.state ?? 'appointment')) },
-  { ...at, head: 'Booked' },
-  ...places,
-  business,
-  foundBy,
-];
-
-const names: Record<string, string> = { delivery: 'message as received', quarantine: 'rejected message' };
-
-const ofOther: Column<Hit>[] = [
-  { head: 'Found', cell: (hit) => linkTo(hit, `${names[hit.kind] ?? words(hit.kind)} ${hit.id}`) },
-  at,
-  business,
-];
+const foundBy: Column<Hit> = { head: 'Found by', cell: ({ by }) => by };

@@ -8,36 +8,10 @@ import { hasId } from '../records/queries.ts';
 import { businesses, read } from '../store.ts';
 import { words } from '../ui/links.ts';
 import { type AmountAndDay, readAmountAndDay } from './amount-and-day.ts';
+import { type Hit, shownHits } from './hits.tsx';
 
 /** A search by personal data is an entry of the access log. */
 export const personalLookups = ['phone', 'end of a phone number', 'name', 'patient'] as const;
-
-/** What a list shows of a hit; what its kind does not have is absent. */
-export interface Details {
-  patient?: string | null;
-  name?: string | null;
-  number?: string | null;
-  /** In rupees. */
-  net?: string | null;
-  due?: string | null;
-  clinic?: string | null;
-  doctor?: string | null;
-  state?: string | null;
-  deleted?: boolean;
-}
-
-export interface Hit {
-  /** The look-up that found it, such as phone. */
-  by: string;
-  /** delivery, quarantine, patient, or a family: that of a record. */
-  kind: string;
-  business_id: string | null;
-  id: string;
-  at: Date | null;
-  details: Details;
-}
-
-export const shownHits = 50;
 
 /** The separators that people write into phone numbers. */
 const separators = /[\s().-]/g;
@@ -52,7 +26,7 @@ const personName = /^\p{L}[\p{L}\p{M}\s.'’-]*$/u;
 const receipt = (condition: RawBuilder<unknown>, from = sql`receipts r`) => sql`
   select 'receipt' as kind, r.business_id, r.receipt_id::text as id, coalesce(r.created_at, r.event_time) as at,
          jsonb_build_object(
-           'patient', r.patient_oid, 'name', r.name, 'number', r.receipt_number, 'net', r.net_amount::text,
+           'patient', r.patient_oid, 'name', r.name, 'number', r.receipt_number, 'net', r.net_amount::text, 'paid', r.amount_paid::text,
            'due', r.amount_due::text, 'clinic', r.clinic_id, 'doctor', r.doctor_oid, 'deleted', r.deleted_at is not null
          ) as details
   from ${from} where ${condition}`;
@@ -60,7 +34,7 @@ const receipt = (condition: RawBuilder<unknown>, from = sql`receipts r`) => sql`
 const appointment = (condition: RawBuilder<unknown>, from = sql`appointments a`) => sql`
   select 'appointment' as kind, a.business_id, a.appointment_id as id, coalesce(a.created_at, a.event_time) as at,
          jsonb_build_object(
-           'patient', a.patient_id, 'clinic', a.clinic_id, 'doctor', a.doctor_id, 'state', reporting.appointment_state(a.status)
+           'patient', a.patient_id, 'clinic', a.clinic_id, 'doctor', a.doctor_id, 'status', a.status
          ) as details
   from ${from} where ${condition}`;
 

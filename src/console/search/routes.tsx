@@ -8,16 +8,10 @@ import { isEnough } from '../rights.ts';
 import type { Visit } from '../ui/context.ts';
 import { sendPage } from '../ui/page.tsx';
 import { formatLocal } from '../ui/time.ts';
-import { hrefOf, type Place, placeHref, SearchPage } from './pages.tsx';
+import { type Hit, hrefOf } from './hits.tsx';
+import { type Place, placeHref, SearchPage } from './pages.tsx';
 import { peopleQuery } from './people.ts';
-import {
-  appointmentsOf,
-  type Hit,
-  lookupsOf,
-  personalLookups,
-  readByIndexes,
-  searchQuery,
-} from './queries.ts';
+import { appointmentsOf, lookupsOf, personalLookups, readByIndexes, searchQuery } from './queries.ts';
 
 const isPersonal = (by: string) => personalLookups.some((one) => one === by);
 /** How many patients have their sums and appointments read. */

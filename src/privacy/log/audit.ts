@@ -34,25 +34,29 @@ export interface AccessEntry {
 }
 
 /** Entries of the access log, newest first. */
-export async function listAccess(db: Db, filter: AccessFilter, limit: number): Promise<AccessEntry[]> {
+export const listAccess = async (db: Db, filter: AccessFilter, limit: number): Promise<AccessEntry[]> =>
+  (await accessQuery(filter, limit).execute(db)).rows;
+
+/** The query for the entries, by an index for each filter. */
+export function accessQuery(filter: AccessFilter, limit: number): RawBuilder<AccessEntry> {
   // Of each condition on the actor the newest, by an index of its own.
   const { actor, ...others } = filter;
   const newest = (isActor: RawBuilder<unknown>) => sql`(
-    select entry from access_log where ${isActor} and ${matching(others)} order by entry desc limit ${limit})`;
+    select entry, at, actor, actor_name, address, action, patients, filter, rows from access_log
+    where ${isActor} and ${matching(others)} order by entry desc limit ${limit})`;
   const found =
     actor === undefined
       ? newest(sql`true`)
       : sql`${newest(sql`actor = ${actor}`)} union ${newest(sql`actor_name = ${actor}`)}`;
   const ofFirst = (value: RawBuilder<unknown>) => sql`array(
-    select ${value} from unnest(patients[1:5]) with ordinality as first (seen, position)
-    left join patient_pseudonyms on pseudonym = seen order by position)`;
-  const { rows } = await sql<AccessEntry>`
+    select ${value} from unnest(patients[1:5]) with ordinality as first (seen, position) order by position)`;
+  const patient = sql`(select patient_id from patient_pseudonyms where pseudonym = seen)`;
+  return sql<AccessEntry>`
     select entry, at, actor, actor_name, address, action, filter, rows, cardinality(patients) as patient_count,
-           ${ofFirst(sql`coalesce(patient_id, 'erased ' || left(encode(seen, 'hex'), 8))`)} as patients,
+           ${ofFirst(sql`coalesce(${patient}, 'erased ' || left(encode(seen, 'hex'), 8))`)} as patients,
            ${ofFirst(sql`encode(seen, 'hex')`)} as pseudonyms
-    from (${found}) as newest join access_log using (entry)
-    order by entry desc limit ${limit}`.execute(db);
-  return rows;
+    from (${found}) as newest
+    order by entry desc limit ${limit}`;
 }
 
 /** The pseudonym of a patient in the access log, in hexadecimal. */
@@ -105,11 +109,15 @@ function matching({ actor, action, patient, pseudonym, since, until, before }: A
   const conditions = [
     actor && sql`(actor = ${actor} or actor_name = ${actor})`,
     action && sql`action = ${action}`,
-    patient && sql`patients @> array[patient_hash((select salt from erasure_salt), '', ${patient})]`,
-    pseudonym && sql`patients @> array[decode(${pseudonym}, 'hex')]`,
+    patient && isAbout(sql`patient_hash((select salt from erasure_salt), '', ${patient})`),
+    pseudonym && isAbout(sql`decode(${pseudonym}, 'hex')`),
     since && sql`at >= ${since}`,
     until && sql`at < ${until}`,
     before && sql`entry < ${before}`,
   ].filter((condition) => typeof condition === 'object');
   return conditions.length > 0 ? sql.join(conditions, sql` and `) : sql`true`;
 }
+
+/** The entries are looked up first: the planner does not know that a patient has few, and would read the newest ones. */
+const isAbout = (pseudonym: RawBuilder<unknown>) =>
+  sql`entry = any(array(select about.entry from access_log about where about.patients @> array[${pseudonym}]))`;
