@@ -115,11 +115,11 @@ function byId(family: Family, text: string): RawBuilder<unknown> | false {
 }
 
 /** The query for all look-ups, of each one more than is shown. */
-export function searchQuery(lookups: ReturnType<typeof lookupsOf>): RawBuilder<Hit> {
+export function searchQuery(lookups: ReturnType<typeof lookupsOf>, most = shownHits): RawBuilder<Hit> {
   const parts = lookups.map(
     ({ by, query }) =>
       sql`(select ${by}::text as by, found.* from (${query}) as found (kind, business_id, id, at, details)
-        order by at desc nulls last limit ${shownHits + 1})`,
+        order by at desc nulls last limit ${most + 1})`,
   );
   return sql<Hit>`
     with businesses as materialized (select business_id from ${businesses} as b)
