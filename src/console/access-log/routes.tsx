@@ -13,7 +13,6 @@ import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 const size = 50;
 
 export const section: Section = {
-  entry: { title: 'Access log', path: '/access-log' },
   addRoutes(routes, { timezone, db, logAccess }) {
     const shape = {
       actor: text.meta({ label: 'Actor' }),

@@ -13,7 +13,6 @@ const limit = 2_000;
 
 /** Failed deliveries, and their replay: a preview first, then the replay itself. */
 export const section: Section = {
-  entry: { title: 'Failed', path: '/failed', count: 'failed' },
   addRoutes(routes, { families, timezone, db, logAccess }) {
     const shape = {
       status: oneOf(['failed', 'applied']),

@@ -31,7 +31,6 @@ interface Correction extends Pick<Attempt, 'values' | 'text'> {
 
 /** Rejected bodies, and their replay or deletion: a preview first, then the action itself. */
 export const section: Section = {
-  entry: { title: 'Quarantine', path: '/quarantine', count: 'quarantine' },
   addRoutes(routes, { intake, families, timezone, db, logAccess }) {
     routes.get('/quarantine', 'viewer', async (req, res) => {
       const since = localTime(timezone);
