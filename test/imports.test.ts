@@ -31,23 +31,23 @@ const allowed = table({
   intake: 'families store',
   apply: 'families intake store',
   privacy: 'apply families intake store',
-  platform: 'families privacy store',
   alerts: 'health store',
-  reconcile: 'families intake store',
+  reconcile: 'families intake privacy store',
+  reports: 'families store',
 
   // Edges.
   client: '',
   sandbox: '',
   openapi: 'families',
   http: 'intake store',
-  worker: 'apply families intake platform privacy queue reconcile store',
-  console: 'apply families health intake privacy queue store ../assets',
-  commands: 'alerts apply families intake platform privacy reconcile store',
+  worker: 'apply families intake privacy queue reconcile store',
+  console: 'apply families health intake privacy queue reports store ../assets',
+  commands: 'alerts apply families intake privacy reconcile store',
 
   // Composition.
   service:
-    'alerts client console families health http intake metrics platform privacy queue reconcile store tracing worker',
-  diagnostics: 'client families health http intake platform queue service store ../package.json',
+    'alerts client console families health http intake metrics privacy queue reconcile store tracing worker',
+  diagnostics: 'client families health http intake queue reconcile service store ../package.json',
   'cli.ts': 'client commands diagnostics families openapi sandbox service ../package.json',
 });
 

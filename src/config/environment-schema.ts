@@ -2,7 +2,7 @@ import { z } from 'zod';
 import * as address from './addresses.ts';
 import { days, keep, retention } from './durations.ts';
 import { defaultConnections, fewestConnections } from './pool-sizes.ts';
-import { flag, integer, list, pairs, rolesMap, scopes, secret, size, timezone } from './values.ts';
+import { currency, flag, integer, list, pairs, rolesMap, scopes, secret, size, timezone } from './values.ts';
 
 export interface FamilyPaths {
   name: string;
@@ -222,6 +222,11 @@ const consoleAndSignIn = {
         'India to some and Israel to PostgreSQL)',
     )
     .meta(first),
+  REPORT_CURRENCY: currency
+    .default('INR')
+    .describe(
+      'Currency of all amounts in the console and in Excel files, a code of ISO 4217: with `INR` an amount is `₹1,23,456.00`',
+    ),
 };
 
 const observe = {

@@ -31,7 +31,7 @@ export interface Receiver {
 /** What the console needs; the composition root provides it. */
 export interface ConsoleDependencies extends StoreOptions {
   config: StoreOptions['config'] &
-    Pick<Config, 'adminToken' | 'oidc' | 'publicUrl' | 'erasure' | 'downloads'> & {
+    Pick<Config, 'adminToken' | 'oidc' | 'publicUrl' | 'erasure' | 'downloads' | 'reportCurrency'> & {
       authentication: Pick<Config['authentication'], 'trustProxy'>;
     };
   families: readonly Family[];

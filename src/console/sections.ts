@@ -3,11 +3,11 @@ import { section as aliases } from './aliases/routes.tsx';
 import { section as completeness } from './completeness/routes.tsx';
 import { section as deliveries } from './deliveries/routes.tsx';
 import type { Section } from './dependencies.ts';
-import { section as failed } from './failed/routes.tsx';
 import { section as health } from './health/routes.tsx';
 import { section as keys } from './keys.tsx';
 import { section as notes } from './notes/routes.tsx';
 import { section as patients } from './patients/routes.tsx';
+import { section as problems } from './problems/routes.tsx';
 import { section as quarantine } from './quarantine/routes.tsx';
 import { section as records } from './records/routes.tsx';
 import { section as rejections } from './rejections/routes.tsx';
@@ -20,8 +20,7 @@ import { section as today } from './today/routes.tsx';
 /** All sections of the console. */
 export const sections: readonly Section[] = [
   deliveries,
-  failed,
-  quarantine,
+  problems,
   reports,
   completeness,
   patients,
@@ -29,6 +28,7 @@ export const sections: readonly Section[] = [
   accessLog,
   sessions,
   records,
+  quarantine,
   rejections,
   search,
   notes,

@@ -61,14 +61,14 @@ describe('with more bodies in the quarantine than are grouped', () => {
   });
 
   it('the page says of how many of them the counts are', async () => {
-    const html = await visitor.read('/quarantine');
-    expect(html).toContain('Counted are the 10,000 bodies last received, of 10,050.');
+    const html = await visitor.read('/problems');
+    expect(html).toContain('Counted are the 10,000 bodies last received; there are more.');
     expect(html).not.toContain('were dropped');
   });
 
   it('what was dropped is shown with its reasons', async () => {
     await database.rows(`insert into dropped_bodies values (current_date, 'invalid', 12345, 1, now())`);
-    const html = await visitor.read('/quarantine');
+    const html = await visitor.read('/problems');
     expect(html).toContain('Rejected bodies were dropped');
     expect(html).toContain('invalid: 12,345');
   });

@@ -91,9 +91,9 @@ it('a failed delivery is found with the keyboard, opened, replayed and applied',
   await go('/health');
   await page.keyboard.press('Tab');
   expect(await page.evaluate(() => document.activeElement?.textContent?.trim())).toBe('Skip to content');
-  await page.getByRole('link', { name: 'Failed', exact: true }).first().focus();
+  await page.getByRole('link', { name: 'Problems' }).first().focus();
   await page.keyboard.press('Enter');
-  await heading('Failed deliveries');
+  await heading('Problems');
 
   await go('/deliveries');
   await page.getByText('Filter', { exact: true }).click();
@@ -125,7 +125,9 @@ it('a rejected body is corrected and replayed with the keyboard on a phone', asy
   await signIn(phone, service.url, adminToken);
   await phone.getByRole('link', { name: 'In quarantine' }).focus();
   await phone.keyboard.press('Enter');
-  await phone.getByRole('heading', { level: 1, name: 'Quarantine' }).waitFor();
+  await phone.getByRole('heading', { level: 1, name: 'Problems' }).waitFor();
+  await phone.getByRole('link', { name: 'All rejected bodies' }).focus();
+  await phone.keyboard.press('Enter');
   await phone.locator(`a[href$="${body!.id}"]`).focus();
   await phone.keyboard.press('Enter');
   const field = phone.getByLabel('/event_time');
@@ -203,7 +205,7 @@ it('a chart has a bar for every day, from zero, also without rows', async () => 
   await go(`/reports/deliveries?range=last_365_days&to=&business=nobody`);
   expect((await chartOf('Callbacks per month')).labels).toHaveLength(13);
   await go(`/reports/receipts?from=${day!.before}&to=${day!.after}`);
-  const amounts = await chartOf('Amounts per day, in rupees');
+  const amounts = await chartOf('Amounts per day');
   expect(amounts.series.map(({ values }) => values.slice(-2))).toEqual([
     [0, 0],
     [0, 0],
@@ -343,9 +345,8 @@ it.each([
       await check(path);
     }
     for (const [from, button] of [
-      ['/failed', 'Replay …'],
-      ['/quarantine', 'Replay …'],
-      ['/quarantine', 'Drop …'],
+      ['/problems', 'Replay …'],
+      ['/problems', 'Drop …'],
     ]) {
       await visited.goto(`${service.url}/console${from}`);
       await visited.getByRole('button', { name: button! }).first().click();

@@ -219,7 +219,7 @@ describe('the page of a delivery', () => {
     const page = await visitor.read(`/deliveries/${id}`);
     expect(page).not.toMatch(/CANARY|\+915550000000|files\.invalid|pay\.invalid/);
     expect(page).toMatch(/&quot;net_amount&quot;: 490.05/);
-    expect(page).toContain('<dd>490.05</dd>');
+    expect(page).toContain('<dd>₹490.05</dd>');
 
     logged.length = 0;
     const shown = await (await visitor.post(`/deliveries/${id}/personal`)).text();

@@ -126,7 +126,7 @@ it('personal data is shown only on demand, and that is an entry of the access lo
   await apply(database, [created, updated]);
   const page = await read('receipt', '4711');
   expect(page).not.toMatch(/CANARY|\+91|files\.invalid|pay\.invalid|161467756044204/);
-  expect(page).toContain('<dd>490.05</dd>');
+  expect(page).toContain('<dd>₹490.05</dd>');
   expect(await users.privacy.read(address('receipt', '4711'))).not.toMatch(/CANARY|161467756044204/);
   const shown = await reveal('receipt', '4711');
   expect(shown).toContain('Changed CANARY');
@@ -161,16 +161,16 @@ it('two versions are compared field by field; what is hidden is only said to hav
   const masked = rowsOf(await read('receipt', '4711', { from, to }), label);
   expect(masked).toEqual([
     ['name', '•••', 'changed'],
-    ['amount due', '90.05', '0.00'],
+    ['amount due', '₹90.05', '₹0.00'],
     ['undocumented fields', '•••', 'changed'],
   ]);
   expect(rowsOf(await reveal('receipt', '4711', { from, to }), label)).toEqual([
     ['name', created.data.name, 'Changed CANARY'],
-    ['amount due', '90.05', '0.00'],
+    ['amount due', '₹90.05', '₹0.00'],
     ['undocumented fields', '{}', '{"unheard_of": "CANARY"}'],
   ]);
   const back = rowsOf(await read('receipt', '4711', { from: to, to: from }), label);
-  expect(back[1]).toEqual(['amount due', '0.00', '90.05']);
+  expect(back[1]).toEqual(['amount due', '₹0.00', '₹90.05']);
   expect(await read('receipt', '4711', { from, to: from })).toContain('These versions do not differ.');
 });
 

@@ -1,4 +1,4 @@
-import { reports } from '../../src/console/reports/reports.ts';
+import { reports } from '../../src/reports/reports.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { pagesOf } from './pages.ts';
 import { signInTo } from './visitor.ts';

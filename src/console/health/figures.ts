@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { RouteDependencies } from '../dependencies.ts';
 import { countUpTo } from '../frame.ts';
-import { rejectedByReason } from '../rejections/pages.tsx';
+import { rejectedByReason } from '../rejections/queries.ts';
 import { read } from '../store.ts';
 import { cached } from './cached.ts';
 
@@ -68,6 +68,6 @@ export function figuresOf({ db, pendingSince }: RouteDependencies) {
       tryRead(rejectedByReason({ since })),
     ]);
     const first = { backlog: backlog?.[0], latency: latency?.[0] };
-    return { ...first, arrivals, silences, rejected, since };
+    return { ...first, arrivals, silences, rejected };
   };
 }

@@ -23,7 +23,7 @@ const timedOut = (what: string) => (
 );
 
 export function FiguresPage(props: FiguresProps) {
-  const { arrivals, silences, rejected, since, setup } = props;
+  const { arrivals, silences, rejected, setup } = props;
   return (
     <>
       <section class="tiles" aria-label="Summary">
@@ -38,7 +38,7 @@ export function FiguresPage(props: FiguresProps) {
       {(!setup || rejected?.some(({ unrouted }) => !unrouted)) && (
         <>
           <h2>Rejected requests, last hour</h2>
-          {rejected ? <RejectedTable rows={rejected} since={since} /> : timedOut('Rejected requests')}
+          {rejected ? <RejectedTable rows={rejected} /> : timedOut('Rejected requests')}
           <p>
             <a href="/console/rejections">Rejected requests of the last 24 hours, by time</a>
           </p>
@@ -74,8 +74,8 @@ function tilesOf(
       backlog && <Waiting {...backlog} />,
       'deliveries?status=received',
     ],
-    ['Failed', goodIf(failed === 0), formatBounded(failed), 'failed'],
-    ['In quarantine', goodIf(quarantine === 0), formatBounded(quarantine), 'quarantine'],
+    ['Failed', goodIf(failed === 0), formatBounded(failed), 'problems'],
+    ['In quarantine', goodIf(quarantine === 0), formatBounded(quarantine), 'problems'],
     ['Rejected, last hour', goodIf(requests === 0, 'warn'), rejected && formatCount(requests!), 'rejections'],
     ['Arrival to row, last hour', 'good', latency && formatLatency(latency)],
   ];
@@ -158,7 +158,6 @@ function Hours({ arrivals }: { arrivals: Given<'arrivals'> }) {
         name,
         values: hours.map((at) => sum(rows.filter(({ hour }) => hour.getTime() === at))),
       }))}
-      format={formatCount}
     />
   );
 }

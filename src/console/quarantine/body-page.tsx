@@ -1,13 +1,14 @@
 import { withoutHealthRecords } from '../../intake/secrets.ts';
 import type { Note } from '../../store/notes.ts';
 import { Notes } from '../notes/routes.tsx';
+import { FaultList } from '../problems/cause-text.tsx';
+import { BodyActions } from '../problems/pages.tsx';
 import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { Outcome } from '../ui/outcome.tsx';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { Facts, formatCount, formatTimes, IdLink, Moment, Named, Verbatim } from '../ui/values.tsx';
 import type { CorrectableField } from './form.ts';
-import { Actions, FaultList } from './pages.tsx';
 import type { QuarantinedBody } from './queries.ts';
 
 interface BodyProps {
@@ -57,7 +58,7 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
         }}
       />
       <div class="actions">
-        {!body.replayed_at && <Actions values={{ id: body.id }} />}
+        {!body.replayed_at && <BodyActions values={{ id: body.id }} />}
         <ShowPersonal revealed={isShown} address={address} what="the body" />
       </div>
       {attempt && (

@@ -1,35 +1,7 @@
-import { z } from 'zod';
 import { type Family, publicEnvelopeFields } from '../../families/index.ts';
 import { valueAt } from '../../intake/correction.ts';
 import type { FieldError } from '../../intake/rejection.ts';
-import { quarantineReasons } from '../../store/tables.ts';
-import { BadInput } from '../errors.ts';
-import { guid, localTime, oneOf, readForm, text } from '../read-form.ts';
 import { isPublicField } from '../redact.ts';
-
-/**
- * Which bodies to replay or drop, and the form's fields to send again. An empty form selects all only where `all` says so.
- *
- * @throws BadInput
- */
-export function readQuarantineForm(form: Record<string, unknown>, timezone: string) {
-  const { data, entered } = readForm(form, {
-    id: guid,
-    reason: oneOf(quarantineReasons),
-    faults: text,
-    since: localTime(timezone),
-    until: localTime(timezone),
-    /** When the preview was: bodies received since then are left out. */
-    asOf: z.coerce.number().int().positive().max(8.64e15),
-    all: text,
-  });
-  const { asOf, all, ...filter } = data;
-  if (Object.keys(filter).length === 0 && all !== 'yes') {
-    throw new BadInput('Set a filter, or choose to select all.');
-  }
-  if (asOf) filter.until = new Date(Math.min(asOf, filter.until?.getTime() ?? asOf));
-  return { filter, entered };
-}
 
 /** A field of a rejected body that can be corrected without seeing the rest. */
 export interface CorrectableField {

@@ -2,24 +2,22 @@ import type { Request, Response } from 'express';
 import { uuid } from '../../common/uuid.ts';
 import { changeFields, replayCorrection } from '../../intake/correction.ts';
 import { quarantineId } from '../../intake/quarantine.ts';
-import { countQuarantine, dropQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
+import { countQuarantine, dropQuarantine } from '../../intake/quarantine-rows.ts';
 import type { FieldError } from '../../intake/rejection.ts';
-import { replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { patientsNamedIn } from '../../intake/subject-of-body.ts';
 import { readNotes } from '../../store/notes.ts';
 import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
+import { addReplay } from '../problems/replay.tsx';
 import { guid, localTime, readForm, text } from '../read-form.ts';
 import { hrefTo, words } from '../ui/links.ts';
+import { Outcome } from '../ui/outcome.tsx';
 import { sendPage } from '../ui/page.tsx';
 import { type Attempt, BodyPage, Corrected } from './body-page.tsx';
-import { ConfirmDrop, ConfirmReplay, DropDone, ReplayDone } from './confirm-pages.tsx';
-import { correctableFields, readChanges, readQuarantineForm } from './form.ts';
-import { QuarantinePage } from './pages.tsx';
-import { type QuarantinedBody, readBody, readQuarantine } from './queries.ts';
-
-/** A page has to be sent before the browser, or a proxy in between, gives up. */
-const limit = 1_000;
+import { correctableFields, readChanges } from './form.ts';
+import { BodiesPage, bodies } from './pages.tsx';
+import { listBodies, type QuarantinedBody, readBody } from './queries.ts';
+import { previewBodies, readQuarantineForm, replayOfBodies } from './replay-bodies.ts';
 
 interface Correction extends Pick<Attempt, 'values' | 'text'> {
   body: Buffer;
@@ -29,42 +27,29 @@ interface Correction extends Pick<Attempt, 'values' | 'text'> {
   errors?: FieldError[];
 }
 
-/** Rejected bodies, and their replay or deletion: a preview first, then the action itself. */
+/** Rejected bodies, their replay, deletion and correction: a preview first, then the action itself. */
 export const section: Section = {
-  addRoutes(routes, { intake, families, timezone, db, logAccess }) {
+  addRoutes(routes, dependencies) {
+    const { intake, families, timezone, db, logAccess } = dependencies;
     routes.get('/quarantine', 'viewer', async (req, res) => {
       const since = localTime(timezone);
       const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid, since });
-      const found = await readQuarantine(db, data);
-      const older = found.more && hrefTo('/quarantine', { ...entered, before: found.lines.at(-1)?.id });
+      const { rows, more } = await listBodies(db, data);
+      const older = more && hrefTo('/quarantine', { ...entered, before: rows.at(-1)?.id });
       const isNarrowed = Boolean(data.reason ?? data.faults ?? data.since);
-      sendPage(res, 'Quarantine', <QuarantinePage {...{ ...found, older, isNarrowed }} />);
+      sendPage(res, 'Rejected bodies', <BodiesPage lines={rows} {...{ older, isNarrowed }} />);
     });
 
-    const replay = async (filter: QuarantineFilter, dryRun: boolean) => ({
-      matching: await countQuarantine(db, { ...filter, corrected: false }),
-      ...(await replayQuarantine(db, filter, intake, { dryRun, limit })),
-    });
-
-    routes.post('/quarantine/preview', 'operator', async (req, res) => {
+    routes.post(previewBodies, 'operator', async (req, res, next) => {
+      if (req.body.action !== 'drop') return next();
       const { filter, entered } = readQuarantineForm(req.body, timezone);
-      if (req.body.action === 'drop') {
-        const asOf = String(Date.now());
-        const count = await countQuarantine(db, filter);
-        sendPage(res, 'Preview drop', <ConfirmDrop count={count} values={{ ...entered, asOf }} />);
-      } else {
-        const outcome = await replay(filter, true);
-        sendPage(res, 'Preview replay', <ConfirmReplay outcome={outcome} values={entered} />);
-      }
+      const values = { ...entered, asOf: String(Date.now()) };
+      const count = bodies(await countQuarantine(db, filter));
+      const drop = { action: '/console/quarantine/drop', values, kind: 'danger', text: `Drop ${count}` };
+      const intro = `${count} would be deleted permanently. Unless the sender resends them, their data is lost.`;
+      sendPage(res, 'Preview drop', <Outcome section="quarantine" isPreview intro={intro} next={drop} />);
     });
-
-    routes.post('/quarantine/replay', 'operator', async (req, res) => {
-      const { filter } = readQuarantineForm(req.body, timezone);
-      const rows = Math.min(await countQuarantine(db, filter), limit);
-      await logAccess(res, { action: 'quarantine replay', filter, rows });
-      const outcome = await replay(filter, false);
-      sendPage(res, 'Replayed', <ReplayDone outcome={outcome} />);
-    });
+    addReplay(routes, dependencies, replayOfBodies(dependencies));
 
     routes.post('/quarantine/drop', 'operator', async (req, res) => {
       const { filter } = readQuarantineForm(req.body, timezone);
@@ -73,7 +58,7 @@ export const section: Section = {
         await logAccess(res, { action: 'quarantine drop', filter, rows }, transaction);
         return rows;
       });
-      sendPage(res, 'Dropped', <DropDone count={count} />);
+      sendPage(res, 'Dropped', <Outcome section="quarantine" intro={`${bodies(count)} dropped.`} />);
     });
 
     const load = async (req: Request) => {

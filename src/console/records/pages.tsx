@@ -1,7 +1,8 @@
 import { mayHaveSecrets, withoutHealthRecords } from '../../intake/secrets.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
+import type { TypedColumn } from '../../reports/column-kinds.ts';
 import { redactRow } from '../redact.ts';
-import { FieldValue, type TypedColumn } from '../ui/field-value.tsx';
+import { FieldValue } from '../ui/field-value.tsx';
 import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
 import { hrefTo, recordHref, words } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';

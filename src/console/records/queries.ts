@@ -3,8 +3,8 @@ import { uuid } from '../../common/uuid.ts';
 import { type Family, publicKey, readKey } from '../../families/index.ts';
 import { rowsMadeOf, versionOrder } from '../../families/sql.ts';
 import { findApplied, isAbout, patientsOfRow } from '../../privacy/find-deliveries.ts';
+import type { TypedColumn } from '../../reports/column-kinds.ts';
 import type { Db } from '../../store/tables.ts';
-import type { TypedColumn } from '../ui/field-value.tsx';
 
 /** A receipt, a consent form, and so on; `id`: of a delivery about it where the family has no public key. */
 export interface RecordKey {

@@ -3,7 +3,8 @@ import type { Section } from '../dependencies.ts';
 import { choice, localTime, oneOf, parseForm } from '../read-form.ts';
 import { read } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
-import { RejectionsPage, rejectedByReason, rejectedByTime } from './pages.tsx';
+import { RejectionsPage } from './pages.tsx';
+import { rejectedByReason, rejectedByTime } from './queries.ts';
 
 const hourMs = 3_600_000;
 
@@ -28,9 +29,7 @@ export const section: Section = {
         read(db, rejectedByReason(filter)),
         read(db, rejectedByTime(filter, unit)),
       ]);
-      sendPage(res, 'Rejected requests', <RejectionsPage {...{ rows, since, times, unit, form }} />, {
-        status,
-      });
+      sendPage(res, 'Rejected requests', <RejectionsPage {...{ rows, times, unit, form }} />, { status });
     });
   },
 };

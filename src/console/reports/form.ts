@@ -1,27 +1,28 @@
 import { z } from 'zod';
+import { ages, ranges } from '../../reports/ranges.ts';
+import type { Report } from '../../reports/reports.ts';
 import { choice, localTime, oneOf, readForm, receiptId, text } from '../read-form.ts';
 import { hrefTo } from '../ui/links.ts';
 import { formatLocal, parseLocal } from '../ui/time.ts';
-import { ages, ranges } from './ranges.ts';
-import type { Report } from './reports.ts';
-
-export const pageRows = 200;
 /** The database reads the rows of the pages before, too. */
 export const mostPages = 50;
 
 const keysOf = <Key extends string>(record: Record<Key, unknown>) => Object.keys(record) as Key[];
 
-/** Absent fields do not filter. */
-export type ReportFilter = ReturnType<typeof readReportForm>['filter'];
-
 /**
  * Reads which rows of a report are asked for, and in which order. `from` and `to` are both included, and take
  * precedence over a range; a receipt is looked for in all days.
  *
+ * @param sortable the names of the columns that are shown
  * @returns with `range`, unless other days are asked for; `entered`: the fields of its address, and the `shape` of those
  * @throws BadInput
  */
-export function readReportForm(form: Record<string, unknown>, report: Report, timezone: string) {
+export function readReportForm(
+  form: Record<string, unknown>,
+  report: Report,
+  sortable: readonly string[],
+  timezone: string,
+) {
   const oneDay = z.iso.date('Enter a day such as 2026-11-21.');
   const shape = {
     from: oneDay.meta({ label: 'From', kind: 'date' }),
@@ -33,7 +34,7 @@ export function readReportForm(form: Record<string, unknown>, report: Report, ti
     receipt: receiptId.meta({ label: 'Receipt id' }),
     age: choice('Age in days', keysOf(ages)),
     at: localTime(timezone, 'As of'),
-    sort: z.string().regex(/^-?\w{1,63}$/, 'Unknown column.'),
+    sort: z.string().refine((by) => sortable.includes(by.replace('-', '')), 'Unknown column.'),
     page: z.coerce
       .number('Unknown page.')
       .int()
@@ -53,6 +54,8 @@ export function readReportForm(form: Record<string, unknown>, report: Report, ti
   const { range: _, ...others } = data;
   return { filter: { ...others, from, to, at }, range, entered, faults, shape };
 }
+
+export type ReportForm = ReturnType<typeof readReportForm>;
 
 export const reportHref = (view: string, fields?: Parameters<typeof hrefTo>[1]) =>
   hrefTo(`/reports/${view}`, fields);

@@ -1,22 +1,23 @@
 import { useContext } from 'preact/hooks';
+import { isNumeric } from '../../reports/column-kinds.ts';
+import { type Asked, pageRows, type ReportRow } from '../../reports/queries.ts';
+import { ranges } from '../../reports/ranges.ts';
+import { chartTitleOf, titleOf } from '../../reports/reports.ts';
+import { countedRows, type Figures, type readAges, type Totals } from '../../reports/totals.ts';
 import { type Basis, BasisLine } from '../completeness/basis.tsx';
 import { fieldsOf } from '../read-form.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
-import { FieldValue, formatAmountText, isNumeric } from '../ui/field-value.tsx';
+import { FieldValue } from '../ui/field-value.tsx';
 import { Filters, LinkList } from '../ui/filters.tsx';
 import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
-import { formatAmount, formatCount } from '../ui/values.tsx';
+import { Amount, formatCount } from '../ui/values.tsx';
 import { formatNames, formats } from './download.ts';
-import { mostPages, pageRows, reportHref } from './form.ts';
-import type { Asked, ReportRow } from './queries.ts';
-import { ranges } from './ranges.ts';
-import { chartTitleOf, titleOf } from './reports.ts';
-import { countedRows, type Figures, type readAges, type Totals } from './totals.ts';
+import { mostPages, type ReportForm, reportHref } from './form.ts';
 
 /** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */
 export interface Sums {
@@ -26,7 +27,7 @@ export interface Sums {
   ages?: NonNullable<Awaited<ReturnType<typeof readAges>>>;
 }
 
-interface ReportProps extends Asked, Sums {
+interface ReportProps extends Asked, Omit<ReportForm, 'filter'>, Sums {
   comment: string | undefined;
   /** Undefined: the query timed out. */
   rows: readonly ReportRow[] | undefined;
@@ -50,10 +51,10 @@ export function ReportPage(props: ReportProps) {
         <Chart
           {...figures}
           title={chartTitleOf(report, chart).replace(/\bday\b/, figures.unit ?? 'day')}
-          kind={chart.amounts && !chart.by ? 'line' : 'bar'}
+          kind={chart.by ? 'names' : chart.amounts ? 'line' : 'bar'}
           stacked={chart.stacked}
-          labels={figures.labels.map((label) => known?.get(label) ?? label)}
-          format={chart.amounts ? formatAmount : formatCount}
+          labels={figures.labels.map((label) => known?.get(label) ?? formatDay(label))}
+          amounts={chart.amounts}
         />
       )}
       <Downloads {...props} />
@@ -125,10 +126,11 @@ function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums
   return (
     <>
       <Chart
-        title="Amount due by age, in rupees"
+        title="Amount due by age"
+        kind="names"
+        amounts
         labels={found.map(({ age }) => nameOf(age))}
         series={[{ name: 'due', values: found.map(({ due }) => due) }]}
-        format={formatAmount}
       />
       <Table
         label="Amount due by age"
@@ -142,7 +144,7 @@ function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums
             ),
           },
           { head: 'Receipts', cell: ({ receipts }) => formatCount(receipts), numeric: true },
-          { head: 'Due', cell: ({ due }) => formatAmountText(due), numeric: true },
+          { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
         ]}
       />
       <p>

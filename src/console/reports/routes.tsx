@@ -1,4 +1,8 @@
 import type { Request, Response } from 'express';
+import { readColumns, readComments } from '../../reports/columns.ts';
+import * as queries from '../../reports/queries.ts';
+import { type Report, reports, titleOf } from '../../reports/reports.ts';
+import { readAges, readSums } from '../../reports/totals.ts';
 import { readBasis } from '../completeness/basis.tsx';
 import type { Section } from '../dependencies.ts';
 import { PageNotFound } from '../errors.ts';
@@ -6,13 +10,9 @@ import { takePage, unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 import { LinkList } from '../ui/filters.tsx';
 import { beginPage, sendPage } from '../ui/page.tsx';
-import { readComments } from './columns.ts';
 import { type FormatName, formatNames, sendDownload } from './download.ts';
-import { pageRows, reportHref } from './form.ts';
+import { readReportForm, reportHref } from './form.ts';
 import { ReportPage, type Sums } from './pages.tsx';
-import * as queries from './queries.ts';
-import { type Report, reports, shortcuts, titleOf } from './reports.ts';
-import { readAges, readSums } from './totals.ts';
 
 const findReport = (view: unknown): Report => {
   const report = reports.find((one) => one.view === view);
@@ -28,9 +28,14 @@ export const section: Section = {
       sendPage(res, 'Reports', <ReportList comments={await readComments(db)} />);
     });
 
-    const ask = (req: Request, revealed: boolean) => {
-      const form = revealed ? req.body : req.query;
-      return queries.askReport(db, findReport(req.params.view), form, timezone, revealed);
+    /** @throws BadInput */
+    const ask = async (req: Request, revealed: boolean) => {
+      const report = findReport(req.params.view);
+      const columns = await readColumns(db, report);
+      const shown = columns.filter(({ personal }) => revealed || !personal);
+      const sortable = shown.map(({ name }) => name);
+      const form = readReportForm(revealed ? req.body : req.query, report, sortable, timezone);
+      return { ...form, ...(await queries.askReport(db, { report, columns, shown, filter: form.filter })) };
     };
 
     const show = async (req: Request, res: Response, revealed: boolean) => {
@@ -51,7 +56,7 @@ export const section: Section = {
         if (ages) sums.ages = ages;
       };
       const [found] = await Promise.all([page, unlessTimeout(readAllSums())]);
-      const { rows, more } = takePage(found ?? [], pageRows);
+      const { rows, more } = takePage(found ?? [], queries.pageRows);
       if (revealed) {
         const patients = queries.patientsOf(rows);
         const logged = { report: report.view, ...filter };
@@ -85,6 +90,14 @@ export const section: Section = {
     }
   },
 };
+
+/** Pages for what is asked every day and every month. */
+const shortcuts = Object.entries({
+  'Takings of yesterday, per clinic and doctor': 'receipts_daily?range=yesterday',
+  'Receipts of last month': 'receipts?range=last_month',
+  'Dues older than 90 days': 'outstanding_receipts?age=over_90',
+  'A receipt as of a date': 'receipts_as_of',
+}).map(([name, path]) => ({ name, href: `/console/reports/${path}` }));
 
 function ReportList({ comments }: { comments: ReadonlyMap<string, string> }) {
   return (

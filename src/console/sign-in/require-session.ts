@@ -38,8 +38,16 @@ export function requireSession(dependencies: SignInDependencies, readForm: Reque
     }
     const { id, csrf, user } = session;
     const actor = { id: user.id, name: user.name, address: clientAddressOf(req) };
-    const { reportTimezone: timezone } = config;
-    res.locals.visit = { ...frame, timezone, csrf, actor, role: user.role, session: id } satisfies Visit;
+    const { reportTimezone: timezone, reportCurrency: currency } = config;
+    res.locals.visit = {
+      ...frame,
+      timezone,
+      currency,
+      csrf,
+      actor,
+      role: user.role,
+      session: id,
+    } satisfies Visit;
     next();
   };
 }

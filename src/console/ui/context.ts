@@ -4,7 +4,7 @@ import type { Actor } from '../../privacy/log/access-log.ts';
 import type { Aliases } from '../../store/aliases.ts';
 import type { May, Role } from '../rights.ts';
 
-/** Failed deliveries and rejected bodies, of which the navigation shows the numbers. */
+/** Failed deliveries and rejected bodies, of which the navigation shows the number. */
 export type Problems = Record<'failed' | 'quarantine', number>;
 
 /** A place in the navigation. */
@@ -16,8 +16,8 @@ export interface Entry {
   key: string;
   /** The paths of other pages that belong to it. */
   also?: readonly string[];
-  /** The number beside it. */
-  count?: (problems: Problems) => number;
+  /** Whether the number of problems stands beside it. */
+  counted?: true;
 }
 
 /** Entries for one kind of users. */
@@ -33,6 +33,8 @@ export interface Visit {
   navigation: readonly Group[];
   may: May;
   timezone: string;
+  /** Of all amounts, a code of ISO 4217. */
+  currency: string;
   /** The token of the session's forms. */
   csrf: string;
   /** The user, and from where. */

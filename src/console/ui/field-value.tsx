@@ -1,12 +1,10 @@
 import { type Family, families } from '../../families/index.ts';
+import { isAmount, isId, isNumeric, type TypedColumn } from '../../reports/column-kinds.ts';
 import type { AliasKind } from '../../store/aliases.ts';
 import type { XlsxColumn } from '../reports/xlsx.ts';
 import { recordHref, words } from './links.ts';
 import { formatDay, formatDuration, formatInterval, parseMoment } from './time.ts';
-import { formatCount, IdLink, Moment, Named, Nothing } from './values.tsx';
-
-/** A column of a table or a view, with its type as PostgreSQL's format_type writes it. */
-export type TypedColumn = Record<'name' | 'type', string>;
+import { Amount, formatCount, IdLink, Moment, Named, Nothing } from './values.tsx';
 
 const aliased: Record<string, AliasKind> = {
   business_id: 'business',
@@ -36,15 +34,6 @@ const recordColumns: Record<string, string> = {
 /** What can have an alias in a column of this name. */
 export const aliasKindOf = (name: string): AliasKind | undefined => aliased[name];
 
-const isId = (name: string) => /(^|_)(id|oid|number|archive)$/.test(name);
-const isMeasure = (name: string) => /_(seconds|hours|share|callbacks)$|^quantity$/.test(name);
-export const isAmount = ({ name, type }: TypedColumn) =>
-  type === 'numeric' && !isId(name) && !isMeasure(name);
-
-/** Whether the digits of a column are to be compared, so that they stand on the right. */
-export const isNumeric = ({ name, type }: TypedColumn) =>
-  ['numeric', 'bigint', 'integer', 'double precision', 'interval'].includes(type) && !isId(name);
-
 const cellKinds: Record<string, XlsxColumn['kind']> = {
   boolean: 'boolean',
   date: 'date',
@@ -56,19 +45,7 @@ const cellKinds: Record<string, XlsxColumn['kind']> = {
 export const cellKindOf = (column: TypedColumn): XlsxColumn['kind'] =>
   cellKinds[column.type] ?? (isAmount(column) ? 'amount' : isNumeric(column) ? 'number' : 'text');
 
-/** Whether the sum of a column says something. */
-export const isSummable = (column: TypedColumn) =>
-  (isAmount(column) || ['bigint', 'integer'].includes(column.type)) &&
-  !isId(column.name) &&
-  !/(^|_)(version|days|rate|value)(_|$)/.test(column.name);
-
-// Exact: the digits of a numeric are a text.
-const rupees = new Intl.NumberFormat('en-IN', { minimumFractionDigits: 2, maximumFractionDigits: 20 });
-
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
-
-export const formatAmountText = (value: string) =>
-  /^-?\d+(\.\d+)?$/.test(value) ? rupees.format(value as never) : value;
 
 /** A value that PostgreSQL cast to text, for people to read. */
 export function FieldValue({
@@ -96,7 +73,7 @@ export function FieldValue({
       </a>
     );
   }
-  if (isAmount(column)) return formatAmountText(value);
+  if (isAmount(column)) return <Amount value={value} />;
   const unitMs = /_seconds$/.test(name) ? 1_000 : /_hours$/.test(name) ? 3_600_000 : undefined;
   if (unitMs && isNumeric(column)) return formatDuration(Number(value) * unitMs);
   if (/_share$/.test(name) && isNumeric(column)) return percent.format(Number(value));

@@ -1,7 +1,7 @@
 import { useContext } from 'preact/hooks';
 import { assetUrl } from '../assets.ts';
 import { countLimit } from '../frame.ts';
-import { type Entry, type Group, useMayOpen, VisitContext } from './context.ts';
+import { type Entry, type Group, type Problems, useMayOpen, VisitContext } from './context.ts';
 import { PostForm, Submit } from './forms.tsx';
 import { hrefTo } from './links.ts';
 import { formatCount } from './values.tsx';
@@ -18,7 +18,7 @@ export function findEntry(groups: readonly Group[], path: string) {
 
 /** What every page begins with: search, the user's menu, and the navigation, which is a menu on a narrow screen. */
 export function Header({ current, query }: { current: Entry | undefined; query: string | undefined }) {
-  const { navigation, actor, role } = useContext(VisitContext);
+  const { navigation, actor, role, problems } = useContext(VisitContext);
   const mayOpen = useMayOpen();
   return (
     <header class="bar">
@@ -71,7 +71,7 @@ export function Header({ current, query }: { current: Entry | undefined; query: 
                     aria-current={entry === current ? 'page' : undefined}
                   >
                     {entry.title}
-                    <ProblemCount {...entry} />
+                    {entry.counted && problems && <ProblemCount {...problems} />}
                   </a>
                 </li>
               ))}
@@ -82,11 +82,10 @@ export function Header({ current, query }: { current: Entry | undefined; query: 
   );
 }
 
-function ProblemCount({ count }: Entry) {
-  const { problems } = useContext(VisitContext);
-  const number = (problems && count?.(problems)) ?? 0;
-  if (number === 0) return null;
+function ProblemCount({ failed, quarantine }: Problems) {
+  const count = failed + quarantine;
+  if (count === 0) return null;
   return (
-    <span class="count"> {number > countLimit ? `${formatCount(countLimit)}+` : formatCount(number)}</span>
+    <span class="count"> {count > countLimit ? `${formatCount(countLimit)}+` : formatCount(count)}</span>
   );
 }

@@ -88,7 +88,6 @@ export function RecordLink({ family, business, id }: { family: string; business:
 }
 
 const whole = new Intl.NumberFormat('en-IN');
-const paise = new Intl.NumberFormat('en-IN', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
 /** How often something was received: 2×. */
 export const formatTimes = (count: number) => `${whole.format(count)}×`;
@@ -100,5 +99,22 @@ export const formatCount = (value: number | string) => whole.format(value as num
 export const formatCountOf = (count: number, [one, many]: readonly [one: string, many: string]) =>
   `${formatCount(count)} ${count === 1 ? one : many}`;
 
-/** An amount in rupees, exact to the paisa. */
-export const formatAmount = (value: number | string) => paise.format(value as number);
+// A currency is written as in its country, which the first two letters of its code are: rupees with Indian grouping.
+const monies = new Map<string, Intl.NumberFormat>();
+const moneyIn = (currency: string) => {
+  const style = { style: 'currency', currency, maximumFractionDigits: 20 } as const;
+  const money = monies.get(currency) ?? new Intl.NumberFormat(`en-${currency.slice(0, 2)}`, style);
+  monies.set(currency, money);
+  return money;
+};
+
+/** An amount such as ₹1,23,456.00, with all its digits where it is a text; a text that is no number stays as it is. */
+export function formatAmount(value: number | string, currency: string): string {
+  const exact = typeof value === 'number' ? value.toFixed(2) : value;
+  return /^-?\d+(\.\d+)?$/.test(exact) ? moneyIn(currency).format(exact as never) : exact;
+}
+
+/** An amount in the currency of the reports. */
+export function Amount({ value }: { value: number | string }) {
+  return <>{formatAmount(value, useContext(VisitContext).currency)}</>;
+}

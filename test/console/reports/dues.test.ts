@@ -41,7 +41,7 @@ describe('dues', () => {
     const page = await visitor.read('/reports/outstanding_receipts');
     for (const [age, expected] of Object.entries(byAge)) {
       expect(page).toContain(
-        `age=${age}">${age.replaceAll('_', ' ')} days</a></td><td class="number">2</td><td class="number">200.00<`,
+        `age=${age}">${age.replaceAll('_', ' ')} days</a></td><td class="number">2</td><td class="number">₹200.00<`,
       );
       expect(ids(await visitor.read(`/reports/outstanding_receipts/csv?age=${age}`))).toEqual([...expected]);
     }

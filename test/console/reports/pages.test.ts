@@ -1,6 +1,6 @@
-import { readComments } from '../../../src/console/reports/columns.ts';
-import { reports } from '../../../src/console/reports/reports.ts';
 import { families } from '../../../src/families/index.ts';
+import { readComments } from '../../../src/reports/columns.ts';
+import { reports } from '../../../src/reports/reports.ts';
 import { paths, receiptCallback, samples } from '../../support/callbacks.ts';
 import { apply, clear } from '../../support/deliveries.ts';
 import { post } from '../../support/service.ts';

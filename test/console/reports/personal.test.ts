@@ -1,6 +1,6 @@
-import { readColumns } from '../../../src/console/reports/columns.ts';
-import { type Report, reports } from '../../../src/console/reports/reports.ts';
 import { families } from '../../../src/families/index.ts';
+import { readColumns } from '../../../src/reports/columns.ts';
+import { type Report, reports } from '../../../src/reports/reports.ts';
 import { canary, canaryOf } from '../../support/canary.ts';
 import { apply, clear } from '../../support/deliveries.ts';
 import { useConsole } from '../use-console.ts';

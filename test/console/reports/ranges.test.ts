@@ -1,5 +1,5 @@
 import { readReportForm } from '../../../src/console/reports/form.ts';
-import { reports } from '../../../src/console/reports/reports.ts';
+import { reports } from '../../../src/reports/reports.ts';
 import { receiptCallback, samples } from '../../support/callbacks.ts';
 import { apply, clear } from '../../support/deliveries.ts';
 import { useConsole } from '../use-console.ts';
@@ -48,7 +48,7 @@ it.each([
 ])('%s on %s is from %s to %s', (range, day, from, to) => {
   // In India it is the next day already.
   jest.spyOn(Date, 'now').mockReturnValue(Date.parse(`${day}T00:00Z`) - 3 * 3_600_000);
-  const { filter } = readReportForm({ range }, reports[0]!, 'Asia/Kolkata');
+  const { filter } = readReportForm({ range }, reports[0]!, [], 'Asia/Kolkata');
   jest.restoreAllMocks();
   expect(filter).toMatchObject({ from, to });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { readColumns } from '../../../src/console/reports/columns.ts';
-import { reports } from '../../../src/console/reports/reports.ts';
-import { isSummable } from '../../../src/console/ui/field-value.tsx';
+import { isSummable } from '../../../src/reports/column-kinds.ts';
+import { readColumns } from '../../../src/reports/columns.ts';
+import { reports } from '../../../src/reports/reports.ts';
 import { samples } from '../../support/callbacks.ts';
 import { apply, clear } from '../../support/deliveries.ts';
 import { useConsole } from '../use-console.ts';

@@ -1,4 +1,4 @@
-import { refreshAliases } from '../../src/platform/directory.ts';
+import { refreshAliases } from '../../src/reconcile/directory.ts';
 import { changeAliases, readAliases } from '../../src/store/aliases.ts';
 import { useDatabase } from '../support/database.ts';
 

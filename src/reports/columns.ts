@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import type { Db } from '../../store/tables.ts';
-import { read } from '../store.ts';
-import type { TypedColumn } from '../ui/field-value.tsx';
+import { read } from '../store/read.ts';
+import type { Db } from '../store/tables.ts';
+import type { TypedColumn } from './column-kinds.ts';
 import type { Report } from './reports.ts';
 
 export type ReportColumn = TypedColumn & { comment: string | null; personal: boolean };

@@ -29,13 +29,31 @@ const textOf = async (response: Response | Promise<Response>) => (await response
 const figure = (page: string, name: string) =>
   Number(new RegExp(`<dt>${name}</dt>\\s*<dd>([\\d,]+)</dd>`).exec(page)?.[1]);
 
+it('a rejection whose body was not kept is a problem for a day; without any, the page says so', async () => {
+  const reject = (reason: string, ago: string) =>
+    database.pool.query(
+      `insert into rejected_requests (minute, family, status, reason, count)
+       values (now() - $1::interval, 'receipt', 401, $2, 7)`,
+      [ago, reason],
+    );
+  await database.pool.query('truncate rejected_requests');
+  await reject('SignatureStale', '2 days');
+  expect(await visitor.read('/problems')).toContain('No problems:');
+  await reject('SignatureWrong', '2 hours');
+  await reject('InvalidCallback', '2 hours');
+  const page = await visitor.read('/problems');
+  expect(page).toMatch(/matches no signing key.*compare SIGNING_KEYS.*7 requests/s);
+  expect(page).not.toMatch(/signed too long ago|another type/);
+  await database.pool.query('truncate rejected_requests');
+});
+
 describe('failed deliveries', () => {
-  it('are grouped by error, and cannot be dropped', async () => {
+  it('are grouped by cause, and cannot be dropped', async () => {
     await fail([
       ...receipts('bad', 'bad', 'good'),
       receiptCallback({ event: 'receipt.updated', data: { receipt_id: 9, remarks: 'bad' } }),
     ]);
-    const page = await visitor.read('/failed');
+    const page = await visitor.read('/problems');
     expect(page.match(/Replay …/g)).toHaveLength(2);
     expect(page).toContain('(receipts.plain)');
     expect(page).toContain('cannot be dropped');
@@ -51,7 +69,7 @@ describe('failed deliveries', () => {
       receiptCallback({ data: { receipt_id: 8, archive: 1e30 } }),
     ]);
     await applyDeliveries(database.db, families, ids);
-    const page = await visitor.read('/failed');
+    const page = await visitor.read('/problems');
     expect(page).toContain('A value violates a check constraint.');
     expect(page).toMatch(/Field: <code>remarks<\/code>.*Constraint: <code>CHECK \(.*bad%/s);
     expect(page).toContain('A number is too large for its column.');
@@ -68,7 +86,7 @@ describe('failed deliveries', () => {
     expect((await visitor.post('/notes', note)).status).toBe(303);
     const page = await visitor.read(`/deliveries/${id}`);
     expect(page).toMatch(/admin-token.*asked the clinic/s);
-    expect(await visitor.read('/failed')).toContain('data-head="Seen">1<');
+    expect(await visitor.read('/problems')).toContain('>2 deliveries</a><small class="beside">1 seen<');
     await database.pool.query('delete from failed_deliveries; delete from inbox');
     expect(await database.rows('select from notes')).toEqual([]);
   });
@@ -105,7 +123,7 @@ describe('failed deliveries', () => {
     const done = await textOf(visitor.post('/replay', { family: 'receipt' }));
     expect([figure(done, 'Applied'), figure(done, 'Failed again')]).toEqual([2, 0]);
     expect(await statuses()).toEqual(['3 applied']);
-    expect(await visitor.read('/failed')).toContain('No failed deliveries.');
+    expect(await visitor.read('/problems')).not.toContain('Failed deliveries by cause');
   });
 
   it('a delivery that fails again stays failed, with its new error', async () => {
@@ -180,7 +198,7 @@ describe('the quarantine', () => {
     await reject({ ...receiptCallback({ data: { name: 'CANARY2' } }), event_time: 'y' });
     await reject('<html>');
     await reject(consentFormCallback());
-    const page = await visitor.read('/quarantine');
+    const page = await visitor.read('/problems');
     expect(page).toContain('<code>/event_time</code>');
     expect(page.match(/Replay …/g)).toHaveLength(3);
     expect(page).not.toMatch(/CANARY|registered_url_for_receipt/);

@@ -2,8 +2,8 @@ import { createLog } from '../../src/common/log.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { readProblems } from '../../src/health/read-problems.ts';
-import { compareWithPlatform } from '../../src/platform/daily.ts';
-import { compareSubscriptions, type Subscription } from '../../src/platform/subscriptions.ts';
+import { compareWithPlatform } from '../../src/reconcile/daily.ts';
+import { compareSubscriptions, type Subscription } from '../../src/reconcile/subscriptions.ts';
 import { useDatabase } from '../support/database.ts';
 
 const env = {

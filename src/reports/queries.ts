@@ -1,42 +1,35 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Db } from '../../store/tables.ts';
-import { BadInput } from '../errors.ts';
-import { allOf, businesses, read } from '../store.ts';
-import { filtersOf, readColumns } from './columns.ts';
-import { pageRows, type ReportFilter, readReportForm } from './form.ts';
+import { allOf, businesses, read } from '../store/read.ts';
+import type { Db } from '../store/tables.ts';
+import { filtersOf, type ReportColumn } from './columns.ts';
+import type { ReportFilter } from './filter.ts';
 import { type Age, ages, wholeMonths } from './ranges.ts';
 import type { Report } from './reports.ts';
+
+export const pageRows = 200;
 
 /** A row of a report, every value as text. */
 export type ReportRow = Readonly<Record<string, string | null>>;
 
 export type Asked = Awaited<ReturnType<typeof askReport>>;
 type Filters = ReturnType<typeof filtersOf>;
-type Question = Pick<Asked, 'report' | 'filters' | 'filter'>;
+type Filtered = Pick<Asked, 'report' | 'filters' | 'filter'>;
 
-/**
- * Reads what a form asks of a report: its columns, those that are `shown`, and the rows that are `matching`.
- *
- * @param revealed whether columns with personal data are shown
- * @throws BadInput
- */
-export async function askReport(
-  db: Db,
-  report: Report,
-  form: Record<string, unknown>,
-  timezone: string,
-  revealed: boolean,
-) {
-  const asked = readReportForm(form, report, timezone);
-  const columns = await readColumns(db, report);
-  const shown = columns.filter(({ personal }) => revealed || !personal);
-  const sort = asked.filter.sort?.replace('-', '');
-  if (sort && !shown.some(({ name }) => name === sort)) throw new BadInput('Unknown column.');
+interface Question {
+  report: Report;
+  columns: readonly ReportColumn[];
+  /** Those of the columns that are shown. */
+  shown: readonly ReportColumn[];
+  filter: ReportFilter;
+}
+
+/** Decides how a report is read: what it can be filtered by, and which rows are `matching`. */
+export async function askReport(db: Db, { report, columns, shown, filter: given }: Question) {
   const filters = filtersOf(report, columns);
-  const filter = knownOf(asked.filter, filters);
+  const filter = knownOf(given, filters);
   const isOfMany = await hasMany(db, { report, filters, filter });
   const matching = fromView(report, filters, filter, isOfMany);
-  return { ...asked, filter, report, columns, shown, filters, isOfMany, matching };
+  return { report, columns, shown, filter, filters, isOfMany, matching };
 }
 
 /** What a report has no column for does not filter it. */
@@ -46,7 +39,7 @@ function knownOf(filter: ReportFilter, filters: Filters): ReportFilter {
 }
 
 /** Whether the rows are of so many receipts that they are read in the order of an index. */
-async function hasMany(db: Db, question: Question): Promise<boolean> {
+async function hasMany(db: Db, question: Filtered): Promise<boolean> {
   const { many } = question.report;
   if (!many) return false;
   const [found] = await read(
@@ -106,7 +99,7 @@ interface Grouping {
 
 /** As `fromView`, of the sums of the rows; undefined: they are not kept, or not by what is filtered or grouped by. */
 export function fromSums(
-  { report: { summed, rowsOf }, filters, filter }: Question,
+  { report: { summed, rowsOf }, filters, filter }: Filtered,
   { byDoctor = false, byDay = false }: Grouping = {},
 ) {
   const isOfDoctor = byDoctor || Boolean(filter.clinic || filter.doctor);

@@ -1,6 +1,6 @@
-import type { families } from '../../families/index.ts';
-import type { AliasKind } from '../../store/aliases.ts';
-import { titled } from '../ui/links.ts';
+import { titled } from '../common/words.ts';
+import type { families } from '../families/index.ts';
+import type { AliasKind } from '../store/aliases.ts';
 import type { RangeName } from './ranges.ts';
 import * as summed from './summed-rows.ts';
 
@@ -64,14 +64,14 @@ export const chartTitleOf = (report: Report, { title, by }: ReportChart) =>
 const counts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, `sum(${name})`]));
 
 const amounts = (...names: string[]) => ({
-  title: 'Amounts per day, in rupees',
+  title: 'Amounts per day',
   series: Object.fromEntries(names.map((name) => [name, `sum(${name}_amount)`])),
   amounts: true,
 });
 
 const topTwelve = (ids: 'clinic' | 'doctor'): ReportChart => ({
   ...amounts('net', 'due'),
-  title: `Top twelve ${ids}s by net amount, in rupees`,
+  title: `Top twelve ${ids}s by net amount`,
   ids,
   by: `coalesce(${ids}_id, 'none')`,
   largest: 12,
@@ -265,7 +265,7 @@ export const reports: readonly Report[] = [
     families: ['payment_request'],
     ...newestFirst('requested_at', 'delivery_id'),
     summed: summed.paymentRequests,
-    chart: { ...amounts('net'), title: 'Amount requested per day, in rupees' },
+    chart: { ...amounts('net'), title: 'Amount requested per day' },
   },
   {
     view: 'payments',
@@ -278,7 +278,7 @@ export const reports: readonly Report[] = [
     families: ['receipt'],
     ...newestFirst('day', 'gateway, mode'),
     chart: {
-      title: 'Successful payments per day, in rupees',
+      title: 'Successful payments per day',
       series: { amount: 'sum(successful_amount)' },
       amounts: true,
     },
@@ -376,11 +376,3 @@ export const reports: readonly Report[] = [
     chart: { by: 'event' },
   },
 ];
-
-/** Pages for what is asked every day and every month. */
-export const shortcuts = Object.entries({
-  'Takings of yesterday, per clinic and doctor': 'receipts_daily?range=yesterday',
-  'Receipts of last month': 'receipts?range=last_month',
-  'Dues older than 90 days': 'outstanding_receipts?age=over_90',
-  'A receipt as of a date': 'receipts_as_of',
-}).map(([name, path]) => ({ name, href: `/console/reports/${path}` }));

@@ -23,7 +23,7 @@ const daily = 'daily';
 /** Whether the platform has answered a comparison of today. */
 export async function isComparedToday(db: Db): Promise<boolean> {
   const { rows } = await sql`
-    select from platform_checks where name = ${daily} and reporting.day(checked_at) >= reporting.today()`.execute(
+    select from platform_checks where name = ${daily} and reporting.day(checked_at) = reporting.today()`.execute(
     db,
   );
   return rows.length > 0;

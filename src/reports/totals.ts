@@ -1,10 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Db } from '../../store/tables.ts';
-import { read } from '../store.ts';
-import { isSummable } from '../ui/field-value.tsx';
-import { formatDay } from '../ui/time.ts';
-import { pageRows, type ReportFilter } from './form.ts';
-import { type Asked, askNewestDays, dayMs, fromSums, isOfAge, type ReportRow } from './queries.ts';
+import { read } from '../store/read.ts';
+import type { Db } from '../store/tables.ts';
+import { isSummable } from './column-kinds.ts';
+import type { ReportFilter } from './filter.ts';
+import { type Asked, askNewestDays, dayMs, fromSums, isOfAge, pageRows, type ReportRow } from './queries.ts';
 import { type Age, ages } from './ranges.ts';
 import type { Report, ReportChart } from './reports.ts';
 
@@ -153,7 +152,7 @@ function shapeOf({ by, series }: ReportChart, { filter: { from, to } }: Asked, i
 
 export type Figures = ReturnType<typeof drawn>;
 
-/** Days and months without rows have zeros. With `unit`, the groups are those. */
+/** Days and months without rows have zeros. With `unit`, the groups are those, such as 2026-11-21 or 2026-11. */
 function drawn(
   groups: readonly ReportRow[],
   names: readonly string[],
@@ -166,7 +165,7 @@ function drawn(
   const rowOf = new Map(groups.map((row) => [row.label ?? '', row]));
   return {
     unit,
-    labels: unit ? labels.map(formatDay) : labels,
+    labels,
     series: names.map((name) => ({ name, values: labels.map((label) => rowOf.get(label)?.[name] ?? null) })),
   };
 }
