@@ -3,7 +3,7 @@ import { useContext } from 'preact/hooks';
 import { useMayOpen, VisitContext } from '../ui/context.ts';
 import { hrefTo, recordHref, titled } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
-import { Ago, formatAmount, formatCount, formatCountOf, Named, Nothing } from '../ui/values.tsx';
+import { Ago, Amount, formatCount, formatCountOf, Named, Nothing } from '../ui/values.tsx';
 import { type Figures, mostClinics, type Takings, usualWeeks } from './queries.ts';
 
 type Given<Name extends keyof Figures> = NonNullable<Figures[Name]>;
@@ -40,7 +40,7 @@ function ToDo({ missing = 0, found }: Pick<Figures, 'missing' | 'found'>) {
     unread > 0 && (
       <>
         {formatCountOf(unread, ['record', 'records'])} could not be read, and no figure contains them.{' '}
-        {link('/failed', 'Problems')}
+        {link('/problems', 'Problems')}
       </>
     ),
     missing > 0 && (
@@ -116,7 +116,7 @@ function TakingsOfToday({ isUntilNow, rows }: Given<'takings'>) {
             cell: ({ clinic }) => (clinic ? <Named kind="clinic" id={clinic} /> : 'No clinic'),
             rowHead: true,
           },
-          { head: 'Net', cell: ({ net }) => formatAmount(net), numeric: true },
+          { head: 'Net', cell: ({ net }) => <Amount value={net} />, numeric: true },
           { head: 'Usual net', cell: ({ usualNet }) => amount(usualNet), numeric: true },
           {
             head: 'Change',
@@ -124,8 +124,8 @@ function TakingsOfToday({ isUntilNow, rows }: Given<'takings'>) {
             numeric: true,
           },
           { head: 'Net yesterday', cell: ({ yesterdayNet }) => amount(yesterdayNet), numeric: true },
-          { head: 'Paid', cell: ({ paid }) => formatAmount(paid), numeric: true },
-          { head: 'Due', cell: ({ due }) => formatAmount(due), numeric: true },
+          { head: 'Paid', cell: ({ paid }) => <Amount value={paid} />, numeric: true },
+          { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
         ]}
       />
       {clinics.length === mostClinics && (
@@ -137,7 +137,7 @@ function TakingsOfToday({ isUntilNow, rows }: Given<'takings'>) {
   );
 }
 
-const amount = (value: string | null) => (value === null ? <Nothing /> : formatAmount(value));
+const amount = (value: string | null) => (value === null ? <Nothing /> : <Amount value={value} />);
 
 function Tile({ name, takings }: { name: 'Net' | 'Paid' | 'Due'; takings: Takings }) {
   const now = takings[name.toLowerCase() as 'net' | 'paid' | 'due'];
@@ -146,7 +146,9 @@ function Tile({ name, takings }: { name: 'Net' | 'Paid' | 'Due'; takings: Taking
   return (
     <div class="tile">
       <h2>{name} today</h2>
-      <p>{formatAmount(now)}</p>
+      <p>
+        <Amount value={now} />
+      </p>
       <dl>
         <dt>Usual</dt>
         <dd>
@@ -215,7 +217,7 @@ function Dues({ rows }: { rows: Given<'dues'> }) {
           ),
         },
         { head: 'Receipts', cell: ({ receipts }) => formatCount(receipts), numeric: true },
-        { head: 'Due', cell: ({ due }) => formatAmount(due), numeric: true },
+        { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
       ]}
     />
   );
