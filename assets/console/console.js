@@ -114,7 +114,10 @@ for (const input of document.querySelectorAll('input[data-aliases]')) {
     // Meanwhile more may have been typed.
     if (!response?.ok || input.value !== text) return;
     const found = (await response.json()).map(({ id, alias }) =>
-      Object.assign(document.createElement('option'), { value: id, label: alias }),
+      Object.assign(
+        document.createElement('option'),
+        input.dataset.byName ? { value: alias, label: id } : { value: id, label: alias },
+      ),
     );
     input.list.replaceChildren(...found);
   });
