@@ -1,20 +1,23 @@
 import type { Request, Response } from 'express';
 import { readAllColumns, readColumns, readComments } from '../../reports/columns.ts';
+import { readGroups } from '../../reports/groups.ts';
 import * as queries from '../../reports/queries.ts';
 import { type Report, titleOf } from '../../reports/report.ts';
 import { type ReportGroup, reportGroups, reports } from '../../reports/reports.ts';
 import { readAges, readSums } from '../../reports/totals.ts';
 import { readBasis } from '../completeness/basis.tsx';
 import type { Section } from '../dependencies.ts';
-import { PageNotFound } from '../errors.ts';
+import { BadInput, PageNotFound } from '../errors.ts';
 import { oneOf, parseForm, text } from '../read-form.ts';
 import { takePage, unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { type FormatName, formatNames, sendDownload } from './download.ts';
 import { readReportForm } from './form.ts';
+import { GroupsPage } from './groups.tsx';
 import { ReportList } from './list.tsx';
 import { ReportPage, type Sums } from './pages.tsx';
+import { ReportFilters } from './report-filters.tsx';
 
 const q = text.meta({ label: 'What do you want to know?' });
 const group = oneOf(Object.keys(reportGroups) as ReportGroup[]);
@@ -26,7 +29,6 @@ const findReport = (view: unknown): Report => {
 };
 
 export const section: Section = {
-  entry: { title: 'Reports', path: '/reports' },
   addRoutes(routes, dependencies) {
     const { timezone, downloads, db, downloadPool, logAccess } = dependencies;
 
@@ -38,20 +40,35 @@ export const section: Section = {
     });
 
     /** @throws BadInput */
-    const ask = async (req: Request, revealed: boolean) => {
+    const ask = async (req: Request, res: Response, revealed: boolean) => {
       const report = findReport(req.params.view);
       const columns = await readColumns(db, report);
       const shown = columns.filter(({ personal }) => revealed || !personal);
-      const sortable = shown.map(({ name }) => name);
-      const form = readReportForm(revealed ? req.body : req.query, report, sortable, timezone);
+      const { aliases } = res.locals.visit as Visit;
+      const form = readReportForm(revealed ? req.body : req.query, {
+        report,
+        columns,
+        shown,
+        timezone,
+        aliases,
+      });
       return { ...form, ...(await queries.askReport(db, { report, columns, shown, filter: form.filter })) };
     };
 
     const show = async (req: Request, res: Response, revealed: boolean) => {
-      const asked = await ask(req, revealed);
-      const { report, filter, filters } = asked;
+      const asked = await ask(req, res, revealed);
+      const { report, filter, filters, grouped } = asked;
       const title = titleOf(report);
+      if (Object.keys(asked.faults).length > 0) {
+        sendPage(res, title, <ReportFilters {...asked} />, { status: 400 });
+        return;
+      }
       if (!revealed) beginPage(res, title, { charts: true });
+      if (grouped.group && !revealed) {
+        const groups = await unlessTimeout(readGroups(db, asked, grouped));
+        sendPage(res, title, <GroupsPage {...asked} groups={groups} />, { charts: true });
+        return;
+      }
       const comment = (await readComments(db)).get(report.view);
       const sums: Sums = {};
       // One after the other: pages have two connections.
@@ -61,6 +78,7 @@ export const section: Section = {
       const readAllSums = async () => {
         if (families.length > 0) sums.basis = await readBasis(db, { families, business, from, to });
         Object.assign(sums, await readSums(db, asked, page));
+        if (grouped.earlier) sums.groups = await readGroups(db, asked, grouped);
         const ages = filters.age && (await readAges(db, asked));
         if (ages) sums.ages = ages;
       };
@@ -78,7 +96,9 @@ export const section: Section = {
     routes.post('/reports/:view/personal', 'privacy', (req, res) => show(req, res, true));
 
     const download = async (req: Request, res: Response, format: FormatName, revealed: boolean) => {
-      const asked = await ask(req, revealed);
+      const asked = await ask(req, res, revealed);
+      const faults = Object.values(asked.faults);
+      if (faults.length > 0) throw new BadInput(faults.join(' '));
       const { report, filter, filters } = asked;
       const days = filters.from ? [filter.from, filter.to] : [];
       const logged = { report: report.view, ...filter, format, personal: revealed };

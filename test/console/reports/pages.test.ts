@@ -61,7 +61,13 @@ it('a page shows what a row is read for, money first; all columns take a click',
       ),
     ].map(([, name]) => name);
   const heads = await headsOf('');
-  expect(heads.slice(0, 4)).toEqual(['issued_at', 'net_amount', 'paid_amount', 'due_amount']);
+  expect(heads.slice(0, 5)).toEqual([
+    'issued_at',
+    'receipt_number',
+    'net_amount',
+    'paid_amount',
+    'due_amount',
+  ]);
   expect(heads).not.toContain('delivery_id');
   const columns = await readColumns(database.db, { view: 'receipts' });
   const open = columns.filter(({ personal }) => !personal).map(({ name }) => name);

@@ -48,7 +48,10 @@ it.each([
 ])('%s on %s is from %s to %s', (range, day, from, to) => {
   // In India it is the next day already.
   jest.spyOn(Date, 'now').mockReturnValue(Date.parse(`${day}T00:00Z`) - 3 * 3_600_000);
-  const { filter } = readReportForm({ range }, reports[0]!, [], 'Asia/Kolkata');
+  const { filter } = readReportForm(
+    { range },
+    { report: reports[0]!, columns: [], shown: [], timezone: 'Asia/Kolkata' },
+  );
   jest.restoreAllMocks();
   expect(filter).toMatchObject({ from, to });
 });
