@@ -11,7 +11,6 @@ import { readRecord } from './queries.ts';
 
 /** What is known of a receipt, a consent form, and so on: now, and in each version. */
 export const section: Section = {
-  below: '/deliveries',
   addRoutes(routes, { families, db, logAccess }) {
     const show = async (req: Request, res: Response, revealed: boolean) => {
       const family = families.find(({ name }) => name === req.params.family);

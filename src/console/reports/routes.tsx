@@ -29,7 +29,6 @@ const findReport = (view: unknown): Report => {
 };
 
 export const section: Section = {
-  entry: { title: 'Reports', path: '/reports' },
   addRoutes(routes, dependencies) {
     const { timezone, downloads, db, downloadPool, logAccess } = dependencies;
 
