@@ -1,5 +1,5 @@
 import { type Family, labelOf, meaningOf, shownGroups } from '../../families/index.ts';
-import { isAmount, type TypedColumn } from '../../reports/column-kinds.ts';
+import type { TypedColumn } from '../../reports/column-kinds.ts';
 import { FieldValue } from '../ui/field-value.tsx';
 import { Amount, Facts, Named } from '../ui/values.tsx';
 import type { Version } from './queries.ts';
@@ -16,7 +16,7 @@ export function Value({ family, column, row }: Omit<FieldsProps, 'columns'> & { 
   const { name } = column;
   const value = row[name];
   if (value && family.fields[name]?.meanings?.[value]) return <>{meaningOf(family, name, value)}</>;
-  if (value && name === family.identifiedBy) return <span class="id">{value}</span>;
+  if (value && [family.identifiedBy, family.printed].includes(name)) return <span class="id">{value}</span>;
   if (value && /^https?:\/\/\S+$/.test(value)) {
     return (
       <a href={value} rel="noreferrer" target="_blank">
@@ -84,7 +84,7 @@ export function AsReceived({ family, columns, row }: FieldsProps) {
   );
   const facts = names.map((column) => [
     column.name === 'extra' ? labelOf(family, 'extra') : column.name,
-    isAmount(column) ? row[column.name] : <FieldValue key={column.name} {...{ column, row }} />,
+    row[column.name] === '' ? 'empty' : row[column.name],
   ]);
   return (
     <details class="card">

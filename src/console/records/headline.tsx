@@ -1,8 +1,8 @@
 import { useContext } from 'preact/hooks';
 import { type Family, labelOf, meaningOf, publicKey, titleOf } from '../../families/index.ts';
+import { aliasKindOf } from '../../reports/column-kinds.ts';
 import { isHidden } from '../redact.ts';
 import { VisitContext } from '../ui/context.ts';
-import { aliasKindOf } from '../ui/field-value.tsx';
 import { recordHref, titled, words } from '../ui/links.ts';
 import { formatDay, formatLocal, parseMoment } from '../ui/time.ts';
 import { formatAmount } from '../ui/values.tsx';

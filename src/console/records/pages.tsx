@@ -1,5 +1,6 @@
 import { mayHaveSecrets, withoutHealthRecords } from '../../intake/secrets.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
+import { WhoLooked } from '../access-log/who-looked.tsx';
 import { redactRow } from '../redact.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, recordHref, words } from '../ui/links.ts';
@@ -51,6 +52,7 @@ export function RecordPage({ recordKey, record, related, payments, revealed }: R
             Show the patient
           </PostButton>
         )}
+        {patientsOfRow(row).length > 0 && <WhoLooked record={{ family: family.name, business, id }} />}
         <HowItArrived {...recordKey} row={row} />
       </div>
       <PersonalNote {...{ revealed, address }} hiddenAt={recordHref(family.name, business, id)}>

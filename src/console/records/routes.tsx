@@ -13,7 +13,6 @@ import { readPayments, readRelated } from './related.ts';
 
 /** What is known of a receipt, a consent form, and so on: now, and what became of it. */
 export const section: Section = {
-  below: '/reports',
   addRoutes(routes, { families, timezone, db, logAccess }) {
     const show = async (req: Request, res: Response, revealed: boolean) => {
       const family = families.find(({ name }) => name === req.params.family);

@@ -5,12 +5,12 @@ import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
 import { csvWriter } from '../../common/csv.ts';
 import type { Config } from '../../config/config.ts';
-import type { TypedColumn } from '../../reports/column-kinds.ts';
+import { aliasKindOf, type TypedColumn } from '../../reports/column-kinds.ts';
 import type { ReportRow, RowsSummary } from '../../reports/queries.ts';
 import type { Aliases } from '../../store/aliases.ts';
 import { BadInput, TooManyDownloads } from '../errors.ts';
 import { isDisconnected, sendStream } from '../send-stream.ts';
-import { aliasKindOf, cellKindOf } from '../ui/field-value.tsx';
+import { cellKindOf } from '../ui/field-value.tsx';
 import { formatCount } from '../ui/values.tsx';
 import { type XlsxColumn, xlsxWriter } from './xlsx.ts';
 
