@@ -29,13 +29,6 @@ const read = (family: string, id: string, more: Record<string, string> = {}) =>
   users.viewer.read(address(family, id, more));
 const reveal = async (family: string, id: string, more: Record<string, string> = {}) =>
   (await users.privacy.post(`/records/${family}/personal`, { business, id, ...more })).text();
-/** The rows of a table by its label, each as the texts of its cells. */
-function rowsOf(page: string, label: string): string[][] {
-  const table = page.slice(page.indexOf(`<table aria-label="${label}"`));
-  const rows = table.slice(table.indexOf('<tbody'), table.indexOf('</tbody')).match(/<tr.*?<\/tr>/gs) ?? [];
-  const text = (cell: string) => cell.replaceAll(/<[^>]*>/g, '').replaceAll('&quot;', '"');
-  return rows.map((row) => Array.from(row.matchAll(/<t[hd].*?<\/t[hd]>/gs), ([cell]) => text(cell!)));
-}
 /** The lines of a list, or of what became of a record. */
 const linesIn = (html: string) =>
   Array.from(html.matchAll(/<li>(.*?)<\/li>/gs), ([, line]) => line!.replaceAll(/<[^>]*>/g, ''));
@@ -235,11 +228,8 @@ it('a patient’s page lists the records, and is reached from them by posting', 
     /action="\/console\/patients".*name="record" value="4711"/,
   );
   const page = await (await users.privacy.post('/patients', posted)).text();
-  expect(rowsOf(page, 'Records of the patient').map(([record]) => record)).toEqual([
-    'receipt 4711',
-    'consent form mc-1',
-  ]);
-  expect(rowsOf(page, 'Deliveries of the patient, newest first')).toHaveLength(2);
+  for (const href of [address('receipt', '4711'), address('consent_form', 'mc-1')])
+    expect(page).toContain(`/console${href}`.replaceAll('&', '&amp;'));
   expect(await entry()).toMatchObject({ action: 'reveal', filter: { business } });
   expect((await users.viewer.post('/patients', posted)).status).toBe(403);
 });

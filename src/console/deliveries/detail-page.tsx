@@ -101,7 +101,7 @@ function DeliveryFacts({ delivery, cause }: Pick<DetailProps, 'delivery' | 'caus
         ),
         Business: <Named kind="business" id={delivery.business_id} />,
         Client: delivery.client_id,
-        Source: delivery.source === 'reconcile' && 'found by reconciliation',
+        Source: delivery.source === 'reconcile' ? 'found by reconciliation' : undefined,
         'Event time': <Moment at={delivery.event_time} />,
         'First received': <Moment at={received_at} />,
         Applied: (
