@@ -15,9 +15,9 @@ import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
 import { Amount, formatCount, formatCountOf } from '../ui/values.tsx';
+import { Compared } from './compared.tsx';
 import { formatNames, formats } from './download.ts';
 import { mostPages, type ReportForm, reportHref } from './form.ts';
-import { Compared } from './groups.tsx';
 import { ReportFilters } from './report-filters.tsx';
 
 /** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */

@@ -33,7 +33,7 @@ const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFracti
 
 /** What a column is called at its head. */
 export const headOf = (name: string) => {
-  const word = aliasKindOf(name) ? name.replace(/_o?id$/, '') : name.replace(/_amount$/, '');
+  const word = name.replace(aliasKindOf(name) ? /_o?id$/ : /_amount$|(?<=receipt)_number$/, '');
   return titled(word);
 };
 
