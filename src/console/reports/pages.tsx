@@ -1,33 +1,36 @@
 import { useContext } from 'preact/hooks';
 import { isNumeric } from '../../reports/column-kinds.ts';
+import type { Groups } from '../../reports/groups.ts';
+import { layOut } from '../../reports/layout.ts';
 import { type Asked, pageRows, type ReportRow } from '../../reports/queries.ts';
-import { ranges } from '../../reports/ranges.ts';
-import { chartTitleOf, titleOf } from '../../reports/reports.ts';
+import { chartTitleOf, titleOf } from '../../reports/report.ts';
 import { countedRows, type Figures, type readAges, type Totals } from '../../reports/totals.ts';
 import { type Basis, BasisLine } from '../completeness/basis.tsx';
-import { fieldsOf } from '../read-form.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
-import { FieldValue } from '../ui/field-value.tsx';
-import { Filters, LinkList } from '../ui/filters.tsx';
+import { FieldValue, headOf } from '../ui/field-value.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
-import { Amount, formatCount } from '../ui/values.tsx';
+import { Amount, formatCount, formatCountOf } from '../ui/values.tsx';
+import { Compared } from './compared.tsx';
 import { DownloadMenu } from './download-menu.tsx';
 import { mostPages, type ReportForm, reportHref } from './form.ts';
+import { ReportFilters } from './report-filters.tsx';
 
 /** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */
 export interface Sums {
   basis?: Basis;
+  /** With the sums of the earlier period. */
+  groups?: Groups;
   totals?: Totals;
   figures?: Figures;
   ages?: NonNullable<Awaited<ReturnType<typeof readAges>>>;
 }
 
-interface ReportProps extends Asked, Omit<ReportForm, 'filter'>, Sums {
+interface ReportProps extends Asked, ReportForm, Sums {
   comment: string | undefined;
   /** Undefined: the query timed out. */
   rows: readonly ReportRow[] | undefined;
@@ -39,15 +42,16 @@ interface ReportProps extends Asked, Omit<ReportForm, 'filter'>, Sums {
 }
 
 export function ReportPage(props: ReportProps) {
-  const { report, comment, figures } = props;
+  const { report, figures } = props;
   const { chart } = report;
   const { aliases } = useContext(VisitContext);
   const known = chart?.ids && aliases?.[chart.ids];
   return (
     <>
-      <p>{comment}</p>
+      <p>{report.line}</p>
       {props.basis && <BasisLine {...props.basis} />}
       <ReportFilters {...props} />
+      {props.groups && <Compared {...props} groups={props.groups} />}
       {props.ages && <Ages {...props} ages={props.ages} />}
       {figures && chart && (
         <Chart
@@ -60,7 +64,9 @@ export function ReportPage(props: ReportProps) {
         />
       )}
       <Downloads {...props} />
-      <p class="note">{describeRows(props)}</p>
+      <p class="note">
+        {describeRows(props)} <ColumnsLink {...props} />
+      </p>
       <Rows {...props} />
       <Pages {...props} />
       <Legend {...props} />
@@ -75,7 +81,7 @@ function describeRows(props: ReportProps): string | undefined {
   const limit = formatCount(countedRows(props.report));
   const { many } = props.report;
   return [
-    rows !== undefined && `${isCut ? `More than ${limit}` : formatCount(rows)} rows.`,
+    rows !== undefined && (isCut ? `More than ${limit} rows.` : `${formatCountOf(rows, ['row', 'rows'])}.`),
     !isSortable(props) &&
       (many
         ? `By phone number. The largest come first where there are at most ${formatCount(many.over)} receipts: choose a business.`
@@ -85,6 +91,19 @@ function describeRows(props: ReportProps): string | undefined {
     .join(' ');
 }
 
+/** Leads to the same rows with all columns, or with those that are read first. */
+function ColumnsLink({ report, shown, entered, isWide, revealed }: ReportProps) {
+  const hidden = shown.length - layOut(report, shown, false).length;
+  // The link would lead to the page without personal data.
+  if (hidden === 0 || revealed) return null;
+  const columns = isWide ? undefined : 'all';
+  return (
+    <a href={reportHref(report.view, { ...entered, columns })}>
+      {isWide ? 'Fewer columns' : `All ${shown.length} columns`}
+    </a>
+  );
+}
+
 const monthMs = 31 * 86_400_000;
 
 /** Sorting reads every row. */
@@ -92,35 +111,6 @@ function isSortable({ totals, report, isOfMany, filter: { business, from, to } }
   if (report.many) return !isOfMany;
   if (totals?.rows !== undefined) return totals.rows <= countedRows(report);
   return Boolean(business || (from && to && Date.parse(to) - Date.parse(from) < monthMs));
-}
-
-function ReportFilters({ report, filters, entered, faults, shape, filter, range }: ReportProps) {
-  const names = Object.entries(filters).flatMap(([name, column]) => (column ? name : []));
-  const links = Object.keys(ranges).map((name) => ({
-    name: name === 'all' ? 'all days' : words(name),
-    href: reportHref(report.view, { ...entered, from: '', to: '', page: '', range: name }),
-    current: name === range,
-  }));
-  return (
-    <>
-      {filters.from && (
-        <LinkList label="Days" links={links}>
-          {filter.from && filter.to && (
-            <span>
-              {formatDay(filter.from)}
-              {filter.to !== filter.from && ` to ${formatDay(filter.to)}`}
-            </span>
-          )}
-        </LinkList>
-      )}
-      <Filters
-        action={reportHref(report.view)}
-        fields={fieldsOf(shape, names)}
-        {...{ entered, faults }}
-        hidden={{ sort: entered.sort, range: entered.range }}
-      />
-    </>
-  );
 }
 
 function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums, 'ages'>>) {
@@ -157,7 +147,7 @@ function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums
 }
 
 function Rows(props: ReportProps) {
-  const { report, shown, filter, entered, rows, totals, revealed } = props;
+  const { report, filter, entered, rows, totals, revealed } = props;
   if (!rows) {
     return (
       <p class="warning" role="status">
@@ -173,11 +163,11 @@ function Rows(props: ReportProps) {
     href: (by, descending) =>
       reportHref(report.view, { ...entered, page: '', sort: descending ? `-${by}` : by }),
   };
-  const columns = shown.map((column): Column<ReportRow> => {
+  const columns = layOut(report, props.shown, props.isWide).map((column): Column<ReportRow> => {
     const { name, comment } = column;
     const hasTotal = totals && Object.hasOwn(totals.sums, name);
     return {
-      head: words(name),
+      head: headOf(name),
       title: comment ?? undefined,
       numeric: isNumeric(column),
       cell: (row) => <FieldValue column={column} row={row} />,
@@ -188,7 +178,6 @@ function Rows(props: ReportProps) {
   return (
     <Table
       label={titleOf(report)}
-      scrolls
       rows={rows}
       empty="No matching rows."
       columns={columns}
@@ -242,18 +231,19 @@ function Downloads(props: ReportProps) {
   );
 }
 
-function Legend({ columns }: ReportProps) {
-  const explained = columns.filter(({ comment }) => comment !== null);
+function Legend({ report, columns, comment, isWide }: ReportProps) {
+  const explained = layOut(report, columns, isWide).filter(({ comment }) => comment !== null);
   if (explained.length === 0) return null;
   return (
     <details>
       <summary>What the columns mean</summary>
+      <p>{comment}</p>
       <Table
         label="What the columns mean"
-        scrolls
         rows={explained}
         columns={[
-          { head: 'Column', cell: ({ name }) => <code>{name}</code> },
+          { head: 'Column', cell: ({ name }) => headOf(name) },
+          { head: 'In SQL and CSV', cell: ({ name }) => <code>{name}</code> },
           { head: 'Meaning', cell: ({ comment }) => comment, wide: true },
         ]}
       />

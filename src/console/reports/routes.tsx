@@ -1,22 +1,30 @@
 import type { Request, Response } from 'express';
-import { readColumns, readComments } from '../../reports/columns.ts';
+import { readAllColumns, readColumns, readComments } from '../../reports/columns.ts';
+import { readGroups } from '../../reports/groups.ts';
 import * as queries from '../../reports/queries.ts';
-import { type Report, reports, titleOf } from '../../reports/reports.ts';
+import { type Report, titleOf } from '../../reports/report.ts';
+import { type ReportGroup, reportGroups, reports } from '../../reports/reports.ts';
 import { readAges, readSums } from '../../reports/totals.ts';
 import { readBasis } from '../completeness/basis.tsx';
 import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
+import { oneOf, parseForm, text } from '../read-form.ts';
 import { takePage, unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
-import { LinkList } from '../ui/filters.tsx';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { sendDownload } from './download.ts';
 import { describeFile, fileNameOf } from './file-content.ts';
-import { readReportForm, reportHref } from './form.ts';
+import { readReportForm } from './form.ts';
 import { type FormatName, formatNames } from './formats.ts';
+import { GroupsPage } from './groups.tsx';
 import { readLastDownload } from './last-download.ts';
+import { ReportList } from './list.tsx';
 import { ReportPage, type Sums } from './pages.tsx';
+import { ReportFilters } from './report-filters.tsx';
+
+const q = text.meta({ label: 'What do you want to know?' });
+const group = oneOf(Object.keys(reportGroups) as ReportGroup[]);
 
 const findReport = (view: unknown): Report => {
   const report = reports.find((one) => one.view === view);
@@ -25,29 +33,46 @@ const findReport = (view: unknown): Report => {
 };
 
 export const section: Section = {
-  entry: { title: 'Reports', path: '/reports' },
   addRoutes(routes, dependencies) {
     const { timezone, downloads, db, downloadPool, logAccess } = dependencies;
 
-    routes.get('/reports', 'viewer', async (_req, res) => {
-      sendPage(res, 'Reports', <ReportList comments={await readComments(db)} />);
+    routes.get('/reports', 'viewer', async (req, res) => {
+      const { data, ...form } = parseForm(req.query, { q, group });
+      const columns = data.q ? await readAllColumns(db) : [];
+      const title = data.group ? `Reports: ${reportGroups[data.group].title}` : 'Reports';
+      sendPage(res, title, <ReportList {...{ ...data, columns, form }} />);
     });
 
     /** @throws BadInput */
-    const ask = async (req: Request, revealed: boolean) => {
+    const ask = async (req: Request, res: Response, revealed: boolean) => {
       const report = findReport(req.params.view);
       const columns = await readColumns(db, report);
       const shown = columns.filter(({ personal }) => revealed || !personal);
-      const sortable = shown.map(({ name }) => name);
-      const form = readReportForm(revealed ? req.body : req.query, report, sortable, timezone);
+      const { aliases } = res.locals.visit as Visit;
+      const form = readReportForm(revealed ? req.body : req.query, {
+        report,
+        columns,
+        shown,
+        timezone,
+        aliases,
+      });
       return { ...form, ...(await queries.askReport(db, { report, columns, shown, filter: form.filter })) };
     };
 
     const show = async (req: Request, res: Response, revealed: boolean) => {
-      const asked = await ask(req, revealed);
-      const { report, filter, filters } = asked;
+      const asked = await ask(req, res, revealed);
+      const { report, filter, filters, grouped } = asked;
       const title = titleOf(report);
+      if (Object.keys(asked.faults).length > 0) {
+        sendPage(res, title, <ReportFilters {...asked} />, { status: 400 });
+        return;
+      }
       if (!revealed) beginPage(res, title, { charts: true });
+      if (grouped.group && !revealed) {
+        const groups = await unlessTimeout(readGroups(db, asked, grouped));
+        sendPage(res, title, <GroupsPage {...asked} groups={groups} />, { charts: true });
+        return;
+      }
       const comment = (await readComments(db)).get(report.view);
       const sums: Sums = {};
       let lastDownload: Date | undefined;
@@ -58,6 +83,7 @@ export const section: Section = {
       const readAllSums = async () => {
         if (families.length > 0) sums.basis = await readBasis(db, { families, business, from, to });
         Object.assign(sums, await readSums(db, asked, page));
+        if (grouped.earlier) sums.groups = await readGroups(db, asked, grouped);
         const ages = filters.age && (await readAges(db, asked));
         if (ages) sums.ages = ages;
         if (filters.since) lastDownload = await readLastDownload(db, actorOf(res), report, filter);
@@ -76,11 +102,12 @@ export const section: Section = {
     routes.post('/reports/:view/personal', 'privacy', (req, res) => show(req, res, true));
 
     const download = async (req: Request, res: Response, format: FormatName, revealed: boolean) => {
-      const found = await ask(req, revealed);
+      const found = await ask(req, res, revealed);
       const { report, filter } = found;
-      if (filter.part === 'changed' && !filter.since) {
-        throw new BadInput('Enter the date and time of the first change. Not every report has that.');
-      }
+      const faults = Object.values(found.faults);
+      if (filter.part === 'changed' && !filter.since)
+        faults.push('Enter since when. Not every report has that.');
+      if (faults.length > 0) throw new BadInput(faults.join(' '));
       const asked = filter.part === 'page' ? { ...found, ...queries.onePage(found) } : found;
       const logged = { report: report.view, ...filter, format, personal: revealed };
       const comment = (await readComments(db)).get(report.view);
@@ -100,30 +127,3 @@ export const section: Section = {
     }
   },
 };
-
-/** Pages for what is asked every day and every month. */
-const shortcuts = Object.entries({
-  'Takings of yesterday, per clinic and doctor': 'receipts_daily?range=yesterday',
-  'Receipts of last month': 'receipts?range=last_month',
-  'Dues older than 90 days': 'outstanding_receipts?age=over_90',
-  'A receipt as of a date': 'receipts_as_of',
-}).map(([name, path]) => ({ name, href: `/console/reports/${path}` }));
-
-function ReportList({ comments }: { comments: ReadonlyMap<string, string> }) {
-  return (
-    <>
-      <LinkList label="Often asked" links={shortcuts} />
-      <p>
-        These are the views of the schema <code>reporting</code>. SQL clients and BI tools can query them too.
-      </p>
-      <ul class="reports">
-        {reports.map((report) => (
-          <li key={report.view}>
-            <a href={reportHref(report.view)}>{titleOf(report)}</a>
-            <p>{comments.get(report.view)}</p>
-          </li>
-        ))}
-      </ul>
-    </>
-  );
-}

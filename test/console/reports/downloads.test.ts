@@ -163,7 +163,9 @@ describe('downloads', () => {
 
   it('the menu offers the time of the last download of the same business, less what was being written then', async () => {
     const since = async (filter: string) =>
-      /name="since"( value="([^"]*)")?/.exec(await visitor.read(`/reports/receipts?range=all&${filter}`))?.[2];
+      /name="since"( value="([^"]*)")?/.exec(
+        await visitor.read(`/reports/receipts?range=all&${filter}`),
+      )?.[2];
     const own = `business=${business_id}&clinic=7e5`;
     await visitor.read(`/reports/receipts/csv?range=all&${own}&part=page`);
     expect(await since(own)).toBeUndefined();

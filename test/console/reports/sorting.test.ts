@@ -37,7 +37,7 @@ it('every row is on exactly one page, whatever the table is sorted by', async ()
     fc.asyncProperty(sort, async (by) => {
       const found: string[] = [];
       for (const number of [1, 2, 3]) {
-        const rows = await visitor.read(`/reports/receipts?sort=${by}&page=${number}`);
+        const rows = await visitor.read(`/reports/receipts?columns=all&sort=${by}&page=${number}`);
         found.push(...[...rows.matchAll(/\/console\/deliveries\/([\da-f-]{36})/g)].map(([, id]) => id!));
       }
       const [head, ...rows] = parseCsv(await visitor.read(`/reports/receipts/csv?sort=${by}`));
