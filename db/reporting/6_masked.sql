@@ -44,7 +44,7 @@ returns table (view name, column_name name, for_console boolean, for_masked bool
         'hip_id', 'hip_code', 'req_id', 'care_context_id', 'retry_count', 'booking_id',
         'family', 'event', 'method', 'last_event', 'status', 'actor', 'additional_discount_type', 'reason', 'kind',
         'type', 'state', 'action', 'stage', 'clearance_type', 'open_clearance_types',
-        'source', 'error', 'field', 'value', 'mode', 'gateway', 'named_by'
+        'source', 'error', 'field', 'value', 'mode', 'gateway', 'named_by', 'receipt_number'
       )
     )
 $$;

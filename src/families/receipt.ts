@@ -20,7 +20,7 @@ export const receipt = defineFamily({
     patient_oid: text,
     created_at: time,
     updated_at: time,
-    receipt_number: untyped,
+    receipt_number: notPersonal(untyped),
     receipt_url: text,
     receipt_status: code('SUCCESS'),
     receipt_amount: amount,

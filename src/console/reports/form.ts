@@ -34,6 +34,8 @@ export function readReportForm(
     receipt: receiptId.meta({ label: 'Receipt id' }),
     age: choice('Age in days', keysOf(ages)),
     at: localTime(timezone, 'As of'),
+    part: oneOf(['changed', 'page']),
+    since: localTime(timezone),
     sort: z.string().refine((by) => sortable.includes(by.replace('-', '')), 'Unknown column.'),
     page: z.coerce
       .number('Unknown page.')
@@ -43,7 +45,10 @@ export function readReportForm(
   };
   const { data, entered, faults } = readForm(form, shape);
   const usual = report.range ?? 'last_30_days';
-  const range = data.from || data.to ? undefined : (data.range ?? (data.receipt ? 'all' : usual));
+  const range =
+    data.from || data.to
+      ? undefined
+      : (data.range ?? (data.receipt || data.part === 'changed' ? 'all' : usual));
   const today = formatLocal(Date.now(), timezone).slice(0, 10);
   const [year, month, date] = today.split('-').map(Number) as [number, number, number];
   const [first, last]: readonly [string?, string?] = ranges[range ?? usual](year, month - 1, date);
@@ -52,7 +57,8 @@ export function readReportForm(
   if (report.rowsOf) entered.at ??= formatLocal(Date.now() + 60_000, timezone).slice(0, 16);
   const at = entered.at === undefined ? undefined : parseLocal(entered.at, timezone);
   const { range: _, ...others } = data;
-  return { filter: { ...others, from, to, at }, range, entered, faults, shape };
+  const since = data.part === 'changed' ? data.since : undefined;
+  return { filter: { ...others, from, to, at, since }, range, entered, faults, shape };
 }
 
 export type ReportForm = ReturnType<typeof readReportForm>;

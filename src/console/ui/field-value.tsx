@@ -1,7 +1,6 @@
 import { type Family, families } from '../../families/index.ts';
 import { isAmount, isId, isNumeric, type TypedColumn } from '../../reports/column-kinds.ts';
 import type { AliasKind } from '../../store/aliases.ts';
-import type { XlsxColumn } from '../reports/xlsx.ts';
 import { recordHref, words } from './links.ts';
 import { formatDay, formatDuration, formatInterval, parseMoment } from './time.ts';
 import { Amount, formatCount, IdLink, Moment, Named, Nothing } from './values.tsx';
@@ -33,17 +32,6 @@ const recordColumns: Record<string, string> = {
 
 /** What can have an alias in a column of this name. */
 export const aliasKindOf = (name: string): AliasKind | undefined => aliased[name];
-
-const cellKinds: Record<string, XlsxColumn['kind']> = {
-  boolean: 'boolean',
-  date: 'date',
-  interval: 'duration',
-  'timestamp with time zone': 'moment',
-};
-
-/** What a column's values are in a spreadsheet. */
-export const cellKindOf = (column: TypedColumn): XlsxColumn['kind'] =>
-  cellKinds[column.type] ?? (isAmount(column) ? 'amount' : isNumeric(column) ? 'number' : 'text');
 
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
 
